@@ -1,0 +1,1 @@
+"""Agents made from prompt files, and their LangChain interface."""

@@ -1,0 +1,1 @@
+"""Values, errors, settings and the conversation context: what the rest stands on."""

@@ -1,0 +1,93 @@
+"""Every error KDS raises on purpose.
+
+KdsError                 anything a user can be told about and can fix
+├── MessageError         the message itself cannot be routed (empty)
+├── ConfigError          a file the user may edit is wrong; all problems at once
+│   ├── RuleFileError        router/rules/*.yaml and their overlays
+│   ├── PromptFileError      prompts/**/*.md and their overlays
+│   └── DialogueFileError    dialogue files for `kds test` and `kds eval`
+├── WorkspaceError       the workspace folder is missing, unusable or read-only
+├── StoreError           conversation state could not be read or written
+├── DispatchError        an agent or its prompt could not be picked or rendered
+└── PipelineError        a list of steps whose needs are not met
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class KdsError(Exception):
+    """Base of the tree: says what is wrong, where, and how to fix it.
+
+    >>> print(KdsError("no such intent 'PLAM'", where="rules/x.yaml:3", hint="did you mean PLAN?"))
+    rules/x.yaml:3: no such intent 'PLAM'
+      fix: did you mean PLAN?
+    """
+
+    def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{head}\n  fix: {self.hint}" if self.hint else head
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong in a file: ``where`` is ``path:line``, ``hint`` the fix."""
+
+    where: str
+    message: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}\n  fix: {self.hint}"
+
+
+class ConfigError(KdsError):
+    """A file the user may edit is wrong. Carries every problem found, in file order."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        if not self.problems:
+            raise ValueError("a ConfigError needs at least one problem")
+        first = self.problems[0]
+        super().__init__(first.message, where=first.where, hint=first.hint)
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self.problems)
+
+
+class RuleFileError(ConfigError):
+    """A rule file does not load."""
+
+
+class PromptFileError(ConfigError):
+    """A prompt file does not load."""
+
+
+class DialogueFileError(ConfigError):
+    """A dialogue file does not load."""
+
+
+class MessageError(KdsError):
+    """The message cannot be routed: it is empty once control characters are gone."""
+
+
+class WorkspaceError(KdsError):
+    """The workspace folder is missing, unusable or read-only."""
+
+
+class StoreError(KdsError):
+    """Conversation state could not be read or written."""
+
+
+class DispatchError(KdsError):
+    """An agent or its prompt could not be picked or rendered."""
+
+
+class PipelineError(KdsError):
+    """A list of steps was put together whose needs are not met."""

@@ -1,0 +1,147 @@
+"""The values that travel: a frozen Turn, and what its fields are made of.
+
+A message becomes one Turn; each step of the router returns a new one (DESIGN 2). Offsets
+are in characters of ``Turn.message``; times are aware UTC datetimes; scores lie in [0, 1].
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Literal
+
+Action = Literal["route", "clarify", "abstain"]
+
+UNKNOWN: Final = "UNKNOWN"
+"""The intent of a message that is none of the known ones, or that was not understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextEntry:
+    """One line of the conversation context (DESIGN 3): what the user said, and its outcome."""
+
+    timestamp: datetime
+    user_message: str
+    intent: str
+    session_id: str | None = None
+    context_ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A mention in the message that points back, and what it points to.
+
+    ``text`` is ``message[start:end]``; it is empty when the reference is implicit
+    ("Change the color" -> of the progress bar). ``rule`` is the id of the YAML rule.
+    """
+
+    text: str
+    start: int
+    end: int
+    target: str
+    rule: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace ``message[start:end]`` by ``text``. Edits of one turn do not overlap."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class IntentScore:
+    """A candidate intent and its calibrated probability."""
+
+    intent: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """What one step did: the lines `explain` prints, and its CPU time in milliseconds."""
+
+    step: str
+    notes: tuple[str, ...] = ()
+    cpu_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message on its way through the router.
+
+    Only ``message`` and ``at`` are set at the start. Fields stand in the order in which the
+    steps write them.
+    """
+
+    message: str
+    at: datetime
+
+    # load
+    context: tuple[ContextEntry, ...] = ()
+    # resolve
+    references: tuple[Reference, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    # expand
+    expanded: str = ""
+    context_ref: str | None = None
+    context_switch: bool = False
+    # classify
+    intent: str = UNKNOWN
+    confidence: float = 0.0
+    alternatives: tuple[IntentScore, ...] = ()
+    secondary_intents: tuple[str, ...] = ()
+    # dispatch
+    action: Action = "abstain"
+    question: str | None = None
+    candidates: tuple[str, ...] = ()
+    session_id: str | None = None
+    agent: str | None = None
+    prompt_file: str | None = None
+    prompt: str = ""
+    # every step
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What the step that is running has to say; the pipeline files it under ``records``."""
+    records: tuple[StepRecord, ...] = field(default=(), compare=False)
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """Every note of every step, in order: the explanation of this turn."""
+        return tuple(note for record in self.records for note in record.notes)
+
+    def as_dict(self) -> Mapping[str, object]:
+        """The JSON form of DESIGN 2, as `kds route --json` prints it."""
+        return {
+            "message": self.message,
+            "expanded": self.expanded,
+            "intent": self.intent,
+            "confidence": round(self.confidence, 4),
+            "action": self.action,
+            "secondary_intents": list(self.secondary_intents),
+            "alternatives": [
+                {"intent": score.intent, "confidence": round(score.confidence, 4)}
+                for score in self.alternatives
+            ],
+            "question": self.question,
+            "candidates": list(self.candidates),
+            "context_ref": self.context_ref,
+            "references": [
+                {
+                    "text": reference.text,
+                    "start": reference.start,
+                    "end": reference.end,
+                    "target": reference.target,
+                    "rule": reference.rule,
+                    "score": round(reference.score, 4),
+                }
+                for reference in self.references
+            ],
+            "context_switch": self.context_switch,
+            "session_id": self.session_id,
+            "agent": self.agent,
+            "prompt_file": self.prompt_file,
+            "prompt": self.prompt,
+            "why": list(self.why),
+        }

@@ -1,0 +1,1 @@
+"""Prompt files: data only, one Markdown file an agent."""

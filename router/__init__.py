@@ -1,0 +1,1 @@
+"""From a message to an agent prompt: load, resolve, expand, classify, dispatch, log."""

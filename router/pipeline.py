@@ -1,0 +1,53 @@
+"""The loop that carries a Turn from step to step, and the check that the list makes sense."""
+
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from time import process_time
+
+from kds.brain.errors import PipelineError
+from kds.brain.turn import StepRecord, Turn
+from kds.router.step import Step
+
+GIVEN = frozenset({"message", "at"})
+"""What a fresh Turn carries before the first step."""
+
+_FIELDS = frozenset(field.name for field in fields(Turn))
+
+
+class Pipeline:
+    """A checked, ordered list of steps.
+
+    Raises PipelineError when a step reads what no earlier step writes, or names a field
+    that a Turn does not have.
+    """
+
+    def __init__(self, steps: Iterable[Step]) -> None:
+        self.steps = tuple(steps)
+        _check(self.steps)
+
+    def run(self, turn: Turn) -> Turn:
+        """Carry ``turn`` through every step; each leaves one StepRecord."""
+        for step in self.steps:
+            started = process_time()
+            after = step.run(replace(turn, notes=()))
+            cpu_ms = (process_time() - started) * 1000.0
+            record = StepRecord(step.name, after.notes, cpu_ms)
+            turn = replace(after, notes=(), records=(*after.records, record))
+        return turn
+
+
+def _check(steps: tuple[Step, ...]) -> None:
+    written = set(GIVEN)
+    for step in steps:
+        if unknown := (step.reads | step.writes) - _FIELDS:
+            raise PipelineError(
+                f"step '{step.name}' names unknown Turn fields: {', '.join(sorted(unknown))}",
+                hint=f"fields of a Turn: {', '.join(sorted(_FIELDS))}",
+            )
+        if missing := step.reads - written:
+            raise PipelineError(
+                f"step '{step.name}' reads {', '.join(sorted(missing))}, "
+                "which no earlier step writes",
+                hint="move the step behind the one that writes it",
+            )
+        written |= step.writes

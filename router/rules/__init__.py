@@ -1,0 +1,1 @@
+"""Reference and entity rules: data only, one YAML file a family."""

@@ -1,0 +1,1 @@
+"""KDS: a local-first intent router for developer chat, driven by prompt files."""
