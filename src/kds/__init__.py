@@ -1,1 +1,81 @@
-"""KDS: a local-first intent router for developer chat, driven by prompt files."""
+"""KDS: a local-first intent router for developer chat, driven by prompt files.
+
+>>> import kds
+>>> kds.KdsError.__name__, kds.UNKNOWN
+('KdsError', 'UNKNOWN')
+
+Every public name is loaded when it is first used (PEP 562), so `import kds` alone is cheap.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from kds.agents import RouterRunnable as RouterRunnable
+    from kds.brain.errors import ConfigError as ConfigError
+    from kds.brain.errors import DialogueFileError as DialogueFileError
+    from kds.brain.errors import DispatchError as DispatchError
+    from kds.brain.errors import KdsError as KdsError
+    from kds.brain.errors import MessageError as MessageError
+    from kds.brain.errors import PipelineError as PipelineError
+    from kds.brain.errors import Problem as Problem
+    from kds.brain.errors import PromptFileError as PromptFileError
+    from kds.brain.errors import RuleFileError as RuleFileError
+    from kds.brain.errors import StoreError as StoreError
+    from kds.brain.errors import WorkspaceError as WorkspaceError
+    from kds.brain.journal import ContextJournal as ContextJournal
+    from kds.brain.turn import UNKNOWN as UNKNOWN
+    from kds.brain.turn import ContextEntry as ContextEntry
+    from kds.brain.turn import IntentScore as IntentScore
+    from kds.brain.turn import Reference as Reference
+    from kds.brain.turn import StepRecord as StepRecord
+    from kds.brain.turn import Turn as Turn
+    from kds.brain.workspace import Workspace as Workspace
+    from kds.dialogues import Dialogue as Dialogue
+    from kds.dialogues import ExpectedTurn as ExpectedTurn
+    from kds.dialogues import find_dialogue_files as find_dialogue_files
+    from kds.dialogues import is_dialogue_file as is_dialogue_file
+    from kds.dialogues import read_dialogues as read_dialogues
+    from kds.failures import describe as describe
+    from kds.playback import PlayedDialogue as PlayedDialogue
+    from kds.playback import Score as Score
+    from kds.playback import play as play
+    from kds.playback import score as score
+    from kds.router.library import PromptLibrary as PromptLibrary
+    from kds.routing import Router as Router
+
+_HOMES: Final = {
+    "kds.agents": "RouterRunnable",
+    "kds.brain.errors": (
+        "ConfigError DialogueFileError DispatchError KdsError MessageError PipelineError Problem "
+        "PromptFileError RuleFileError StoreError WorkspaceError"
+    ),
+    "kds.brain.journal": "ContextJournal",
+    "kds.brain.turn": "UNKNOWN ContextEntry IntentScore Reference StepRecord Turn",
+    "kds.brain.workspace": "Workspace",
+    "kds.dialogues": "Dialogue ExpectedTurn find_dialogue_files is_dialogue_file read_dialogues",
+    "kds.failures": "describe",
+    "kds.playback": "PlayedDialogue Score play score",
+    "kds.router.library": "PromptLibrary",
+    "kds.routing": "Router",
+}
+"""Module -> the public names that live there. A test holds it equal to the imports above."""
+
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its module at its first use."""
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("kds")
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'kds' has no attribute '{name}'")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *_HOME_OF, "__version__"})

@@ -1,0 +1,110 @@
+"""The router as a LangChain Runnable. The only module that imports langchain_core.
+
+KDS itself does not use LangChain's interfaces; this adapter lets others compose the router
+with `|`, and pass it config and callbacks (decision 0004).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
+from langchain_core.prompt_values import PromptValue
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import get_config_list
+
+from kds.brain.errors import MessageError
+from kds.brain.turn import Turn
+
+RouterInput = str | BaseMessage | PromptValue | Sequence[Any] | Mapping[str, Any]
+"""A text, a human message, messages (the last human one counts), or {"message": one of these}."""
+
+Configs = RunnableConfig | list[RunnableConfig] | None
+
+
+class RouterRunnable(Runnable[RouterInput, Turn]):
+    """Routes a message and returns its Turn, as a Runnable.
+
+    Batches run one message after the other, in order: each is part of the conversation that the
+    next one may refer to. Raises MessageError for an input without a human text.
+    """
+
+    def __init__(self, route: Callable[[str], Turn], *, name: str = "kds-router") -> None:
+        self.route = route
+        self.name = name
+
+    def invoke(
+        self, input: RouterInput, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Turn:
+        """Route one message. `ainvoke` does the same in a thread, `stream` gives one Turn."""
+        return self._call_with_config(self._route, input, config, **kwargs)
+
+    def batch(
+        self,
+        inputs: list[RouterInput],
+        config: Configs = None,
+        *,
+        return_exceptions: bool = False,
+        **kwargs: Any,
+    ) -> list[Turn]:
+        """Route messages in order. With ``return_exceptions``, errors stand in their places."""
+        configs = _one_at_a_time(config, len(inputs))
+        return super().batch(inputs, configs, return_exceptions=return_exceptions, **kwargs)
+
+    async def abatch(
+        self,
+        inputs: list[RouterInput],
+        config: Configs = None,
+        *,
+        return_exceptions: bool = False,
+        **kwargs: Any,
+    ) -> list[Turn]:
+        """Route messages in order, off the event loop."""
+        configs = _one_at_a_time(config, len(inputs))
+        return await super().abatch(inputs, configs, return_exceptions=return_exceptions, **kwargs)
+
+    def _route(self, given: RouterInput) -> Turn:
+        return self.route(_text(given))
+
+
+def _one_at_a_time(config: Configs, count: int) -> list[RunnableConfig]:
+    if not count:
+        return []
+    return [{**one, "max_concurrency": 1} for one in get_config_list(config, count)]
+
+
+def _text(given: object) -> str:
+    """The text to route, out of every shape that LangChain hands on."""
+    if isinstance(given, str):
+        return str(given)
+    if isinstance(given, BaseMessage):
+        return str(given.text)
+    if isinstance(given, PromptValue):
+        return _last_human(given.to_messages())
+    if isinstance(given, Mapping):
+        return _from_mapping(given)
+    if isinstance(given, Sequence) and not isinstance(given, bytes | bytearray):
+        return _last_human(given)
+    raise _refusal(f"a {type(given).__name__} is no message")
+
+
+def _from_mapping(given: Mapping[str, object]) -> str:
+    for key in ("message", "messages", "input"):
+        if key in given:
+            return _text(given[key])
+    raise _refusal(f"no 'message' among the keys: {', '.join(map(str, given)) or 'none'}")
+
+
+def _last_human(messages: Sequence[Any]) -> str:
+    try:
+        converted = convert_to_messages(messages)
+    except (NotImplementedError, ValueError, TypeError, KeyError) as error:
+        raise _refusal(f"not a list of messages: {error}") from error
+    for message in reversed(converted):
+        if isinstance(message, HumanMessage):
+            return str(message.text)
+    raise _refusal("no human message in the list")
+
+
+def _refusal(message: str) -> MessageError:
+    hint = 'pass a text, a HumanMessage, a list of messages, or {"message": ...}'
+    return MessageError(message, hint=hint)

@@ -1,0 +1,98 @@
+"""What a turn costs: CPU milliseconds, in process and warm, everything included.
+
+    python benchmarks/turn_cost.py [FILE ...] [--rounds N] [--json]
+
+FILE is a dialogue file or a folder of them (default: tests/dialogues). Each dialogue runs in a
+workspace of its own in a temporary folder, with the context file read and written as in real use.
+Each round opens a new router, so that no conversation is remembered from the round before, and
+warms it up with two messages that do not count.
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+
+import kds
+from kds.playback import MinuteClock, percentile
+
+DIALOGUES = Path(__file__).resolve().parent.parent / "tests" / "dialogues"
+ROUNDS = 5
+WARM_UP = ("I want to add a warm-up lap", "Make it shorter")
+
+
+@dataclass(frozen=True)
+class Round:
+    """CPU milliseconds: to open the router, of the very first turn, of every turn after."""
+
+    opening_ms: float
+    first_ms: float
+    turns_ms: list[float]
+
+
+def main() -> None:
+    """Measure and print."""
+    options = _options()
+    files = kds.find_dialogue_files(options.files or [DIALOGUES])
+    dialogues = [dialogue for file in files for dialogue in kds.read_dialogues(file)]
+    rounds = [_round(dialogues) for _ in range(options.rounds)]
+    times = [cost for one in rounds for cost in one.turns_ms]
+    _report(
+        {
+            "turns": len(times),
+            "opening_ms": round(rounds[0].opening_ms, 1),
+            "first_turn_ms": round(rounds[0].first_ms, 1),
+            "ms_p50": round(percentile(times, 50), 3),
+            "ms_p90": round(percentile(times, 90), 3),
+            "ms_p99": round(percentile(times, 99), 3),
+            "ms_max": round(max(times), 3),
+        },
+        as_json=options.json,
+    )
+
+
+def _round(dialogues: list["kds.Dialogue"]) -> Round:
+    """Play every dialogue once, through a new router."""
+    clock = MinuteClock()
+    with tempfile.TemporaryDirectory() as folder:
+        started = process_time()
+        router = kds.Router.open(folder, clock=clock)
+        opened = process_time()
+        router.route(WARM_UP[0])
+        first = process_time()
+        router.route(WARM_UP[1])
+        times = [cost for dialogue in dialogues for cost in _turns(router, clock, dialogue)]
+    return Round((opened - started) * 1000.0, (first - opened) * 1000.0, times)
+
+
+def _turns(router: "kds.Router", clock: MinuteClock, dialogue: "kds.Dialogue") -> Iterator[float]:
+    """The CPU milliseconds of each turn of a dialogue."""
+    router.context.clear()
+    for turn in dialogue.turns:
+        started = process_time()
+        router.route(turn.user)
+        yield (process_time() - started) * 1000.0
+        clock.tick()
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds that count")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser.parse_args()
+
+
+def _report(figures: dict[str, float], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(figures))
+        return
+    for name, value in figures.items():
+        print(f"{name:14} {value:10}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""Code pasted into a message, replaced by a short mark: `[code: python, 12 lines]` (DESIGN 3).
+
+The context remembers what was said, not what was pasted. Inline `code` stays, because a name
+in backticks is what the next message refers to.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+_OPENING: Final = re.compile(
+    r"""^(?P<lead>[\s>]*|[^`\n]*?[\s:(])      # at the start of the line or after some prose
+         (?P<fence>`{3,}|~{3,})[ \t]*
+         (?P<info>[^`\n]*)$""",
+    re.VERBOSE,
+)
+
+_LANGUAGE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+#.-]{0,15}")
+"""What may stand in a mark as a language: the longest common name is 'objective-c++'."""
+
+_PLAIN_RUN: Final = 3
+"""Code without a fence counts from this many lines on: fewer may be a list or a quotation."""
+
+_CODE_LINE: Final = re.compile(
+    r"""^\s*(?:
+        (?:async\ )?def\s\w+\(.*          # Python
+      | class\s\w+.*[:{]$
+      | from\s[\w.]+\simport\s.+
+      | import\s[\w.{}*,\s'"@/-]+;?$
+      | (?:if|elif|while|with|for|try|except|else|finally)\b.*:$
+      | return\b.*[\w)\]}'"]$
+      | @\w[\w.]*(?:\(.*\))?$
+      | (?:export\s)?(?:default\s)?(?:async\s)?function\b.*[({].*
+      | (?:const|let|var)\s[\w{}\[\],\s]+=.*
+      | (?:public|private|protected|static|final)\s.*[;{(]$
+      | (?:if|for|while|switch|catch)\s?\(.*\)\s?\{?.*
+      | \#(?:include|define|ifdef|ifndef|endif)\b.*
+      | (?:SELECT|INSERT\sINTO|UPDATE|DELETE\sFROM|CREATE\sTABLE|ALTER\sTABLE)\s.*
+      | </?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>.*  # markup
+      | [\w.\[\]'"$]+(?:\s?:\s?[\w\[\], |]+)?\s?[-+*/|&]?=\s?\S.*   # an assignment
+      | [\w.]+\(.*\);?$                      # a call alone on its line
+      | [^-*\d\s].*[;{]$
+      | [\])}]+[;,)]*(?:\s?else\s?\{)?$
+      | File\s".+",\sline\s\d+.*             # stack frames
+      | at\s[\w.$<>/]+\s?\(.+:\d+(?::\d+)?\)$
+      )\s*$""",
+    re.VERBOSE,
+)
+
+_BULLET: Final = re.compile(r"\s*(?:[-*+\u2022]|\d+[.)])\s")
+
+_LONGEST_CODE_LINE: Final = 400
+"""Characters. A longer line is data or prose; bounds the work of the pattern above."""
+
+
+def summarise_code(text: str) -> str:
+    """Replace blocks of code by marks; text without any comes back as it is.
+
+    Fenced blocks (``` or ~~~, closed or not), and runs of at least three lines that are
+    clearly code. Logs and lists are no code.
+
+    >>> print(summarise_code("Fix this:\\n```python\\nx = 1\\nprint(x)\\n```\\nplease"))
+    Fix this:
+    [code: python, 2 lines]
+    please
+    """
+    if "\n" not in text:
+        return text
+    lines = text.split("\n")
+    if "```" in text or "~~~" in text:
+        lines = _without_fences(lines)
+    return "\n".join(_without_plain_code(lines))
+
+
+def _without_fences(lines: Sequence[str]) -> list[str]:
+    kept: list[str] = []
+    at = 0
+    while at < len(lines):
+        opening = _opening(lines, at)
+        if opening is None:
+            kept.append(lines[at])
+            at += 1
+            continue
+        end, tail = _closing(lines, at + 1, opening["fence"])
+        if end is None and len(opening["info"].split()) > 1:  # prose that talks of a fence
+            kept.append(lines[at])
+            at += 1
+            continue
+        inside = lines[at + 1 : end]
+        count = len(inside) + (1 if tail.startswith("\n") else 0)
+        kept.append(opening["lead"] + _mark(opening["info"], count) + tail.lstrip("\n"))
+        at = len(lines) if end is None else end + 1
+    return kept
+
+
+def _opening(lines: Sequence[str], at: int) -> re.Match[str] | None:
+    line = lines[at]
+    if "```" not in line and "~~~" not in line:
+        return None
+    found = _OPENING.match(line)
+    if found is None or not found["lead"].strip(" \t>"):
+        return found
+    # After prose only backticks open a block, and only with a bare language behind them.
+    return found if found["fence"][0] == "`" and len(found["info"].split()) <= 1 else None
+
+
+def _closing(lines: Sequence[str], start: int, fence: str) -> tuple[int | None, str]:
+    """Find the line that ends a block: its index and what stays of it.
+
+    A tail that starts with a line feed says that the line has code before the fence.
+    """
+    for index in range(start, len(lines)):
+        line = lines[index]
+        if fence not in line:
+            continue
+        bare = line.lstrip(" \t>")
+        if not bare.startswith(fence):
+            if line.rstrip().endswith(fence):
+                return index, "\n"
+            continue
+        rest = bare.lstrip(fence[0]).strip()
+        if not rest:
+            return index, ""
+        if len(rest.split()) > 1 and fence[0] not in rest:  # prose right behind the fence
+            return index, f" {rest}"
+    return None, ""
+
+
+def _mark(info: str, count: int) -> str:
+    language = _LANGUAGE.fullmatch(info.split()[0]) if info.split() else None
+    lines = "1 line" if count == 1 else f"{count} lines"
+    return f"[code: {language[0].lower()}, {lines}]" if language else f"[code: {lines}]"
+
+
+def _without_plain_code(lines: Sequence[str]) -> list[str]:
+    kept: list[str] = []
+    run: list[str] = []
+    for line in (*lines, None):
+        if line is not None and (_is_code(line) or (run and _continues(line))):
+            run.append(line)
+            continue
+        kept.extend(_settled(run))
+        run = []
+        if line is not None:
+            kept.append(line)
+    return kept
+
+
+def _settled(run: Sequence[str]) -> list[str]:
+    """Replace a run by its mark if it is long enough; blank lines at its end are no part."""
+    body = list(run)
+    while body and not body[-1].strip():
+        body.pop()
+    if sum(map(_is_code, body)) < _PLAIN_RUN:
+        return list(run)
+    return [_mark("", len(body)), *run[len(body) :]]
+
+
+def _is_code(line: str) -> bool:
+    if len(line) > _LONGEST_CODE_LINE or _BULLET.match(line):
+        return False
+    return _CODE_LINE.match(line) is not None
+
+
+def _continues(line: str) -> bool:
+    """Tell whether a line inside a run belongs to it: blank, or indented."""
+    return not line.strip() or line[0] in " \t"

@@ -1,0 +1,44 @@
+"""The message as it arrives, made safe to handle: no lone surrogates, no control characters."""
+
+import re
+from typing import Final
+
+from kds.brain.errors import MessageError
+
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""The C0 controls but for tab and line feed, and DEL. Carriage returns are gone before."""
+
+_BYTE_ORDER_MARK: Final = "\ufeff"
+
+
+def clean_message(text: str) -> str:
+    r"""Turn what a shell, an editor or a hook handed over into a message that can be routed.
+
+    Lone surrogates (bytes of the command line that are no UTF-8) become U+FFFD. Line ends
+    become ``\n``. NUL and the other C0 controls but ``\n`` and ``\t`` are removed, and the
+    text is stripped.
+
+    Raises MessageError when nothing is left.
+
+    >>> clean_message("  Make it\x00 purple\r\n")
+    'Make it purple'
+    """
+    text = well_formed(text).replace("\r\n", "\n").replace("\r", "\n")
+    text = _CONTROLS.sub("", text).strip().strip(_BYTE_ORDER_MARK).strip()
+    if not text:
+        raise MessageError("the message is empty", hint='write what you want: kds route "..."')
+    return text
+
+
+def well_formed(text: str) -> str:
+    r"""Return ``text`` as it can be encoded in UTF-8: lone surrogates become U+FFFD.
+
+    A high and a low surrogate side by side are the one character they stand for.
+
+    >>> well_formed("caf\udce9"), well_formed("\ud83d\ude00") == "\U0001f600"
+    ('caf\ufffd', True)
+    """
+    if _SURROGATES.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,0 +1,213 @@
+"""Files that only their owner may read, shared by several processes.
+
+Written beside and renamed, so that a reader sees the old file or the new one and a crash at
+any moment leaves one of the two. Every failure is a StoreError with a hint.
+"""
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from kds.brain.errors import StoreError
+
+PRIVATE: Final = 0o600
+
+POLL_S: Final = 0.005
+"""How often a waiting process tries the lock: about the time one write holds it (measured:
+1-3 ms on a local disk), so that a queue of eight does not idle."""
+
+SIZE_LIMIT: Final = 64 * 2**20
+"""Bytes. Ten messages of 100 kB are 1 MB; a file beyond this is none of ours."""
+
+_HINTS: Final = {
+    errno.ENOSPC: "free some disk space; nothing that was stored is lost",
+    errno.EDQUOT: "free some disk space; nothing that was stored is lost",
+    errno.EFBIG: "raise the file size limit; nothing that was stored is lost",
+    errno.EROFS: "the file system is read-only: set KDS_HOME to a writable place",
+    errno.EACCES: "give yourself permission, or set KDS_HOME to a folder of yours",
+    errno.EPERM: "give yourself permission, or set KDS_HOME to a folder of yours",
+    errno.ELOOP: "replace the symbolic link by an ordinary file",
+    errno.EISDIR: "rename that folder: a file has to stand in its place",
+    errno.ENOENT: "the folder went away: make it again",
+    errno.ENOTDIR: "a file stands where the folder should be: rename it",
+}
+
+_GUARDS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def read_private(path: Path) -> bytes | None:
+    """Return the content of a regular file, None when there is none.
+
+    Links are not followed: somebody else's file must not be read as ours, nor replaced.
+    """
+    # O_NONBLOCK: opening a named pipe must not wait for its writer.
+    flags = os.O_RDONLY | _GUARDS | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise failure("read", path, error) from error
+    try:
+        _check_regular(path, os.fstat(descriptor))
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    except OSError as error:
+        raise failure("read", path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def replace_private(path: Path, content: bytes) -> None:
+    """Put ``content`` in the place of ``path`` at once, with mode 0600, and make it durable.
+
+    Hold the lock. What a killed process left beside is swept away first.
+    """
+    for stale in path.parent.glob(f".{path.name}.*.tmp"):
+        with suppress(OSError):  # in the way of nobody: the new name is another one
+            stale.unlink()
+    beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+    try:
+        _write_new(beside, content)
+        beside.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
+        raise failure("write", path, error) from error
+
+
+def append_private(path: Path, content: bytes) -> None:
+    """Add ``content`` to the end of ``path``, made with mode 0600, and make it durable."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _GUARDS | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(path, flags, PRIVATE)
+        try:
+            _check_regular(path, os.fstat(descriptor))
+            path.chmod(PRIVATE)  # whatever the umask took away, or somebody added
+            with os.fdopen(descriptor, "ab", closefd=False) as file:
+                file.write(content)
+                file.flush()
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise failure("write", path, error) from error
+
+
+def remove_private(path: Path) -> None:
+    """Remove ``path`` when it is there."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise failure("remove", path, error) from error
+
+
+def make_private_folder(path: Path) -> None:
+    """Make the folder ``path`` with mode 0700 unless it is there. Its parent must exist."""
+    try:
+        path.mkdir(mode=0o700)
+        path.chmod(0o700)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise failure("make", path, error) from error
+
+
+def is_read_only(path: Path) -> bool:
+    """Tell whether the file at ``path`` is there and is not to be written.
+
+    A file without any write bit is left alone for root too: somebody meant it.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return False
+    return not mode & 0o222 or not may_write(path) or not may_write(path.parent)
+
+
+def may_write(path: Path) -> bool:
+    """Tell whether this process may write to a file, or make files in a folder."""
+    mode = os.R_OK | os.W_OK | (os.X_OK if path.is_dir() else 0)
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
+
+
+@contextmanager
+def locked(path: Path, *, timeout_s: float) -> Iterator[None]:
+    """Hold the lock of ``path`` (the file ``path`` + ".lock") against other processes.
+
+    Raises StoreError when it is not free within ``timeout_s`` seconds. The system lets go of
+    the lock when the process ends, however it ends.
+    """
+    from filelock import FileLock, Timeout  # 50 ms of imports: only who writes pays
+
+    lock = FileLock(
+        path.with_name(f"{path.name}.lock"),
+        timeout=timeout_s,
+        mode=PRIVATE,
+        poll_interval=POLL_S,
+    )
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise StoreError(
+            f"another process has held the lock for {timeout_s:g} s",
+            where=str(path),
+            hint="try again; if it stays so, end the process that holds the lock file",
+        ) from error
+    except OSError as error:
+        raise failure("lock", path, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def failure(action: str, path: Path, error: OSError) -> StoreError:
+    """Say what could not be done to ``path``, and what to do about it."""
+    reason = error.strerror or str(error)
+    hint = _HINTS.get(error.errno or 0, "see the reason above")
+    return StoreError(f"cannot {action} it: {reason}", where=str(path), hint=hint)
+
+
+def _check_regular(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise StoreError(
+            "it is not an ordinary file",
+            where=str(path),
+            hint="move it away: KDS makes a new one",
+        )
+    if status.st_size > SIZE_LIMIT:
+        raise StoreError(
+            f"the file is larger than {SIZE_LIMIT // 2**20} MB",
+            where=str(path),
+            hint="move it away: KDS makes a new one",
+        )
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _GUARDS, PRIVATE)
+    with os.fdopen(descriptor, "wb") as file:
+        if sys.platform != "win32":
+            os.fchmod(descriptor, PRIVATE)  # a umask may have taken bits away
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    if sys.platform == "win32":  # folders cannot be opened there; the rename is journaled
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems
+            raise
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,143 @@
+"""Where a project keeps its conversation: finding the workspace, and making its folder."""
+
+import errno
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kds.brain.errors import WorkspaceError
+from kds.brain.private_file import may_write
+
+BRAIN: Final = "kds-brain"
+HOME_VARIABLE: Final = "KDS_HOME"
+_NESTED: Final = "KDS"
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A project folder and the ``kds-brain`` folder in it, which may not exist yet."""
+
+    root: Path
+    """The folder that holds ``kds-brain/`` and, when there is an overlay, ``prompts/``."""
+    brain: Path
+    """``root / "kds-brain"``: the runtime data."""
+
+    @property
+    def context_path(self) -> Path:
+        """The conversation context (DESIGN 3)."""
+        return self.brain / "conversation-context.jsonl"
+
+    @property
+    def rules_dir(self) -> Path:
+        """Rule files that overlay the packaged ones by name."""
+        return self.brain / "rules"
+
+    @property
+    def prompts_dir(self) -> Path:
+        """Prompt files that overlay the packaged ones by name."""
+        return self.root / "prompts"
+
+    @property
+    def cache_dir(self) -> Path:
+        """What can be made again at any time: fitted models."""
+        return self.brain / "cache"
+
+    @classmethod
+    def find(
+        cls, start: Path | None = None, *, environ: Mapping[str, str] = os.environ
+    ) -> "Workspace":
+        """Find the workspace of ``start`` (default: the current folder); makes nothing.
+
+        The first that applies (DESIGN 1): ``$KDS_HOME``, which names the folder that holds
+        ``kds-brain/`` or that folder itself; the nearest of ``start`` and its parents with
+        ``kds-brain/`` or ``KDS/kds-brain/``; ``start``.
+
+        Raises WorkspaceError when the current folder no longer exists.
+        """
+        if home := environ.get(HOME_VARIABLE, "").strip():
+            return _named(Path(home))
+        origin = _origin(start)
+        for folder in (origin, *origin.parents):
+            for root in (folder, folder / _NESTED):
+                if _is_folder(root / BRAIN):
+                    return cls(root, root / BRAIN)
+        return cls(origin, origin / BRAIN)
+
+    def ensure(self) -> None:
+        """Make ``brain`` with mode 0700 unless it is there, and see that it can be written to.
+
+        A folder that is there already keeps its mode: it may be shared on purpose, and every
+        file in it is 0600.
+
+        Raises WorkspaceError when it is not a folder, is read-only, or may not be made.
+        """
+        try:
+            self.brain.mkdir(mode=0o700)
+            self.brain.chmod(0o700)  # whatever the umask took away
+        except FileExistsError:
+            self._check()
+        except OSError as error:
+            raise self._failure(error) from error
+
+    def _check(self) -> None:
+        if not _is_folder(self.brain):
+            raise WorkspaceError(
+                "the workspace is not a folder",
+                where=str(self.brain),
+                hint=f"rename that file, or set {HOME_VARIABLE} to another folder",
+            )
+        if not may_write(self.brain):
+            raise WorkspaceError(
+                "the workspace may not be written to",
+                where=str(self.brain),
+                hint=f"run `chmod u+rwx` on it, or set {HOME_VARIABLE} to a folder of yours",
+            )
+
+    def _failure(self, error: OSError) -> WorkspaceError:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            message, hint = "the folder of the workspace does not exist", f"make {self.root}"
+        elif error.errno == errno.EROFS:
+            message, hint = "the workspace is on a read-only file system", "use a writable place"
+        elif error.errno in (errno.EACCES, errno.EPERM):
+            message, hint = "no permission to make the workspace", f"make {self.root} writable"
+        else:
+            message, hint = f"cannot make the workspace: {error.strerror}", "see the reason above"
+        return WorkspaceError(
+            message, where=str(self.brain), hint=f"{hint}, or set {HOME_VARIABLE} to another folder"
+        )
+
+
+def _named(home: Path) -> Workspace:
+    home = home.expanduser().absolute()
+    if home.name == BRAIN:
+        return Workspace(home.parent, home)
+    if not _is_folder(home / BRAIN) and _is_folder(home / _NESTED / BRAIN):
+        home = home / _NESTED
+    return Workspace(home, home / BRAIN)
+
+
+def _origin(start: Path | None) -> Path:
+    try:
+        origin = (Path.cwd() if start is None else start).resolve()
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
+        raise WorkspaceError(
+            f"cannot tell where to look for the workspace: {error}",
+            hint=f"change into a folder that exists, or set {HOME_VARIABLE}",
+        ) from error
+    return origin.parent if _is_file(origin) else origin
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a parent that may not be searched: not ours
+        return False
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False

@@ -1,0 +1,96 @@
+"""The step that says what a message wants: intent, confidence, alternatives, what comes second.
+
+Reads   message, context, references, expanded, context_ref, context_switch
+Writes  intent, confidence, alternatives, secondary_intents
+Never   decides whether to act on it; that is for dispatch.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kds.brain.turn import Turn
+from kds.router.context_evidence import Situation
+from kds.router.intent_model import IntentModel, IntentVerdict
+from kds.router.message_parts import split_message
+from kds.router.step import Step
+
+PART_MIN: Final = 0.6
+"""Confidence from which a part of a message counts as a request of its own."""
+
+ABSORBS: Final = {
+    "CORRECT": frozenset({"EXECUTE", "PLAN"}),
+    "GOVERN": frozenset({"VALIDATE", "ASK"}),
+    "ANALYZE_SCREENSHOT": frozenset({"ASK"}),
+}
+"""What the sentences after one of these intents only spell out: "Wrong file. Change the other
+one." is one correction, "I changed a prompt. Check it." one review."""
+
+_IMAGE: Final = re.compile(r"\[image\b|!\[[^\]]*\]\(|\.(?:png|jpe?g|gif|webp|bmp)\b", re.IGNORECASE)
+
+READS: Final = frozenset(
+    {"message", "context", "references", "expanded", "context_ref", "context_switch"}
+)
+WRITES: Final = frozenset({"intent", "confidence", "alternatives", "secondary_intents"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    text: str
+    verdict: IntentVerdict
+
+
+def make_classify(model: IntentModel) -> Step:
+    """The classify step over a fitted model."""
+
+    def classify(turn: Turn) -> Turn:
+        situation = _situation(turn)
+        requests = _requests(model, turn.expanded or turn.message, situation)
+        if requests:
+            verdict = requests[0].verdict
+            notes = tuple(f"{request.verdict.intent}: '{request.text}'" for request in requests)
+        else:
+            verdict = model.score(turn.message, turn.expanded or None, situation)
+            notes = ()
+        secondary = dict.fromkeys(request.verdict.intent for request in requests[1:])
+        secondary.pop(verdict.intent, None)
+        summary = f"intent {verdict.intent}, confidence {verdict.confidence:.2f}"
+        return replace(
+            turn,
+            intent=verdict.intent,
+            confidence=verdict.confidence,
+            alternatives=verdict.alternatives,
+            secondary_intents=tuple(secondary),
+            notes=(*turn.notes, summary, *notes, *verdict.notes),
+        )
+
+    return Step("classify", READS, WRITES, classify)
+
+
+def _situation(turn: Turn) -> Situation:
+    """A topic switch starts afresh: what came before says nothing any more."""
+    newest = turn.context[-1] if turn.context and not turn.context_switch else None
+    return Situation(
+        previous_intent=newest.intent if newest else None,
+        has_session=newest is not None and newest.session_id is not None,
+        has_reference=bool(turn.references),
+        has_attachment=_IMAGE.search(turn.message) is not None,
+    )
+
+
+def _requests(model: IntentModel, text: str, situation: Situation) -> Sequence[_Request]:
+    """The requests of a message when it holds confident ones of different kinds, else none."""
+    parts = split_message(text)
+    if len(parts) < 2:
+        return ()
+    scored = [_Request(part, model.score(part, part, situation)) for part in parts]
+    kept: list[_Request] = []
+    for request in scored:
+        if request.verdict.intent == model.none or request.verdict.confidence < PART_MIN:
+            continue
+        if kept and request.verdict.intent in ABSORBS.get(kept[0].verdict.intent, ()):
+            continue
+        kept.append(request)
+    different = {request.verdict.intent for request in kept}
+    return kept if len(different) > 1 else ()

@@ -1,0 +1,52 @@
+"""What the conversation has been about: its messages, expanded and analysed, oldest first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kds.router.mention import Mention, mentions_in
+from kds.router.words import Analysis
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One message of the discourse, in its expanded form."""
+
+    expanded: str
+    analysis: Analysis
+    mentions: tuple[Mention, ...]
+    focus: Mention | None = None
+    """The thing that a rule moved into focus: a correction's new name, a merged feature."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discourse:
+    """The messages so far. ``moments[-1]`` is the newest."""
+
+    moments: tuple[Moment, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.moments)
+
+    @property
+    def last(self) -> Moment:
+        """The newest message; raises IndexError when there is none."""
+        return self.moments[-1]
+
+    def then(self, analysis: Analysis, *, focus: Mention | None = None) -> "Discourse":
+        """The discourse after one more (expanded, analysed) message."""
+        turn = len(self.moments)
+        if focus is not None:
+            focus = replace(focus, turn=turn, role="obj", subordinate=False, beside_subject=False)
+        moment = Moment(analysis.text, analysis, mentions_in(analysis, turn), focus)
+        return Discourse((*self.moments, moment))
+
+    def age(self, mention: Mention) -> int:
+        """How many messages ago it was said; 0 is the newest message."""
+        return len(self.moments) - 1 - mention.turn
+
+    def mentions(self) -> Iterator[Mention]:
+        """Every mention, newest message first, in text order within a message; focus first."""
+        for moment in reversed(self.moments):
+            if moment.focus is not None:
+                yield moment.focus
+            yield from moment.mentions

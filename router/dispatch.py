@@ -1,0 +1,103 @@
+"""The step that decides: act, ask or abstain; which session, which agent, which prompt.
+
+Reads   message, at, context, references, expanded, context_ref, context_switch, intent,
+        confidence, alternatives, secondary_intents
+Writes  action, question, candidates, session_id, agent, prompt_file, prompt
+Never   changes the intent, touches the disk, or asks a model.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from kds.brain.errors import DispatchError
+from kds.brain.session import session_id
+from kds.brain.turn import UNKNOWN, Turn
+from kds.router.library import PromptLibrary
+from kds.router.policy import Decision, decide
+from kds.router.promptfile import PromptFile
+from kds.router.promptvalues import prompt_values
+from kds.router.step import Step
+
+FeatureOf = Callable[[str], str | None]
+"""The feature that a message is about ("FAB button"), or None. Supplied by the language side."""
+
+STARTS_SESSION: Final = "PLAN"
+"""The intent that starts a session (DESIGN 3)."""
+
+READS: Final = frozenset(
+    {
+        *("message", "at", "context", "references", "expanded", "context_ref", "context_switch"),
+        *("intent", "confidence", "alternatives", "secondary_intents"),
+    }
+)
+WRITES: Final = frozenset(
+    {"action", "question", "candidates", "session_id", "agent", "prompt_file", "prompt"}
+)
+
+
+def make_dispatch(library: PromptLibrary, *, feature_of: FeatureOf, workspace: str) -> Step:
+    """The dispatch step over a library. ``workspace`` is the folder that prompts may name."""
+
+    def dispatch(turn: Turn) -> Turn:
+        decision = decide(turn.intent, turn.confidence, turn.alternatives)
+        agent = _agent(library, turn.intent if decision.action == "route" else UNKNOWN)
+        session, session_note = _session(turn, decision, feature_of)
+        decided = replace(
+            turn,
+            action=decision.action,
+            question=_question(library, decision.candidates) if decision.candidates else None,
+            candidates=decision.candidates,
+            session_id=session,
+            agent=agent.name,
+            prompt_file=agent.ref,
+        )
+        values = prompt_values(decided, agents=library.agents(), workspace=workspace)
+        notes = (f"{decision.action}: {decision.reason}; agent {agent.name}", session_note)
+        return replace(decided, prompt=library.render(agent, values), notes=turn.notes + notes)
+
+    return Step("dispatch", READS, WRITES, dispatch)
+
+
+def _agent(library: PromptLibrary, intent: str) -> PromptFile:
+    agent = library.for_intent(intent)
+    if agent is None:
+        hint = f"add a prompt file with 'intent: {intent}' to prompts/internal/"
+        raise DispatchError(f"no agent for intent {intent}", hint=hint)
+    return agent
+
+
+def _session(turn: Turn, decision: Decision, feature_of: FeatureOf) -> tuple[str | None, str]:
+    """The session of a turn, and a line that says where it comes from (DESIGN 3)."""
+    if turn.context_switch:
+        return None, "topic switch: the new session begins with the next message"
+    points_back = bool(turn.references) or turn.context_ref is not None
+    starts = decision.action == "route" and turn.intent == STARTS_SESSION and not points_back
+    if starts and (feature := feature_of(turn.expanded or turn.message)):
+        started = session_id(feature, turn.at)
+        return started, f"session {started}: a new plan for '{feature}'"
+    return _inherited(turn, feature_of)
+
+
+def _inherited(turn: Turn, feature_of: FeatureOf) -> tuple[str | None, str]:
+    if not turn.context:
+        return None, "no session: the context is empty"
+    newest = turn.context[-1]
+    if newest.session_id is not None:
+        return newest.session_id, f"session {newest.session_id}: inherited"
+    if newest.intent == STARTS_SESSION and (feature := feature_of(newest.user_message)):
+        started = session_id(feature, newest.timestamp)
+        return started, f"session {started}: begun by the topic switch before"
+    return None, "no session: the message before has none"
+
+
+def _question(library: PromptLibrary, candidates: tuple[str, ...]) -> str:
+    """A question over the candidates: "Did you mean to plan something new, or run the tests?"."""
+    phrases = [_phrase(_agent(library, intent)) for intent in candidates]
+    if len(phrases) == 1:
+        return f"Did you mean to {phrases[0]}, or something else?"
+    return f"Did you mean to {', '.join(phrases[:-1])}, or {phrases[-1]}?"
+
+
+def _phrase(agent: PromptFile) -> str:
+    return agent.ask or f"have the {agent.name.replace('-', ' ')} take it"

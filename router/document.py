@@ -1,0 +1,205 @@
+"""YAML text with line numbers, and its validation into problems a person can act on.
+
+Prompt front matter and rule files both come through here. Nothing raises for a wrong file:
+every fault becomes a Problem, so that all of them can be shown at once.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from kds.brain.errors import Problem
+from kds.router.yamlreader import NodePath, YamlReader
+
+__all__ = ["Document", "NodePath", "nearest", "parse_yaml", "read_text", "validate"]
+
+MAX_BYTES: Final = 1_000_000
+"""Files above this size are refused: no prompt or rule file written by a person comes near."""
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Parsed YAML: its data, the line of every node, and what was wrong with it.
+
+    ``data`` is None when the text is empty or does not parse.
+    """
+
+    path: str
+    data: object
+    lines: Mapping[NodePath, int]
+    first_line: int = 1
+    problems: tuple[Problem, ...] = ()
+
+    def line(self, at: NodePath = ()) -> int:
+        """The line of the node at ``at``, or of its nearest parent that is there."""
+        for end in range(len(at), -1, -1):
+            if (line := self.lines.get(at[:end])) is not None:
+                return line
+        return self.first_line
+
+    def where(self, at: NodePath = ()) -> str:
+        """``path:line`` of a node, as problems name it."""
+        return f"{self.path}:{self.line(at)}"
+
+
+def read_text(path: Path) -> str | Problem:
+    """The text of a UTF-8 file, or the Problem that keeps it from being read."""
+    try:
+        raw = path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        return Problem(f"{path}:1", f"cannot be read: {reason}", "check the file and its rights")
+    if raw is None:
+        return Problem(f"{path}:1", f"is larger than {MAX_BYTES // 1000} kB", "split the file")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        return Problem(f"{path}:{line}", "is not UTF-8 text", "save the file as UTF-8")
+    return text.replace("\r\n", "\n")
+
+
+def parse_yaml(text: str, *, path: str, first_line: int = 1) -> Document:
+    """Parse one YAML document. ``first_line`` is the line of ``text`` within its file.
+
+    Aliases, repeated keys, deep nesting and tags beyond plain data are problems.
+
+    >>> document = parse_yaml("name: x\\npatterns:\\n  - {regex: a}\\n", path="f.md", first_line=2)
+    >>> document.data, document.where(("patterns", 0, "regex"))
+    ({'name': 'x', 'patterns': [{'regex': 'a'}]}, 'f.md:4')
+    """
+    reader = YamlReader(path, first_line)
+    data = reader.read(text)
+    return Document(path, data, reader.lines, first_line, tuple(reader.problems))
+
+
+def validate(
+    document: Document, model: type[ModelT], *, at: NodePath = ()
+) -> ModelT | tuple[Problem, ...]:
+    """Fit the node at ``at`` to a pydantic model, or say everything that is wrong with it.
+
+    Problems of the document itself count when the whole of it is validated (``at=()``).
+    Models should be strict and forbid extra keys.
+    """
+    problems = list(document.problems) if not at else []
+    if problems and document.data is None:
+        return tuple(problems)
+    try:
+        value = model.model_validate(_node(document.data, at))
+    except ValidationError as error:
+        problems += [_problem(document, at, model, found) for found in error.errors()]
+    if problems:
+        return tuple(sorted(problems, key=_line_number))
+    return value
+
+
+def nearest(word: str, known: Mapping[str, object] | list[str]) -> str | None:
+    """The known name most like ``word``, or None.
+
+    >>> nearest("patern", ["name", "patterns"])
+    'patterns'
+    """
+    found = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def _node(data: object, at: NodePath) -> object:
+    for part in at:
+        data = data[part]  # type: ignore[index]  # the caller took `at` from this document
+    return data
+
+
+def _line_number(problem: Problem) -> int:
+    return int(problem.where.rpartition(":")[2])
+
+
+def _problem(
+    document: Document, at: NodePath, model: type[BaseModel], found: ErrorDetails
+) -> Problem:
+    loc = found["loc"]
+    place = document.where((*at, *loc))
+    if found["type"] == "extra_forbidden":
+        return Problem(place, f"unknown key {_name(loc)}", _known_keys(str(loc[-1]), model, loc))
+    if found["type"] == "missing":
+        return Problem(place, f"key {_name(loc)} is missing", f"add '{loc[-1]}: ...'")
+    message, hint = _MESSAGES.get(found["type"], ("", "correct the value"))
+    message = message or found["msg"].removeprefix("Value error, ").lower()
+    context = found.get("ctx", {})
+    if expected := context.get("expected"):
+        hint = f"use {expected}"
+    given = _shown(found["input"])
+    return Problem(place, f"{_name(loc)} {message.format(**context)}, not {given}", hint)
+
+
+_MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
+    "string_type": ("must be text", "put the value in quotes"),
+    "bool_type": ("must be true or false", "write true or false, without quotes"),
+    "int_type": ("must be a whole number", "write a number such as 50, without quotes"),
+    "float_type": ("must be a number", "write a number such as 0.8, without quotes"),
+    "list_type": ("must be a list", "write one item a line, each after '- '"),
+    "dict_type": ("must be a mapping", "write 'key: value' lines"),
+    "model_type": ("must be a mapping", "write 'key: value' lines"),
+    "literal_error": ("is not one of the accepted values", "correct the value"),
+    "string_too_long": ("must have at most {max_length} characters", "shorten it"),
+    "string_too_short": ("must not be empty", "write something"),
+    "too_short": ("must have at least {min_length} items", "add an item"),
+    "greater_than": ("must be above {gt}", "correct the number"),
+    "greater_than_equal": ("must be {ge} or more", "correct the number"),
+    "less_than": ("must be below {lt}", "correct the number"),
+    "less_than_equal": ("must be {le} or less", "correct the number"),
+    "string_pattern_mismatch": ("must match {pattern}", "correct the spelling"),
+    "finite_number": ("must be a finite number", "correct the number"),
+}
+
+
+def _name(loc: tuple[str | int, ...]) -> str:
+    """Plain words for a way into a document.
+
+    >>> _name(("patterns", 2, "weight"))
+    "'weight' (in patterns, item 3)"
+    """
+    words = [f"item {part + 1}" if isinstance(part, int) else str(part) for part in loc]
+    if not words:
+        return "the file"
+    *parents, last = words
+    name = last if isinstance(loc[-1], int) else f"'{last}'"
+    return f"{name} (in {', '.join(parents)})" if parents else name
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _known_keys(key: str, model: type[BaseModel], loc: tuple[str | int, ...]) -> str:
+    known = _keys(_model_at(model, loc[:-1]))
+    if near := nearest(key, known):
+        return f"did you mean '{near}'?"
+    return f"remove it, or use one of: {', '.join(known)}"
+
+
+def _keys(model: type[BaseModel]) -> list[str]:
+    return [info.alias or name for name, info in model.model_fields.items()]
+
+
+def _model_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> type[BaseModel]:
+    """The model that a key at ``loc`` belongs to, found through the types of the fields."""
+    for part in loc:
+        for name, info in model.model_fields.items():
+            if part in (name, info.alias):
+                model = next(_models_in(info.annotation), model)
+    return model
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in getattr(annotation, "__args__", ()):
+        yield from _models_in(inner)

@@ -1,0 +1,43 @@
+"""The step that writes the self-contained message and notices that the topic changes.
+
+Reads   message, context, references, edits
+Writes  expanded, context_ref, context_switch
+Never   looks for references; it applies the edits it is given.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from kds.brain.turn import Turn
+from kds.router.resolver import Resolver, apply_edits
+from kds.router.step import Step
+
+READS: Final = frozenset({"message", "context", "references", "edits"})
+WRITES: Final = frozenset({"expanded", "context_ref", "context_switch"})
+
+
+def make_expand(resolver: Resolver) -> Step:
+    """The expand step. ``resolver`` knows the rules for topic switches."""
+
+    def expand(turn: Turn) -> Turn:
+        rule = resolver.switch(turn.message, resolver.discourse(turn.context))
+        expanded = apply_edits(turn.message, turn.edits)
+        targets = [reference.target for reference in turn.references]
+        return replace(
+            turn,
+            expanded=expanded,
+            context_ref=targets[0] if targets else None,
+            context_switch=rule is not None,
+            notes=turn.notes + _notes(turn, expanded, rule),
+        )
+
+    return Step("expand", READS, WRITES, expand)
+
+
+def _notes(turn: Turn, expanded: str, switch: str | None) -> tuple[str, ...]:
+    notes = (
+        [f"expanded to '{expanded}'"] if expanded != turn.message else ["stands alone as written"]
+    )
+    if switch is not None:
+        notes.append(f"the topic changes ({switch}): earlier messages no longer count")
+    return tuple(notes)

@@ -1,0 +1,147 @@
+"""Arguments that commands leave out: "Change the color", "Add an animation", "Use X, not Y"."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from kds.brain.turn import Edit, Reference
+from kds.router.mention import Mention
+from kds.router.rendering import bare, definite
+from kds.router.rule import Rule
+from kds.router.scene import Choice, Found, Scene, choose, covered, explain
+
+_TARGET_PREPOSITIONS: Final = frozenset(
+    "to in on into onto for of under below above beside between inside at from next near behind "
+    "around".split()
+)
+_WIDGET_LABEL: Final = "UI"
+
+
+def find_attributes(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "Change the color to blue": the color of what is being worked on."""
+    for mention in scene.mentions:
+        if not _bare_attribute(scene, rule, mention):
+            continue
+        choice = _topic(scene, rule, mention)
+        if choice is not None:
+            yield _insert(scene, rule, mention.end, choice, rule.render.preposition or "of")
+
+
+def find_parts(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "Add a pulse animation": to what is being worked on."""
+    for mention in scene.mentions:
+        direct = scene.words[mention.start - 1].pos == "VERB" if mention.start else False
+        object_of_adding = direct and mention.role == "obj" and mention.verb in rule.signal.verbs
+        part = mention.head in rule.signal.nouns and mention.determiner in {"a", "an", "some", ""}
+        if not object_of_adding or not part or mention.parts or _has_target(scene, mention.end):
+            continue
+        choice = _topic(scene, rule, mention)
+        if choice is not None:
+            yield _insert(scene, rule, mention.end, choice, rule.render.preposition or "to")
+
+
+def find_constraints(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "Use toggle switch, not button" -> "Use toggle switch for dark mode, not button"."""
+    text = scene.analysis.text
+    if not any(pattern.search(text) for pattern in rule.signal.cues):
+        return
+    used = next(
+        (m for m in scene.mentions if m.role == "obj" and m.verb in rule.signal.verbs), None
+    )
+    if used is None or _targeted_at_once(scene, used.end) or covered(rule, text, 0, len(text)):
+        return
+    others = [m for m in scene.mentions if m.start >= used.end]
+    if any(_known(scene, other) for other in [used, *others]):
+        return
+    choice = _topic(scene, rule, used)
+    if choice is None:
+        return
+    found = _insert(scene, rule, used.end, choice, rule.render.preposition or "for")
+    yield replace(found, focus=_merged(choice.mention, used))
+
+
+def _bare_attribute(scene: Scene, rule: Rule, mention: Mention) -> bool:
+    """ "the color" as object of change/set/...: no owner, no modifiers, no of-phrase.
+
+    A rule with lemmas wants the phrase behind one of these prepositions instead ("as the
+    base image").
+    """
+    before = scene.words[mention.start - 1]
+    direct = mention.role == "obj" and before.pos == "VERB"
+    place = mention.prep in rule.signal.lemma if rule.signal.lemma else direct
+    if not place or mention.verb not in rule.signal.verbs or mention.parts:
+        return False
+    if mention.determiner != "the" or mention.text.lower() not in rule.signal.nouns:
+        return False
+    follower = scene.words[mention.end].lower if mention.end < len(scene.words) else ""
+    return follower not in {"of", "for", "in", "on", "from", "that", "which"}
+
+
+def _topic(scene: Scene, rule: Rule, mention: Mention) -> Choice | None:
+    """What is being worked on: the most salient thing that is not itself such a part."""
+    need = scene.need_at(mention.start, base=rule.antecedent, role="obj")
+    need = replace(need, verb="", complement="")
+    pool = scene.candidates(need, rule.antecedent, among=lambda m: _can_own(rule, m, mention))
+    return choose(scene, pool, rule.antecedent)
+
+
+def _can_own(rule: Rule, owner: Mention, part: Mention) -> bool:
+    return (
+        owner.head not in rule.signal.nouns
+        and owner.head != part.head
+        and not owner.parts
+        and not owner.person
+    )
+
+
+def _has_target(scene: Scene, end: int) -> bool:
+    """A place or target anywhere behind the object ("to the header", "below it", "there")."""
+    return any(
+        (w.pos == "ADP" and w.lower in _TARGET_PREPOSITIONS)
+        or w.lower in {"there", "here"}
+        or w.pos == "SCONJ"
+        for w in scene.words[end:]
+    )
+
+
+def _targeted_at_once(scene: Scene, end: int) -> bool:
+    follower = scene.words[end] if end < len(scene.words) else None
+    return follower is not None and follower.pos == "ADP" and follower.lower in _TARGET_PREPOSITIONS
+
+
+def _known(scene: Scene, mention: Mention) -> bool:
+    return any(mention.head == other.head for other in scene.discourse.mentions())
+
+
+def _insert(scene: Scene, rule: Rule, end: int, choice: Choice, preposition: str) -> Found:
+    at = scene.words[end - 1].end
+    target = definite(choice.mention)
+    return Found(
+        (Reference("", at, at, bare(choice.mention), rule.id, choice.score),),
+        (Edit(at, at, f" {preposition} {target}"),),
+        explain("", choice, rule, target),
+    )
+
+
+def _merged(feature: Mention, used: Mention) -> Mention | None:
+    """The feature in its new form: dark mode + toggle switch -> "dark mode toggle".
+
+    Only a widget gives a feature a form; the feature must be one without a form so far (an
+    uncountable such as "dark mode", not "a settings page").
+    """
+    formless = (
+        feature.determiner == "" and feature.number == "sg" and feature.label != _WIDGET_LABEL
+    )
+    if used.label != _WIDGET_LABEL or not formless:
+        return None
+    noun = used.canonical or used.text
+    return replace(
+        used,
+        text=f"{feature.text} {noun}",
+        determiner="the",
+        verb="",
+        head=noun.split()[-1].lower(),
+        head_text=noun.split()[-1],
+        modifiers=tuple(f"{feature.text} {noun}".lower().split()[:-1]),
+        compound=f"{feature.text} {noun}",
+    )

@@ -1,0 +1,261 @@
+"""The intent classifier: text and rules as evidence, one calibrated confidence (DESIGN 4).
+
+A linear head over TF-IDF scores the labels; the patterns of the prompt files shift these scores;
+the conversation shifts them a little more; a calibrator says how far the winner can be trusted.
+Only exact patterns decide alone. A model is a value: nothing in it changes after the fit.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kds.brain.turn import UNKNOWN, IntentScore
+from kds.router.calibration import Calibrator
+from kds.router.certainty import Mix, best_in_scope, certainty_signs, log_softmax
+from kds.router.context_evidence import NO_SITUATION, Situation, context_shifts
+from kds.router.evidence import Finding, IntentRules, RuleBook
+from kds.router.intent_features import FeatureSpace, Vector, readable
+from kds.router.intent_training import FitReport, train
+from kds.router.nearest import ExampleIndex
+from kds.router.promptfile import PromptFile
+
+Floats = NDArray[np.float64]
+
+NEAR_TIE: Final = 0.35
+"""Log distance within which two intents whose patterns both match count as tied, so that their
+priority decides (DESIGN 4): odds of 1.4 to 1."""
+
+MAX_ALTERNATIVES: Final = 3
+NAMED_PATTERNS: Final = 3
+"""Patterns of the winner that a note names."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntentVerdict:
+    """The intent of a message, and the calibrated probability that it is the right one.
+
+    When none of the intents fits, ``intent`` is UNKNOWN and ``confidence`` is that of the best
+    alternative: what acting on it would be worth. ``alternatives`` are in falling order.
+    """
+
+    intent: str
+    confidence: float
+    alternatives: tuple[IntentScore, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """All numbers of a fitted model: what the cache stores."""
+
+    labels: tuple[str, ...]
+    space: FeatureSpace
+    weights: NDArray[np.float32]
+    bias: Floats
+    examples: ExampleIndex
+    mix: Mix
+    calibrator: Calibrator
+    report: FitReport
+
+
+@dataclass(frozen=True, slots=True)
+class IntentModel:
+    """A fitted classifier. The rules of ``book`` stand in the order of ``learned.labels``."""
+
+    learned: Learned
+    book: RuleBook
+    none: str = UNKNOWN
+
+    @classmethod
+    def fit(cls, prompts: Sequence[PromptFile]) -> "IntentModel":
+        """Learn from the examples and patterns of the agents. Imports scikit-learn."""
+        return cls.fit_examples(*lessons(prompts))
+
+    @classmethod
+    def fit_examples(
+        cls,
+        examples: Sequence[tuple[str, str]],
+        rules: Sequence[IntentRules] = (),
+        *,
+        none: str = UNKNOWN,
+    ) -> "IntentModel":
+        """Learn from pairs of text and label; ``none`` is the label of what fits nowhere.
+
+        The words of a label ("card_arrival") count as one more example of it: worth 1.4 points
+        on CLINC150 with ten examples an intent. Raises ValueError with fewer than two labels.
+        """
+        labels = tuple(sorted({label for _, label in examples}))
+        if len(labels) < 2:
+            raise ValueError("a model needs examples of at least two intents")
+        examples = [*examples, *((_words(label), label) for label in labels if label != none)]
+        book = RuleBook(order_rules(labels, rules))
+        texts = [readable(text) for text, _ in examples]
+        targets = np.array([labels.index(label) for _, label in examples])
+        space = FeatureSpace.fit(texts)
+        vectors = [space.vector(text) for text in texts]
+        rule_scores = np.zeros((len(texts), len(labels)))
+        if rules:
+            for row, text in enumerate(texts):
+                rule_scores[row] = [found.score for found in book.find([text])]
+        fit = train(
+            vectors,
+            targets,
+            rule_scores,
+            size=space.size,
+            none=labels.index(none) if none in labels else None,
+        )
+        index = ExampleIndex.build(vectors, targets, space.size)
+        weights = fit.weights.astype(np.float32)
+        learned = Learned(
+            labels, space, weights, fit.bias, index, fit.mix, fit.calibrator, fit.report
+        )
+        return cls(learned, book, none)
+
+    def score(
+        self, message: str, expanded: str | None = None, situation: Situation = NO_SITUATION
+    ) -> IntentVerdict:
+        """The verdict on a message, from its own words, its expansion and the conversation."""
+        texts = tuple(dict.fromkeys(readable(text) for text in (message, expanded or message)))
+        notes: list[str] = []
+        findings = self.book.find(texts, notes=notes)
+        if (decided := self._exact(findings)) is not None:
+            return decided
+        vectors = [self.learned.space.vector(text) for text in texts]
+        margins = np.mean([self._margins(vector) for vector in vectors], axis=0)[None, :]
+        rule_scores = np.array([[found.score for found in findings]])
+        shifts = context_shifts(situation, texts[0])
+        log_p = self.learned.mix.log_p(margins, rule_scores) + self._row(shifts)
+        log_p = log_softmax(log_p)
+        none = self._none
+        winner = self._break_tie(log_p[0], findings, int(best_in_scope(log_p, none)[0]))
+        confidence = self._confidence(log_p, winner, margins, rule_scores, vectors)
+        unfit = none is not None and log_p[0, none] > log_p[0, winner]
+        intent = self.none if unfit else self.learned.labels[winner]
+        notes += _notes(self.learned.labels, log_p[0], findings, shifts)
+        others = self._alternatives(log_p[0], winner, confidence, unfit=unfit)
+        return IntentVerdict(intent, confidence, others, tuple(notes))
+
+    @property
+    def _none(self) -> int | None:
+        labels = self.learned.labels
+        return labels.index(self.none) if self.none in labels else None
+
+    def _margins(self, vector: Vector) -> Floats:
+        rows = self.learned.weights[vector.ids]
+        return np.asarray(vector.values @ rows + self.learned.bias)
+
+    def _row(self, shifts: Mapping[str, float]) -> Floats:
+        return np.array([[shifts.get(label, 0.0) for label in self.learned.labels]])
+
+    def _exact(self, findings: Sequence[Finding]) -> IntentVerdict | None:
+        """The verdict of an exact pattern; the lowest priority number wins among several."""
+        exact = [
+            (rule.priority, finding)
+            for rule, finding in zip(self.book.rules, findings, strict=True)
+            if finding.exact
+        ]
+        if not exact:
+            return None
+        finding = min(exact, key=lambda pair: (pair[0], pair[1].intent))[1]
+        note = f"the whole message is a phrase of {finding.intent}"
+        confidence = 0.0 if finding.intent == self.none else finding.score
+        return IntentVerdict(finding.intent, confidence, (), (note,))
+
+    def _break_tie(self, log_p: Floats, findings: Sequence[Finding], winner: int) -> int:
+        """Among intents about as likely as the winner whose patterns match: by priority."""
+        if not findings[winner].fired:
+            return winner
+        near = [
+            index
+            for index, finding in enumerate(findings)
+            if finding.fired
+            and self.learned.labels[index] != self.none
+            and log_p[winner] - log_p[index] <= NEAR_TIE
+        ]
+        return min(near, key=lambda index: (self.book.rules[index].priority, -log_p[index]))
+
+    def _confidence(
+        self,
+        log_p: Floats,
+        winner: int,
+        margins: Floats,
+        rule_scores: Floats,
+        vectors: Sequence[Vector],
+    ) -> float:
+        likeness, label = max(self.learned.examples.nearest(vector) for vector in vectors)
+        signs = certainty_signs(
+            log_p,
+            np.array([winner]),
+            margins,
+            rule_scores,
+            likeness=np.array([likeness]),
+            nearest_label=np.array([label]),
+            unknown=np.array([min(vector.unknown for vector in vectors)]),
+            terms=np.array([float(len(vectors[-1].ids))]),
+        )
+        return self.learned.calibrator.probability(signs[0])
+
+    def _alternatives(
+        self, log_p: Floats, winner: int, confidence: float, *, unfit: bool
+    ) -> tuple[IntentScore, ...]:
+        """The next best intents; they share what the winner leaves in proportion to their odds."""
+        labels = self.learned.labels
+        rest = 1.0 - float(np.exp(log_p[winner]))
+        left = 1.0 - confidence
+        found = [
+            IntentScore(labels[index], left * float(np.exp(log_p[index])) / max(rest, 1e-9))
+            for index in np.argsort(-log_p, kind="stable")
+            if index != winner and labels[index] != self.none
+        ]
+        first = (IntentScore(labels[winner], confidence),) if unfit else ()
+        return (*first, *found)[:MAX_ALTERNATIVES]
+
+
+def lessons(
+    prompts: Sequence[PromptFile],
+) -> tuple[list[tuple[str, str]], tuple[IntentRules, ...]]:
+    """The examples and the rules that a model of these prompts is fitted on.
+
+    The description of an agent counts as one example of its intent.
+    """
+    agents = sorted((p for p in prompts if p.intent), key=lambda prompt: prompt.intent or "")
+    examples = [
+        (text, prompt.intent or "")
+        for prompt in agents
+        for text in (*prompt.examples, prompt.description)
+    ]
+    return examples, tuple(IntentRules.of(prompt) for prompt in agents)
+
+
+def order_rules(labels: Sequence[str], rules: Sequence[IntentRules]) -> tuple[IntentRules, ...]:
+    """One set of rules for each label; empty where there is none."""
+    by_intent = {rule.intent: rule for rule in rules}
+    return tuple(by_intent.get(label, IntentRules(label)) for label in labels)
+
+
+def _words(label: str) -> str:
+    return label.replace("_", " ").replace("-", " ").lower()
+
+
+def _notes(
+    labels: Sequence[str],
+    log_p: Floats,
+    findings: Sequence[Finding],
+    shifts: Mapping[str, float],
+) -> list[str]:
+    order = np.argsort(-log_p, kind="stable")[:3]
+    top = ", ".join(f"{labels[index]} {float(np.exp(log_p[index])):.2f}" for index in order)
+    lines = [f"scores: {top}"]
+    for index in order:
+        if fired := findings[index].fired:
+            shown = "; ".join(pattern.where for pattern in fired[:NAMED_PATTERNS])
+            lines.append(f"patterns for {labels[index]} ({findings[index].score:.2f}): {shown}")
+    lines += [f"the conversation speaks {_tendency(by)} {intent}" for intent, by in shifts.items()]
+    return lines
+
+
+def _tendency(shift: float) -> str:
+    return "for" if shift > 0 else "against"

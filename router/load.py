@@ -1,0 +1,49 @@
+"""The first step: attach the conversation so far.
+
+Reads: message, at. Writes: context. Never: changes an entry, or fails on a damaged line.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from kds.brain.journal import MAX_AGE, ContextJournal, LoadedContext
+from kds.brain.turn import Turn
+from kds.router.step import Step
+
+
+def make_load(journal: ContextJournal) -> Step:
+    """Bind the step to a journal; it raises StoreError when the journal cannot be read."""
+
+    def load(turn: Turn) -> Turn:
+        loaded = journal.load()
+        return replace(turn, context=loaded.entries, notes=_notes(turn, loaded))
+
+    return Step("load", frozenset({"message", "at"}), frozenset({"context"}), load)
+
+
+def _notes(turn: Turn, loaded: LoadedContext) -> tuple[str, ...]:
+    notes = [_size(turn, loaded)]
+    if loaded.expired:
+        notes.append(f"{_entries(loaded.expired)} older than {_span(MAX_AGE)} dropped")
+    if loaded.rotated:
+        notes.append(f"{_entries(loaded.rotated)} beyond the limit dropped")
+    return (*notes, *(f"warning: {warning}" for warning in loaded.warnings))
+
+
+def _size(turn: Turn, loaded: LoadedContext) -> str:
+    if not loaded.entries:
+        return "the context is empty"
+    newest = loaded.entries[-1]
+    age = _span(max(turn.at - newest.timestamp, timedelta(0)))
+    return f"{_entries(len(loaded.entries))} in the context, the newest {age} old ({newest.intent})"
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"
+
+
+def _span(span: timedelta) -> str:
+    seconds = int(span.total_seconds())
+    if seconds >= 3600:
+        return f"{seconds / 3600:g} h" if seconds % 3600 == 0 else f"{seconds / 3600:.1f} h"
+    return f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"

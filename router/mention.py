@@ -1,0 +1,222 @@
+"""Mentions: noun phrases as things that later messages can refer to."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from kds.router import closed_class as cc
+from kds.router.lexicon import readings, singular
+from kds.router.words import Analysis, Number, Phrase, Role
+
+Mood = Literal["imperative", "question", "statement", "fragment"]
+
+_NAMING: Final = frozenset("called named titled labelled".split())
+_POST_MODIFIERS: Final = frozenset("of for with in on from by".split())
+_REPLACING: Final = {
+    "replace": ("with", "by"),
+    "swap": ("for", "with"),
+    "rename": ("to", "as"),
+    "turn": ("into",),
+}
+"""Verbs whose prepositional object is the thing there is afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A thing that was talked about.
+
+    ``text`` is the phrase without its determiner ("FAB button"); ``head`` the lower-case
+    singular of its last noun. ``turn`` counts from the oldest message of the context.
+    """
+
+    text: str
+    determiner: str
+    head: str
+    head_text: str
+    modifiers: tuple[str, ...]
+    number: Number
+    role: Role
+    prep: str
+    verb: str
+    mood: Mood
+    subordinate: bool
+    turn: int
+    start: int
+    end: int
+    compound: str = ""
+    """The nouns that end in the head ("pull requests" of "open pull requests")."""
+    kind: str = ""
+    label: str = ""
+    canonical: str = ""
+    name: str = ""
+    """ "new_nav" of "a feature flag called new_nav"."""
+    called: bool = False
+    """The name stands behind "called" and is not part of ``text``."""
+    tail: str = ""
+    """What follows as of/for/with phrase: "for the payment service"."""
+    person: bool = False
+    beside_subject: bool = False
+    """Its clause has a noun phrase for subject."""
+    result: bool = False
+    """The new thing of "replace X with Y", "rename X to Y"."""
+    parts: tuple["Mention", ...] = ()
+    """Members when this is a coordination ("a save button and a cancel button")."""
+    conjunction: str = "and"
+
+    @property
+    def is_name(self) -> bool:
+        """A name by shape or capitals: rendered without an article when it came without one."""
+        return bool(self.kind) or (self.head_text[:1].isupper() and self.determiner == "")
+
+    def same_thing(self, other: "Mention") -> bool:
+        """Same head, and the modifiers of one are all among the other's."""
+        if self.parts or other.parts:
+            return self.text.lower() == other.text.lower()
+        if self.head != other.head or self.number != other.number:
+            return bool(self.name) and self.name in (other.text, other.name)
+        mine, theirs = set(self.modifiers), set(other.modifiers)
+        return mine <= theirs or theirs <= mine
+
+
+def mentions_in(analysis: Analysis, turn: int) -> tuple[Mention, ...]:
+    """Every mention of an analysed message, in text order; coordinations come as one more."""
+    singles = [_mention(analysis, phrase, turn) for phrase in analysis.phrases]
+    own = [m for m in singles if not _names_the_one_before(analysis, m)]
+    return tuple(own) + tuple(_groups(analysis, singles))
+
+
+def _names_the_one_before(analysis: Analysis, mention: Mention) -> bool:
+    """ "docs/adr" of "a folder called docs/adr" is a name, not a second thing."""
+    return mention.start > 0 and analysis.words[mention.start - 1].lower in _NAMING
+
+
+def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
+    words = analysis.words
+    head = words[phrase.head]
+    clause = analysis.clauses[phrase.clause]
+    verb = words[phrase.verb].lemma if phrase.verb is not None else ""
+    named = bool(head.kind) or head.pos == "PROPN"
+    label, canonical = _entity(analysis, phrase)
+    return Mention(
+        text=analysis.span(phrase.core, phrase.end),
+        determiner=phrase.determiner,
+        head=head.lower if named else singular(head.lower),
+        head_text=head.text,
+        modifiers=tuple(w.lower for w in words[phrase.core : phrase.head]),
+        number=phrase.number,
+        role=phrase.role,
+        prep=phrase.prep,
+        verb=verb,
+        mood=clause.mood,
+        subordinate=clause.subordinate,
+        turn=turn,
+        start=phrase.start,
+        end=phrase.end,
+        compound=_compound(analysis, phrase),
+        kind=head.kind,
+        label=label,
+        canonical=canonical,
+        name=_name(analysis, phrase),
+        called=_is_called(analysis, phrase),
+        tail=_tail(analysis, phrase),
+        person=_is_person(analysis, phrase, label),
+        beside_subject=any(
+            p.clause == phrase.clause and p.role == "subj" and p.end <= phrase.start
+            for p in analysis.phrases
+        ),
+        result=_is_result(phrase, verb),
+    )
+
+
+def _entity(analysis: Analysis, phrase: Phrase) -> tuple[str, str]:
+    for first, stop, label, canonical in analysis.entities:
+        if stop == phrase.head + 1 and first >= phrase.start:
+            return label, canonical
+    return "", ""
+
+
+def _compound(analysis: Analysis, phrase: Phrase) -> str:
+    start = phrase.head
+    while start > phrase.core and analysis.words[start - 1].pos in {"NOUN", "PROPN"}:
+        start -= 1
+    return analysis.span(start, phrase.head + 1)
+
+
+def _name(analysis: Analysis, phrase: Phrase) -> str:
+    words = analysis.words
+    if phrase.end > phrase.head + 1 and words[phrase.end - 1].kind:
+        return words[phrase.end - 1].text
+    if _is_called(analysis, phrase):
+        return words[phrase.end + 1].text
+    return ""
+
+
+def _is_called(analysis: Analysis, phrase: Phrase) -> bool:
+    """ "a folder called legacy"; not "the officer called in the morning"."""
+    follows = analysis.words[phrase.end : phrase.end + 2]
+    return (
+        len(follows) == 2
+        and follows[0].lower in _NAMING
+        and follows[1].pos in {"NOUN", "PROPN", "VERB"}
+    )
+
+
+def _tail(analysis: Analysis, phrase: Phrase) -> str:
+    """The of/for/... phrase right behind: enough to quote the thing in full."""
+    if phrase.end >= len(analysis.words):
+        return ""
+    marker = analysis.words[phrase.end]
+    follower = analysis.phrase_at.get(phrase.end + 1)
+    if marker.lower not in _POST_MODIFIERS or follower is None:
+        return ""
+    return analysis.span(phrase.end, follower.end)
+
+
+def _is_person(analysis: Analysis, phrase: Phrase, label: str) -> bool:
+    """A capitalised single word that no lexicon knows as anything else, in a person's place."""
+    if label == "PERSON":
+        return True
+    if phrase.end - phrase.start != 1 or label:
+        return False
+    word = analysis.words[phrase.head]
+    plain = word.text.isalpha() and word.text[0].isupper() and word.text[1:].islower()
+    if not plain or word.kind:
+        return False
+    known = readings(word.lower)
+    common = known.adjective or known.adverb or (known.noun and known.verb)
+    return not common and (not known.known or len(word.text) <= 5 or word.i > 0)
+
+
+def _is_result(phrase: Phrase, verb: str) -> bool:
+    return phrase.role == "pobj" and phrase.prep in _REPLACING.get(verb, ())
+
+
+def _groups(analysis: Analysis, singles: list[Mention]) -> Iterator[Mention]:
+    ids = sorted({phrase.group for phrase in analysis.phrases if phrase.group >= 0})
+    for group in ids:
+        members = [
+            mention
+            for phrase, mention in zip(analysis.phrases, singles, strict=True)
+            if phrase.group == group
+        ]
+        first, last = members[0], members[-1]
+        between = analysis.words[members[-2].end : last.start]
+        conjunction = "or" if any(w.lower == "or" for w in between) else "and"
+        yield replace(
+            first,
+            text=f" {conjunction} ".join(m.text for m in members),
+            determiner="",
+            number="pl",
+            end=last.end,
+            name="",
+            called=False,
+            tail="",
+            person=all(m.person for m in members),
+            parts=tuple(members),
+            conjunction=conjunction,
+        )
+
+
+def is_time(mention: Mention) -> bool:
+    """A point or span of time ("this week", "thirty seconds"): hardly ever an antecedent."""
+    return mention.head in cc.TIME_NOUNS

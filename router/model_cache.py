@@ -1,0 +1,210 @@
+"""A fitted model on disk, so that only the first message of a workspace waits for the fit.
+
+One `.npz` file of plain arrays and a JSON header (no pickle), named by a hash of everything the
+fit depends on. A file that cannot be read is set aside as `.bad`, and the model is fitted anew.
+"""
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from kds.brain.turn import UNKNOWN
+from kds.router.calibration import Calibrator
+from kds.router.certainty import Mix
+from kds.router.evidence import IntentRules, RuleBook
+from kds.router.intent_features import Block, FeatureSpace
+from kds.router.intent_model import IntentModel, Learned, lessons, order_rules
+from kds.router.intent_training import FitReport
+from kds.router.nearest import ExampleIndex
+from kds.router.promptfile import PromptFile
+
+FORMAT: Final = 1
+"""Raise it when features, training or this file change: older caches are then not used."""
+
+KEPT: Final = 3
+"""Cache files that stay: a user who tries two branches of prompts should not wait each time."""
+
+LIBRARIES: Final = ("kds", "numpy", "scikit-learn", "regex")
+_TERM_END: Final = "\n"
+"""Terms hold no line ends: the analyzers split at white space."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedModel:
+    """A model, whether it had to be fitted, and what went wrong with the cache on the way."""
+
+    model: IntentModel
+    fitted: bool
+    warnings: tuple[str, ...] = ()
+
+
+def open_model(prompts: Sequence[PromptFile], cache_dir: Path | None = None) -> OpenedModel:
+    """The model of these prompts: from the cache, or fitted and stored there.
+
+    A cache that cannot be read or written costs time, not the answer: it ends in a warning.
+    """
+    if cache_dir is None:
+        return OpenedModel(IntentModel.fit(prompts), fitted=True)
+    examples, rules = lessons(prompts)
+    path = cache_dir / f"intents-{cache_key(examples, rules)}.npz"
+    warnings: list[str] = []
+    if (learned := _load(path, warnings)) is not None:
+        book = RuleBook(order_rules(learned.labels, rules))
+        return OpenedModel(IntentModel(learned, book), fitted=False)
+    model = IntentModel.fit_examples(examples, rules)
+    _store(model.learned, path, warnings)
+    return OpenedModel(model, fitted=True, warnings=tuple(warnings))
+
+
+def cache_key(
+    examples: Sequence[tuple[str, str]], rules: Sequence[IntentRules], *, none: str = UNKNOWN
+) -> str:
+    """A hash of all that a fit depends on: examples, patterns, format and library versions."""
+    patterns = [
+        (rule.intent, kind, pattern.source, pattern.weight, pattern.exact)
+        for rule in rules
+        for kind, group in (("for", rule.patterns), ("not", rule.excludes))
+        for pattern in group
+    ]
+    libraries = {name: version(name) for name in LIBRARIES}
+    inputs = json.dumps([FORMAT, libraries, none, list(examples), patterns])
+    return hashlib.sha256(inputs.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def dump(learned: Learned) -> bytes:
+    """The learned numbers as the bytes of an `.npz` file."""
+    space = learned.space
+    header = {
+        "format": FORMAT,
+        "labels": learned.labels,
+        "mix": asdict(learned.mix),
+        "report": asdict(learned.report),
+        "calibrator_bias": learned.calibrator.bias,
+        "terms": {
+            block.analyzer: _TERM_END.join(block.vocabulary) for block in (space.words, space.chars)
+        },
+    }
+    text = json.dumps(header).encode()
+    buffer = io.BytesIO()
+    np.savez(
+        buffer,
+        header=np.frombuffer(text, dtype=np.uint8),
+        idf_words=space.words.idf,
+        idf_chars=space.chars.idf,
+        weights=learned.weights,
+        bias=learned.bias,
+        starts=learned.examples.starts,
+        rows=learned.examples.rows,
+        values=learned.examples.values,
+        example_labels=learned.examples.labels,
+        signs_mean=learned.calibrator.mean,
+        signs_scale=learned.calibrator.scale,
+        signs_weights=learned.calibrator.weights,
+    )
+    return buffer.getvalue()
+
+
+def undump(data: bytes) -> Learned:
+    """The inverse of `dump`. Raises ValueError when the bytes are not a whole cache file."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+        header = json.loads(found["header"].tobytes())
+        return _learned(header, found)
+    except (zipfile.BadZipFile, KeyError, TypeError, OSError, EOFError) as error:
+        raise ValueError(f"not a model cache: {error}") from error
+
+
+def _learned(header: Mapping[str, Any], found: Mapping[str, "np.ndarray[Any, Any]"]) -> Learned:
+    blocks = {
+        name: Block(
+            name,
+            {term: index for index, term in enumerate(header["terms"][name].split(_TERM_END))},
+            found[f"idf_{name}"],
+        )
+        for name in ("words", "chars")
+    }
+    space = FeatureSpace(blocks["words"], blocks["chars"])
+    labels = tuple(header["labels"])
+    learned = Learned(
+        labels=labels,
+        space=space,
+        weights=found["weights"],
+        bias=found["bias"],
+        examples=ExampleIndex(
+            found["starts"], found["rows"], found["values"], found["example_labels"]
+        ),
+        mix=Mix(**header["mix"]),
+        calibrator=Calibrator(
+            found["signs_mean"],
+            found["signs_scale"],
+            found["signs_weights"],
+            header["calibrator_bias"],
+        ),
+        report=FitReport(**header["report"]),
+    )
+    shapes = (
+        (learned.weights.shape, (space.size, len(labels))),
+        (learned.examples.starts.shape, (space.size + 1,)),
+        (blocks["words"].idf.shape, (len(blocks["words"].vocabulary),)),
+        (blocks["chars"].idf.shape, (len(blocks["chars"].vocabulary),)),
+    )
+    if header["format"] != FORMAT or any(shape != wanted for shape, wanted in shapes):
+        raise ValueError("not a model cache of this version, or not a whole one")
+    return learned
+
+
+def _load(path: Path, warnings: list[str]) -> Learned | None:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        warnings.append(f"{path}: the model cache cannot be read ({error.strerror}); fitted anew")
+        return None
+    try:
+        return undump(data)
+    except ValueError as error:
+        warnings.append(f"{path}: {error}; set aside, fitted anew")
+    try:
+        path.replace(path.with_suffix(".bad"))
+    except OSError as error:
+        warnings.append(f"{path}: cannot be set aside ({error.strerror})")
+    return None
+
+
+def _store(learned: Learned, path: Path, warnings: list[str]) -> None:
+    """Write beside, then rename: readers see the old file or the new one, whole."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-")  # 0600
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(dump(learned))
+            Path(beside).replace(path)
+        except OSError:
+            Path(beside).unlink(missing_ok=True)
+            raise
+        _forget_older(path)
+    except OSError as error:
+        warnings.append(
+            f"{path}: the model cannot be kept ({error.strerror}); next time it is fitted again"
+        )
+
+
+def _forget_older(path: Path) -> None:
+    """Keep the files of the last few prompt sets only."""
+    others = [file for file in path.parent.glob("intents-*.npz") if file != path]
+    others.sort(key=lambda file: file.stat().st_mtime, reverse=True)
+    for file in others[KEPT - 1 :]:
+        file.unlink(missing_ok=True)

@@ -1,0 +1,78 @@
+"""Act, ask or abstain: what the confidence in an intent is good for (DESIGN 4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kds.brain.turn import UNKNOWN, Action, IntentScore
+
+ACT_MIN: Final = 0.55
+"""Act at this confidence. Starting value, to be set on the development dialogues: as calibrated
+confidences are shares of right answers, acting below one half is wrong more often than not."""
+
+ACT_MARGIN: Final = 0.25
+"""Act below ACT_MIN, yet not below CLARIFY_MIN, when the runner-up is this far behind: the
+question would have no second candidate worth offering. Starting value, as above."""
+
+CLARIFY_MIN: Final = 0.30
+"""Ask at this confidence; below it the candidates would be guesses. Starting value, as above."""
+
+CANDIDATE_MIN: Final = 0.05
+"""An alternative below this is not worth a place in a question of its own."""
+
+MAX_CANDIDATES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do about a message, the intents to choose from when asking, and why."""
+
+    action: Action
+    candidates: tuple[str, ...]
+    reason: str
+
+
+def decide(intent: str, confidence: float, alternatives: Sequence[IntentScore]) -> Decision:
+    """Choose from the calibrated confidence and the distance to the runner-up.
+
+    >>> decide("PLAN", 0.82, [IntentScore("ASK", 0.11)]).action
+    'route'
+    >>> decide("PLAN", 0.41, [IntentScore("EXECUTE", 0.38)]).candidates
+    ('PLAN', 'EXECUTE')
+    >>> decide("PLAN", 0.12, [IntentScore("ASK", 0.11)]).action
+    'abstain'
+    """
+    ranked = sorted(
+        [IntentScore(intent, confidence), *(s for s in alternatives if s.intent != intent)],
+        key=lambda score: -score.confidence,
+    )
+    known = [score for score in ranked if score.intent != UNKNOWN]
+    if intent == UNKNOWN:
+        return _when_unknown(confidence, known)
+    margin = confidence - max((s.confidence for s in ranked if s.intent != intent), default=0.0)
+    if confidence >= ACT_MIN:
+        return Decision("route", (), f"{intent} at {confidence:.2f}, sure enough (>= {ACT_MIN})")
+    if confidence < CLARIFY_MIN:
+        return Decision("abstain", (), f"{intent} at {confidence:.2f} is a guess (< {CLARIFY_MIN})")
+    if margin >= ACT_MARGIN:
+        reason = f"{intent} at {confidence:.2f}, margin {margin:.2f} (>= {ACT_MARGIN})"
+        return Decision("route", (), reason)
+    reason = f"{intent} at {confidence:.2f}, margin only {margin:.2f}"
+    return Decision("clarify", _candidates(known), reason)
+
+
+def _when_unknown(confidence: float, known: Sequence[IntentScore]) -> Decision:
+    best = known[0].confidence if known else 0.0
+    if confidence < ACT_MIN and best >= CLARIFY_MIN:
+        reason = f"perhaps none of the intents, yet {known[0].intent} at {best:.2f}"
+        return Decision("clarify", _candidates(known), reason)
+    return Decision("abstain", (), f"none of the intents ({UNKNOWN} at {confidence:.2f})")
+
+
+def _candidates(known: Sequence[IntentScore]) -> tuple[str, ...]:
+    """Two or three intents to offer; the second best is offered however weak it is."""
+    return tuple(
+        score.intent
+        for rank, score in enumerate(known[:MAX_CANDIDATES])
+        if rank < 2 or score.confidence >= CANDIDATE_MIN
+    )

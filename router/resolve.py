@@ -1,0 +1,32 @@
+"""The step that finds references and their antecedents.
+
+Reads   message, context
+Writes  references, edits
+Never   rewrites the message; that is the next step's.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from kds.brain.turn import Turn
+from kds.router.resolver import Resolver
+from kds.router.step import Step
+
+READS: Final = frozenset({"message", "context"})
+WRITES: Final = frozenset({"references", "edits"})
+
+
+def make_resolve(resolver: Resolver) -> Step:
+    """The resolve step over the rules and the language layer of ``resolver``."""
+
+    def resolve(turn: Turn) -> Turn:
+        resolution = resolver.resolve(turn.message, resolver.discourse(turn.context))
+        notes = resolution.notes or ("no reference to resolve",)
+        return replace(
+            turn,
+            references=resolution.references,
+            edits=resolution.edits,
+            notes=turn.notes + notes,
+        )
+
+    return Step("resolve", READS, WRITES, resolve)

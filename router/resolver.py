@@ -1,0 +1,147 @@
+"""Applies the reference rules to a message in its discourse, and replays a context."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from kds.brain.turn import ContextEntry, Edit, Reference
+from kds.router.discourse import Discourse
+from kds.router.enumerations import find_both, find_order, find_which
+from kds.router.fragments import find_corrections, find_gaps, find_questions, find_repeats
+from kds.router.implicit import find_attributes, find_constraints, find_parts
+from kds.router.knowledge import Knowledge
+from kds.router.language import ANALYSED_CHARS, Language
+from kds.router.mention import Mention
+from kds.router.nouns import find_nouns, find_ones
+from kds.router.places import find_places
+from kds.router.pronouns import find_demonstratives, find_events, find_pronouns
+from kds.router.rule import Rule, SignalKind
+from kds.router.scene import Found, Mechanism, Scene
+from kds.router.topic import feature, moved_focus, switches_topic
+from kds.router.words import Analysis
+
+REPLAYED: Final = 128
+"""Discourses kept: each new turn then replays only its own message."""
+
+_MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
+    "question": find_questions,
+    "correction": find_corrections,
+    "repeat": find_repeats,
+    "gap": find_gaps,
+    "which": find_which,
+    "pronoun": find_pronouns,
+    "demonstrative": find_demonstratives,
+    "event": find_events,
+    "noun": find_nouns,
+    "one": find_ones,
+    "both": find_both,
+    "order": find_order,
+    "place": find_places,
+    "attribute": find_attributes,
+    "part": find_parts,
+    "constraint": find_constraints,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What the rules made of one message."""
+
+    references: tuple[Reference, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    notes: tuple[str, ...] = ()
+    focus: Mention | None = None
+
+
+def apply_edits(message: str, edits: Iterable[Edit]) -> str:
+    """The message with every edit applied.
+
+    >>> apply_edits("Make it purple", [Edit(5, 7, "the FAB button")])
+    'Make the FAB button purple'
+    """
+    out, at = [], 0
+    for edit in sorted(edits, key=lambda e: (e.start, e.end)):
+        out += [message[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*out, message[at:]])
+
+
+class Resolver:
+    """Finds what a message refers to. Same message, same context, same result."""
+
+    def __init__(self, language: Language, rules: Iterable[Rule], knowledge: Knowledge) -> None:
+        self._language = language
+        self.rules = tuple(sorted(rules, key=lambda rule: rule.priority))
+        self.knowledge = knowledge
+        self._switches = tuple(r for r in self.rules if r.signal.kind == "switch")
+        self._focus = tuple(r for r in self.rules if r.signal.kind == "focus")
+        self.replay: Callable[[tuple[str, ...]], Discourse] = lru_cache(maxsize=REPLAYED)(
+            self._replay
+        )
+
+    def analyse(self, text: str) -> Analysis:
+        """The shallow analysis of a text."""
+        return self._language.analyse(text)
+
+    def discourse(self, context: Iterable[ContextEntry]) -> Discourse:
+        """The discourse that a context tells, each message expanded in the light of the earlier."""
+        return self.replay(tuple(entry.user_message for entry in context))
+
+    def _replay(self, messages: tuple[str, ...]) -> Discourse:
+        if not messages:
+            return Discourse()
+        before = self.replay(messages[:-1])
+        if self.switch(messages[-1], before):
+            before = Discourse()
+        resolution = self.resolve(messages[-1], before)
+        analysis = self.analyse(apply_edits(messages[-1], resolution.edits))
+        focus = resolution.focus or moved_focus(analysis, self._focus, self.knowledge)
+        return before.then(analysis, focus=focus)
+
+    def resolve(self, message: str, discourse: Discourse) -> Resolution:
+        """References of ``message`` and the edits that make it stand alone."""
+        analysis = self.analyse(message)
+        if not discourse or not analysis.words:
+            return Resolution()
+        if self.switch(message, discourse):
+            return Resolution()
+        scene = Scene(analysis, discourse, self.knowledge)
+        found = self._found(scene)
+        if len(message) > ANALYSED_CHARS:
+            found = [f for f in found if not f.whole]
+        return Resolution(
+            references=tuple(r for f in found for r in f.references),
+            edits=tuple(e for f in found for e in f.edits),
+            notes=tuple(f.note for f in found),
+            focus=next((f.focus for f in found if f.focus is not None), None),
+        )
+
+    def switch(self, message: str, discourse: Discourse) -> str | None:
+        """Id of the rule that sees the topic change with ``message``, None when it goes on."""
+        return switches_topic(self.analyse(message), discourse, self._switches)
+
+    def _found(self, scene: Scene) -> list[Found]:
+        """Findings of all rules that do not overlap; a whole-message finding stands alone."""
+        taken: list[Found] = []
+        for rule in self.rules:
+            mechanism = _MECHANISMS.get(rule.signal.kind)
+            for found in mechanism(scene, rule) if mechanism else ():
+                if found.whole:
+                    return [found]
+                if not any(_overlap(found, other) for other in taken):
+                    taken.append(found)
+        return sorted(taken, key=lambda f: f.edits[0].start)
+
+    def feature_of(self, message: str) -> str | None:
+        """What a message sets out to build ("FAB button"), None when it names nothing."""
+        mention = feature(self.analyse(message))
+        return None if mention is None else mention.text
+
+
+def _overlap(a: Found, b: Found) -> bool:
+    return any(
+        (x.start < y.end and y.start < x.end) or (x.start == y.start and x.end == y.end)
+        for x in a.edits
+        for y in b.edits
+    )

@@ -1,0 +1,201 @@
+"""Loads the reference rules, the entity patterns and the knowledge from YAML.
+
+Packaged files live in `rules/`; a workspace's `kds-brain/rules/*.yaml` overlays them: a file
+of the same name replaces the packaged one, and a rule of the same id replaces that rule. All
+problems of all files are gathered before RuleFileError is raised.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kds.brain.errors import Problem, RuleFileError
+from kds.router.document import Document, parse_yaml, read_text, validate
+from kds.router.entity import EntityPattern, with_plurals
+from kds.router.knowledge import Knowledge, Selection
+from kds.router.pattern import Pattern
+from kds.router.rule import AntecedentNeed, Render, Rule, RuleTest, Signal
+from kds.router.ruleschema import EntityFile, KnowledgeFile, RuleEntry, RuleFile
+
+PACKAGED: Final = Path(__file__).parent / "rules"
+ENTITIES: Final = "entities.yaml"
+KNOWLEDGE: Final = "knowledge.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """Everything the resolver is built from."""
+
+    rules: tuple[Rule, ...]
+    entities: tuple[EntityPattern, ...]
+    knowledge: Knowledge
+    files: tuple[Path, ...]
+
+
+def load_rules(overlay: Path | None = None, *, packaged: Path = PACKAGED) -> RuleSet:
+    """Read the packaged rules and the workspace's overlay (a folder that may be absent)."""
+    files = {path.name: path for path in sorted(packaged.glob("*.yaml"))}
+    own = sorted(overlay.glob("*.yaml")) if overlay is not None and overlay.is_dir() else []
+    files |= {path.name: path for path in own}
+    problems: list[Problem] = []
+    rules: dict[str, Rule] = {}
+    entities: list[EntityPattern] = []
+    knowledge = Knowledge()
+    ordered = sorted(files.values(), key=lambda path: (path in own, path.name))
+    for path in ordered:
+        document = _document(path, problems)
+        if document is None:
+            continue
+        if path.name == ENTITIES:
+            entities += _entities(document, problems)
+        elif path.name == KNOWLEDGE:
+            knowledge = _knowledge(document, problems) or knowledge
+        else:
+            _add_rules(rules, document, problems, replaces=path in own)
+    if problems:
+        raise RuleFileError(problems)
+    return RuleSet(tuple(rules.values()), tuple(entities), knowledge, tuple(ordered))
+
+
+def _document(path: Path, problems: list[Problem]) -> Document | None:
+    text = read_text(path)
+    if isinstance(text, Problem):
+        problems.append(text)
+        return None
+    return parse_yaml(text, path=str(path))
+
+
+def _entities(document: Document, problems: list[Problem]) -> Iterable[EntityPattern]:
+    file = validate(document, EntityFile)
+    if isinstance(file, tuple):
+        problems += file
+        return
+    for entry in file.entities:
+        for term in entry.terms:
+            forms = with_plurals(term.lower()) if entry.plural else (term.lower(),)
+            yield EntityPattern(entry.label, forms)
+        for canonical, aliases in entry.aliases.items():
+            for alias in aliases:
+                yield EntityPattern(entry.label, with_plurals(alias.lower()), canonical)
+
+
+def _knowledge(document: Document, problems: list[Problem]) -> Knowledge | None:
+    file = validate(document, KnowledgeFile)
+    if isinstance(file, tuple):
+        problems += file
+        return None
+    selections = tuple(
+        Selection(frozenset(s.things), frozenset(s.verbs), frozenset(s.predicates))
+        for s in file.selections
+    )
+    types = {noun: frozenset(things) for noun, things in file.types.items()}
+    return Knowledge(selections, types, frozenset(file.surfaces))
+
+
+def _add_rules(
+    rules: dict[str, Rule], document: Document, problems: list[Problem], *, replaces: bool
+) -> None:
+    file = validate(document, RuleFile)
+    if isinstance(file, tuple):
+        problems += file
+        return
+    for index, entry in enumerate(file.rules):
+        at = ("rules", index)
+        if entry.id in rules and not (
+            replaces and rules[entry.id].where.rpartition(":")[0] != document.path
+        ):
+            hint = f"the first one is at {rules[entry.id].where}; give this one another id"
+            problems.append(
+                Problem(document.where((*at, "id")), f"rule id '{entry.id}' is used twice", hint)
+            )
+            continue
+        problems += _test_problems(document, at, entry)
+        rule = _rule(document, at, entry, problems)
+        rules.pop(entry.id, None)
+        if entry.enabled:
+            rules[entry.id] = rule
+
+
+def _test_problems(
+    document: Document, at: tuple[str | int, ...], entry: RuleEntry
+) -> Iterable[Problem]:
+    positive = any(test.fires for test in entry.tests)
+    negative = any(not test.fires for test in entry.tests)
+    kinds = [name for name, there in (("positive", positive), ("negative", negative)) if not there]
+    for kind in kinds:
+        example = "out: unchanged" if kind == "negative" else "in: ..., out: the expanded message"
+        yield Problem(
+            document.where((*at, "tests")),
+            f"rule '{entry.id}' has no {kind} test",
+            f"add a test with {example}",
+        )
+
+
+def _rule(
+    document: Document, at: tuple[str | int, ...], entry: RuleEntry, problems: list[Problem]
+) -> Rule:
+    signal, antecedent = entry.signal, entry.antecedent
+    tests = tuple(
+        RuleTest(
+            tuple(test.context),
+            test.message,
+            tuple(test.expected),
+            test.switch,
+            document.where((*at, "tests", index)),
+        )
+        for index, test in enumerate(entry.tests)
+    )
+    return Rule(
+        id=entry.id,
+        priority=entry.priority,
+        signal=Signal(
+            kind=signal.kind,
+            lemma=frozenset(signal.lemma),
+            determiners=frozenset(signal.determiners),
+            nouns=frozenset(signal.nouns),
+            verbs=frozenset(signal.verbs),
+            cues=_patterns(document, (*at, "signal", "cues"), entry.id, signal.cues, problems),
+            unless=_patterns(
+                document, (*at, "signal", "unless"), entry.id, signal.unless, problems
+            ),
+            excludes=frozenset(signal.excludes),
+        ),
+        antecedent=AntecedentNeed(
+            number=None if antecedent.number == "any" else antecedent.number,
+            person=antecedent.person,
+            min_score=antecedent.min_score,
+            min_margin=antecedent.min_margin,
+            max_age=antecedent.max_age,
+            decay=antecedent.decay,
+            match=antecedent.match,
+            fallback=frozenset(antecedent.fallback),
+        ),
+        render=Render(entry.render.preposition, entry.render.text),
+        tests=tests,
+        where=document.where(at),
+    )
+
+
+def _patterns(
+    document: Document,
+    at: tuple[str | int, ...],
+    rule_id: str,
+    sources: Iterable[str],
+    problems: list[Problem],
+) -> tuple[Pattern, ...]:
+    compiled = []
+    for index, source in enumerate(sources):
+        pattern = Pattern.compile(source, where=document.where((*at, index)))
+        if isinstance(pattern, Problem):
+            problems.append(
+                Problem(pattern.where, f"rule '{rule_id}': {pattern.message}", pattern.hint)
+            )
+        else:
+            compiled.append(pattern)
+    return tuple(compiled)
+
+
+def shown(rules: Iterable[Rule]) -> Mapping[str, int]:
+    """Rule ids and the number of their tests, in the order in which they are tried."""
+    return {rule.id: len(rule.tests) for rule in sorted(rules, key=lambda r: r.priority)}

@@ -1,0 +1,178 @@
+"""How easily a mention comes to mind: the score by which antecedents compete.
+
+After Lappin and Leass (1994): grammatical role, recency and repetition, with agreement as a
+strong preference; plus selection (what a verb is usually done to) and the mood of commands.
+The weights are set on the development dialogues, not taken from the paper, whose texts are
+manuals and not chat.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kds.router import closed_class as cc
+from kds.router.discourse import Discourse
+from kds.router.knowledge import Knowledge
+from kds.router.mention import Mention, Mood, is_time
+from kds.router.words import Number, Role
+
+ROLE: Final[dict[Role, float]] = {
+    "obj": 1.0,
+    "subj": 0.95,
+    "pobj": 0.55,
+    "of": 0.35,
+    "poss": 0.40,
+    "none": 0.60,
+}
+RECENCY: Final = 0.72
+"""Weight lost with each message in between (DESIGN 5)."""
+FULL: Final = 1.25
+"""A raw weight that counts as certain: the object of the last command, and then some."""
+
+SUBORDINATE: Final = 0.75
+CREATED: Final = 1.12
+BESIDE_SUBJECT: Final = 0.75
+"""An object whose clause has a noun for subject: the subject is what it is about."""
+MEANS: Final = 0.70
+"""What one is told to use is the means; the topic is what it is used for."""
+RESULT: Final = 1.15
+REPLACED: Final = 0.55
+FOCUS: Final = 1.35
+REPEATED: Final = 0.12
+PARALLEL: Final = 1.12
+SAME_VERB: Final = 1.5
+PREFERRED: Final = 1.7
+QUESTIONED: Final = 0.65
+"""Things only asked about, when the message is a command: commands go on with what is built."""
+PEOPLE: Final = 0.80
+"""Commands act on things; people are mostly those for whom."""
+MISMATCH: Final = 0.06
+VAGUE: Final = 0.35
+VALUE: Final = 0.25
+
+_CREATING: Final = frozenset(
+    "add create build implement make write generate design develop need want introduce "
+    "set spin draft".split()
+)
+_VALUE_LABELS: Final = frozenset({"COLOR", "DAY", "MONTH", "NUMBER"})
+_PEOPLE: Final = frozenset({"ROLE", "PARTY", "GROUP"})
+_SETTING: Final = frozenset("set change switch bump upgrade downgrade update".split())
+_VAGUE: Final = frozenset(
+    """way thing kind sort lot bit part side left right top bottom middle center centre default rest
+    end beginning case example change update work task time idea question problem reason something
+    stuff row""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What the reference asks of its antecedent."""
+
+    number: Number | None = None
+    person: bool | None = None
+    role: Role = "none"
+    verb: str = ""
+    """Verb lemma with its particle ("roll back")."""
+    complement: str = ""
+    mood: Mood = "statement"
+    decay: float = RECENCY
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A thing that could be meant: its best mention to quote, and its score (1 = certain)."""
+
+    mention: Mention
+    score: float
+
+
+def rank(
+    mentions: Iterable[Mention], need: Need, discourse: Discourse, knowledge: Knowledge
+) -> list[Candidate]:
+    """Things by salience, best first; mentions of one thing count together."""
+    things: list[list[Mention]] = []
+    for mention in mentions:
+        for thing in things:
+            if any(mention.same_thing(known) for known in thing):
+                thing.append(mention)
+                break
+        else:
+            things.append([mention])
+    candidates = [_candidate(thing, need, discourse, knowledge) for thing in things]
+    return sorted(candidates, key=lambda c: -c.score)
+
+
+def margin(candidates: Sequence[Candidate]) -> float:
+    """Lead of the best over the second as a share of the best; 1 when alone."""
+    if len(candidates) < 2:
+        return 1.0
+    best, second = candidates[0].score, candidates[1].score
+    return (best - second) / best if best > 0 else 0.0
+
+
+def _candidate(
+    thing: list[Mention], need: Need, discourse: Discourse, knowledge: Knowledge
+) -> Candidate:
+    weights = [_weight(mention, need, discourse, knowledge) for mention in thing]
+    turns = len({mention.turn for mention in thing})
+    raw = max(weights) * (1.0 + REPEATED * min(turns - 1, 3))
+    quoted = max(thing, key=lambda m: (len(m.modifiers) + bool(m.name), m.turn))
+    return Candidate(quoted, raw / FULL)
+
+
+def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowledge) -> float:
+    weight = ROLE[mention.role] * need.decay ** discourse.age(mention)
+    weight *= _form(mention)
+    weight *= _agreement(mention, need)
+    if need.mood == "imperative" and mention.mood == "question":
+        weight *= QUESTIONED
+    instead = " instead" in discourse.moments[mention.turn].expanded
+    if mention.role == "obj" and mention.verb == "use" and not instead:
+        weight *= MEANS
+    if need.role in {"subj", "obj"} and need.role == mention.role:
+        weight *= PARALLEL
+        if (
+            need.verb
+            and mention.verb
+            and need.verb.split()[0] == mention.verb
+            and need.role == "subj"
+        ):
+            weight *= SAME_VERB
+    if need.role == "obj" and mention.label in _PEOPLE:
+        weight *= PEOPLE
+    if knowledge.prefers(need.verb, need.complement, mention):
+        weight *= PREFERRED
+    if discourse.moments[mention.turn].focus == mention:
+        weight *= FOCUS
+    return weight
+
+
+def _form(mention: Mention) -> float:
+    """What the mention's own form and place say, whatever refers to it."""
+    weight = SUBORDINATE if mention.subordinate else 1.0
+    if mention.role == "obj" and mention.beside_subject:
+        weight *= BESIDE_SUBJECT
+    if mention.determiner in cc.WH:
+        weight *= VAGUE
+    if mention.result:
+        weight *= RESULT / ROLE["pobj"]
+    elif mention.role == "obj" and mention.verb in {"replace", "swap", "rename"}:
+        weight *= REPLACED
+    if mention.determiner in {"a", "an", "another", ""} and mention.verb in _CREATING:
+        weight *= CREATED
+    if mention.head in _VAGUE or is_time(mention):
+        weight *= VAGUE
+    if mention.label in _VALUE_LABELS:
+        weight *= VALUE
+    if mention.prep in {"to", "as"} and mention.verb in _SETTING and not mention.result:
+        weight *= VALUE
+    return weight
+
+
+def _agreement(mention: Mention, need: Need) -> float:
+    weight = 1.0
+    if need.number is not None and mention.number != need.number:
+        weight *= MISMATCH
+    if need.person is not None and mention.person != need.person:
+        weight *= MISMATCH
+    return weight

@@ -1,0 +1,151 @@
+"""A message as the rules see it: analysed, with the discourse before it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kds.brain.turn import Edit, Reference
+from kds.router import closed_class as cc
+from kds.router.discourse import Discourse
+from kds.router.knowledge import Knowledge
+from kds.router.mention import Mention, Mood, mentions_in
+from kds.router.rule import AntecedentNeed, Rule
+from kds.router.salience import Candidate, Need, margin, rank
+from kds.router.words import Analysis, Role, Word
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The message, its analysis, what was said before, and what the rules know."""
+
+    analysis: Analysis
+    discourse: Discourse
+    knowledge: Knowledge
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """Words of the message."""
+        return self.analysis.words
+
+    @cached_property
+    def mentions(self) -> tuple[Mention, ...]:
+        """Mentions in the message itself."""
+        return mentions_in(self.analysis, len(self.discourse.moments))
+
+    def mood_at(self, i: int) -> Mood:
+        """Mood of the clause around word ``i``; a question mark at the end makes a question."""
+        clause = self.analysis.clauses[self.analysis.clause_of(i)]
+        return clause.mood
+
+    def need_at(self, i: int, *, base: AntecedentNeed, role: Role | None = None) -> Need:
+        """What the grammar around word ``i`` asks of an antecedent."""
+        clause = self.analysis.clauses[self.analysis.clause_of(i)]
+        verb = self._verb_of(i)
+        return Need(
+            number=base.number,
+            person=base.person,
+            role=role or self.role_at(i),
+            verb=self._verb_with_particle(verb),
+            complement=self._complement(i),
+            mood=clause.mood,
+            decay=base.decay,
+        )
+
+    def role_at(self, i: int) -> Role:
+        """Grammatical role of a pronoun at word ``i``."""
+        before = self.words[i - 1] if i else None
+        if before is not None and before.pos == "ADP":
+            return "of" if before.lower == "of" else "pobj"
+        clause = self.analysis.clauses[self.analysis.clause_of(i)]
+        if clause.verb is None:
+            return "none"
+        inverted = self.words[clause.verb].pos == "AUX" and clause.verb < i
+        return "subj" if clause.verb > i or inverted else "obj"
+
+    def _verb_of(self, i: int) -> int | None:
+        clause = self.analysis.clauses[self.analysis.clause_of(i)]
+        return clause.verb
+
+    def _verb_with_particle(self, verb: int | None) -> str:
+        if verb is None:
+            return ""
+        for word in self.words[verb + 1 : verb + 4]:
+            if word.pos == "ADV" and word.lower in cc.PARTICLES:
+                return f"{self.words[verb].lemma} {word.lower}"
+        return self.words[verb].lemma
+
+    def _complement(self, i: int) -> str:
+        """ "nullable" of "make it nullable", "wide" of "it should be wider"."""
+        for word in self.words[i + 1 : i + 5]:
+            if word.pos == "ADJ":
+                return word.lemma
+            if word.pos in {"PUNCT", "ADP", "CCONJ"}:
+                break
+        return ""
+
+    def candidates(
+        self, need: Need, base: AntecedentNeed, *, among: Callable[[Mention], bool] | None = None
+    ) -> list[Candidate]:
+        """Antecedents by score, best first, within the rule's reach."""
+        pool = [
+            mention
+            for mention in self.discourse.mentions()
+            if self.discourse.age(mention) <= base.max_age and (among is None or among(mention))
+        ]
+        return rank(pool, need, self.discourse, self.knowledge)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a rule makes of the message: references, the edits they need, the new focus."""
+
+    references: tuple[Reference, ...]
+    edits: tuple[Edit, ...]
+    note: str
+    focus: Mention | None = None
+    whole: bool = False
+    """True when the edits replace the whole message (ellipsis, corrections)."""
+    extra: tuple[Mention, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The antecedent chosen, its lead over the runner-up, and how old it is."""
+
+    mention: Mention
+    score: float
+    margin: float
+    age: int
+
+
+Mechanism = Callable[[Scene, Rule], Iterable[Found]]
+"""Finds every signal of one kind in the scene and resolves it."""
+
+
+def choose(scene: Scene, candidates: Sequence[Candidate], need: AntecedentNeed) -> Choice | None:
+    """The best candidate, or None when it is too weak or its lead too thin: abstain."""
+    if not candidates:
+        return None
+    best = candidates[0]
+    lead = margin(candidates)
+    if best.score < need.min_score or lead < need.min_margin:
+        return None
+    return Choice(best.mention, min(1.0, best.score), lead, scene.discourse.age(best.mention))
+
+
+def explain(text: str, choice: Choice, rule: Rule, target: str) -> str:
+    """The line of `why` for one reference."""
+    shown = f"'{text}'" if text else "left out"
+    return (
+        f"{shown} -> '{target}' ({rule.id}, {choice.mention.role}, "
+        f"{choice.age + 1} turn(s) ago, score {choice.score:.2f}, margin {choice.margin:.2f})"
+    )
+
+
+def covered(rule: Rule, text: str, start: int, end: int) -> bool:
+    """True when an ``unless`` pattern of the rule covers the characters ``start`` to ``end``."""
+    for pattern in rule.signal.unless:
+        match = pattern.search(text)
+        if match is not None and match.start() <= start and end <= match.end():
+            return True
+    return False

@@ -1,0 +1,145 @@
+"""Parts of speech for short technical English, by lexicon and hand rules.
+
+Works in three passes over a sentence: function words and shapes, then the verbs that
+inverted questions demand, then open-class words from left to right with one word of
+look-ahead. Made for imperatives, questions and fragments of developer chat; not a general
+tagger. When the user names an installed spaCy model, that model's tags are used instead.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from kds.router import closed_class as cc
+from kds.router.clause_opening import (
+    at_clause_start,
+    opens_clause,
+    skip_adverbs,
+    subject_before,
+    verb_expected,
+)
+from kds.router.function_verbs import AMBIGUOUS
+from kds.router.function_words import closed_pos
+from kds.router.inversion import force_inverted_verbs
+from kds.router.phrase_word import after_be, after_object, bare, in_phrase, is_name
+from kds.router.tokens import Draft, Sentence, draft
+
+_ENDS: Final = frozenset(".!?;")
+
+
+_AUX_LEMMAS: Final = {
+    "'s": "be",
+    "'re": "be",
+    "'m": "be",
+    "'ll": "will",
+    "'ve": "have",
+    "n't": "not",
+    "ca": "can",
+    "wo": "will",
+    "is": "be",
+    "are": "be",
+    "was": "be",
+    "were": "be",
+}
+
+
+def tag(texts: Sequence[str]) -> list[tuple[str, str, str, str]]:
+    """Tag tokens: returns (part of speech, Penn tag or "", lemma, kind of shape) for each."""
+    drafts = [draft(text) for text in texts]
+    start = 0
+    for i, token in enumerate(drafts):
+        if token.lower in _ENDS or "\n" in token.text or i == len(drafts) - 1:
+            _tag_sentence(Sentence(drafts[start : i + 1]))
+            start = i + 1
+    return [(d.pos, d.tag, _lemma(d), d.kind) for d in drafts]
+
+
+def _tag_sentence(sentence: Sentence) -> None:
+    for i in range(len(sentence.drafts)):
+        _close(sentence, i)
+    force_inverted_verbs(sentence)
+    verb_seen = False
+    for i, token in enumerate(sentence.drafts):
+        if token.pos in {"PUNCT", "SCONJ"} or (token.pos == "CCONJ" and verb_seen):
+            verb_seen = verb_seen and token.pos != "PUNCT" and token.pos != "SCONJ"
+        if not token.pos:
+            _open(sentence, i, verb_seen)
+        if token.pos in {"VERB", "AUX"}:
+            verb_seen = True
+
+
+def _close(s: Sentence, i: int) -> None:
+    token = s.drafts[i]
+    if token.kind:
+        token.pos = "NUM" if token.kind == "number" else "PROPN"
+    elif not any(ch.isalnum() for ch in token.text):
+        token.pos = "CCONJ" if token.text == "&" else "PUNCT" if token.text.strip() else "SPACE"
+        if token.text and token.text[0] in "'’" and len(token.text) == 1:
+            token.pos = "PART" if s.lower(i - 1).endswith("s") else "PUNCT"
+    elif rule := AMBIGUOUS.get(token.lower):
+        token.pos = rule(s, i)
+    else:
+        token.pos = closed_pos(token.lower)
+
+
+def _open(s: Sentence, i: int, verb_seen: bool) -> None:
+    token = s.drafts[i]
+    token.pos = _choose(s, i, verb_seen)
+    if token.pos == "VERB":
+        token.tag = _verb_tag(token)
+    elif token.pos == "ADJ" and (token.gerund or token.past):
+        token.tag = "VBG" if token.gerund else "VBN"
+
+
+def _verb_tag(token: Draft) -> str:
+    if token.gerund or (token.lower.endswith("ing") and not token.base):
+        return "VBG"
+    if token.third:
+        return "VBZ"
+    return "VB" if token.base or not token.reading.known else "VBN"
+
+
+def _choose(s: Sentence, i: int, verb_seen: bool) -> str:
+    token = s.drafts[i]
+    if token.forced:
+        return token.forced
+    if (
+        is_name(token, i)
+        and s.pos(i - 1) not in {"PUNCT", "INTJ"}
+        and i
+        and not token.text.isupper()
+    ):
+        return "PROPN"
+    if verb_expected(s, i) and (token.base or not token.reading.known):
+        return "VERB"
+    if opens_clause(s, i) and (verdict := at_clause_start(s, i, verb_seen)):
+        return verdict
+    before = s.pos(skip_adverbs(s, i))
+    previous = s.drafts[skip_adverbs(s, i)] if skip_adverbs(s, i) >= 0 else None
+    if before == "PRON" and previous and subject_before(s, i, verb_seen) and token.reading.verb:
+        return after_be(s, i) if s.lower(skip_adverbs(s, i) - 1) in cc.BE else "VERB"
+    if (
+        before == "PRON"
+        and s.lower(i - 1) == "one"
+        and s.lower(i - 2) in {"which", "what"}
+        and token.reading.verb
+    ):
+        return "VERB"
+    if before == "AUX" or (
+        before == "VERB" and previous and _lemma(previous) in cc.COPULAS - {"go", "keep"}
+    ):
+        return after_be(s, i)
+    if before == "PRON" and verb_seen:
+        return after_object(s, i)
+    if s.pos(i - 1) in {"DET", "ADJ", "NUM", "NOUN", "PROPN", "PART"}:
+        return in_phrase(s, i, verb_seen)
+    return bare(s, i, verb_seen)
+
+
+def _lemma(token: Draft) -> str:
+    if token.pos in {"VERB", "AUX"}:
+        return token.reading.verb or _AUX_LEMMAS.get(token.lower, token.lower)
+    if token.pos == "NOUN":
+        return token.reading.noun or token.lower
+    if token.pos == "ADJ":
+        return token.reading.adjective or token.lower
+    return token.lower

@@ -1,0 +1,147 @@
+"""`kds test` and `kds eval`: dialogues with expected outcomes through the router."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+import kds
+from kds.cli.guard import TESTS_FAILED
+from kds.cli.options import json_option, open_router, workspace_option
+from kds.cli.output import print_json, print_table
+from kds.dialogues import find_dialogue_files, read_dialogues
+from kds.failures import describe
+from kds.playback import MinuteClock, PlayedDialogue, Score, play, score
+
+SHOWN_FAILURES: Final = 10
+"""Failures that `kds eval` lists unless --errors asks for all of them."""
+
+WARM_UP: Final = "I want to add a warm-up lap"
+
+_LABELS: Final = {
+    "intent_accuracy": "intent right",
+    "expanded_exact": "needed expansions exact",
+    "context_ref_accuracy": "context_ref right",
+    "false_rewrites": "kept turns changed wrongly",
+    "switch_accuracy": "topic switch right",
+    "secondary_accuracy": "secondary intents right",
+}
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds test tests/dialogues
+  kds test fab.dialogue.yaml
+\b
+A dialogue file:
+  - id: fab-button
+    turns:
+      - {user: I want to add a FAB button, intent: PLAN}
+      - {user: Make it purple, intent: EXECUTE, expanded: Make the FAB button purple}"""
+)
+@click.argument(
+    "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path)
+)
+@json_option
+@workspace_option
+@click.pass_context
+def test(
+    ctx: click.Context, *, paths: tuple[Path, ...], as_json: bool, workspace: Path | None
+) -> None:
+    """Play the dialogues of files or folders; exit code 1 when a turn comes out wrong."""
+    dialogues = [
+        dialogue for file in find_dialogue_files(paths) for dialogue in read_dialogues(file)
+    ]
+    played = _play(dialogues, workspace)
+    failed = [one for one in played if not one.passed]
+    if as_json:
+        print_json({"dialogues": len(played), "failed": [_failure_dict(one) for one in failed]})
+    else:
+        for one in failed:
+            click.echo(describe(one) + "\n")
+        click.echo(f"{len(played) - len(failed)} passed, {len(failed)} failed")
+    ctx.exit(TESTS_FAILED if failed else 0)
+
+
+@click.group("eval", epilog="\b\nExample:\n  kds eval dialogues tests/dialogues/fab.yaml --json")
+def evaluate() -> None:
+    """Measure the router on a set of examples."""
+
+
+@evaluate.command(
+    epilog="""\b
+Examples:
+  kds eval dialogues my-dialogues.yaml
+  kds eval dialogues my-dialogues.json --json
+\b
+Each dialogue starts with an empty context, its clock moves one minute a turn,
+and nothing is written to the workspace."""
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@json_option
+@click.option("--errors", is_flag=True, help="List every failure, not the first ten dialogues.")
+@workspace_option
+def dialogues(*, file: Path, as_json: bool, errors: bool, workspace: Path | None) -> None:
+    """Score the dialogues of FILE: intents, expansions, references, switches, time."""
+    played = _play(read_dialogues(file), workspace)
+    result = score(played)
+    if as_json:
+        print_json(result.as_dict())
+        return
+    print_table(("measure", "value", "turns"), _score_rows(result, played))
+    failed = [one for one in played if not one.passed]
+    shown = failed if errors else failed[:SHOWN_FAILURES]
+    for one in shown:
+        click.echo("\n" + describe(one))
+    if len(failed) > len(shown):
+        click.echo(f"\n{len(failed) - len(shown)} more dialogues went wrong; --errors shows all")
+
+
+def _play(
+    dialogues: Iterable["kds.Dialogue"], workspace: Path | None
+) -> tuple[PlayedDialogue, ...]:
+    router = open_router(workspace, log=False)
+    # The first message of a process also loads the language side: not what a turn costs.
+    router.rehearse(MinuteClock()).route(WARM_UP)
+    return tuple(play(dialogue, router.rehearse) for dialogue in dialogues)
+
+
+def _score_rows(result: Score, played: Sequence[PlayedDialogue]) -> Iterable[tuple[str, str, str]]:
+    counts = {"expanded_exact": result.needed, "false_rewrites": result.kept}
+    checked = {
+        "intent_accuracy": "intent",
+        "context_ref_accuracy": "context_ref",
+        "secondary_accuracy": "secondary",
+    }
+    turns = [turn for one in played for turn in one.turns]
+    for key, label in _LABELS.items():
+        share = getattr(result, key)
+        field = checked.get(key)
+        count = counts.get(key, result.turns)
+        if field:
+            count = sum(getattr(turn.verdict, field) is not None for turn in turns)
+        yield label, "-" if share is None else f"{share:.1%}", str(count)
+    yield "CPU ms a turn, half below", f"{result.ms_p50:.1f}", str(result.turns)
+    yield "CPU ms a turn, 99 % below", f"{result.ms_p99:.1f}", str(result.turns)
+
+
+def _failure_dict(played: PlayedDialogue) -> dict[str, object]:
+    return {
+        "id": played.dialogue.id,
+        "turns": [
+            {
+                "turn": number,
+                "where": turn.expected.where,
+                "user": turn.expected.user,
+                "mismatches": [
+                    {"field": wrong.field, "expected": wrong.expected, "actual": wrong.actual}
+                    for wrong in turn.verdict.mismatches
+                ],
+                "why": list(turn.turn.why),
+            }
+            for number, turn in enumerate(played.turns, start=1)
+            if not turn.verdict.passed
+        ],
+    }

@@ -1,0 +1,57 @@
+"""Arguments and options that several commands share."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+import kds
+from kds.brain.errors import WorkspaceError
+from kds.brain.message import clean_message
+from kds.brain.workspace import Workspace
+from kds.cli.guard import Refusal, complain
+
+STDIN: Final = "-"
+
+workspace_option = click.option(
+    "--workspace",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of the workspace, the one with kds-brain/.  [default: $KDS_HOME, else searched]",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+message_argument = click.argument("words", nargs=-1, metavar="[MESSAGE]")
+
+
+def read_message(words: tuple[str, ...]) -> str:
+    """Return the message, cleaned: the words given, or stdin for `-` or none at all.
+
+    Raises Refusal when there is nothing to read from, MessageError when it is empty: both
+    before the router is loaded.
+    """
+    if words and words != (STDIN,):
+        return clean_message(" ".join(words))
+    if sys.stdin is None or (not words and sys.stdin.isatty()):
+        raise Refusal("no MESSAGE given", "put it in quotes, or pipe it in")
+    return clean_message(sys.stdin.read())
+
+
+def find_workspace(folder: Path | None) -> Workspace:
+    """Find the workspace at ``folder`` (as $KDS_HOME would name it), or from here upwards.
+
+    Raises WorkspaceError when ``folder`` was named and is none.
+    """
+    if folder is None:
+        return Workspace.find()
+    if not folder.is_dir():
+        raise WorkspaceError("no such folder", where=str(folder), hint="check --workspace")
+    return Workspace.find(environ={"KDS_HOME": str(folder)})
+
+
+def open_router(workspace: Path | None, *, log: bool) -> "kds.Router":
+    """Open the router of the workspace, and pass its warnings on to stderr."""
+    router = kds.Router.open(find_workspace(workspace), log=log)
+    for warning in router.warnings:
+        complain(warning)
+    return router

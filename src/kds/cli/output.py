@@ -1,0 +1,123 @@
+"""What the commands print: JSON for programs, short lines and tables for people."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kds.brain.turn import ContextEntry, StepRecord, Turn
+
+_LABEL: Final = 11
+_PIPED_WIDTH: Final = 160
+"""Columns of a table that goes to a file or pipe, where no terminal sets a width."""
+
+Row = Sequence[str]
+
+
+def print_json(value: object) -> None:
+    """Print ``value`` as JSON: one document and nothing else on stdout."""
+    plain = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") != "utf8"
+    click.echo(json.dumps(value, ensure_ascii=plain or _has_surrogate(value), indent=2))
+
+
+def print_turn(turn: Turn) -> None:
+    """Print what became of a message: a few labelled lines."""
+    for label, text in _turn_lines(turn):
+        print_line(label, text)
+
+
+def print_why(turn: Turn) -> None:
+    """Print the reasons of every step."""
+    for index, note in enumerate(turn.why or ("no reasons were recorded",)):
+        print_line("why" if index == 0 else "", note)
+
+
+def print_steps(records: Sequence[StepRecord]) -> None:
+    """Print what every step recorded, with its CPU time."""
+    for record in records:
+        print_line(record.step, f"{record.cpu_ms:.1f} ms")
+        for note in record.notes:
+            print_line("", note)
+
+
+def print_line(label: str, text: str) -> None:
+    """Print one labelled line; a terminal may wrap it, a pipe gets it whole."""
+    line = Text.assemble((f"{label:<{_LABEL}}", "dim"), text)
+    _console().print(line, soft_wrap=True)
+
+
+def print_table(columns: Row, rows: Iterable[Row]) -> None:
+    """Print a table without lines. Cells are plain text: nothing in them is markup."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    _console().print(table)
+
+
+def entry_dict(entry: ContextEntry) -> Mapping[str, object]:
+    """The JSON form of a context entry: the fields of the file (DESIGN 3)."""
+    return {
+        "timestamp": entry.timestamp.isoformat().replace("+00:00", "Z"),
+        "user_message": entry.user_message,
+        "intent": entry.intent,
+        "session_id": entry.session_id,
+        **({"context_ref": entry.context_ref} if entry.context_ref is not None else {}),
+    }
+
+
+def print_entries(entries: Sequence[ContextEntry]) -> None:
+    """Print the conversation context, oldest first."""
+    if not entries:
+        click.echo("the conversation context is empty")
+        return
+    rows = [
+        (_clock_time(entry.timestamp), entry.intent, entry.user_message, entry.context_ref or "",
+         entry.session_id or "")
+        for entry in entries
+    ]  # fmt: skip
+    print_table(("time", "intent", "message", "refers to", "session"), rows)
+
+
+def _clock_time(moment: datetime) -> str:
+    """A UTC moment to the second: `2025-11-03T09:00:00Z`."""
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _turn_lines(turn: Turn) -> Iterable[tuple[str, str]]:
+    yield "message", turn.message
+    if turn.expanded != turn.message:
+        yield "expanded", turn.expanded
+    also = f", also {', '.join(turn.secondary_intents)}" if turn.secondary_intents else ""
+    yield "intent", f"{turn.intent} ({turn.confidence:.2f}){also}"
+    if turn.context_switch:
+        yield "switch", "a new topic: the earlier context no longer counts"
+    elif turn.context_ref:
+        yield "refers to", turn.context_ref
+    if turn.session_id:
+        yield "session", turn.session_id
+    if turn.agent and turn.action == "route":
+        yield "agent", f"{turn.agent} ({turn.prompt_file})"
+    else:
+        yield "action", turn.action
+    if turn.question:
+        yield "question", turn.question
+
+
+def _console() -> Console:
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = _PIPED_WIDTH
+    return console
+
+
+def _has_surrogate(value: object) -> bool:
+    text = json.dumps(value, ensure_ascii=False)
+    return any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,0 +1,151 @@
+"""`kds prompts`: the prompt files of a workspace."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from kds.cli.guard import Refusal
+from kds.cli.options import find_workspace, json_option, workspace_option
+from kds.cli.output import print_json, print_table
+from kds.router.document import nearest
+from kds.router.library import PromptLibrary
+from kds.router.promptfile import PromptFile
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  kds prompts list
+  kds prompts check"""
+)
+def prompts() -> None:
+    """List, show, render or check the prompt files, your own included."""
+
+
+@prompts.command("list", epilog="\b\nExample:\n  kds prompts list --json")
+@json_option
+@workspace_option
+def list_(*, as_json: bool, workspace: Path | None) -> None:
+    """List the prompts: the agents by priority, then the others."""
+    found = _ordered(_library(workspace))
+    if as_json:
+        print_json([_summary(prompt) for prompt in found])
+        return
+    rows = [(prompt.intent or "", prompt.name, prompt.description) for prompt in found]
+    print_table(("intent", "prompt", "what it does"), rows)
+
+
+@prompts.command(epilog="\b\nExample:\n  kds prompts show code-executor")
+@click.argument("name")
+@workspace_option
+def show(*, name: str, workspace: Path | None) -> None:
+    """Print the file of the prompt NAME as it stands."""
+    click.echo(_library(workspace).get(name).path.read_text(encoding="utf-8"), nl=False)
+
+
+@prompts.command(
+    epilog="""\b
+Examples:
+  kds prompts render code-executor
+  kds prompts render code-executor --set 'expanded=Make the FAB button purple'
+  kds prompts render code-executor --set 'secondary_intents=["TEST"]'"""
+)
+@click.argument("name")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="An input; JSON, else text."
+)
+@workspace_option
+def render(*, name: str, settings: tuple[str, ...], workspace: Path | None) -> None:
+    """Render the prompt NAME with sample inputs, or with those you set."""
+    library = _library(workspace)
+    prompt = library.get(name)
+    values = _sample(library, prompt) | dict(_setting(text, prompt) for text in settings)
+    click.echo(library.render(prompt, values))
+
+
+@prompts.command(epilog="\b\nExample:\n  kds prompts check")
+@json_option
+@workspace_option
+def check(*, as_json: bool, workspace: Path | None) -> None:
+    """Load every prompt file and render it with sample inputs; report all problems."""
+    library = _library(workspace)
+    found = _ordered(library)
+    for prompt in found:
+        library.render(prompt, _sample(library, prompt))
+    agents = len(library.agents())
+    if as_json:
+        print_json({"prompts": len(found), "agents": agents, "problems": []})
+    else:
+        click.echo(f"{len(found)} prompts are in order, {agents} of them agents")
+
+
+def _library(workspace: Path | None) -> PromptLibrary:
+    folder = find_workspace(workspace).prompts_dir
+    return PromptLibrary.load(folder if folder.is_dir() else None)
+
+
+def _ordered(library: PromptLibrary) -> tuple[PromptFile, ...]:
+    others = (prompt for prompt in library.prompts() if prompt.intent is None)
+    return (*library.agents(), *others)
+
+
+def _summary(prompt: PromptFile) -> Mapping[str, object]:
+    return {
+        "name": prompt.name,
+        "intent": prompt.intent,
+        "description": prompt.description,
+        "priority": prompt.priority,
+        "inputs": list(prompt.inputs),
+        "confirm": prompt.confirm,
+        "handoffs": list(prompt.handoffs),
+        "prompt_file": prompt.ref,
+        "path": str(prompt.path),
+    }
+
+
+def _setting(text: str, prompt: PromptFile) -> tuple[str, object]:
+    key, equals, value = text.partition("=")
+    if not equals or key not in prompt.inputs:
+        near = nearest(key, list(prompt.inputs))
+        known = ", ".join(prompt.inputs) or "none"
+        hint = f"did you mean {near}=...?" if near else f"its inputs: {known}"
+        raise Refusal(f"'{text}' sets no input of {prompt.name}", hint)
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def _sample(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:
+    """The inputs of a small, complete turn, as the dispatcher supplies them."""
+    entry = {
+        "timestamp": "2025-11-03T09:00:00Z",
+        "user_message": "I want to add a FAB button",
+        "intent": "PLAN",
+        "session_id": "fab-button-20251103",
+        "context_ref": None,
+    }
+    reference = {"text": "it", "target": "FAB button", "rule": "pron.it", "score": 0.9}
+    agents = library.agents()
+    return {
+        "message": "Make it purple",
+        "expanded": "Make the FAB button purple",
+        "intent": prompt.intent or "EXECUTE",
+        "confidence": 0.93,
+        "alternatives": [{"intent": "PLAN", "confidence": 0.05}],
+        "secondary_intents": [],
+        "context": [entry],
+        "context_ref": "FAB button",
+        "references": [reference],
+        "context_switch": False,
+        "session_id": "fab-button-20251103",
+        "question": None,
+        "candidates": [],
+        "workspace": ".",
+        "agents": [
+            {"name": agent.name, "intent": agent.intent, "description": agent.description}
+            for agent in agents
+        ],
+    }

@@ -1,0 +1,154 @@
+"""Plays dialogues through a router, and adds up how it did.
+
+Each dialogue starts with an empty context and a clock that moves one minute a turn; nothing
+is written to the workspace (issue 2). What plays is a callable, so a test may hand in a fake.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from time import process_time
+from typing import Final
+
+from kds.brain.clock import Clock
+from kds.brain.turn import Turn
+from kds.dialogues import Dialogue, ExpectedTurn
+from kds.scoring import Verdict, judge
+
+START: Final = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
+"""When every dialogue begins, so that session ids are the same on every day."""
+MINUTE: Final = timedelta(minutes=1)
+
+Route = Callable[[str], Turn]
+OpenRoute = Callable[[Clock], Route]
+"""Opens a conversation with an empty context of its own, under the clock it is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedTurn:
+    """An expected turn, what came out, how that compares, and the CPU time it took."""
+
+    expected: ExpectedTurn
+    turn: Turn
+    verdict: Verdict
+    cpu_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedDialogue:
+    """A dialogue with every turn played; a wrong turn does not end it."""
+
+    dialogue: Dialogue
+    turns: tuple[PlayedTurn, ...]
+
+    @property
+    def passed(self) -> bool:
+        """True when every turn met every expectation."""
+        return all(played.verdict.passed for played in self.turns)
+
+
+class MinuteClock:
+    """A clock that stands still until it is told to move on.
+
+    >>> clock = MinuteClock()
+    >>> clock.tick()
+    >>> clock().isoformat()
+    '2025-11-03T09:01:00+00:00'
+    """
+
+    def __init__(self, start: datetime = START) -> None:
+        self.now = start
+
+    def __call__(self) -> datetime:
+        """Tell the time."""
+        return self.now
+
+    def tick(self) -> None:
+        """Move on by one minute."""
+        self.now += MINUTE
+
+
+def play(dialogue: Dialogue, open_route: OpenRoute) -> PlayedDialogue:
+    """Send every turn of ``dialogue`` through a fresh conversation."""
+    clock = MinuteClock()
+    route = open_route(clock)
+    played = []
+    for expected in dialogue.turns:
+        started = process_time()
+        turn = route(expected.user)
+        cpu_ms = (process_time() - started) * 1000.0
+        played.append(PlayedTurn(expected, turn, judge(expected, turn), cpu_ms))
+        clock.tick()
+    return PlayedDialogue(dialogue, tuple(played))
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How a set of dialogues came out. Shares lie in [0, 1], and are None when nothing counts.
+
+    ``needed`` turns carry an `expanded`, ``kept`` ones must come back unchanged;
+    ``false_rewrites`` is the share of those that were changed. Times are CPU milliseconds.
+    """
+
+    dialogues: int
+    turns: int
+    intent_accuracy: float | None
+    needed: int
+    expanded_exact: float | None
+    context_ref_accuracy: float | None
+    kept: int
+    false_rewrites: float | None
+    switch_accuracy: float | None
+    secondary_accuracy: float | None
+    ms_p50: float
+    ms_p99: float
+
+    def as_dict(self) -> Mapping[str, object]:
+        """The object that `kds eval dialogues --json` prints: four decimals are enough."""
+        names = self.__dataclass_fields__
+        values = {name: getattr(self, name) for name in names}
+        return {
+            name: round(value, 4) if isinstance(value, float) else value
+            for name, value in values.items()
+        }
+
+
+def score(dialogues: Sequence[PlayedDialogue]) -> Score:
+    """Add up what `kds eval dialogues` reports."""
+    turns = [played for dialogue in dialogues for played in dialogue.turns]
+    needed = [played.verdict.expanded for played in turns if played.expected.expanded]
+    kept = [played.verdict.expanded for played in turns if not played.expected.expanded]
+    times = [played.cpu_ms for played in turns]
+    return Score(
+        dialogues=len(dialogues),
+        turns=len(turns),
+        intent_accuracy=_share(played.verdict.intent for played in turns),
+        needed=len(needed),
+        expanded_exact=_share(needed),
+        context_ref_accuracy=_share(played.verdict.context_ref for played in turns),
+        kept=len(kept),
+        false_rewrites=_share(not unchanged for unchanged in kept),
+        switch_accuracy=_share(played.verdict.switch for played in turns),
+        secondary_accuracy=_share(played.verdict.secondary for played in turns),
+        ms_p50=percentile(times, 50),
+        ms_p99=percentile(times, 99),
+    )
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """Return the value that ``percent`` % do not exceed (nearest rank); 0.0 for none.
+
+    >>> percentile([4.0, 1.0, 3.0, 2.0], 50), percentile([4.0, 1.0, 3.0, 2.0], 99)
+    (2.0, 4.0)
+    """
+    if not values:
+        return 0.0
+    rank = math.ceil(len(values) * percent / 100)
+    return sorted(values)[max(rank, 1) - 1]
+
+
+def _share(outcomes: Iterable[bool | None]) -> float | None:
+    """The share of True among those that were checked at all."""
+    checked = [outcome for outcome in outcomes if outcome is not None]
+    return sum(checked) / len(checked) if checked else None

@@ -1,0 +1,41 @@
+"""A conversation context that lives in memory: for dialogues, which must leave no trace."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from kds.brain.clock import Clock
+from kds.brain.journal import LIMIT, MAX_AGE, ContextJournal, LoadedContext
+from kds.brain.redaction import storable
+from kds.brain.turn import ContextEntry
+
+
+class RehearsalJournal(ContextJournal):
+    """Keeps what ContextJournal would keep, under the same limits, and touches no file."""
+
+    def __init__(self, *, clock: Clock) -> None:
+        super().__init__(Path("(in memory)"), clock=clock)
+        self._entries: tuple[ContextEntry, ...] = ()
+
+    def load(self) -> LoadedContext:
+        """Return the entries that hold now, oldest first."""
+        now = self._clock()
+        self._entries = tuple(entry for entry in self._entries if now - entry.timestamp <= MAX_AGE)[
+            -LIMIT:
+        ]
+        return LoadedContext(self._entries)
+
+    def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
+        """Add ``entry``, redacted as on disk; ``fresh`` drops the earlier ones."""
+        stored = replace(
+            entry,
+            user_message=storable(entry.user_message),
+            context_ref=None if entry.context_ref is None else storable(entry.context_ref),
+        )
+        self._entries = (*(() if fresh else self._entries), stored)
+        return self.load()
+
+    def clear(self) -> int:
+        """Forget everything; returns the number of entries."""
+        count = len(self.load().entries)
+        self._entries = ()
+        return count

@@ -1,0 +1,203 @@
+"""The router: the steps on one screen, bound to a workspace, behind `Router.route` (DESIGN 2)."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import kds.agents
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import DispatchError, WorkspaceError
+from kds.brain.journal import ContextJournal
+from kds.brain.message import clean_message
+from kds.brain.turn import StepRecord, Turn
+from kds.brain.workspace import Workspace
+from kds.rehearsal import RehearsalJournal
+from kds.router.classify import make_classify
+from kds.router.dispatch import make_dispatch
+from kds.router.expand import make_expand
+from kds.router.intent_model import IntentModel
+from kds.router.invocation import parse_invocation
+from kds.router.language import Language
+from kds.router.library import PromptLibrary
+from kds.router.load import make_load
+from kds.router.log import make_log
+from kds.router.model_cache import open_model
+from kds.router.pipeline import Pipeline
+from kds.router.resolve import make_resolve
+from kds.router.resolver import Resolver
+from kds.router.ruleset import load_rules
+from kds.router.step import Step
+from kds.rule_tests import RuleOutcome, run_rule_tests
+
+ENTRANCES: Final = ("prompts/user/kds.md", "prompts/internal/intent-router.md")
+"""Prompts whose `#file:` invocation means: route what follows."""
+
+REWRITING: Final = ("resolve", "expand")
+"""The steps that the tests inside rule files exercise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What is loaded once for a workspace, and shared by every conversation in it."""
+
+    workspace: Workspace
+    library: PromptLibrary
+    resolver: Resolver
+    model: IntentModel
+
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, workspace: Workspace, *, may_write: bool) -> "Parts":
+        """Read rules and prompts, and open the intent model. Raises ConfigError.
+
+        Unless it ``may_write``, no cache folder is made for the model; one that is there is used.
+        """
+        library = PromptLibrary.load(workspace.prompts_dir)
+        rules = load_rules(workspace.rules_dir)
+        resolver = Resolver(Language(rules.entities), rules.rules, rules.knowledge)
+        cache = workspace.cache_dir if may_write or workspace.cache_dir.is_dir() else None
+        opened = open_model(library.prompts(), cache)
+        return cls(workspace, library, resolver, opened.model, opened.warnings)
+
+
+def build_steps(parts: Parts, journal: ContextJournal) -> tuple[Step, ...]:
+    """List the steps of the router, in order. `log` is the last one: all else has succeeded."""
+    return (
+        make_load(journal),
+        make_resolve(parts.resolver),
+        make_expand(parts.resolver),
+        make_classify(parts.model),
+        make_dispatch(
+            parts.library,
+            feature_of=parts.resolver.feature_of,
+            workspace=str(parts.workspace.root),
+        ),
+        make_log(journal),
+    )
+
+
+class Router:
+    """Routes messages of one conversation. Make it with `Router.open`.
+
+    Also a LangChain Runnable in all but name: `invoke`, `ainvoke`, `batch`, `stream` and `|`
+    go through a thin adapter, which is imported when one of them is first used.
+    """
+
+    def __init__(
+        self, parts: Parts, journal: ContextJournal, *, clock: Clock = utc_now, log: bool = True
+    ) -> None:
+        *silent, last = build_steps(parts, journal)
+        self._parts = parts
+        self._journal = journal
+        self._clock = clock
+        self._silent = Pipeline(silent)
+        self._pipeline = Pipeline([*silent, last]) if log else self._silent
+
+    @classmethod
+    def open(
+        cls, path: Path | str | Workspace | None = None, *, clock: Clock = utc_now, log: bool = True
+    ) -> "Router":
+        """Open the router of the workspace at ``path``, or of the one found from here upwards.
+
+        Without ``log`` nothing is remembered, and no folder is made. Raises WorkspaceError
+        when the folder cannot be used, ConfigError when a rule or prompt file does not load.
+        """
+        workspace = path if isinstance(path, Workspace) else _workspace(path)
+        if log:
+            workspace.ensure()
+        journal = ContextJournal(workspace.context_path, clock=clock)
+        return cls(Parts.load(workspace, may_write=log), journal, clock=clock, log=log)
+
+    @property
+    def context(self) -> ContextJournal:
+        """The conversation context: `load()`, `log(entry)`, `clear()`."""
+        return self._journal
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong on opening without being an error, such as a cache that is damaged."""
+        return self._parts.warnings
+
+    def route(self, message: str) -> Turn:
+        """Route ``message`` and remember it. A `#file:` invocation of `kds.md` is understood.
+
+        Raises MessageError when it is empty, StoreError when the context cannot be used,
+        DispatchError when the invocation names something that cannot be routed.
+        """
+        return self._run(self._pipeline, message)
+
+    def explain(self, message: str) -> tuple[StepRecord, ...]:
+        """Route ``message`` without remembering it, and return what every step recorded."""
+        return self._run(self._silent, message).records
+
+    def check_rules(self) -> tuple[RuleOutcome, ...]:
+        """Run the tests inside the rule files."""
+        rewriting = [step for step in self._silent.steps if step.name in REWRITING]
+        return run_rule_tests(self._parts.resolver.rules, rewriting)
+
+    def rehearse(self, clock: Clock) -> "Router":
+        """Open a conversation in memory, with an empty context: the workspace sees nothing."""
+        return Router(self._parts, RehearsalJournal(clock=clock), clock=clock)
+
+    def __call__(self, message: str) -> Turn:
+        """Route ``message``, so that a router is a plain function too."""
+        return self.route(message)
+
+    def as_runnable(self) -> "kds.agents.RouterRunnable":
+        """Return the router as a LangChain Runnable."""
+        return kds.agents.RouterRunnable(self.route)
+
+    def invoke(self, input: Any, config: Any = None, **options: Any) -> Turn:
+        """Route one message, as a Runnable does."""
+        return self.as_runnable().invoke(input, config, **options)
+
+    async def ainvoke(self, input: Any, config: Any = None, **options: Any) -> Turn:
+        """Route one message off the event loop, as a Runnable does."""
+        return await self.as_runnable().ainvoke(input, config, **options)
+
+    def batch(self, inputs: list[Any], config: Any = None, **options: Any) -> list[Turn]:
+        """Route messages in order: each may refer to the one before."""
+        return self.as_runnable().batch(inputs, config, **options)
+
+    def stream(self, input: Any, config: Any = None, **options: Any) -> Iterator[Turn]:
+        """Yield the one Turn that comes of a message."""
+        return self.as_runnable().stream(input, config, **options)
+
+    def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncIterator[Turn]:
+        """Yield the one Turn that comes of a message, off the event loop."""
+        return self.as_runnable().astream(input, config, **options)
+
+    def __or__(self, other: Any) -> Any:
+        """Compose: `router | step` hands the Turn to the next Runnable or function."""
+        return self.as_runnable() | other
+
+    def __ror__(self, other: Any) -> Any:
+        """Compose: `prompt | router` routes what the Runnable before it makes."""
+        return other | self.as_runnable()
+
+    def _run(self, pipeline: Pipeline, message: str) -> Turn:
+        text = _routed_text(clean_message(message), self._parts.library)
+        return pipeline.run(Turn(message=text, at=self._clock()))
+
+
+def _workspace(path: Path | str | None) -> Workspace:
+    if path is None:
+        return Workspace.find()
+    if not Path(path).is_dir():
+        raise WorkspaceError("no such folder", where=str(path), hint="make it, or check the path")
+    return Workspace.find(environ={"KDS_HOME": str(path)})
+
+
+def _routed_text(message: str, library: PromptLibrary) -> str:
+    """What is to be routed: the message, or what a `#file:` invocation carries."""
+    invocation = parse_invocation(message, library)
+    if invocation is None:
+        return message
+    if invocation.ref in ENTRANCES and invocation.command is None:
+        return clean_message(invocation.text)
+    raise DispatchError(
+        f"'{invocation.ref}' does not route a message",
+        hint=f"use #file:KDS/{ENTRANCES[0]} MESSAGE; for the context, `kds context`",
+    )

@@ -1,0 +1,140 @@
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+from langchain_core.runnables import RunnableLambda
+
+from kds.agents import RouterRunnable
+from kds.brain.errors import MessageError
+from kds.brain.turn import Turn
+
+START = datetime(2025, 11, 3, tzinfo=UTC)
+
+
+class Conversation:
+    """A route function that remembers what came before, as the router does."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    def route(self, message: str) -> Turn:
+        if not message.strip():
+            raise MessageError("the message is empty")
+        self.messages.append(message)
+        at = START + timedelta(minutes=len(self.messages))
+        return Turn(message, at, expanded=" > ".join(self.messages))
+
+
+@pytest.fixture
+def router() -> RouterRunnable:
+    return RouterRunnable(Conversation().route)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "hello",
+        HumanMessage("hello"),
+        HumanMessage([{"type": "text", "text": "hello"}]),
+        [HumanMessage("before"), HumanMessage("hello"), AIMessage("yes?")],
+        [("human", "hello")],
+        [{"role": "user", "content": "hello"}],
+        {"message": "hello"},
+        {"message": HumanMessage("hello")},
+        {"messages": [HumanMessage("hello")]},
+        ChatPromptTemplate.from_messages([("human", "{x}")]).invoke({"x": "hello"}),
+        PromptTemplate.from_template("{x}").invoke({"x": "hello"}),
+    ],
+)
+def test_every_shape_of_input_is_routed(router: RouterRunnable, given: Any) -> None:
+    assert router.invoke(given).message == "hello"
+
+
+@pytest.mark.parametrize(
+    "given", [None, 3, b"hello", [], [AIMessage("x")], [3], {}, {"text": "hello"}]
+)
+def test_an_input_without_a_human_text_is_refused(router: RouterRunnable, given: Any) -> None:
+    with pytest.raises(MessageError):
+        router.invoke(given)
+
+
+def test_async_gives_the_same(router: RouterRunnable) -> None:
+    assert asyncio.run(router.ainvoke("hello")).message == "hello"
+
+
+def test_a_batch_runs_in_order(router: RouterRunnable) -> None:
+    turns = router.batch(list("abcdefgh"), config={"max_concurrency": 4})
+    assert turns[-1].expanded == "a > b > c > d > e > f > g > h"
+    assert router.batch([]) == []
+
+
+def test_an_async_batch_runs_in_order(router: RouterRunnable) -> None:
+    turns = asyncio.run(router.abatch(list("abcdefgh")))
+    assert turns[-1].expanded == "a > b > c > d > e > f > g > h"
+
+
+def test_a_batch_can_return_its_errors(router: RouterRunnable) -> None:
+    results: list[Any] = router.batch(["a", "", "b"], return_exceptions=True)
+    assert isinstance(results[1], MessageError)
+    assert results[2].expanded == "a > b"
+
+
+def test_stream_gives_one_turn(router: RouterRunnable) -> None:
+    assert [turn.message for turn in router.stream("hello")] == ["hello"]
+
+
+def test_it_composes_on_both_sides(router: RouterRunnable) -> None:
+    chain = RunnableLambda(str.strip) | router | RunnableLambda(lambda turn: turn.message.upper())
+    assert chain.invoke("  hello ") == "HELLO"
+    prompted = ChatPromptTemplate.from_messages([("human", "add {x}")]) | router
+    assert prompted.invoke({"x": "a FAB"}).message == "add a FAB"
+    coerced = (lambda text: text[1:]) | router | (lambda turn: turn.message)
+    assert coerced.invoke("xhello") == "hello"
+
+
+class Recorder(BaseCallbackHandler):
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, Any]] = []
+
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self.seen.append((kwargs["name"], (inputs, kwargs["tags"], kwargs["metadata"]["by"])))
+
+    def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
+        self.seen.append(("end", outputs.message))
+
+    def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
+        self.seen.append(("error", type(error).__name__))
+
+
+def test_config_reaches_the_callbacks(router: RouterRunnable) -> None:
+    recorder = Recorder()
+    config: Any = {"callbacks": [recorder], "tags": ["t"], "metadata": {"by": "me"}}
+    router.invoke("hello", config)
+    named: Any = {**config, "run_name": "mine"}
+    router.invoke("hello", named)
+    asyncio.run(router.ainvoke("hello", config))
+    with pytest.raises(MessageError):
+        router.invoke(" ", config)
+    started = ("hello", ["t"], "me")
+    assert recorder.seen == [
+        ("kds-router", started),
+        ("end", "hello"),
+        ("mine", started),
+        ("end", "hello"),
+        ("kds-router", started),
+        ("end", "hello"),
+        ("kds-router", (" ", ["t"], "me")),
+        ("error", "MessageError"),
+    ]
+
+
+def test_it_describes_its_input_and_output(router: RouterRunnable) -> None:
+    assert router.get_name() == "kds-router"
+    assert router.OutputType is Turn
+    assert router.get_input_jsonschema()
+    assert router.get_output_jsonschema()

@@ -1,0 +1,235 @@
+"""Several processes on one context, and processes that die: real ones, no sleeps."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kds.brain.journal import LIMIT, ContextJournal
+
+PROCESSES = 8
+MESSAGES = 50
+
+WRITER = """
+import json, sys
+from pathlib import Path
+from kds.brain.clock import utc_now
+from kds.brain.journal import ContextJournal
+from kds.brain.turn import ContextEntry
+
+path, name, count, limit = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+journal = ContextJournal(path, limit=limit, lock_timeout_s=60)
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(count):
+    logged = journal.log(ContextEntry(utc_now(), f"{name}:{number}", "EXECUTE"))
+    kept = [entry.user_message for entry in logged.entries]
+    print(json.dumps([kept, list(logged.warnings)]), flush=True)
+"""
+
+Writer = subprocess.Popen[str]
+
+
+def start(script: str, *arguments: object) -> Writer:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run_at_once(path: Path, limit: int) -> list[tuple[str, list[str]]]:
+    """Let all writers go at the same moment: (own message, what was kept after it) of each."""
+    writers = [start(WRITER, path, f"w{n}", MESSAGES, limit) for n in range(PROCESSES)]
+    for writer in writers:
+        assert writer.stdout
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    steps = []
+    for name, writer in enumerate(writers):
+        out, err = writer.communicate(timeout=100)
+        assert writer.returncode == 0, err
+        for number, line in enumerate(out.splitlines()):
+            kept, warnings = json.loads(line)
+            assert warnings == []
+            steps.append((f"w{name}:{number}", kept))
+    return steps
+
+
+EVERY = {f"w{n}:{number}" for n in range(PROCESSES) for number in range(MESSAGES)}
+
+
+def test_of_400_concurrent_messages_none_is_lost_when_nothing_rotates(tmp_path: Path) -> None:
+    path = tmp_path / "kds-brain" / "context.jsonl"
+    run_at_once(path, limit=1000)
+    lines = [json.loads(line)["user_message"] for line in path.read_text().splitlines()]
+    assert len(lines) == PROCESSES * MESSAGES
+    assert set(lines) == EVERY
+    assert not path.with_name("context.jsonl.bad").exists()
+
+
+def test_of_400_concurrent_messages_each_is_kept_until_ten_newer_ones_have_come(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "kds-brain" / "context.jsonl"
+    steps = run_at_once(path, limit=LIMIT)
+    # What each write saw tells the order of all writes: every one names the one before it.
+    after = {kept[-2] if len(kept) > 1 else None: own for own, kept in steps}
+    order: list[str] = []
+    at = after.pop(None)
+    while at is not None:
+        order.append(at)
+        at = after.pop(at, None)
+    assert set(order) == EVERY
+    seen = dict(steps)
+    for index, own in enumerate(order):
+        assert seen[own] == order[max(0, index + 1 - LIMIT) : index + 1]
+    loaded = ContextJournal(path).load()
+    assert [entry.user_message for entry in loaded.entries] == order[-LIMIT:]
+    assert loaded.warnings == ()
+    left = sorted(file.name for file in path.parent.iterdir())
+    assert left == ["context.jsonl", "context.jsonl.lock"]
+
+
+def test_a_kill_at_any_moment_leaves_a_readable_file(tmp_path: Path) -> None:
+    path = tmp_path / "kds-brain" / "context.jsonl"
+    dice = random.Random(20251103)
+    journal = ContextJournal(path)
+    for round_ in range(15):
+        writer = start(WRITER, path, f"r{round_}", 100_000, LIMIT)
+        assert writer.stdin
+        assert writer.stdout
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+        acknowledged = writer.stdout.readline()
+        for _ in range(dice.randrange(20)):
+            acknowledged = writer.stdout.readline()
+        for _ in range(dice.randrange(40)):  # some time passes, and the file is read meanwhile
+            assert journal.load().warnings == ()
+        writer.kill()
+        rest, _ = writer.communicate(timeout=30)
+        for line in (acknowledged + rest).splitlines(keepends=True):
+            if line.startswith("[") and line.endswith("]\n"):
+                acknowledged = line
+        loaded = journal.load()
+        assert loaded.warnings == ()
+        assert len(loaded.entries) <= LIMIT
+        if acknowledged.startswith("["):
+            kept, _ = json.loads(acknowledged)
+            # One more may have been written without having been reported.
+            assert kept[-1] in [entry.user_message for entry in loaded.entries[-2:]]
+    assert list(path.parent.glob("*.bad")) == []
+    start(WRITER, path, "last", 1, LIMIT).communicate("go\n", timeout=30)
+    assert list(path.parent.glob(".*.tmp")) == []
+
+
+DYING = """
+import os, signal, sys
+from pathlib import Path
+from kds.brain.clock import utc_now
+from kds.brain.journal import ContextJournal
+from kds.brain.turn import ContextEntry
+
+def die(*arguments, **options):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+journal = ContextJournal(Path(sys.argv[1]))
+journal.log(ContextEntry(utc_now(), "first", "PLAN"))
+calls = 0
+real = os.fsync
+
+def fsync(descriptor):
+    global calls
+    calls += 1
+    if calls == int(sys.argv[3]):
+        die()
+    real(descriptor)
+
+if sys.argv[2] == "fsync":
+    os.fsync = fsync
+elif sys.argv[2] == "rename":
+    Path.replace = die
+journal.log(ContextEntry(utc_now(), "second", "EXECUTE"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "call", "kept"),
+    [
+        ("fsync", 1, ["first"]),
+        ("rename", 0, ["first"]),
+        ("fsync", 2, ["first", "second"]),
+    ],
+)
+def test_a_death_in_the_middle_of_a_write_keeps_the_old_file_or_the_new_one(
+    tmp_path: Path, where: str, call: int, kept: list[str]
+) -> None:
+    path = tmp_path / "context.jsonl"
+    dying = start(DYING, path, where, call)
+    _, err = dying.communicate(timeout=30)
+    assert dying.returncode == -signal.SIGKILL, err
+    loaded = ContextJournal(path).load()
+    assert [entry.user_message for entry in loaded.entries] == kept
+    assert loaded.warnings == ()
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from kds.brain.clock import utc_now
+from kds.brain.errors import StoreError
+from kds.brain.journal import ContextJournal
+from kds.brain.turn import ContextEntry
+
+path = Path(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+journal = ContextJournal(path)
+journal.log(ContextEntry(utc_now(), "first", "PLAN"))
+before = path.read_bytes()
+resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, len(before) + 10))
+try:
+    journal.log(ContextEntry(utc_now(), "second " * 100, "PLAN"))
+except StoreError as error:
+    print(error)
+assert path.read_bytes() == before
+print(sorted(file.name for file in path.parent.iterdir()))
+"""
+
+
+def test_a_write_that_finds_no_room_is_a_clear_error_and_loses_nothing(tmp_path: Path) -> None:
+    full = start(FULL, tmp_path / "context.jsonl")
+    out, err = full.communicate(timeout=30)
+    assert full.returncode == 0, err
+    assert "cannot write it: File too large" in out
+    assert "nothing that was stored is lost" in out
+    assert "['context.jsonl', 'context.jsonl.lock']" in out
+
+
+IMPORTS = """
+import sys
+import kds.brain.journal, kds.brain.redaction, kds.brain.session, kds.brain.workspace
+print([name for name in ("detect_secrets", "filelock", "jsonlines") if name in sys.modules])
+{use}
+print("detect_secrets" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "loaded"),
+    [
+        ("kds.brain.redaction.storable('Make the button purple, please')", "False"),
+        ("kds.brain.redaction.storable('password: hunter2')", "True"),
+    ],
+)
+def test_the_libraries_are_loaded_only_when_they_are_needed(use: str, loaded: str) -> None:
+    out, err = start(IMPORTS.format(use=use)).communicate(timeout=30)
+    assert out.split() == ["[]", loaded], err

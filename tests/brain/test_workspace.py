@@ -1,0 +1,135 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from kds.brain.errors import WorkspaceError
+from kds.brain.workspace import Workspace
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_the_variable_names_the_folder_that_holds_the_brain(tmp_path: Path) -> None:
+    found = Workspace.find(tmp_path / "elsewhere", environ={"KDS_HOME": str(tmp_path)})
+    assert found == Workspace(tmp_path, tmp_path / "kds-brain")
+
+
+def test_the_variable_may_name_the_brain_itself(tmp_path: Path) -> None:
+    found = Workspace.find(environ={"KDS_HOME": str(tmp_path / "kds-brain")})
+    assert found.root == tmp_path
+
+
+def test_the_variable_may_name_a_project_with_a_nested_brain(tmp_path: Path) -> None:
+    (tmp_path / "KDS" / "kds-brain").mkdir(parents=True)
+    assert Workspace.find(environ={"KDS_HOME": str(tmp_path)}).root == tmp_path / "KDS"
+
+
+def test_an_empty_variable_counts_as_unset(tmp_path: Path) -> None:
+    assert Workspace.find(tmp_path, environ={"KDS_HOME": " "}).root == tmp_path
+
+
+def test_the_nearest_parent_with_a_brain_wins(tmp_path: Path) -> None:
+    (tmp_path / "kds-brain").mkdir()
+    inner = tmp_path / "project" / "src" / "deep"
+    inner.mkdir(parents=True)
+    assert Workspace.find(inner, environ={}).root == tmp_path
+    (tmp_path / "project" / "KDS" / "kds-brain").mkdir(parents=True)
+    assert Workspace.find(inner, environ={}).root == tmp_path / "project" / "KDS"
+    (tmp_path / "project" / "kds-brain").mkdir()
+    assert Workspace.find(inner, environ={}).root == tmp_path / "project"
+
+
+def test_a_file_of_that_name_is_no_workspace(tmp_path: Path) -> None:
+    (tmp_path / "kds-brain").touch()
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    assert Workspace.find(inner, environ={}).root == inner
+
+
+def test_without_any_the_start_is_the_workspace_and_nothing_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Workspace.find(environ={}).root == tmp_path
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_as_the_start_means_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.py").touch()
+    assert Workspace.find(tmp_path / "a.py", environ={}).root == tmp_path
+
+
+def test_a_current_folder_that_is_gone_is_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(WorkspaceError, match="KDS_HOME"):
+        Workspace.find(environ={})
+
+
+def test_the_parts_stand_where_the_design_says(tmp_path: Path) -> None:
+    found = Workspace.find(tmp_path, environ={})
+    assert found.context_path == tmp_path / "kds-brain" / "conversation-context.jsonl"
+    assert found.rules_dir == tmp_path / "kds-brain" / "rules"
+    assert found.prompts_dir == tmp_path / "prompts"
+    assert found.cache_dir == tmp_path / "kds-brain" / "cache"
+
+
+@pytest.mark.parametrize("umask", [0, 0o777])
+def test_the_folder_is_made_for_its_owner_alone_under_any_umask(tmp_path: Path, umask: int) -> None:
+    found = Workspace.find(tmp_path, environ={})
+    before = os.umask(umask)
+    try:
+        found.ensure()
+        found.ensure()
+    finally:
+        os.umask(before)
+    assert mode_of(found.brain) == 0o700
+
+
+def test_a_folder_that_is_shared_on_purpose_keeps_its_mode(tmp_path: Path) -> None:
+    found = Workspace.find(tmp_path, environ={})
+    found.brain.mkdir()
+    found.brain.chmod(0o755)
+    found.ensure()
+    assert mode_of(found.brain) == 0o755
+
+
+def test_a_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "kds-brain").touch()
+    with pytest.raises(WorkspaceError, match="not a folder") as caught:
+        Workspace.find(tmp_path, environ={}).ensure()
+    assert caught.value.where == str(tmp_path / "kds-brain")
+    assert "KDS_HOME" in (caught.value.hint or "")
+
+
+def test_a_home_that_does_not_exist_is_a_clear_error(tmp_path: Path) -> None:
+    found = Workspace.find(environ={"KDS_HOME": str(tmp_path / "no" / "such")})
+    with pytest.raises(WorkspaceError, match="does not exist"):
+        found.ensure()
+
+
+def test_no_permission_to_make_the_folder_is_a_clear_error(users_folder: Path) -> None:
+    users_folder.chmod(0o500)
+    with pytest.raises(WorkspaceError, match="no permission"):
+        Workspace.find(users_folder, environ={}).ensure()
+
+
+def test_a_read_only_folder_is_a_clear_error(users_folder: Path) -> None:
+    found = Workspace.find(users_folder, environ={})
+    found.brain.mkdir(mode=0o500)
+    with pytest.raises(WorkspaceError, match="may not be written") as caught:
+        found.ensure()
+    assert "chmod" in (caught.value.hint or "")
+
+
+def test_a_parent_that_may_not_be_searched_is_passed_over(users_folder: Path) -> None:
+    closed = users_folder / "KDS"
+    closed.mkdir(mode=0)
+    assert Workspace.find(users_folder, environ={}).root == users_folder

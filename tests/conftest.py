@@ -1,0 +1,71 @@
+"""What holds for every test: no network, a home of its own, no workspace from outside."""
+
+import ipaddress
+import shutil
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kds
+from kds.brain.clock import utc_now
+
+pytest_plugins = ["pytester"]
+
+_connect = socket.socket.connect
+
+
+def _is_local(address: Any) -> bool:
+    """Unix sockets and loopback addresses are this machine talking to itself."""
+    if not isinstance(address, tuple):
+        return True
+    host = str(address[0]).partition("%")[0]
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(self: socket.socket, address: Any) -> None:
+        if not _is_local(address):
+            raise AssertionError(f"a test tried to reach the network: {address}")
+        _connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path_factory.getbasetemp() / "home"
+    home.mkdir(exist_ok=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.delenv("KDS_HOME", raising=False)
+    monkeypatch.delenv("KDS_DEBUG", raising=False)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh workspace folder, which is also the current one."""
+    folder = tmp_path / "workspace"
+    (folder / "kds-brain").mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def fitted_brain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A `kds-brain` folder in which the intent model has been fitted, once for all tests."""
+    folder = tmp_path_factory.mktemp("fitted")
+    kds.Router.open(folder).rehearse(utc_now).route("I want to add a FAB button")
+    return folder / "kds-brain"
+
+
+@pytest.fixture
+def fitted_workspace(workspace: Path, fitted_brain: Path) -> Path:
+    """The fresh workspace, with a fitted model: nothing is remembered, nothing is slow."""
+    shutil.copytree(fitted_brain, workspace / "kds-brain", dirs_exist_ok=True)
+    return workspace

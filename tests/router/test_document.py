@@ -1,0 +1,171 @@
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Field
+
+from kds.brain.errors import Problem
+from kds.router.document import MAX_BYTES, parse_yaml, read_text, validate
+from kds.router.yamlreader import MAX_DEPTH
+
+
+class Rule(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    regex: str | None = None
+    weight: Annotated[float, Field(gt=0, le=1)]
+
+
+class Front(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    name: Annotated[str, Field(min_length=1, max_length=10)]
+    patterns: list[Rule] = []
+    not_: Annotated[list[Rule], Field(alias="not")] = []
+    confirm: bool = False
+
+
+def problems_of(text: str, first_line: int = 1) -> list[str]:
+    found = validate(parse_yaml(text, path="f.md", first_line=first_line), Front)
+    assert isinstance(found, tuple), "expected problems"
+    return [f"{problem.where} {problem.message} | {problem.hint}" for problem in found]
+
+
+def test_every_node_has_its_line_in_the_file() -> None:
+    text = "name: x\npatterns:\n  - {regex: a, weight: 0.5}\n  - regex: b\n    weight: 1\n"
+    document = parse_yaml(text, path="f.md", first_line=2)
+    places = [(), ("name",), ("patterns",), ("patterns", 0, "regex"), ("patterns", 1, "weight")]
+    assert [document.line(at) for at in places] == [2, 2, 3, 4, 6]
+
+
+def test_a_node_that_is_not_there_has_the_line_of_its_parent() -> None:
+    document = parse_yaml("a: 1\nb:\n  c: 2\n", path="f.md")
+    assert document.where(("b", "missing", 3)) == "f.md:2"
+
+
+def test_items_of_a_list_at_the_top_have_lines() -> None:
+    document = parse_yaml("- id: one\n- id: two\n", path="r.yaml")
+    assert document.data == [{"id": "one"}, {"id": "two"}]
+    assert [document.line((0,)), document.line((1, "id"))] == [1, 2]
+
+
+def test_valid_data_becomes_the_model() -> None:
+    document = parse_yaml("name: x\nnot:\n  - {regex: a, weight: 1}\n", path="f.md")
+    found = validate(document, Front)
+    assert isinstance(found, Front)
+    assert found.not_[0].weight == 1
+
+
+def test_a_part_of_a_document_is_validated_on_its_own() -> None:
+    document = parse_yaml("- {regex: a, weight: 1}\n- {regex: b, weight: 7}\n", path="r.yaml")
+    assert isinstance(validate(document, Rule, at=(0,)), Rule)
+    found = validate(document, Rule, at=(1,))
+    assert isinstance(found, tuple)
+    assert [problem.where for problem in found] == ["r.yaml:2"]
+
+
+def test_all_problems_come_at_once_in_file_order() -> None:
+    text = """\
+name: a-name-too-long
+confirm: "no"
+paterns: []
+patterns:
+  - {regx: a, weight: 0.5}
+  - {regex: 1, weight: 2}
+  - word
+not:
+  - {regex: a, wieght: 1}
+"""
+    assert problems_of(text, first_line=2) == [
+        "f.md:2 'name' must have at most 10 characters, not 'a-name-too-long' | shorten it",
+        "f.md:3 'confirm' must be true or false, not 'no' | write true or false, without quotes",
+        "f.md:4 unknown key 'paterns' | did you mean 'patterns'?",
+        "f.md:6 unknown key 'regx' (in patterns, item 1) | did you mean 'regex'?",
+        "f.md:7 'regex' (in patterns, item 2) must be text, not 1 | put the value in quotes",
+        "f.md:7 'weight' (in patterns, item 2) must be 1.0 or less, not 2 | correct the number",
+        "f.md:8 item 3 (in patterns) must be a mapping, not 'word' | write 'key: value' lines",
+        "f.md:10 key 'weight' (in not, item 1) is missing | add 'weight: ...'",
+        "f.md:10 unknown key 'wieght' (in not, item 1) | did you mean 'weight'?",
+    ]
+
+
+def test_an_unknown_key_that_is_like_none_lists_the_known_ones() -> None:
+    assert problems_of("name: x\nzzz: 1\n") == [
+        "f.md:2 unknown key 'zzz' | remove it, or use one of: name, patterns, not, confirm"
+    ]
+
+
+def test_a_repeated_key_is_a_problem_beside_the_others() -> None:
+    assert problems_of("name: x\nname: y\nconfirm: 3\n") == [
+        "f.md:2 key 'name' stands twice (first in line 1) | keep one 'name'",
+        "f.md:3 'confirm' must be true or false, not 3 | write true or false, without quotes",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "part"),
+    [
+        ("name: x\nb: c: d\n", 2, "not YAML"),
+        ("name: x\nb: 'open\n", 3, "not YAML"),
+        ("name: x\nb: \x07\n", 2, "control characters"),
+        ("a: &bomb [1, 2]\nb: [*bomb, *bomb]\n", 2, "alias"),
+        ("a: &loop [*loop]\n", 1, "alias"),
+        ("a: !!python/object:os.system {}\n", 1, "tag"),
+        ("a: 2001-99-01\n", 1, "cannot be read"),
+        ("a: 1\n? [x]\n: 1\n", 2, "key that is not text"),
+        ("name: x\n---\nname: y\n", 2, "second YAML document"),
+        ("", 1, "must be a mapping"),
+        ("- 1\n", 1, "must be a mapping"),
+        ("- " * (MAX_DEPTH + 5), 1, "nested too deeply"),
+        ("[" * 100_000 + "\n", 1, "nested too deeply"),
+    ],
+)
+def test_what_is_not_plain_yaml_is_one_problem_with_its_line(
+    text: str, line: int, part: str
+) -> None:
+    found = problems_of(text)
+    assert len(found) == 1
+    assert found[0].startswith(f"f.md:{line} ")
+    assert part in found[0]
+
+
+def test_a_file_that_is_not_utf8_is_a_problem_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "bad.md"
+    path.write_bytes(b"name: x\nd: \xff\n")
+    assert read_text(path) == Problem(f"{path}:2", "is not UTF-8 text", "save the file as UTF-8")
+
+
+def test_files_too_large_missing_or_no_files_are_problems(tmp_path: Path) -> None:
+    (tmp_path / "big.md").write_bytes(b"x" * (MAX_BYTES + 1))
+    for name in ("big.md", "missing.md", "."):
+        assert isinstance(read_text(tmp_path / name), Problem)
+
+
+def test_windows_line_ends_and_a_byte_order_mark_are_read_away(tmp_path: Path) -> None:
+    path = tmp_path / "win.md"
+    path.write_bytes(b"\xef\xbb\xbfname: x\r\nb: 1\r\n")
+    assert read_text(path) == "name: x\nb: 1\n"
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(codec="ascii"), max_size=8), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(plain)
+def test_plain_data_survives_a_round_trip(data: object) -> None:
+    document = parse_yaml(yaml.safe_dump(data, allow_unicode=False), path="f")
+    assert document.problems == ()
+    assert document.data == data
+
+
+@given(st.text(max_size=200))
+def test_any_text_parses_or_is_a_problem(text: str) -> None:
+    document = parse_yaml(text, path="f")
+    assert document.problems or document.line() >= 1

@@ -1,0 +1,120 @@
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.brain.errors import Problem
+from kds.router.pattern import Pattern
+
+
+def compiled(source: str, *, exact: bool = False) -> Pattern:
+    made = Pattern.compile(source, where="f.md:3", exact=exact)
+    assert isinstance(made, Pattern)
+    return made
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        r"(a+)+$",
+        r"(a|a)*b",
+        r"(a|aa)+$",
+        r"(\w+\s?)*$",
+        r"^please (\w+\s?)*$",
+        r"(?:\w+\s*)+:",
+        r"(.*)*x",
+        r"(foo|fo+)*x",
+        r"((ab)*)*c",
+        r"(x+x+)+y",
+        r"(?:[a-z]+-?)+$",
+        r"([^]a]+)+x",
+        r"(a?){30}a{30}",
+    ],
+)
+def test_a_regex_that_backtracks_forever_is_refused(source: str) -> None:
+    made = Pattern.compile(source, where="f.md:3")
+    assert isinstance(made, Problem)
+    assert made.where == "f.md:3"
+    assert "backtracks forever" in made.message
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        r"\b(?:commit|check in)\b",
+        r"(?:\w+\s+)*\w+",
+        r"(?:\s+\w+)*$",
+        r"^(?:please\s+)?(?:make|set) (?:\w+ ){0,4}red$",
+        r".*foo.*bar.*",
+        r"(?:the |a |my )*button",
+        r"(?:\w+/)+\w+\.py",
+        r"(?:\d+\.)+\d+",
+        r"(?:\b(?:and|then)\b\s*)+run",
+        r"(?:\w+\s?){0,3}x",
+        r"\((?:[^()]|\\.)*\)",
+        r"(['\"])(?:(?!\1).)*\1",
+        r"[\])(]+x",
+        r"\p{Lu}+\d",
+    ],
+)
+def test_a_sane_regex_is_accepted(source: str) -> None:
+    assert isinstance(Pattern.compile(source, where="f.md:3"), Pattern)
+
+
+def test_an_invalid_regex_names_the_fault_and_its_place() -> None:
+    made = Pattern.compile("(commit", where="f.md:3")
+    assert isinstance(made, Problem)
+    assert made.message == "invalid regex '(commit': missing ) at character 8"
+
+
+def test_case_does_not_count() -> None:
+    assert compiled(r"\bcommit\b").search("COMMIT it") is not None
+
+
+def test_an_exact_regex_must_match_the_whole_message() -> None:
+    pattern = compiled(r"where was i|status", exact=True)
+    assert [bool(pattern.search(text)) for text in (" Where was I?! ", "status of x")] == [
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("literal", "text", "found"),
+    [
+        ("where was i", "So,  WHERE was\tI?", True),
+        ("rate", "generate it", False),
+        ("rate", "the rate.", True),
+        ("don't", "I don’t know", True),
+        ("c++", "in C++ please", True),
+        ("#fff", "make it #fff", True),
+    ],
+)
+def test_literals_match_whole_words(literal: str, text: str, found: bool) -> None:
+    assert bool(Pattern.literal(literal, where="x").search(text)) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("Continue", True), (" continue... ", True), ("continue please", False), ("...", False)],
+)
+def test_an_exact_literal_is_the_whole_message(text: str, found: bool) -> None:
+    assert bool(Pattern.literal("continue", where="x", exact=True).search(text)) is found
+
+
+@given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1), min_size=1, max_size=5))
+def test_a_literal_finds_itself(words: list[str]) -> None:
+    literal = " ".join(words)
+    # letters whose lower case has another length are not compared by `regex`
+    if literal.split() == words:
+        assert Pattern.literal(literal, where="x", exact=True).search(f" {literal}. ")
+
+
+def test_a_search_that_runs_out_of_time_is_no_match_and_says_so() -> None:
+    slow = compiled(r"a.*a.*a.*a.*a.*a.*a.*z$")
+    notes: list[str] = []
+    started = process_time()
+    assert slow.search("a" * 2000, notes=notes) is None
+    assert process_time() - started < 1.0
+    assert notes == ["pattern at f.md:3 ran out of time and was left out"]

@@ -1,0 +1,112 @@
+from pathlib import Path
+
+from kds.brain.errors import Problem
+from kds.router.promptfile import DEFAULT_PRIORITY, PromptFile, parse_prompt
+
+GOOD = """\
+---
+name: committer
+description: Commits the work.
+intent: COMMIT
+priority: 30
+patterns:
+  - {regex: "\\\\bcommit\\\\b", weight: 0.8}
+  - {literal: check in, weight: 0.9, exact: true}
+not:
+  - {literal: commit message}
+examples: [commit this]
+counter_examples: ["what is a commit?"]
+inputs: [message]
+confirm: true
+handoffs: [TEST]
+ask: commit the work
+---
+# Commit
+
+{{ message }}
+"""
+
+
+def parsed(text: str, name: str = "committer.md") -> PromptFile | tuple[Problem, ...]:
+    return parse_prompt(text, path=Path(name), ref=f"prompts/internal/{name}")
+
+
+def messages(text: str) -> list[str]:
+    found = parsed(text)
+    assert isinstance(found, tuple), "expected problems"
+    return [f"{problem.where} {problem.message}" for problem in found]
+
+
+def test_a_prompt_file_is_read_in_full() -> None:
+    prompt = parsed(GOOD)
+    assert isinstance(prompt, PromptFile)
+    assert (prompt.name, prompt.intent, prompt.priority) == ("committer", "COMMIT", 30)
+    assert [pattern.weight for pattern in prompt.patterns] == [0.8, 0.9]
+    assert [pattern.exact for pattern in prompt.patterns] == [False, True]
+    assert prompt.patterns[1].where == "prompts/internal/committer.md:8"
+    assert [pattern.source for pattern in prompt.excludes] == ["commit message"]
+    assert prompt.inputs == ("message",)
+    assert (prompt.confirm, prompt.handoffs, prompt.ask) == (True, ("TEST",), "commit the work")
+    assert prompt.body_line == 18
+    assert prompt.body.startswith("# Commit")
+
+
+def test_a_prompt_without_an_intent_is_no_agent() -> None:
+    prompt = parsed("---\nname: committer\ndescription: d\n---\nHello\n")
+    assert isinstance(prompt, PromptFile)
+    assert (prompt.intent, prompt.priority) == (None, DEFAULT_PRIORITY)
+
+
+def test_missing_front_matter_is_said() -> None:
+    assert messages("# Just text\n") == ["committer.md:1 has no front matter"]
+    assert messages("---\nname: committer\n") == ["committer.md:1 has no front matter"]
+    assert messages("") == ["committer.md:1 has no front matter"]
+
+
+def test_all_problems_of_the_schema_come_at_once() -> None:
+    text = (
+        GOOD.replace("intent: COMMIT", "intent: commit")
+        .replace("weight: 0.8", "weight: 0")
+        .replace("confirm: true", "confirm: maybe")
+        .replace("priority: 30", "prio: 30")
+        .replace("# Commit\n\n{{ message }}\n", "  \n")
+    )
+    assert messages(text) == [
+        "committer.md:4 'intent' must match ^[A-Z][A-Z0-9_]*$, not 'commit'",
+        "committer.md:5 unknown key 'prio'",
+        "committer.md:7 'weight' (in patterns, item 1) must be above 0.0, not 0",
+        "committer.md:14 'confirm' must be true or false, not 'maybe'",
+        "committer.md:18 has an empty body",
+    ]
+
+
+def test_all_problems_of_meaning_come_at_once() -> None:
+    text = (
+        GOOD.replace("name: committer", "name: pusher")
+        .replace('regex: "\\\\bcommit\\\\b"', 'regex: "(a+)+$"')
+        .replace("literal: check in,", "literal: a, regex: b,")
+        .replace("{literal: commit message}", "{exact: true}")
+        .replace("inputs: [message]", "inputs: [message, message]")
+    )
+    assert messages(text) == [
+        "committer.md:2 name 'pusher' is not the file name 'committer'",
+        "committer.md:13 inputs names 'message' twice",
+        "committer.md:7 regex '(a+)+$' backtracks forever: '(a+)+' can match the same text in "
+        "many ways",
+        "committer.md:8 a pattern has both 'regex' and 'literal'",
+        "committer.md:10 a pattern has neither 'regex' nor 'literal'",
+    ]
+
+
+def test_patterns_need_an_intent() -> None:
+    text = GOOD.replace("intent: COMMIT\n", "")
+    assert messages(text) == [
+        "committer.md:5 has 'patterns' and no intent",
+        "committer.md:8 has 'not' and no intent",
+    ]
+
+
+def test_words_that_yaml_takes_for_something_else_are_refused() -> None:
+    assert messages(GOOD.replace("literal: check in,", "literal: yes,")) == [
+        "committer.md:8 'literal' (in patterns, item 2) must be text, not True"
+    ]

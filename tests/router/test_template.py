@@ -1,0 +1,126 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.brain.errors import DispatchError
+from kds.router.template import MAX_OUTPUT_CHARS, TemplateSet, TemplateSource
+
+
+def templates(**texts: str) -> TemplateSet:
+    """Templates by keyword: `main` becomes "main.md", which begins on line 11 of its file."""
+    return TemplateSet(
+        {f"{name}.md": TemplateSource(text, f"/p/{name}.md", 11) for name, text in texts.items()}
+    )
+
+
+def problems(**texts: str) -> list[str]:
+    return [str(problem).split("\n")[0] for problem in templates(**texts).problems("main.md")]
+
+
+def rendered(text: str, **values: object) -> str:
+    return templates(main=text).render("main.md", values)
+
+
+def test_a_template_and_its_partial_are_filled_in() -> None:
+    both = templates(main='A\n{% include "_part.md" %}\nB', _part="{{ message }}\n")
+    assert both.render("main.md", {"message": "<b>"}) == "A\n<b>B"
+
+
+@given(st.text(max_size=60), st.sampled_from(["{{ 7*7 }}", '{% include "x.md" %}', "{#", "}}"]))
+def test_text_of_the_user_is_never_a_template(text: str, code: str) -> None:
+    message = f"{text}{code}"
+    assert rendered("[{{ message }}]", message=message) == f"[{message}]"
+
+
+def test_variables_are_counted_through_partials_and_loops() -> None:
+    both = templates(
+        main='{% set mood = "x" %}\n{{ message }}\n'
+        '{% for entry in context %}{% include "_entry.md" %}{% endfor %}{{ range(2) }}',
+        _entry="{{ entry.text }} {{ mood }}\n{{ workspace }}",
+    )
+    assert both.variables("main.md") == {
+        "message": "/p/main.md:12",
+        "context": "/p/main.md:13",
+        "workspace": "/p/_entry.md:12",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\n{% if x %}", "/p/main.md:12: is not a Jinja template: Unexpected end"),
+        ("a\n{{ x|nofilter }}", "/p/main.md:12: is not a Jinja template: No filter named"),
+        ("{{ x|center(10) }}", "/p/main.md:11: is not a Jinja template: No filter named"),
+        ('a\n{% include "_prt.md" %}', "/p/main.md:12: includes '_prt.md', which is not"),
+        ('{% include "../../secret.md" %}', "/p/main.md:11: includes '../../secret.md'"),
+        ('{% include "/etc/passwd" %}', "/p/main.md:11: includes '/etc/passwd'"),
+        ("{% include message %}", "/p/main.md:11: includes a template by a computed name"),
+        ('{% include "main.md" %}', "/p/main.md:11: includes itself"),
+        ('{% include "_loop.md" %}', "/p/main.md:11: includes itself through '_loop.md'"),
+        ("a\n{{ message.__class__ }}", "/p/main.md:12: uses '__class__'"),
+        ('{{ message["__class__"] }}', "/p/main.md:11: uses '__class__'"),
+        ("{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}", "/p/main.md:11: is nested too deeply"),
+    ],
+)
+def test_a_wrong_template_is_a_problem_with_its_line(text: str, expected: str) -> None:
+    found = problems(main=text, _part="x", _loop='{% include "main.md" %}')
+    assert len(found) == 1
+    assert found[0].startswith(expected)
+
+
+def test_a_misspelled_partial_is_told_the_nearest() -> None:
+    found = templates(main='{% include "_prt.md" %}', _part="x").problems("main.md")
+    assert found[0].hint == "did you mean '_part.md'?"
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("x\n{{ message['__cl' ~ 'ass__'] }}", "unsafe"),
+        ("x\n{{ message|map(attribute='__class__')|join }}", "unsafe"),
+        ("x\n{{ (message.format)(1) }}", "unsafe"),
+        ("x\n{% for a in range(10**9) %}{% endfor %}", "'**'"),
+        ("x\n{% for a in range(1000000000) %}{% endfor %}", "more than 100000"),
+        (
+            "x\n{% for a in range(1000) %}{% for b in range(1000) %}{% endfor %}{% endfor %}",
+            "more than 100000",
+        ),
+        ("x\n{{ 'a' * 1000000000 }}", "only for numbers"),
+        ("x\n{{ '%99999999d' % 1 }}", "only for numbers"),
+        ("x\n{{ unknown }}", "'unknown' is undefined"),
+        ("x\n{{ message.nothing }}", "nothing"),
+        ("x\n{{ 1 / 0 }}", "division by zero"),
+        ("x\n{{ message + 1 }}", "rendered"),
+        ("x\n{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "recursion"),
+    ],
+)
+def test_what_fails_when_rendering_is_an_error_with_its_line(text: str, part: str) -> None:
+    with pytest.raises(DispatchError) as caught:
+        rendered(text, message="hello")
+    assert caught.value.where == "/p/main.md:12"
+    assert part in caught.value.message
+    assert caught.value.hint
+
+
+def test_a_fault_in_a_partial_names_the_partial() -> None:
+    both = templates(main='{% include "_part.md" %}', _part="\n{{ 1 / 0 }}")
+    with pytest.raises(DispatchError) as caught:
+        both.render("main.md", {})
+    assert caught.value.where == "/p/_part.md:12"
+
+
+def test_a_rendering_that_grows_without_end_is_stopped() -> None:
+    text = "{% for a in range(100000) %}{{ message }}{% endfor %}"
+    with pytest.raises(DispatchError, match=f"longer than {MAX_OUTPUT_CHARS}"):
+        rendered(text, message="x" * 1000)
+
+
+def test_values_cannot_be_changed_by_a_template() -> None:
+    context = ["a"]
+    with pytest.raises(DispatchError, match="unsafe"):
+        rendered("{{ context.append('b') }}", context=context)
+    assert context == ["a"]
+
+
+def test_json_keeps_letters_as_they_are() -> None:
+    assert rendered("{{ message|tojson }}", message='né "<b>"') == '"né \\"<b>\\""'
