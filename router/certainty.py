@@ -26,6 +26,8 @@ SIGNS: Final = (
     "best rule score of another",
     "share of unknown words",
     "log of the number of terms",
+    "text margin of the winner",
+    "text margin of none of these",
 )
 
 
@@ -67,6 +69,7 @@ def certainty_signs(
     nearest_label: Ints,
     unknown: Floats,
     terms: Floats,
+    none: int | None,
 ) -> Floats:
     """What the calibrator looks at, in the order of SIGNS."""
     rows = np.arange(len(winner))
@@ -87,6 +90,8 @@ def certainty_signs(
             other_rules.max(axis=1),
             unknown,
             np.log1p(terms),
+            np.clip(margins[rows, winner], -3.0, 3.0),
+            np.clip(margins[:, none], -3.0, 3.0) if none is not None else np.zeros(len(winner)),
         ],
         axis=1,
     )

@@ -131,6 +131,12 @@ def _role(
 ) -> tuple[Role, str, int | None]:
     verb = clause.verb
     before = _before(words, start, clause.start)
+    if (
+        before is not None
+        and words[before].text == ","
+        and _governor(words, start, clause) is not None
+    ):
+        return "none", "", _governor(words, start, clause)
     if before is not None and words[before].pos == "ADP":
         prep = words[before].lower
         if prep == "to" and before and words[before - 1].lower == "next":

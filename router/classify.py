@@ -27,7 +27,8 @@ ABSORBS: Final = {
 """What the sentences after one of these intents only spell out: "Wrong file. Change the other
 one." is one correction, "I changed a prompt. Check it." one review."""
 
-_IMAGE: Final = re.compile(r"\[image\b|!\[[^\]]*\]\(|\.(?:png|jpe?g|gif|webp|bmp)\b", re.IGNORECASE)
+_IMAGE: Final = re.compile(r"\[(?:image|screenshot)\b|!\[[^\]]*\]\(", re.IGNORECASE)
+"""How chats mark an attached image. A file name is not enough: "rename logo.png"."""
 
 READS: Final = frozenset(
     {"message", "context", "references", "expanded", "context_ref", "context_switch"}

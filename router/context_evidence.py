@@ -37,7 +37,7 @@ QUESTIONS_FOLLOW: Final = 0.7
 CHANGES_FOLLOW: Final = 0.3
 """EXECUTE when the message points back to something that was built or planned."""
 
-IMAGE_SHOWN: Final = 2.5
+IMAGE_SHOWN: Final = 4.0
 """ANALYZE_SCREENSHOT when an image came with the message."""
 
 _QUESTION: Final = re.compile(

@@ -2,9 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from kds.router.mention import Mention, mentions_in
 from kds.router.words import Analysis
+
+BRIEF_WORDS = 12
+"""An answer without a verb up to this length names the thing asked for."""
+
+
+class Utterance(NamedTuple):
+    """Something said: by the user, or by the assistant in reply."""
+
+    text: str
+    role: Literal["user", "assistant"] = "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +27,8 @@ class Moment:
     mentions: tuple[Mention, ...]
     focus: Mention | None = None
     """The thing that a rule moved into focus: a correction's new name, a merged feature."""
+    replies: tuple[Mention, ...] = ()
+    """What the assistant mentioned in its answer: a weaker source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +57,28 @@ class Discourse:
         """How many messages ago it was said; 0 is the newest message."""
         return len(self.moments) - 1 - mention.turn
 
+    def answered(self, analysis: Analysis) -> "Discourse":
+        """The discourse after the assistant's answer to the newest message."""
+        if not self.moments:
+            return self
+        brief = len(analysis.words) <= BRIEF_WORDS and all(c.verb is None for c in analysis.clauses)
+        replies = tuple(
+            replace(
+                mention, reply=True, role="obj" if brief else mention.role, subordinate=not brief
+            )
+            for mention in mentions_in(analysis, len(self.moments) - 1)
+        )
+        last = replace(self.last, replies=self.last.replies + replies)
+        return Discourse((*self.moments[:-1], last))
+
+    def topics(self) -> tuple[Mention, ...]:
+        """What the conversation was opened about, oldest first."""
+        return tuple(m for moment in self.moments for m in moment.mentions if m.topic)
+
     def mentions(self) -> Iterator[Mention]:
         """Every mention, newest message first, in text order within a message; focus first."""
         for moment in reversed(self.moments):
             if moment.focus is not None:
                 yield moment.focus
             yield from moment.mentions
+            yield from moment.replies

@@ -12,7 +12,9 @@ from kds.router.tokens import Draft, Sentence
 OPENERS: Final = frozenset({"", "PUNCT", "CCONJ", "SCONJ", "INTJ"})
 """Parts of speech behind which a clause can begin; "" is the start of the sentence."""
 
-SUBJECTS: Final = frozenset("i you he she it we they who which this that these those there".split())
+SUBJECTS: Final = frozenset(
+    "i you he she it we they who what which this that these those there".split()
+)
 
 
 _CLOSED: Final = (
@@ -182,6 +184,8 @@ def which_pos(s: Sentence, i: int) -> str:
         or not after.nominal
     ):
         return "PRON"
+    if after.past and not after.reading.noun and not after.reading.adjective:
+        return "PRON"
     subject_noun = after.reading.noun and s.lower(i + 2) in cc.FINITE_AUX
     verb_like = (
         after.third and not subject_noun and not (after.reading.noun and after.lower in NOUN_FIRST)
@@ -193,6 +197,14 @@ def wh_adverb_pos(s: Sentence, i: int) -> str:
     """When, where: asking, or joining clauses."""
     opens = i == 0 or s.pos(i - 1) in {"CCONJ", "PUNCT", "INTJ"}
     return "ADV" if opens and s.lower(i + 1) not in SUBJECTS - {"this", "that"} else "SCONJ"
+
+
+def first_pos(s: Sentence, i: int) -> str:
+    """ "first fix the page" or "the first page"."""
+    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    opens = i == 0 or s.pos(i - 1) in {"PUNCT", "CCONJ"}
+    commands = after is not None and after.base and after.lower in VERB_FIRST
+    return "ADV" if opens and commands else "ADJ"
 
 
 def next_pos(s: Sentence, i: int) -> str:

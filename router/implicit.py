@@ -40,6 +40,37 @@ def find_parts(scene: Scene, rule: Rule) -> Iterator[Found]:
             yield _insert(scene, rule, mention.end, choice, rule.render.preposition or "to")
 
 
+def find_relations(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "What are the main causes?": of what the talk is about."""
+    for mention in scene.mentions:
+        clause = scene.analysis.clauses[scene.analysis.clause_of(mention.start)]
+        asked = clause.mood == "question" and mention.head in rule.signal.nouns
+        if not asked or mention.determiner not in rule.signal.determiners or mention.parts:
+            continue
+        if not _ends_the_question(scene, mention):
+            continue
+        choice = _topic_of_talk(scene, rule, mention)
+        if choice is not None:
+            yield _insert(scene, rule, mention.end, choice, rule.render.preposition or "of")
+
+
+def _ends_the_question(scene: Scene, mention: Mention) -> bool:
+    """Nothing behind the phrase that could already say of what."""
+    rest = [w for w in scene.words[mention.end :] if w.pos != "PUNCT"]
+    owned = any(w.lower in {"'s", "'"} for w in scene.words[mention.start : mention.end])
+    return not rest and not owned and not any(w.pos == "ADP" for w in scene.words[: mention.start])
+
+
+def _topic_of_talk(scene: Scene, rule: Rule, mention: Mention) -> Choice | None:
+    need = scene.need_at(mention.start, base=rule.antecedent, role="of")
+    pool = scene.candidates(
+        replace(need, verb="", complement=""),
+        rule.antecedent,
+        among=lambda m: _can_own(rule, m, mention) and not m.reply,
+    )
+    return choose(scene, pool, rule.antecedent)
+
+
 def find_constraints(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Use toggle switch, not button" -> "Use toggle switch for dark mode, not button"."""
     text = scene.analysis.text

@@ -47,7 +47,7 @@ class IntentVerdict:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Learned:
     """All numbers of a fitted model: what the cache stores."""
 
@@ -84,7 +84,7 @@ class IntentModel:
     ) -> "IntentModel":
         """Learn from pairs of text and label; ``none`` is the label of what fits nowhere.
 
-        The words of a label ("card_arrival") count as one more example of it: worth 1.4 points
+        The words of a label ("card_arrival") count as one more example of it: worth 0.8 points
         on CLINC150 with ten examples an intent. Raises ValueError with fewer than two labels.
         """
         labels = tuple(sorted({label for _, label in examples}))
@@ -195,18 +195,22 @@ class IntentModel:
             nearest_label=np.array([label]),
             unknown=np.array([min(vector.unknown for vector in vectors)]),
             terms=np.array([float(len(vectors[-1].ids))]),
+            none=self._none,
         )
         return self.learned.calibrator.probability(signs[0])
 
     def _alternatives(
         self, log_p: Floats, winner: int, confidence: float, *, unfit: bool
     ) -> tuple[IntentScore, ...]:
-        """The next best intents; they share what the winner leaves in proportion to their odds."""
+        """The next best intents, in falling order.
+
+        They share what the winner leaves in proportion to their odds; none goes above it.
+        """
         labels = self.learned.labels
-        rest = 1.0 - float(np.exp(log_p[winner]))
+        rest = max(-float(np.expm1(log_p[winner])), 1e-9)
         left = 1.0 - confidence
         found = [
-            IntentScore(labels[index], left * float(np.exp(log_p[index])) / max(rest, 1e-9))
+            IntentScore(labels[index], min(confidence, left * float(np.exp(log_p[index])) / rest))
             for index in np.argsort(-log_p, kind="stable")
             if index != winner and labels[index] != self.none
         ]

@@ -16,7 +16,7 @@ from kds.router.certainty import Mix, best_in_scope, certainty_signs
 from kds.router.intent_features import Vector
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix  # type: ignore[import-untyped]  # ships no types
+    from scipy.sparse import csr_matrix
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -170,6 +170,7 @@ def _calibrate(
         nearest_label=nearest_label,
         unknown=np.array([vectors[row].unknown for row in rows.tolist()]),
         terms=np.array([float(len(vectors[row].ids)) for row in rows.tolist()]),
+        none=none,
     )
     right = winner[rows] == labels[rows]
     confidence = np.zeros(len(rows))

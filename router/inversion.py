@@ -2,7 +2,7 @@
 
 from kds.router import closed_class as cc
 from kds.router.lexicon import NOUN_FIRST, VERB_FIRST
-from kds.router.tokens import Sentence
+from kds.router.tokens import Draft, Sentence
 
 
 def force_inverted_verbs(s: Sentence) -> None:
@@ -44,10 +44,13 @@ def _best_verb(s: Sentence, candidates: list[int], bare: bool) -> int:
     if bare:
         return candidates[0]
     for group in (
-        [j for j in candidates if not s.drafts[j].reading.noun],
-        [j for j in candidates if s.drafts[j].lower in VERB_FIRST],
+        [j for j in candidates if _rather_verb(s.drafts[j])],
         [j for j in candidates if s.drafts[j].lower not in NOUN_FIRST],
     ):
         if group:
             return group[0]
     return candidates[-1]
+
+
+def _rather_verb(token: Draft) -> bool:
+    return not token.reading.noun or token.lower in VERB_FIRST - NOUN_FIRST

@@ -1,12 +1,12 @@
 """Mentions: noun phrases as things that later messages can refer to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kds.router import closed_class as cc
 from kds.router.lexicon import readings, singular
-from kds.router.words import Analysis, Number, Phrase, Role
+from kds.router.words import Analysis, Number, Phrase, Role, Word
 
 Mood = Literal["imperative", "question", "statement", "fragment"]
 
@@ -57,6 +57,12 @@ class Mention:
     person: bool = False
     beside_subject: bool = False
     """Its clause has a noun phrase for subject."""
+    reply: bool = False
+    """Said by the assistant."""
+    topic: bool = False
+    """The clause makes it the subject of talk: "tell me about X", "what is X"."""
+    name_like: bool = False
+    """A proper name by its capitals: may be a person or several (a band, a company)."""
     result: bool = False
     """The new thing of "replace X with Y", "rename X to Y"."""
     parts: tuple["Mention", ...] = ()
@@ -124,6 +130,8 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
             p.clause == phrase.clause and p.role == "subj" and p.end <= phrase.start
             for p in analysis.phrases
         ),
+        topic=_is_topic(analysis, phrase),
+        name_like=_is_name_like(analysis, phrase),
         result=_is_result(phrase, verb),
     )
 
@@ -187,6 +195,52 @@ def _is_person(analysis: Analysis, phrase: Phrase, label: str) -> bool:
     return not common and (not known.known or len(word.text) <= 5 or word.i > 0)
 
 
+def _is_topic(analysis: Analysis, phrase: Phrase) -> bool:
+    """Where conversations introduce what they are about (Centering: the new center)."""
+    words = analysis.words
+    clause = analysis.clauses[phrase.clause]
+    verb = words[phrase.verb].lemma if phrase.verb is not None else ""
+    opening = words[clause.start].lower
+    if phrase.start != phrase.core and phrase.role != "poss" and _has_possessor(words, phrase):
+        return False
+    if phrase.determiner in cc.DEMONSTRATIVES:
+        return False
+    if phrase.prep == "about" and words[phrase.start - 1].lower == "about":
+        return verb in _TELLING or opening in {"what", "how", "and", "about"}
+    if phrase.role == "obj" and verb in {"describe", "explain", "discuss", "define", "introduce"}:
+        return True
+    if clause.mood != "question" or verb != "be":
+        return False
+    asked = any(w.lower in {"what", "who"} for w in words[clause.start : phrase.start])
+    owner = phrase.role == "poss" or phrase.prep == "of"
+    return asked and (owner or (phrase.role == "subj" and not _is_owned(words, phrase)))
+
+
+def _is_owned(words: Sequence[Word], phrase: Phrase) -> bool:
+    """ "the function of X", "X's function": what is asked about is X."""
+    of_follows = phrase.end < len(words) and words[phrase.end].lower == "of"
+    return of_follows or _has_possessor(words, phrase)
+
+
+def _has_possessor(words: Sequence[Word], phrase: Phrase) -> bool:
+    return any(w.lower in {"'s", "'"} for w in words[phrase.start : phrase.head])
+
+
+_TELLING: Final = frozenset("tell talk know learn hear ask read think inform".split())
+
+
+def _is_name_like(analysis: Analysis, phrase: Phrase) -> bool:
+    word = analysis.words[phrase.head]
+    capital = word.text[:1].isupper() and not word.kind
+    spelled = len(word.text) > 1 and word.text.isupper()
+    return (
+        capital
+        and word.pos == "PROPN"
+        and not spelled
+        and (word.i > 0 or phrase.end - phrase.start > 1)
+    )
+
+
 def _is_result(phrase: Phrase, verb: str) -> bool:
     return phrase.role == "pobj" and phrase.prep in _REPLACING.get(verb, ())
 
@@ -211,6 +265,7 @@ def _groups(analysis: Analysis, singles: list[Mention]) -> Iterator[Mention]:
             name="",
             called=False,
             tail="",
+            topic=first.topic and len(members) == 2,
             person=all(m.person for m in members),
             parts=tuple(members),
             conjunction=conjunction,

@@ -15,20 +15,27 @@ MAX_PARTS: Final = 6
 """A message with more is a list of tasks, for the planner to take apart."""
 
 COMMANDS: Final = frozenset(
-    (
-        "add analyse analyze audit benchmark build bump change check clean clear commit compare "
-        "continue convert cover create delete deploy describe design disable document draft drop "
-        "enable explain export find fix forget format generate give hide implement "
-        "improve increase install introduce lint list look make measure merge migrate mock move "
-        "open optimise optimize plan proceed publish push put reduce refactor release remove "
-        "rename replace rerun reset resize restart resume revert review rewrite roll run scan "
-        "send set show simplify sketch sort split squash stage start summarise summarize swap "
-        "switch tag tell test undo update upgrade upload use validate verify wipe write"
-    ).split()
+    {
+        *("add", "analyse", "analyze", "audit", "benchmark", "build", "bump", "change"),
+        *("check", "clean", "clear", "commit", "compare", "continue", "convert", "cover"),
+        *("create", "delete", "deploy", "describe", "design", "disable", "document", "draft"),
+        *("drop", "enable", "explain", "export", "find", "fix", "forget", "format"),
+        *("generate", "give", "hide", "implement", "improve", "increase", "install"),
+        *("introduce", "lint", "list", "make", "measure", "merge", "migrate", "mock"),
+        *("move", "open", "optimise", "optimize", "plan", "proceed", "publish", "push"),
+        *("put", "reduce", "refactor", "release", "remove", "rename", "replace", "rerun"),
+        *("reset", "resize", "restart", "resume", "revert", "review", "rewrite", "roll"),
+        *("run", "scan", "send", "set", "show", "simplify", "sketch", "sort", "split"),
+        *("squash", "stage", "start", "summarise", "summarize", "swap", "switch", "tag"),
+        *("tell", "test", "undo", "update", "upgrade", "upload", "use", "validate", "verify"),
+        *("wipe", "write"),
+    }
 )
 """Verbs that begin a request. Longer than needed is no harm: the classifier decides."""
 
-QUESTIONS: Final = frozenset("what how why where who which when is are does do did".split())
+QUESTIONS: Final = frozenset(
+    ("what", "how", "why", "where", "who", "which", "when", "is", "are", "does", "do", "did")
+)
 
 COMPLETE_ALONE: Final = frozenset(
     ("continue", "proceed", "commit", "go on", "go ahead", "carry on", "keep going", "resume")
@@ -41,6 +48,7 @@ _PROTECTED: Final = re.compile(
     r".*?(?=[.?!;]|$)"
     r"|\b(?:drag|find|search|copy|cut|plug|point|show|pick|mix|read|trial) and "
     r"(?:drop|replace|paste|play|click|hide|choose|match|write|error)\b"
+    r"|\b(?:search|look) for\b[^.;]*?\band replace\b"
     r"|\b(?:both|either)\b[^.?!;,]*?\b(?:and|or)\s+\w+",
     re.DOTALL | re.IGNORECASE,
 )
@@ -102,7 +110,8 @@ def _split_soft(sentence: str) -> list[str]:
     cuts, begin = [], 0
     for match in _SOFT.finditer(sentence):
         before, after = sentence[begin : match.start()], sentence[match.end() :]
-        if _is_complete(before) and _opens_request(after):
+        linked = match[0].strip(" ,") != ""
+        if _is_complete(before) and _opens_request(after, question=linked):
             cuts.append(match.span())
             begin = match.end()
     return _cut(sentence, cuts, closed)
@@ -117,9 +126,10 @@ def _is_complete(before: str) -> bool:
     return core in COMPLETE_ALONE or len(_WORD.findall(core)) > 1
 
 
-def _opens_request(after: str) -> bool:
+def _opens_request(after: str, *, question: bool) -> bool:
+    """Whether a request begins here; a question only where ``question`` allows: after "and"."""
     core = without_lead_in(after)
     words = [word.lower() for word in _WORD.findall(core[:80])]
     if not words or _OBJECTLESS_TAIL.match(core):
         return False
-    return words[0] in COMMANDS or (words[0] in QUESTIONS and len(words) > 2)
+    return words[0] in COMMANDS or (question and words[0] in QUESTIONS and len(words) > 2)

@@ -28,7 +28,7 @@ from kds.router.intent_training import FitReport
 from kds.router.nearest import ExampleIndex
 from kds.router.promptfile import PromptFile
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raise it when features, training or this file change: older caches are then not used."""
 
 KEPT: Final = 3
@@ -121,7 +121,7 @@ def undump(data: bytes) -> Learned:
             found = {name: arrays[name] for name in arrays.files}
         header = json.loads(found["header"].tobytes())
         return _learned(header, found)
-    except (zipfile.BadZipFile, KeyError, TypeError, OSError, EOFError) as error:
+    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, OSError, EOFError) as error:
         raise ValueError(f"not a model cache: {error}") from error
 
 

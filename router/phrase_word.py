@@ -86,7 +86,11 @@ def _behind_noun(s: Sentence, i: int, verb_seen: bool) -> str:
         return "NOUN" if _is_name_of_activity(s, i) else "VERB"
     if token.past and not token.reading.noun and not token.reading.adjective:
         return "ADJ" if nominal_next else "VERB"
-    plain_adjective = not token.reading.noun or token.lower in ADJECTIVE_FIRST - NOUN_FIRST
+    plain_adjective = (
+        not token.reading.noun
+        or token.lower in ADJECTIVE_FIRST - NOUN_FIRST
+        or (token.lower not in NOUN_FIRST and token.lower.endswith(_ADJECTIVE_ENDINGS))
+    )
     return "ADJ" if token.reading.adjective and plain_adjective and not nominal_next else ""
 
 
@@ -141,6 +145,8 @@ def _surely_verb(token: Draft) -> bool:
 def _nominal_follows(s: Sentence, i: int) -> bool:
     after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
     if after is None or not (after.text[:1].isalnum() or after.kind):
+        return False
+    if after.forced:
         return False
     if after.pos:
         return after.pos in {"NOUN", "PROPN", "NUM"} or (

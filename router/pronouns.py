@@ -13,7 +13,13 @@ from kds.router.scene import Choice, Found, Scene, choose, covered, explain
 from kds.router.words import Word
 
 _POSSESSIVE_PRONOUNS: Final = frozenset("its their his theirs hers whose".split())
-_EVENT_VERBS: Final = frozenset("start begin stop happen".split())
+_FAMILIES: Final = (
+    frozenset({"it", "its"}),
+    frozenset({"they", "them", "their", "theirs"}),
+    frozenset({"he", "him", "his"}),
+    frozenset({"she", "her", "hers"}),
+)
+"""Forms of one pronoun: the first in a message is written out, later ones follow from it."""
 
 
 def find_pronouns(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -94,7 +100,7 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found | None:
     word = scene.words[i]
     need = scene.need_at(i, base=rule.antecedent)
     if word.lower in {"these", "those"}:
-        need = replace(need, number="pl")
+        need = replace(need, number="pl", lenient=False)
     choice = choose(scene, scene.candidates(need, rule.antecedent), rule.antecedent)
     if (choice is not None and not _agrees(choice.mention, rule)) or choice is None:
         choice = _fallback(scene, rule, i)
@@ -112,8 +118,9 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found | None:
 
 def _agrees(mention: Mention, rule: Rule) -> bool:
     number, person = rule.antecedent.number, rule.antecedent.person
-    return (number is None or mention.number == number) and (
-        person is None or mention.person == person
+    either_number = mention.name_like and number == "pl"
+    return (number is None or mention.number == number or either_number) and (
+        person is None or mention.person == person or mention.name_like
     )
 
 
@@ -162,5 +169,5 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
         )
         if not heads_relative:
             return True
-    same = {"it", "its"} if scene.words[i].lower in {"it", "its"} else {"they", "them", "their"}
-    return any(w.lower in rule.signal.lemma & same and _is_pronoun(w) for w in scene.words[:i])
+    same = next((family for family in _FAMILIES if scene.words[i].lower in family), frozenset())
+    return any(w.lower in same and _is_pronoun(w) for w in scene.words[:i])

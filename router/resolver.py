@@ -6,14 +6,14 @@ from functools import lru_cache
 from typing import Final
 
 from kds.brain.turn import ContextEntry, Edit, Reference
-from kds.router.discourse import Discourse
+from kds.router.discourse import Discourse, Utterance
 from kds.router.enumerations import find_both, find_order, find_which
 from kds.router.fragments import find_corrections, find_gaps, find_questions, find_repeats
-from kds.router.implicit import find_attributes, find_constraints, find_parts
+from kds.router.implicit import find_attributes, find_constraints, find_parts, find_relations
 from kds.router.knowledge import Knowledge
 from kds.router.language import ANALYSED_CHARS, Language
 from kds.router.mention import Mention
-from kds.router.nouns import find_nouns, find_ones
+from kds.router.nouns import find_names, find_nouns, find_ones
 from kds.router.places import find_places
 from kds.router.pronouns import find_demonstratives, find_events, find_pronouns
 from kds.router.rule import Rule, SignalKind
@@ -34,6 +34,8 @@ _MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
     "demonstrative": find_demonstratives,
     "event": find_events,
     "noun": find_nouns,
+    "name": find_names,
+    "relation": find_relations,
     "one": find_ones,
     "both": find_both,
     "order": find_order,
@@ -76,7 +78,7 @@ class Resolver:
         self.knowledge = knowledge
         self._switches = tuple(r for r in self.rules if r.signal.kind == "switch")
         self._focus = tuple(r for r in self.rules if r.signal.kind == "focus")
-        self.replay: Callable[[tuple[str, ...]], Discourse] = lru_cache(maxsize=REPLAYED)(
+        self._memo: Callable[[tuple[Utterance, ...]], Discourse] = lru_cache(maxsize=REPLAYED)(
             self._replay
         )
 
@@ -88,14 +90,22 @@ class Resolver:
         """The discourse that a context tells, each message expanded in the light of the earlier."""
         return self.replay(tuple(entry.user_message for entry in context))
 
-    def _replay(self, messages: tuple[str, ...]) -> Discourse:
-        if not messages:
+    def replay(self, history: Iterable[str | Utterance]) -> Discourse:
+        """The discourse that a history tells, oldest first; plain texts are the user's."""
+        said = (u if isinstance(u, Utterance) else Utterance(u) for u in history)
+        return self._memo(tuple(said))
+
+    def _replay(self, history: tuple[Utterance, ...]) -> Discourse:
+        if not history:
             return Discourse()
-        before = self.replay(messages[:-1])
-        if self.switch(messages[-1], before):
+        before = self._memo(history[:-1])
+        message, role = history[-1]
+        if role == "assistant":
+            return before.answered(self.analyse(message))
+        if self.switch(message, before):
             before = Discourse()
-        resolution = self.resolve(messages[-1], before)
-        analysis = self.analyse(apply_edits(messages[-1], resolution.edits))
+        resolution = self.resolve(message, before)
+        analysis = self.analyse(apply_edits(message, resolution.edits))
         focus = resolution.focus or moved_focus(analysis, self._focus, self.knowledge)
         return before.then(analysis, focus=focus)
 

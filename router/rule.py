@@ -20,6 +20,8 @@ SignalKind = Literal[
     "place",
     "repeat",
     "gap",
+    "name",
+    "relation",
     "question",
     "correction",
     "attribute",

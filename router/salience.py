@@ -35,6 +35,15 @@ BESIDE_SUBJECT: Final = 0.75
 """An object whose clause has a noun for subject: the subject is what it is about."""
 MEANS: Final = 0.70
 """What one is told to use is the means; the topic is what it is used for."""
+TOPIC: Final = 2.0
+"""What a conversation was opened about: pronouns keep pointing to it (Grosz et al. 1995)."""
+TOPIC_DECAY: Final = 0.92
+REPLY: Final = 0.2
+"""What the assistant said weighs less than what the user said."""
+TOPIC_CHANGE: Final = 0.6
+DISMISSED: Final = 0.4
+NAMED: Final = 0.8
+"""A name of which neither number nor person is known from its form."""
 RESULT: Final = 1.15
 REPLACED: Final = 0.55
 FOCUS: Final = 1.35
@@ -57,6 +66,11 @@ _CREATING: Final = frozenset(
 _VALUE_LABELS: Final = frozenset({"COLOR", "DAY", "MONTH", "NUMBER"})
 _PEOPLE: Final = frozenset({"ROLE", "PARTY", "GROUP"})
 _SETTING: Final = frozenset("set change switch bump upgrade downgrade update".split())
+_NONSPECIFIC: Final = frozenset({"any", "no", "every", "each"})
+_DISMISSING: Final = frozenset("leave forget skip drop park ignore shelve pause scratch".split())
+_INFORMING: Final = frozenset(
+    "tell describe explain discuss define show list name give compare".split()
+)
 _VAGUE: Final = frozenset(
     """way thing kind sort lot bit part side left right top bottom middle center centre default rest
     end beginning case example change update work task time idea question problem reason something
@@ -76,6 +90,8 @@ class Need:
     complement: str = ""
     mood: Mood = "statement"
     decay: float = RECENCY
+    lenient: bool = True
+    """Names may be persons or groups, whatever their form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +137,9 @@ def _candidate(
 
 
 def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowledge) -> float:
-    weight = ROLE[mention.role] * need.decay ** discourse.age(mention)
+    weight = _role(mention) * _decay(mention, need, discourse)
+    if mention.topic and _asks(need):
+        weight *= TOPIC
     weight *= _form(mention)
     weight *= _agreement(mention, need)
     if need.mood == "imperative" and mention.mood == "question":
@@ -140,6 +158,8 @@ def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowl
             weight *= SAME_VERB
     if need.role == "obj" and mention.label in _PEOPLE:
         weight *= PEOPLE
+    if mention.reply:
+        weight *= REPLY
     if knowledge.prefers(need.verb, need.complement, mention):
         weight *= PREFERRED
     if discourse.moments[mention.turn].focus == mention:
@@ -147,12 +167,31 @@ def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowl
     return weight
 
 
+def _asks(need: Need) -> bool:
+    """Questions, and commands that ask: those go on with the topic of the talk."""
+    return need.mood != "imperative" or need.verb in _INFORMING
+
+
+def _role(mention: Mention) -> float:
+    return max(ROLE[mention.role], ROLE["subj"]) if mention.topic else ROLE[mention.role]
+
+
+def _decay(mention: Mention, need: Need, discourse: Discourse) -> float:
+    """Messages in between cost weight; a topic fades less, until another takes its place."""
+    age = discourse.age(mention)
+    if not mention.topic or not _asks(need):
+        return need.decay**age
+    newer = [m for m in discourse.topics() if m.turn > mention.turn and not m.same_thing(mention)]
+    turns = {m.turn for m in newer}
+    return float(TOPIC_DECAY**age * TOPIC_CHANGE ** len(turns))
+
+
 def _form(mention: Mention) -> float:
     """What the mention's own form and place say, whatever refers to it."""
     weight = SUBORDINATE if mention.subordinate else 1.0
     if mention.role == "obj" and mention.beside_subject:
         weight *= BESIDE_SUBJECT
-    if mention.determiner in cc.WH:
+    if mention.determiner in cc.WH | _NONSPECIFIC:
         weight *= VAGUE
     if mention.result:
         weight *= RESULT / ROLE["pobj"]
@@ -160,6 +199,8 @@ def _form(mention: Mention) -> float:
         weight *= REPLACED
     if mention.determiner in {"a", "an", "another", ""} and mention.verb in _CREATING:
         weight *= CREATED
+    if mention.verb in _DISMISSING and mention.role == "obj":
+        weight *= DISMISSED
     if mention.head in _VAGUE or is_time(mention):
         weight *= VAGUE
     if mention.label in _VALUE_LABELS:
@@ -172,7 +213,8 @@ def _form(mention: Mention) -> float:
 def _agreement(mention: Mention, need: Need) -> float:
     weight = 1.0
     if need.number is not None and mention.number != need.number:
-        weight *= MISMATCH
+        group = mention.name_like and need.lenient and need.number == "pl"
+        weight *= NAMED if group else MISMATCH
     if need.person is not None and mention.person != need.person:
-        weight *= MISMATCH
+        weight *= NAMED if mention.name_like else MISMATCH
     return weight

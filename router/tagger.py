@@ -69,7 +69,9 @@ def _tag_sentence(sentence: Sentence) -> None:
 
 def _close(s: Sentence, i: int) -> None:
     token = s.drafts[i]
-    if token.kind:
+    if _acronym(token) and token.lower in cc.PERSONAL:
+        token.pos = "PROPN"
+    elif token.kind:
         token.pos = "NUM" if token.kind == "number" else "PROPN"
     elif not any(ch.isalnum() for ch in token.text):
         token.pos = "CCONJ" if token.text == "&" else "PUNCT" if token.text.strip() else "SPACE"
@@ -79,6 +81,11 @@ def _close(s: Sentence, i: int) -> None:
         token.pos = rule(s, i)
     else:
         token.pos = closed_pos(token.lower)
+
+
+def _acronym(token: Draft) -> bool:
+    """US, IT: not the pronouns."""
+    return len(token.text) > 1 and token.text.isupper()
 
 
 def _open(s: Sentence, i: int, verb_seen: bool) -> None:

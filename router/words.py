@@ -28,8 +28,8 @@ class Word:
 
     @property
     def lower(self) -> str:
-        """The text in lower case."""
-        return self.text.lower()
+        """The text in lower case, with straight apostrophes."""
+        return self.text.lower().replace("’", "'")
 
 
 @dataclass(frozen=True, slots=True)

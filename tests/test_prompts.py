@@ -1,0 +1,182 @@
+"""The packaged prompts: complete, rendered under all circumstances, and fit to learn from."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kds.router.evidence import IntentRules, RuleBook
+from kds.router.intent_model import IntentModel
+from kds.router.library import PromptLibrary, packaged_root
+
+AGENTS = {
+    "PLAN": "work-planner",
+    "EXECUTE": "code-executor",
+    "RESUME": "session-resumer",
+    "CORRECT": "error-corrector",
+    "TEST": "test-generator",
+    "VALIDATE": "health-validator",
+    "ASK": "knowledge-retriever",
+    "GOVERN": "change-governor",
+    "METRICS": "metrics-reporter",
+    "COMMIT": "commit-handler",
+    "ANALYZE_SCREENSHOT": "screenshot-analyzer",
+    "AMNESIA": "brain-amnesia",
+    "UNKNOWN": "intent-router",
+}
+OTHERS = ("conversation-context-manager", "clear-conversation", "kds")
+PRIORITY = [
+    *("CORRECT", "AMNESIA", "RESUME", "COMMIT", "ANALYZE_SCREENSHOT", "PLAN", "EXECUTE"),
+    *("TEST", "VALIDATE", "METRICS", "GOVERN", "ASK", "UNKNOWN"),
+]
+MAX_LINES = 80
+DEV = Path(__file__).parents[2] / "shared" / "data" / "dialogues" / "dev.json"
+COMMON = {"continue", "where was i", "yes", "commit this", "run the tests"}
+"""Phrases of the design's own intent table: everybody says them."""
+
+EMPTY = {
+    "message": "Make it purple",
+    "expanded": "Make it purple",
+    "intent": "EXECUTE",
+    "confidence": 0.9,
+    "alternatives": [],
+    "secondary_intents": [],
+    "context": [],
+    "context_ref": None,
+    "references": [],
+    "context_switch": False,
+    "session_id": None,
+    "question": None,
+    "candidates": [],
+    "workspace": "/w",
+    "agents": [{"name": "work-planner", "intent": "PLAN", "description": "Plans."}],
+}
+FULL = {
+    **EMPTY,
+    "expanded": "Make the FAB button purple",
+    "alternatives": [{"intent": "PLAN", "confidence": 0.0512}],
+    "secondary_intents": ["TEST", "COMMIT"],
+    "context": [
+        {
+            "timestamp": "2025-11-03T12:00:00Z",
+            "user_message": "I want to add a FAB button",
+            "intent": "PLAN",
+            "session_id": "fab-button-20251103",
+            "context_ref": None,
+        }
+    ],
+    "context_ref": "FAB button",
+    "references": [
+        {"text": "it", "target": "FAB button", "rule": "pron.it", "score": 0.9},
+        {"text": "", "target": "FAB button", "rule": "implicit", "score": 0.7},
+    ],
+    "context_switch": True,
+    "session_id": "fab-button-20251103",
+    "question": "Did you mean to plan something new?",
+}
+
+
+@pytest.fixture(scope="module")
+def library() -> PromptLibrary:
+    return PromptLibrary.from_roots([packaged_root()])
+
+
+@pytest.fixture(scope="module")
+def model(library: PromptLibrary) -> IntentModel:
+    return IntentModel.fit(library.agents())
+
+
+def test_every_intent_has_its_agent(library: PromptLibrary) -> None:
+    assert {prompt.intent: prompt.name for prompt in library.agents()} == AGENTS
+    assert [prompt.intent for prompt in library.agents()] == PRIORITY
+    assert {prompt.name for prompt in library.prompts()} == {*AGENTS.values(), *OTHERS}
+
+
+def test_only_forgetting_asks_for_confirmation(library: PromptLibrary) -> None:
+    assert [prompt.intent for prompt in library.agents() if prompt.confirm] == ["AMNESIA"]
+
+
+@pytest.mark.parametrize("name", [*AGENTS.values(), *OTHERS])
+@pytest.mark.parametrize("values", [EMPTY, FULL], ids=["empty", "full"])
+def test_prompts_render_with_and_without_a_conversation(
+    library: PromptLibrary, name: str, values: dict[str, object]
+) -> None:
+    text = library.render(library.get(name), values)
+    assert "\n\n\n" not in text
+    assert "None," not in text
+    headings = [index for index, line in enumerate(text.splitlines()) if line.startswith("## ")]
+    lines = text.splitlines()
+    assert all(lines[index - 1] == "" and lines[index + 1] == "" for index in headings)
+
+
+@pytest.mark.parametrize("name", AGENTS.values())
+def test_an_agent_gets_all_that_the_turn_knows(library: PromptLibrary, name: str) -> None:
+    text = library.render(library.get(name), FULL)
+    for part in (
+        "Make it purple",
+        "Make the FAB button purple",
+        "PLAN: I want to add a FAB button",
+        "fab-button-20251103 is active",
+        '"it": FAB button',
+        "left unsaid: FAB button",
+        "- TEST\n- COMMIT",
+        "has just changed the topic",
+        "## What to do",
+        "## What to hand back",
+        "## What not to do",
+    ):
+        assert part in text, part
+
+
+@pytest.mark.parametrize("name", [*AGENTS.values(), *OTHERS])
+def test_prompts_are_short(library: PromptLibrary, name: str) -> None:
+    assert len(library.get(name).body.strip().splitlines()) <= MAX_LINES
+
+
+def test_every_intent_has_forty_examples_and_some_that_are_not(library: PromptLibrary) -> None:
+    for prompt in library.agents():
+        assert len(prompt.examples) >= 40, prompt.name
+        assert len(prompt.counter_examples) >= 5, prompt.name
+        assert prompt.ask, prompt.name
+
+
+def test_no_example_stands_twice(library: PromptLibrary) -> None:
+    examples = [
+        text.lower().strip(" .?!") for prompt in library.agents() for text in prompt.examples
+    ]
+    assert [text for text, count in Counter(examples).items() if text and count > 1] == []
+
+
+def test_every_pattern_fires_on_an_example_of_its_intent(library: PromptLibrary) -> None:
+    idle = []
+    for prompt in library.agents():
+        for pattern in prompt.patterns:
+            book = RuleBook([IntentRules(prompt.intent or "", patterns=(pattern,))])
+            if not any(book.find([text])[0].fired for text in prompt.examples):
+                idle.append(f"{pattern.where}: {pattern.source}")
+    assert idle == []
+
+
+def test_counter_examples_go_elsewhere(library: PromptLibrary, model: IntentModel) -> None:
+    taken = [
+        f"{prompt.intent}: {text}"
+        for prompt in library.agents()
+        for text in prompt.counter_examples
+        if model.score(text).intent == prompt.intent
+    ]
+    assert taken == []
+
+
+def test_examples_are_not_the_development_dialogues(library: PromptLibrary) -> None:
+    if not DEV.exists():
+        pytest.skip("the development dialogues are not here")
+    said = {
+        turn["user"].lower().strip(" .?!")
+        for dialogue in json.loads(DEV.read_text(encoding="utf-8"))
+        for turn in dialogue["turns"]
+    }
+    examples = {
+        text.lower().strip(" .?!") for prompt in library.agents() for text in prompt.examples
+    }
+    assert said & examples <= COMMON
