@@ -19,6 +19,7 @@ from kds.router.pronouns import find_demonstratives, find_events, find_pronouns
 from kds.router.rule import Rule, SignalKind
 from kds.router.scene import Found, Mechanism, Scene
 from kds.router.topic import feature, moved_focus, switches_topic
+from kds.router.wording import find_wordings
 from kds.router.words import Analysis
 
 REPLAYED: Final = 128
@@ -43,6 +44,7 @@ _MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
     "attribute": find_attributes,
     "part": find_parts,
     "constraint": find_constraints,
+    "pattern": find_wordings,
 }
 
 
@@ -78,6 +80,9 @@ class Resolver:
         self.knowledge = knowledge
         self._switches = tuple(r for r in self.rules if r.signal.kind == "switch")
         self._focus = tuple(r for r in self.rules if r.signal.kind == "focus")
+        self._wordings = tuple(
+            r for r in self.rules if r.signal.kind == "pattern" and r.render.text
+        )
         self._memo: Callable[[tuple[Utterance, ...]], Discourse] = lru_cache(maxsize=REPLAYED)(
             self._replay
         )
@@ -112,12 +117,13 @@ class Resolver:
     def resolve(self, message: str, discourse: Discourse) -> Resolution:
         """References of ``message`` and the edits that make it stand alone."""
         analysis = self.analyse(message)
-        if not discourse or not analysis.words:
+        rules = self.rules if discourse else self._wordings
+        if not rules or not analysis.words:
             return Resolution()
         if self.switch(message, discourse):
             return Resolution()
         scene = Scene(analysis, discourse, self.knowledge)
-        found = self._found(scene)
+        found = self._found(scene, rules)
         if len(message) > ANALYSED_CHARS:
             found = [f for f in found if not f.whole]
         return Resolution(
@@ -131,10 +137,10 @@ class Resolver:
         """Id of the rule that sees the topic change with ``message``, None when it goes on."""
         return switches_topic(self.analyse(message), discourse, self._switches)
 
-    def _found(self, scene: Scene) -> list[Found]:
+    def _found(self, scene: Scene, rules: Iterable[Rule]) -> list[Found]:
         """Findings of all rules that do not overlap; a whole-message finding stands alone."""
         taken: list[Found] = []
-        for rule in self.rules:
+        for rule in rules:
             mechanism = _MECHANISMS.get(rule.signal.kind)
             for found in mechanism(scene, rule) if mechanism else ():
                 if found.whole:
