@@ -58,7 +58,8 @@ def _is_relative(words: Sequence[Word], i: int) -> bool:
     before = words[i - 1]
     if before.text == "," and i >= 2:
         before = words[i - 2]
-    return before.pos in {"NOUN", "PROPN", "NUM"} and i + 1 < len(words)
+    nominal = before.pos in {"NOUN", "PROPN", "NUM"} or before.lower in cc.INDEFINITE
+    return nominal and i + 1 < len(words)
 
 
 def _reduced_relative(words: Sequence[Word], i: int) -> bool:

@@ -61,6 +61,8 @@ class Mention:
     """Said by the assistant."""
     topic: bool = False
     """The clause makes it the subject of talk: "tell me about X", "what is X"."""
+    grouped: bool = False
+    """A member of a coordination, which is a mention of its own."""
     name_like: bool = False
     """A proper name by its capitals: may be a person or several (a band, a company)."""
     result: bool = False
@@ -131,6 +133,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
             for p in analysis.phrases
         ),
         topic=_is_topic(analysis, phrase),
+        grouped=phrase.group >= 0,
         name_like=_is_name_like(analysis, phrase),
         result=_is_result(phrase, verb),
     )
@@ -196,24 +199,36 @@ def _is_person(analysis: Analysis, phrase: Phrase, label: str) -> bool:
 
 
 def _is_topic(analysis: Analysis, phrase: Phrase) -> bool:
-    """Where conversations introduce what they are about (Centering: the new center)."""
+    """The center that a question or "tell me about" sets (Grosz, Joshi and Weinstein 1995).
+
+    Of "the history of X" it is X; of "X's history" neither: X is a topic already, or it is
+    the history that is new.
+    """
+    if phrase.determiner in cc.DEMONSTRATIVES or _has_possessor(analysis.words, phrase):
+        return False
+    if phrase.prep == "of":
+        owned = next((p for p in analysis.phrases if p.end == phrase.start - 1), None)
+        return owned is not None and _is_center(analysis, owned)
+    return _is_center(analysis, phrase) and not _is_owned(analysis.words, phrase)
+
+
+def _is_center(analysis: Analysis, phrase: Phrase) -> bool:
     words = analysis.words
     clause = analysis.clauses[phrase.clause]
     verb = words[phrase.verb].lemma if phrase.verb is not None else ""
-    opening = words[clause.start].lower
-    if phrase.start != phrase.core and phrase.role != "poss" and _has_possessor(words, phrase):
-        return False
-    if phrase.determiner in cc.DEMONSTRATIVES:
-        return False
     if phrase.prep == "about" and words[phrase.start - 1].lower == "about":
+        opening = words[clause.start].lower
         return verb in _TELLING or opening in {"what", "how", "and", "about"}
     if phrase.role == "obj" and verb in {"describe", "explain", "discuss", "define", "introduce"}:
         return True
-    if clause.mood != "question" or verb != "be":
+    if clause.mood != "question" or clause.subordinate or phrase.determiner in cc.WH:
         return False
-    asked = any(w.lower in {"what", "who"} for w in words[clause.start : phrase.start])
-    owner = phrase.role == "poss" or phrase.prep == "of"
-    return asked and (owner or (phrase.role == "subj" and not _is_owned(words, phrase)))
+    rivals = [
+        p for p in analysis.phrases if p.clause == phrase.clause and p.determiner not in cc.WH
+    ]
+    order: tuple[Role, ...] = ("subj", "obj", "pobj")
+    best = next((role for role in order if any(p.role == role for p in rivals)), None)
+    return phrase.role == best and phrase == next(p for p in rivals if p.role == best)
 
 
 def _is_owned(words: Sequence[Word], phrase: Phrase) -> bool:
@@ -263,6 +278,7 @@ def _groups(analysis: Analysis, singles: list[Mention]) -> Iterator[Mention]:
             number="pl",
             end=last.end,
             name="",
+            grouped=False,
             called=False,
             tail="",
             topic=first.topic and len(members) == 2,

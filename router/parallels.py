@@ -17,7 +17,7 @@ from kds.router.words import Analysis
 NUMBER: Final = "NUMBER"
 """Label of a fragment that is only a number ("No, 16px")."""
 
-MIN_LIKENESS: Final = 0.9
+MIN_LIKENESS: Final = 1.5
 """Below this nothing in the sentence is like the fragment; set on the development dialogues."""
 
 SAME_LABEL: Final = 3.0

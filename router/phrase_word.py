@@ -101,7 +101,7 @@ def _is_name_of_activity(s: Sentence, i: int) -> bool:
         "failing",
         "missing",
     }
-    return not starts_object and s.pos(i - 2) not in {"AUX"}
+    return not starts_object and (s.lower(i - 2) not in cc.BE or s.lower(0) == "what")
 
 
 def _is_predicate(s: Sentence, i: int) -> bool:

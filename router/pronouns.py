@@ -99,8 +99,9 @@ def _is_clause_marker(scene: Scene, i: int) -> bool:
 def _resolve(scene: Scene, rule: Rule, i: int) -> Found | None:
     word = scene.words[i]
     need = scene.need_at(i, base=rule.antecedent)
-    if word.lower in {"these", "those"}:
-        need = replace(need, number="pl", lenient=False)
+    if rule.signal.kind == "demonstrative":
+        plural = word.lower in {"these", "those"}
+        need = replace(need, number="pl" if plural else need.number, lenient=False)
     choice = choose(scene, scene.candidates(need, rule.antecedent), rule.antecedent)
     if (choice is not None and not _agrees(choice.mention, rule)) or choice is None:
         choice = _fallback(scene, rule, i)
@@ -118,7 +119,7 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found | None:
 
 def _agrees(mention: Mention, rule: Rule) -> bool:
     number, person = rule.antecedent.number, rule.antecedent.person
-    either_number = mention.name_like and number == "pl"
+    either_number = mention.name_like and not mention.grouped
     return (number is None or mention.number == number or either_number) and (
         person is None or mention.person == person or mention.name_like
     )
@@ -147,7 +148,7 @@ def _can_own_here(mention: Mention) -> bool:
     """ "let users edit their comments": a known owner in the same clause, nothing new."""
     new = mention.determiner in {"a", "an", "some", "another"}
     made = mention.determiner == "" and mention.verb in {"add", "write", "create", "make", "build"}
-    return not new and not made and mention.role in {"subj", "obj"}
+    return not new and not made and (mention.role in {"subj", "obj"} or mention.grouped)
 
 
 def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:

@@ -26,12 +26,14 @@ def _article(mention: Mention) -> str:
         return mention.determiner
     if mention.text.lower().startswith(("the ", "my ", "our ", "your ")):
         return ""
+    if mention.mood == "question" and mention.topic and mention.determiner in {"a", "an"}:
+        return mention.determiner
     if mention.determiner:
         return "the"
     if mention.kind or (mention.head_text[:1].isupper() and not mention.modifiers):
         return ""
     if mention.number == "pl":
-        return "the"
+        return "" if mention.mood == "question" else "the"
     return "the" if mention.label in _COUNTABLE_LABELS else ""
 
 

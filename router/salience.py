@@ -37,12 +37,12 @@ MEANS: Final = 0.70
 """What one is told to use is the means; the topic is what it is used for."""
 TOPIC: Final = 2.0
 """What a conversation was opened about: pronouns keep pointing to it (Grosz et al. 1995)."""
-TOPIC_DECAY: Final = 0.92
+TOPIC_DECAY: Final = 0.95
 REPLY: Final = 0.2
 """What the assistant said weighs less than what the user said."""
-TOPIC_CHANGE: Final = 0.6
+TOPIC_CHANGE: Final = 0.5
 DISMISSED: Final = 0.4
-NAMED: Final = 0.8
+NAMED: Final = 1.0
 """A name of which neither number nor person is known from its form."""
 RESULT: Final = 1.15
 REPLACED: Final = 0.55
@@ -181,8 +181,11 @@ def _decay(mention: Mention, need: Need, discourse: Discourse) -> float:
     age = discourse.age(mention)
     if not mention.topic or not _asks(need):
         return need.decay**age
-    newer = [m for m in discourse.topics() if m.turn > mention.turn and not m.same_thing(mention)]
-    turns = {m.turn for m in newer}
+    turns = {
+        m.turn
+        for m in discourse.topics()
+        if m.turn > mention.turn and not m.same_thing(mention) and _agreement(m, need) >= NAMED
+    }
     return float(TOPIC_DECAY**age * TOPIC_CHANGE ** len(turns))
 
 
@@ -213,8 +216,8 @@ def _form(mention: Mention) -> float:
 def _agreement(mention: Mention, need: Need) -> float:
     weight = 1.0
     if need.number is not None and mention.number != need.number:
-        group = mention.name_like and need.lenient and need.number == "pl"
-        weight *= NAMED if group else MISMATCH
+        unknown = mention.name_like and need.lenient and not mention.grouped
+        weight *= NAMED if unknown else MISMATCH
     if need.person is not None and mention.person != need.person:
-        weight *= NAMED if mention.name_like else MISMATCH
+        weight *= NAMED if mention.name_like and need.lenient else MISMATCH
     return weight
