@@ -17,7 +17,8 @@ from pathlib import Path
 from time import process_time
 
 import kds
-from kds.playback import MinuteClock, percentile
+from kds.measures import percentile
+from kds.playback import MinuteClock
 
 DIALOGUES = Path(__file__).resolve().parent.parent / "tests" / "dialogues"
 ROUNDS = 5

@@ -5,7 +5,8 @@ KdsError                 anything a user can be told about and can fix
 ├── ConfigError          a file the user may edit is wrong; all problems at once
 │   ├── RuleFileError        router/rules/*.yaml and their overlays
 │   ├── PromptFileError      prompts/**/*.md and their overlays
-│   └── DialogueFileError    dialogue files for `kds test` and `kds eval`
+│   ├── DialogueFileError    dialogue files for `kds test` and `kds eval`
+│   └── ExampleFileError     JSONL files of examples for `kds eval`
 ├── WorkspaceError       the workspace folder is missing, unusable or read-only
 ├── StoreError           conversation state could not be read or written
 ├── DispatchError        an agent or its prompt could not be picked or rendered
@@ -71,6 +72,10 @@ class PromptFileError(ConfigError):
 
 class DialogueFileError(ConfigError):
     """A dialogue file does not load."""
+
+
+class ExampleFileError(ConfigError):
+    """A JSONL file of examples does not load."""
 
 
 class MessageError(KdsError):

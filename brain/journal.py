@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.entry_line import Line, decode_lines, encode
@@ -55,6 +55,22 @@ class LoadedContext:
     warnings: tuple[str, ...] = ()
     expired: int = 0
     rotated: int = 0
+
+
+class Journal(Protocol):
+    """What the router asks of a conversation context: a file, or a list in memory."""
+
+    def load(self) -> LoadedContext:
+        """Return what holds now, oldest first."""
+        ...
+
+    def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
+        """Add ``entry`` and return what holds then; ``fresh`` drops the earlier entries."""
+        ...
+
+    def clear(self) -> int:
+        """Forget the conversation; returns the number of entries that were dropped."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

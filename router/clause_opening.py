@@ -8,6 +8,7 @@ from kds.router.lexicon import ADJECTIVE_FIRST, NOUN_FIRST, VERB_FIRST
 from kds.router.particles import is_particle
 from kds.router.tokens import Sentence
 
+_OBJECT_OPENERS: Final = cc.ARTICLES | cc.POSSESSIVES | cc.DEMONSTRATIVES | {"it", "them"}
 _RARELY_VERBS: Final = ADJECTIVE_FIRST - frozenset(
     "open clean empty clear secure slow dry free separate complete duplicate correct direct "
     "present square level bold flat round last second subject live".split()
@@ -70,12 +71,8 @@ def at_clause_start(s: Sentence, i: int, verb_seen: bool) -> str:
     if s.pos(skip_adverbs(s, i)) == "SCONJ":
         return ""
     if not token.base:
-        known_verb = token.reading.known or after is None
-        starts_object = after is not None and after.lower in cc.ARTICLES | cc.POSSESSIVES | {
-            "it",
-            "them",
-        }
-        return "" if known_verb or not starts_object else "VERB"
+        starts_object = after is not None and after.lower in _OBJECT_OPENERS
+        return "VERB" if starts_object and not token.reading.verb else ""
     if _finite_verb_follows(s, i) and token.reading.noun:
         return ""
     if token.lower in _RARELY_VERBS and after is not None and after.nominal:

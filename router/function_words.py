@@ -166,7 +166,8 @@ def both_pos(s: Sentence, i: int) -> str:
     """ "both tests" or "both need tests"."""
     after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
     stands_for_subject = i == 0 and after is not None and after.base and after.lower in VERB_FIRST
-    return "PRON" if stands_for_subject or s.lower(i + 1) in cc.FINITE_AUX else "DET"
+    asked = s.lower(i - 1) in cc.DO | cc.MODALS and after is not None and after.base
+    return "PRON" if stands_for_subject or asked or s.lower(i + 1) in cc.FINITE_AUX else "DET"
 
 
 _NEVER_ASKED_FOR: Final = (

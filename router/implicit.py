@@ -14,6 +14,7 @@ _TARGET_PREPOSITIONS: Final = frozenset(
     "to in on into onto for of under below above beside between inside at from next near behind "
     "around".split()
 )
+_CONTAINING: Final = frozenset({"include", "insert", "put", "place"})
 _WIDGET_LABEL: Final = "UI"
 
 
@@ -37,7 +38,8 @@ def find_parts(scene: Scene, rule: Rule) -> Iterator[Found]:
             continue
         choice = _topic(scene, rule, mention)
         if choice is not None:
-            yield _insert(scene, rule, mention.end, choice, rule.render.preposition or "to")
+            preposition = "in" if mention.verb in _CONTAINING else rule.render.preposition or "to"
+            yield _insert(scene, rule, mention.end, choice, preposition)
 
 
 def find_relations(scene: Scene, rule: Rule) -> Iterator[Found]:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Final
 
 NOUNS: Final = """
-    log commit blog deploy hover debug logout signup dropdown checkbox tooltip backend
+    gzip log commit blog deploy hover debug logout signup dropdown checkbox tooltip backend
     frontend endpoint api url json yaml config repo webhook callback middleware namespace
     refactor restore merge rebase hotfix standup spec lexer linter formatter profiler cron
     timeout retry fallback debounce footer navbar popup validator textbox textarea tab widget

@@ -6,12 +6,12 @@ Reads: message, at. Writes: context. Never: changes an entry, or fails on a dama
 from dataclasses import replace
 from datetime import timedelta
 
-from kds.brain.journal import MAX_AGE, ContextJournal, LoadedContext
+from kds.brain.journal import MAX_AGE, Journal, LoadedContext
 from kds.brain.turn import Turn
 from kds.router.step import Step
 
 
-def make_load(journal: ContextJournal) -> Step:
+def make_load(journal: Journal) -> Step:
     """Bind the step to a journal; it raises StoreError when the journal cannot be read."""
 
     def load(turn: Turn) -> Turn:

@@ -6,7 +6,7 @@ in the turn. Never: stores a reply, or a secret (the journal redacts).
 
 from dataclasses import replace
 
-from kds.brain.journal import ContextJournal, LoadedContext
+from kds.brain.journal import Journal, LoadedContext
 from kds.brain.turn import UNKNOWN, ContextEntry, Turn
 from kds.router.step import Step
 
@@ -15,7 +15,7 @@ _READS = frozenset(
 )
 
 
-def make_log(journal: ContextJournal) -> Step:
+def make_log(journal: Journal) -> Step:
     """Bind the step to a journal; it raises StoreError when the journal cannot be written."""
 
     def log(turn: Turn) -> Turn:

@@ -65,6 +65,8 @@ class Mention:
     """A member of a coordination, which is a mention of its own."""
     name_like: bool = False
     """A proper name by its capitals: may be a person or several (a band, a company)."""
+    person_like: bool = False
+    """Two or more capitalised words, none a common noun: most likely a person."""
     result: bool = False
     """The new thing of "replace X with Y", "rename X to Y"."""
     parts: tuple["Mention", ...] = ()
@@ -135,6 +137,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         topic=_is_topic(analysis, phrase),
         grouped=phrase.group >= 0,
         name_like=_is_name_like(analysis, phrase),
+        person_like=_is_person_like(analysis, phrase),
         result=_is_result(phrase, verb),
     )
 
@@ -194,6 +197,9 @@ def _is_person(analysis: Analysis, phrase: Phrase, label: str) -> bool:
     if not plain or word.kind:
         return False
     known = readings(word.lower)
+    verb = analysis.words[phrase.verb].lemma if phrase.verb is not None else ""
+    if verb in _ADDRESSING and word.i > 0:
+        return True
     common = known.adjective or known.adverb or (known.noun and known.verb)
     return not common and (not known.known or len(word.text) <= 5 or word.i > 0)
 
@@ -208,7 +214,9 @@ def _is_topic(analysis: Analysis, phrase: Phrase) -> bool:
         return False
     if phrase.prep == "of":
         owned = next((p for p in analysis.phrases if p.end == phrase.start - 1), None)
-        return owned is not None and _is_center(analysis, owned)
+        if owned is None or not _is_owned(analysis.words, owned):
+            return False
+        return _is_center(analysis, owned)
     return _is_center(analysis, phrase) and not _is_owned(analysis.words, phrase)
 
 
@@ -233,7 +241,8 @@ def _is_center(analysis: Analysis, phrase: Phrase) -> bool:
 
 def _is_owned(words: Sequence[Word], phrase: Phrase) -> bool:
     """ "the function of X", "X's function": what is asked about is X."""
-    of_follows = phrase.end < len(words) and words[phrase.end].lower == "of"
+    numbered = any(w.pos in {"NUM", "PROPN"} for w in words[phrase.head : phrase.end])
+    of_follows = phrase.end < len(words) and words[phrase.end].lower == "of" and not numbered
     return of_follows or _has_possessor(words, phrase)
 
 
@@ -248,12 +257,23 @@ def _is_name_like(analysis: Analysis, phrase: Phrase) -> bool:
     word = analysis.words[phrase.head]
     capital = word.text[:1].isupper() and not word.kind
     spelled = len(word.text) > 1 and word.text.isupper()
+    labelled = _entity(analysis, phrase)[0] in {"PARTY", "ROLE"}
     return (
-        capital
+        not labelled
+        and capital
         and word.pos == "PROPN"
         and not spelled
         and (word.i > 0 or phrase.end - phrase.start > 1)
     )
+
+
+def _is_person_like(analysis: Analysis, phrase: Phrase) -> bool:
+    words = analysis.words[phrase.start : phrase.end]
+    capitals = all(w.text[:1].isupper() and w.text[1:].islower() for w in words)
+    return 2 <= len(words) <= 3 and capitals and not readings(words[-1].lower).noun
+
+
+_ADDRESSING: Final = frozenset("ask tell ping remind invite thank notify assign credit cc".split())
 
 
 def _is_result(phrase: Phrase, verb: str) -> bool:

@@ -48,8 +48,10 @@ class OpenedModel:
     warnings: tuple[str, ...] = ()
 
 
-def open_model(prompts: Sequence[PromptFile], cache_dir: Path | None = None) -> OpenedModel:
-    """The model of these prompts: from the cache, or fitted and stored there.
+def open_model(
+    prompts: Sequence[PromptFile], cache_dir: Path | None = None, *, may_write: bool = True
+) -> OpenedModel:
+    """The model of these prompts: from the cache, or fitted, and stored there if it ``may_write``.
 
     A cache that cannot be read or written costs time, not the answer: it ends in a warning.
     """
@@ -58,11 +60,12 @@ def open_model(prompts: Sequence[PromptFile], cache_dir: Path | None = None) -> 
     examples, rules = lessons(prompts)
     path = cache_dir / f"intents-{cache_key(examples, rules)}.npz"
     warnings: list[str] = []
-    if (learned := _load(path, warnings)) is not None:
+    if (learned := _load(path, warnings, may_write=may_write)) is not None:
         book = RuleBook(order_rules(learned.labels, rules))
         return OpenedModel(IntentModel(learned, book), fitted=False)
     model = IntentModel.fit_examples(examples, rules)
-    _store(model.learned, path, warnings)
+    if may_write:
+        _store(model.learned, path, warnings)
     return OpenedModel(model, fitted=True, warnings=tuple(warnings))
 
 
@@ -164,7 +167,7 @@ def _learned(header: Mapping[str, Any], found: Mapping[str, "np.ndarray[Any, Any
     return learned
 
 
-def _load(path: Path, warnings: list[str]) -> Learned | None:
+def _load(path: Path, warnings: list[str], *, may_write: bool) -> Learned | None:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -175,7 +178,10 @@ def _load(path: Path, warnings: list[str]) -> Learned | None:
     try:
         return undump(data)
     except ValueError as error:
-        warnings.append(f"{path}: {error}; set aside, fitted anew")
+        fate = "set aside, fitted anew" if may_write else "fitted anew"
+        warnings.append(f"{path}: {error}; {fate}")
+    if not may_write:
+        return None
     try:
         path.replace(path.with_suffix(".bad"))
     except OSError as error:

@@ -206,6 +206,7 @@ def _one_text(words: Sequence[Word], antecedent: Mention) -> str:
     *before, one = words
     determiner = before[0].lower if before and before[0].pos == "DET" else ""
     modifiers = [w.text for w in before if w.pos != "DET"]
+    antecedent = _without_count(antecedent)
     if determiner in {"this", "that"} and not modifiers:
         return definite(antecedent)
     plural = one.lower == "ones"
@@ -215,6 +216,13 @@ def _one_text(words: Sequence[Word], antecedent: Mention) -> str:
         noun = _in_number(noun, antecedent, plural=plural)
     lead = determiner or ("" if plural or modifiers else _indefinite(noun))
     return " ".join(part for part in (lead, *modifiers, noun) if part)
+
+
+def _without_count(mention: Mention) -> Mention:
+    """ "two variants" without its number: the second one is a variant, not a two variant."""
+    first, _, rest = mention.text.partition(" ")
+    counted = rest and (first.lower() in cc.NUMBERS or first.isdigit())
+    return replace(mention, text=rest) if counted else mention
 
 
 def _countable(mention: Mention) -> bool:

@@ -67,7 +67,9 @@ def in_phrase(s: Sentence, i: int, verb_seen: bool) -> str:
         return "ADJ"
     if (token.gerund or token.past) and nominal_next and not token.reading.noun:
         return "ADJ"
-    if token.reading.noun or not token.reading.known:
+    if not token.reading.known:
+        return _by_ending(token, i, nominal_next=nominal_next)
+    if token.reading.noun:
         return "PROPN" if is_name(token, i) else "NOUN"
     if token.reading.adjective:
         return "ADJ"
@@ -124,7 +126,8 @@ def _is_predicate(s: Sentence, i: int) -> bool:
         any(d.lower in {"and", "both"} for d in s.drafts[:i])
         and token.lower in VERB_FIRST - NOUN_FIRST
     )
-    return pair or (bool(open_end) and s.drafts[i - 1].lower.endswith("s"))
+    plural = s.drafts[i - 1].lower.endswith("s")
+    return pair or (plural and (bool(open_end) or token.lower in VERB_FIRST - NOUN_FIRST))
 
 
 def _clause_end(s: Sentence, i: int) -> int:
@@ -175,7 +178,8 @@ def bare(s: Sentence, i: int, verb_seen: bool) -> str:
         return _by_ending(token, i, nominal_next=nominal_next)
     if token.reading.noun:
         return "PROPN" if is_name(token, i) else "NOUN"
-    return "VERB" if token.reading.verb else "NOUN"
+    object_of_verb = s.pos(i - 1) == "VERB" and token.base
+    return "VERB" if token.reading.verb and not object_of_verb else "NOUN"
 
 
 def _bare_gerund(s: Sentence, i: int, verb_seen: bool) -> str:

@@ -102,7 +102,8 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found | None:
     if rule.signal.kind == "demonstrative":
         plural = word.lower in {"these", "those"}
         need = replace(need, number="pl" if plural else need.number, lenient=False)
-    choice = choose(scene, scene.candidates(need, rule.antecedent), rule.antecedent)
+    pool = scene.candidates(need, rule.antecedent, among=lambda m: not _said_here(scene, m, i))
+    choice = choose(scene, pool, rule.antecedent)
     if (choice is not None and not _agrees(choice.mention, rule)) or choice is None:
         choice = _fallback(scene, rule, i)
     if choice is None:
@@ -114,6 +115,16 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found | None:
         (Reference(word.text, word.start, word.end, bare(choice.mention), rule.id, choice.score),),
         (Edit(word.start, word.end, in_place_of(word.text, text)),),
         explain(word.text, choice, rule, target),
+    )
+
+
+def _said_here(scene: Scene, mention: Mention, i: int) -> bool:
+    """Named beside the pronoun in its own clause: the pronoun means something else."""
+    clause = scene.analysis.clause_of(i)
+    return any(
+        mention.same_thing(other)
+        for other in scene.mentions
+        if scene.analysis.clause_of(other.start) == clause and not other.parts
     )
 
 

@@ -5,6 +5,7 @@ from typing import Final
 from kds.router.mention import Mention
 
 _KEPT_POSSESSIVES: Final = frozenset({"my", "our", "your"})
+_QUANTIFIERS: Final = frozenset({"both", "all", "each", "either", "neither"})
 _COUNTABLE_LABELS: Final = frozenset({"UI", "SCREEN", "ARTIFACT", "CODE", "DOCUMENT"})
 
 
@@ -28,12 +29,13 @@ def _article(mention: Mention) -> str:
         return ""
     if mention.mood == "question" and mention.topic and mention.determiner in {"a", "an"}:
         return mention.determiner
-    if mention.determiner:
+    named = bool(mention.kind) or (mention.head_text[:1].isupper() and not mention.modifiers)
+    if mention.determiner and not (mention.determiner in _QUANTIFIERS and named):
         return "the"
-    if mention.kind or (mention.head_text[:1].isupper() and not mention.modifiers):
+    if named:
         return ""
     if mention.number == "pl":
-        return "" if mention.mood == "question" else "the"
+        return "" if mention.mood == "question" or mention.topic else "the"
     return "the" if mention.label in _COUNTABLE_LABELS else ""
 
 

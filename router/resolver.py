@@ -1,7 +1,7 @@
 """Applies the reference rules to a message in its discourse, and replays a context."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -111,7 +111,7 @@ class Resolver:
             before = Discourse()
         resolution = self.resolve(message, before)
         analysis = self.analyse(apply_edits(message, resolution.edits))
-        focus = resolution.focus or moved_focus(analysis, self._focus, self.knowledge)
+        focus = resolution.focus or moved_focus(analysis, before, self._focus, self.knowledge)
         return before.then(analysis, focus=focus)
 
     def resolve(self, message: str, discourse: Discourse) -> Resolution:
@@ -142,6 +142,8 @@ class Resolver:
         taken: list[Found] = []
         for rule in rules:
             mechanism = _MECHANISMS.get(rule.signal.kind)
+            used = frozenset(r.target for f in taken for r in f.references if r.text)
+            scene = replace(scene, used=used if rule.signal.kind == "pronoun" else frozenset())
             for found in mechanism(scene, rule) if mechanism else ():
                 if found.whole:
                     return [found]

@@ -38,6 +38,10 @@ MEANS: Final = 0.70
 TOPIC: Final = 2.0
 """What a conversation was opened about: pronouns keep pointing to it (Grosz et al. 1995)."""
 TOPIC_DECAY: Final = 0.95
+GROUP: Final = 0.7
+"""A singular name as antecedent of they: a band, a company; less often one person."""
+PERSON_LIKE: Final = 0.5
+RELATIONAL: Final = 0.6
 REPLY: Final = 0.2
 """What the assistant said weighs less than what the user said."""
 TOPIC_CHANGE: Final = 0.5
@@ -71,6 +75,11 @@ _DISMISSING: Final = frozenset("leave forget skip drop park ignore shelve pause 
 _INFORMING: Final = frozenset(
     "tell describe explain discuss define show list name give compare".split()
 )
+_RELATIONAL: Final = frozenset(
+    """type difference similarity advantage disadvantage effect cause symptom benefit characteristic
+    feature aspect role example use number amount name kind impact result purpose""".split()
+)
+"""Nouns that say something of another thing, which is more often what is meant later."""
 _VAGUE: Final = frozenset(
     """way thing kind sort lot bit part side left right top bottom middle center centre default rest
     end beginning case example change update work task time idea question problem reason something
@@ -191,23 +200,35 @@ def _decay(mention: Mention, need: Need, discourse: Discourse) -> float:
 
 def _form(mention: Mention) -> float:
     """What the mention's own form and place say, whatever refers to it."""
+    return _place(mention) * _wording(mention)
+
+
+def _wording(mention: Mention) -> float:
+    weight = 1.0
+    asked_for = mention.determiner in cc.WH and mention.role != "subj"
+    if asked_for or mention.determiner in _NONSPECIFIC:
+        weight *= VAGUE
+    if mention.determiner in {"a", "an", "another", ""} and mention.verb in _CREATING:
+        weight *= CREATED
+    if mention.head in _RELATIONAL:
+        weight *= RELATIONAL
+    if (mention.head in _VAGUE and not mention.modifiers) or is_time(mention):
+        weight *= VAGUE
+    if mention.label in _VALUE_LABELS:
+        weight *= VALUE
+    return weight
+
+
+def _place(mention: Mention) -> float:
     weight = SUBORDINATE if mention.subordinate else 1.0
     if mention.role == "obj" and mention.beside_subject:
         weight *= BESIDE_SUBJECT
-    if mention.determiner in cc.WH | _NONSPECIFIC:
-        weight *= VAGUE
     if mention.result:
         weight *= RESULT / ROLE["pobj"]
     elif mention.role == "obj" and mention.verb in {"replace", "swap", "rename"}:
         weight *= REPLACED
-    if mention.determiner in {"a", "an", "another", ""} and mention.verb in _CREATING:
-        weight *= CREATED
     if mention.verb in _DISMISSING and mention.role == "obj":
         weight *= DISMISSED
-    if mention.head in _VAGUE or is_time(mention):
-        weight *= VAGUE
-    if mention.label in _VALUE_LABELS:
-        weight *= VALUE
     if mention.prep in {"to", "as"} and mention.verb in _SETTING and not mention.result:
         weight *= VALUE
     return weight
@@ -217,7 +238,10 @@ def _agreement(mention: Mention, need: Need) -> float:
     weight = 1.0
     if need.number is not None and mention.number != need.number:
         unknown = mention.name_like and need.lenient and not mention.grouped
-        weight *= NAMED if unknown else MISMATCH
+        named = GROUP if need.number == "pl" else NAMED
+        weight *= named if unknown else MISMATCH
+    if need.person is False and mention.person_like:
+        weight *= PERSON_LIKE
     if need.person is not None and mention.person != need.person:
         weight *= NAMED if mention.name_like and need.lenient else MISMATCH
     return weight

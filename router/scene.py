@@ -21,6 +21,8 @@ class Scene:
     analysis: Analysis
     discourse: Discourse
     knowledge: Knowledge
+    used: frozenset[str] = frozenset()
+    """Targets of other pronouns in the message: two pronouns name two things."""
 
     @property
     def words(self) -> tuple[Word, ...]:
@@ -90,7 +92,9 @@ class Scene:
         pool = [
             mention
             for mention in self.discourse.mentions()
-            if self.discourse.age(mention) <= base.max_age and (among is None or among(mention))
+            if self.discourse.age(mention) <= base.max_age
+            and mention.text not in self.used
+            and (among is None or among(mention))
         ]
         return rank(pool, need, self.discourse, self.knowledge)
 

@@ -6,6 +6,7 @@ use X, not Y") has no cue of its own kind and stays in the topic.
 
 from kds.router.discourse import Discourse
 from kds.router.knowledge import Knowledge
+from kds.router.lexicon import singular
 from kds.router.mention import Mention, is_time, mentions_in
 from kds.router.rule import Rule
 from kds.router.words import Analysis
@@ -40,19 +41,28 @@ def _in_context(mention: Mention, known: list[Mention]) -> bool:
 
 
 def moved_focus(
-    analysis: Analysis, rules: tuple[Rule, ...], knowledge: Knowledge
+    analysis: Analysis, discourse: Discourse, rules: tuple[Rule, ...], knowledge: Knowledge
 ) -> Mention | None:
-    """ "Wrong file! It is in a/b.py": the thing of that type, named instead, is in focus now.
+    """What a correction puts in the place of something else.
 
-    The rule's cue has a group ``type`` that holds the type noun.
+    A cue of the rule has a group: ``type`` holds a type noun ("Wrong file! It is in a/b.py":
+    the path is in focus), or ``old`` holds what is given up ("Use an autocomplete, not a
+    dropdown": the autocomplete is in focus when a dropdown was talked about).
     """
+    mentions = mentions_in(analysis, 0)
     for rule in rules:
         for pattern in rule.signal.cues:
             match = pattern.search(analysis.text)
-            wanted = (match.groupdict().get("type") or "").lower() if match else ""
-            for mention in mentions_in(analysis, 0):
-                if wanted and mention.head != wanted and knowledge.is_a(mention, wanted):
-                    return mention
+            groups = match.groupdict() if match else {}
+            if wanted := (groups.get("type") or "").lower():
+                for mention in mentions:
+                    if mention.head != wanted and knowledge.is_a(mention, wanted):
+                        return mention
+            if old := (groups.get("old") or "").lower().split():
+                known = any(mention.head == singular(old[-1]) for mention in discourse.mentions())
+                new = next((m for m in mentions if m.role == "obj"), None)
+                if known and new is not None:
+                    return new
     return None
 
 

@@ -4,8 +4,7 @@ Each dialogue starts with an empty context and a clock that moves one minute a t
 is written to the workspace (issue 2). What plays is a callable, so a test may hand in a fake.
 """
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from time import process_time
@@ -14,6 +13,7 @@ from typing import Final
 from kds.brain.clock import Clock
 from kds.brain.turn import Turn
 from kds.dialogues import Dialogue, ExpectedTurn
+from kds.measures import percentile, rounded, share
 from kds.scoring import Verdict, judge
 
 START: Final = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
@@ -106,12 +106,7 @@ class Score:
 
     def as_dict(self) -> Mapping[str, object]:
         """The object that `kds eval dialogues --json` prints: four decimals are enough."""
-        names = self.__dataclass_fields__
-        values = {name: getattr(self, name) for name in names}
-        return {
-            name: round(value, 4) if isinstance(value, float) else value
-            for name, value in values.items()
-        }
+        return rounded({name: getattr(self, name) for name in self.__dataclass_fields__})
 
 
 def score(dialogues: Sequence[PlayedDialogue]) -> Score:
@@ -123,32 +118,14 @@ def score(dialogues: Sequence[PlayedDialogue]) -> Score:
     return Score(
         dialogues=len(dialogues),
         turns=len(turns),
-        intent_accuracy=_share(played.verdict.intent for played in turns),
+        intent_accuracy=share(played.verdict.intent for played in turns),
         needed=len(needed),
-        expanded_exact=_share(needed),
-        context_ref_accuracy=_share(played.verdict.context_ref for played in turns),
+        expanded_exact=share(needed),
+        context_ref_accuracy=share(played.verdict.context_ref for played in turns),
         kept=len(kept),
-        false_rewrites=_share(not unchanged for unchanged in kept),
-        switch_accuracy=_share(played.verdict.switch for played in turns),
-        secondary_accuracy=_share(played.verdict.secondary for played in turns),
+        false_rewrites=share(not unchanged for unchanged in kept),
+        switch_accuracy=share(played.verdict.switch for played in turns),
+        secondary_accuracy=share(played.verdict.secondary for played in turns),
         ms_p50=percentile(times, 50),
         ms_p99=percentile(times, 99),
     )
-
-
-def percentile(values: Sequence[float], percent: float) -> float:
-    """Return the value that ``percent`` % do not exceed (nearest rank); 0.0 for none.
-
-    >>> percentile([4.0, 1.0, 3.0, 2.0], 50), percentile([4.0, 1.0, 3.0, 2.0], 99)
-    (2.0, 4.0)
-    """
-    if not values:
-        return 0.0
-    rank = math.ceil(len(values) * percent / 100)
-    return sorted(values)[max(rank, 1) - 1]
-
-
-def _share(outcomes: Iterable[bool | None]) -> float | None:
-    """The share of True among those that were checked at all."""
-    checked = [outcome for outcome in outcomes if outcome is not None]
-    return sum(checked) / len(checked) if checked else None

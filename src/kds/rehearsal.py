@@ -1,19 +1,18 @@
 """A conversation context that lives in memory: for dialogues, which must leave no trace."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from kds.brain.clock import Clock
-from kds.brain.journal import LIMIT, MAX_AGE, ContextJournal, LoadedContext
+from kds.brain.journal import LIMIT, MAX_AGE, LoadedContext
 from kds.brain.redaction import storable
 from kds.brain.turn import ContextEntry
 
 
-class RehearsalJournal(ContextJournal):
-    """Keeps what ContextJournal would keep, under the same limits, and touches no file."""
+class RehearsalJournal:
+    """A Journal that keeps what ContextJournal would, under the same limits, and in no file."""
 
     def __init__(self, *, clock: Clock) -> None:
-        super().__init__(Path("(in memory)"), clock=clock)
+        self._clock = clock
         self._entries: tuple[ContextEntry, ...] = ()
 
     def load(self) -> LoadedContext:

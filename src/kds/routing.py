@@ -8,10 +8,11 @@ from typing import Any, Final
 import kds.agents
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import DispatchError, WorkspaceError
-from kds.brain.journal import ContextJournal
+from kds.brain.journal import ContextJournal, Journal
 from kds.brain.message import clean_message
-from kds.brain.turn import StepRecord, Turn
+from kds.brain.turn import UNKNOWN, StepRecord, Turn
 from kds.brain.workspace import Workspace
+from kds.named_agent import make_named
 from kds.rehearsal import RehearsalJournal
 from kds.router.classify import make_classify
 from kds.router.dispatch import make_dispatch
@@ -24,6 +25,7 @@ from kds.router.load import make_load
 from kds.router.log import make_log
 from kds.router.model_cache import open_model
 from kds.router.pipeline import Pipeline
+from kds.router.promptfile import PromptFile
 from kds.router.resolve import make_resolve
 from kds.router.resolver import Resolver
 from kds.router.ruleset import load_rules
@@ -52,17 +54,21 @@ class Parts:
     def load(cls, workspace: Workspace, *, may_write: bool) -> "Parts":
         """Read rules and prompts, and open the intent model. Raises ConfigError.
 
-        Unless it ``may_write``, no cache folder is made for the model; one that is there is used.
+        Unless it ``may_write``, a model that has to be fitted is not kept for the next time.
         """
         library = PromptLibrary.load(workspace.prompts_dir)
-        rules = load_rules(workspace.rules_dir)
-        resolver = Resolver(Language(rules.entities), rules.rules, rules.knowledge)
-        cache = workspace.cache_dir if may_write or workspace.cache_dir.is_dir() else None
-        opened = open_model(library.prompts(), cache)
+        resolver = load_resolver(workspace)
+        opened = open_model(library.prompts(), workspace.cache_dir, may_write=may_write)
         return cls(workspace, library, resolver, opened.model, opened.warnings)
 
 
-def build_steps(parts: Parts, journal: ContextJournal) -> tuple[Step, ...]:
+def load_resolver(workspace: Workspace) -> Resolver:
+    """The resolver over the rules of a workspace. Raises RuleFileError."""
+    rules = load_rules(workspace.rules_dir)
+    return Resolver(Language(rules.entities), rules.rules, rules.knowledge)
+
+
+def build_steps(parts: Parts, journal: Journal) -> tuple[Step, ...]:
     """List the steps of the router, in order. `log` is the last one: all else has succeeded."""
     return (
         make_load(journal),
@@ -86,7 +92,7 @@ class Router:
     """
 
     def __init__(
-        self, parts: Parts, journal: ContextJournal, *, clock: Clock = utc_now, log: bool = True
+        self, parts: Parts, journal: Journal, *, clock: Clock = utc_now, log: bool = True
     ) -> None:
         *silent, last = build_steps(parts, journal)
         self._parts = parts
@@ -111,7 +117,7 @@ class Router:
         return cls(Parts.load(workspace, may_write=log), journal, clock=clock, log=log)
 
     @property
-    def context(self) -> ContextJournal:
+    def context(self) -> Journal:
         """The conversation context: `load()`, `log(entry)`, `clear()`."""
         return self._journal
 
@@ -121,10 +127,13 @@ class Router:
         return self._parts.warnings
 
     def route(self, message: str) -> Turn:
-        """Route ``message`` and remember it. A `#file:` invocation of `kds.md` is understood.
+        """Route ``message`` and remember it.
+
+        A `#file:` invocation in front is understood: that of `kds.md` routes the text behind it,
+        that of an agent's prompt hands the text to this agent.
 
         Raises MessageError when it is empty, StoreError when the context cannot be used,
-        DispatchError when the invocation names something that cannot be routed.
+        DispatchError when the invocation names a prompt that takes no message.
         """
         return self._run(self._pipeline, message)
 
@@ -178,7 +187,10 @@ class Router:
         return other | self.as_runnable()
 
     def _run(self, pipeline: Pipeline, message: str) -> Turn:
-        text = _routed_text(clean_message(message), self._parts.library)
+        text, agent = _addressed(clean_message(message), self._parts.library)
+        if agent is not None:
+            named = make_named(agent)
+            pipeline = Pipeline(named if s.name == named.name else s for s in pipeline.steps)
         return pipeline.run(Turn(message=text, at=self._clock()))
 
 
@@ -190,14 +202,19 @@ def _workspace(path: Path | str | None) -> Workspace:
     return Workspace.find(environ={"KDS_HOME": str(path)})
 
 
-def _routed_text(message: str, library: PromptLibrary) -> str:
-    """What is to be routed: the message, or what a `#file:` invocation carries."""
+def _addressed(message: str, library: PromptLibrary) -> tuple[str, PromptFile | None]:
+    """What is to be routed, and the agent that a `#file:` invocation hands it to, if it does."""
     invocation = parse_invocation(message, library)
     if invocation is None:
-        return message
-    if invocation.ref in ENTRANCES and invocation.command is None:
-        return clean_message(invocation.text)
+        return message, None
+    if invocation.command is None:
+        if invocation.ref in ENTRANCES:
+            return clean_message(invocation.text), None
+        prompts = (prompt for prompt in library.agents() if prompt.ref == invocation.ref)
+        agent = next(prompts, None)
+        if agent is not None and agent.intent != UNKNOWN:
+            return clean_message(invocation.text), agent
     raise DispatchError(
-        f"'{invocation.ref}' does not route a message",
-        hint=f"use #file:KDS/{ENTRANCES[0]} MESSAGE; for the context, `kds context`",
+        f"'{invocation.ref}' takes no message",
+        hint=f"use #file:KDS/{ENTRANCES[0]} MESSAGE, or an agent's prompt; see `kds prompts list`",
     )

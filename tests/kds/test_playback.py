@@ -4,14 +4,12 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kds.brain.clock import Clock
 from kds.brain.turn import Turn
 from kds.dialogues import parse_dialogues
 from kds.failures import describe
-from kds.playback import PlayedDialogue, Route, percentile, play, score
+from kds.playback import PlayedDialogue, Route, play, score
 
 TEXT = """
 - id: a
@@ -78,10 +76,3 @@ def test_a_failure_shows_turn_expected_and_actual() -> None:
 def test_no_dialogues_score_to_nothing() -> None:
     result = score([])
     assert (result.turns, result.intent_accuracy, result.ms_p99) == (0, None, 0.0)
-
-
-@given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(1, 100))
-def test_a_percentile_is_one_of_the_values(values: list[float], percent: float) -> None:
-    found = percentile(values, percent)
-    assert found in values
-    assert sum(value <= found for value in values) >= len(values) * percent / 100 - 1e-6

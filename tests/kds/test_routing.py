@@ -109,12 +109,58 @@ def test_a_file_invocation_is_routed_by_what_follows(router: Router) -> None:
     assert (turn.message, turn.intent) == (FAB, "PLAN")
 
 
+def _add_deploy_runner(workspace: Path) -> None:
+    folder = workspace / "prompts" / "internal"
+    folder.mkdir(parents=True)
+    (folder / "deploy-runner.md").write_text(
+        "---\nname: deploy-runner\ndescription: Deploys.\nintent: DEPLOY\n"
+        "examples: [deploy it]\ninputs: [message]\n---\nDeploy: {{ message }}\n"
+    )
+
+
+def test_an_invocation_of_an_agents_prompt_forces_that_agent(router: Router) -> None:
+    router.route(FAB)
+    turn = router.route("#file:KDS/prompts/internal/test-generator.md Make it purple")
+    assert (turn.message, turn.intent, turn.action) == ("Make it purple", "TEST", "route")
+    assert (turn.agent, turn.expanded) == ("test-generator", "Make the FAB button purple")
+    assert turn.confidence == 1.0
+    assert turn.prompt.startswith("# Test")
+    assert any("names its prompt prompts/internal/test-generator.md" in note for note in turn.why)
+    assert _messages(router)[-1] == "Make it purple"
+
+
+def test_explaining_an_invocation_forces_the_agent_too(router: Router) -> None:
+    records = router.explain("#file:work-planner.md Make it purple")
+    assert [record.step for record in records][3] == "classify"
+    assert "PLAN" in records[3].notes[0]
+
+
+def test_an_agent_of_the_workspace_can_be_named(fitted_workspace: Path) -> None:
+    _add_deploy_runner(fitted_workspace)
+    turn = Router.open(fitted_workspace, log=False).route("#file:deploy-runner.md hm, you know")
+    assert (turn.intent, turn.action, turn.prompt.strip()) == (
+        "DEPLOY",
+        "route",
+        "Deploy: hm, you know",
+    )
+
+
+def test_without_a_log_the_model_of_new_prompts_is_not_kept(fitted_workspace: Path) -> None:
+    cache = fitted_workspace / "kds-brain" / "cache"
+    before = sorted(cache.iterdir())
+    _add_deploy_runner(fitted_workspace)
+    Router.open(fitted_workspace, log=False).route(FAB)
+    assert sorted(cache.iterdir()) == before
+
+
 def test_an_invocation_of_something_else_is_refused(router: Router) -> None:
-    with pytest.raises(DispatchError, match="does not route"):
+    with pytest.raises(DispatchError, match="takes no message"):
         router.route("#file:KDS/prompts/internal/clear-conversation.md")
 
 
-@pytest.mark.parametrize("message", ["", "  \n", "\x00\x07", "#file:KDS/prompts/user/kds.md"])
+@pytest.mark.parametrize(
+    "message", ["", "  \n", "\x00\x07", "#file:KDS/prompts/user/kds.md", "#file:work-planner.md "]
+)
 def test_an_empty_message_is_refused(message: str, router: Router) -> None:
     with pytest.raises(MessageError):
         router.route(message)

@@ -138,11 +138,8 @@ def test_a_rule_of_ones_own_decides_on_determiners_and_match(rewrite_by: By) -> 
     assert by_type("Edit conf/nginx.conf", "Open that file") == "Open conf/nginx.conf"
 
 
-@pytest.mark.parametrize(
-    ("messages", "written"),
-    [(["Ask Priya Nair for the logs", "Send the plan to Nair"], "Send the plan to Priya Nair")],
-)
-def test_part_of_a_name_stands_for_the_whole(
-    rewrite: Rewrite, messages: list[str], written: str
-) -> None:
-    assert rewrite(*messages) == written
+def test_part_of_a_name_stands_for_the_whole(rewrite_by: By) -> None:
+    rewrite = rewrite_by("signal: {kind: name}")
+    assert rewrite("Ask Priya Nair for the logs", "Write to Nair") == "Write to Priya Nair"
+    assert rewrite("Ask Priya Nair for the logs", "Write to Khan") == "Write to Khan"
+    assert rewrite("Ask Omar for the logs", "Write to Nair") == "Write to Nair"

@@ -1,0 +1,54 @@
+"""Small measures that the scores share: shares, means, percentiles, rounding."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+DECIMALS = 4
+"""Digits behind the point in JSON: more would pretend a precision that no file has."""
+
+
+def share(outcomes: Iterable[bool | None]) -> float | None:
+    """The share of True among those that were checked at all; None when none was.
+
+    >>> share([True, None, False])
+    0.5
+    """
+    checked = [outcome for outcome in outcomes if outcome is not None]
+    return sum(checked) / len(checked) if checked else None
+
+
+def mean(values: Iterable[float]) -> float | None:
+    """The mean; None for no values.
+
+    >>> mean([1.0, 2.0])
+    1.5
+    """
+    found = list(values)
+    return sum(found) / len(found) if found else None
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """Return the value that ``percent`` % do not exceed (nearest rank); 0.0 for none.
+
+    >>> percentile([4.0, 1.0, 3.0, 2.0], 50), percentile([4.0, 1.0, 3.0, 2.0], 99)
+    (2.0, 4.0)
+    """
+    if not values:
+        return 0.0
+    rank = math.ceil(len(values) * percent / 100)
+    return sorted(values)[max(rank, 1) - 1]
+
+
+def rounded(values: Mapping[str, object]) -> dict[str, object]:
+    """The values with every number rounded for JSON, inner objects included.
+
+    >>> rounded({"exact": 1 / 3, "turns": 3, "copy": {"exact": 0.25}})
+    {'exact': 0.3333, 'turns': 3, 'copy': {'exact': 0.25}}
+    """
+    return {name: _rounded(value) for name, value in values.items()}
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, float):
+        return round(value, DECIMALS)
+    return rounded(value) if isinstance(value, Mapping) else value
