@@ -5,10 +5,12 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit, Reference
+from kds.router import closed_class as cc
 from kds.router.mention import Mention
 from kds.router.rendering import bare, definite
 from kds.router.rule import Rule
 from kds.router.scene import Choice, Found, Scene, choose, covered, explain
+from kds.router.words import Clause
 
 _TARGET_PREPOSITIONS: Final = frozenset(
     "to in on into onto for of under below above beside between inside at from next near behind "
@@ -46,21 +48,40 @@ def find_relations(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "What are the main causes?": of what the talk is about."""
     for mention in scene.mentions:
         clause = scene.analysis.clauses[scene.analysis.clause_of(mention.start)]
-        asked = clause.mood == "question" and mention.head in rule.signal.nouns
-        if not asked or mention.determiner not in rule.signal.determiners or mention.parts:
+        asked = _asks_what_it_is(scene, clause) and _all_heads(mention) <= rule.signal.nouns
+        determiner = mention.parts[0].determiner if mention.parts else mention.determiner
+        if not asked or determiner not in rule.signal.determiners or mention.grouped:
             continue
-        if not _ends_the_question(scene, mention):
+        bare_singular = determiner == "" and mention.number == "sg"
+        if bare_singular or not _ends_the_question(scene, mention):
             continue
         choice = _topic_of_talk(scene, rule, mention)
         if choice is not None:
             yield _insert(scene, rule, mention.end, choice, rule.render.preposition or "of")
 
 
+def _asks_what_it_is(scene: Scene, clause: Clause) -> bool:
+    """ "What are ...", "are there any ...", with nothing that points back by itself."""
+    words = scene.words[clause.start : clause.end]
+    copula = clause.verb is not None and scene.words[clause.verb].lemma == "be"
+    pronouns = cc.PERSONAL | cc.POSSESSIVES | cc.DEMONSTRATIVES
+    return clause.mood == "question" and copula and not any(w.lower in pronouns for w in words)
+
+
 def _ends_the_question(scene: Scene, mention: Mention) -> bool:
     """Nothing behind the phrase that could already say of what."""
-    rest = [w for w in scene.words[mention.end :] if w.pos != "PUNCT"]
-    owned = any(w.lower in {"'s", "'"} for w in scene.words[mention.start : mention.end])
-    return not rest and not owned and not any(w.pos == "ADP" for w in scene.words[: mention.start])
+    words = scene.words
+    rest = [w for w in words[mention.end :] if w.pos != "PUNCT"]
+    affects = bool(rest) and rest[0].lower == "on"
+    owned = any(w.lower in {"'s", "'"} for w in words[mention.start : mention.end])
+    partitive = [w.lower for w in words[max(0, mention.start - 2) : mention.start]]
+    some_of = partitive[-1:] == ["of"] and partitive[0] in {"some", "any", "few", "all", "most"}
+    governed = any(w.pos == "ADP" for w in words[: mention.start]) and not some_of
+    return (not rest or affects) and not owned and not governed
+
+
+def _all_heads(mention: Mention) -> set[str]:
+    return {part.head for part in mention.parts} or {mention.head}
 
 
 def _topic_of_talk(scene: Scene, rule: Rule, mention: Mention) -> Choice | None:

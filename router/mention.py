@@ -10,6 +10,12 @@ from kds.router.words import Analysis, Number, Phrase, Role, Word
 
 Mood = Literal["imperative", "question", "statement", "fragment"]
 
+RELATIONAL_NOUNS: Final = frozenset(
+    """type difference similarity advantage disadvantage effect cause symptom benefit characteristic
+    feature aspect role example use number amount name kind impact result purpose way""".split()
+)
+"""Nouns that say something of another thing, which is more often what is meant later."""
+
 _NAMING: Final = frozenset("called named titled labelled".split())
 _POST_MODIFIERS: Final = frozenset("of for with in on from by".split())
 _REPLACING: Final = {
@@ -107,8 +113,10 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
     verb = words[phrase.verb].lemma if phrase.verb is not None else ""
     named = bool(head.kind) or head.pos == "PROPN"
     label, canonical = _entity(analysis, phrase)
+    text = analysis.span(phrase.core, phrase.end)
+    quality = _asked_quality(analysis, phrase)
     return Mention(
-        text=analysis.span(phrase.core, phrase.end),
+        text=f"{quality} {text}" if quality else text,
         determiner=phrase.determiner,
         head=head.lower if named else singular(head.lower),
         head_text=head.text,
@@ -140,6 +148,15 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         person_like=_is_person_like(analysis, phrase),
         result=_is_result(phrase, verb),
     )
+
+
+def _asked_quality(analysis: Analysis, phrase: Phrase) -> str:
+    """ "flaky" of "which tests are flaky?": later on they are the flaky tests."""
+    if phrase.determiner not in {"which", "what"}:
+        return ""
+    rest = [w for w in analysis.words[phrase.end : phrase.end + 3] if w.pos != "ADV"]
+    asked = len(rest) >= 2 and rest[0].lemma == "be" and rest[1].pos == "ADJ"
+    return rest[1].text if asked else ""
 
 
 def _entity(analysis: Analysis, phrase: Phrase) -> tuple[str, str]:
@@ -216,12 +233,15 @@ def _is_topic(analysis: Analysis, phrase: Phrase) -> bool:
         owned = next((p for p in analysis.phrases if p.end == phrase.start - 1), None)
         if owned is None or not _is_owned(analysis.words, owned):
             return False
-        return _is_center(analysis, owned)
+        relational = singular(analysis.words[owned.head].lower) in RELATIONAL_NOUNS
+        return relational or _is_center(analysis, owned)
     return _is_center(analysis, phrase) and not _is_owned(analysis.words, phrase)
 
 
 def _is_center(analysis: Analysis, phrase: Phrase) -> bool:
     words = analysis.words
+    if singular(words[phrase.head].lower) in RELATIONAL_NOUNS:
+        return False
     clause = analysis.clauses[phrase.clause]
     verb = words[phrase.verb].lemma if phrase.verb is not None else ""
     if phrase.prep == "about" and words[phrase.start - 1].lower == "about":

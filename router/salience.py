@@ -13,7 +13,7 @@ from typing import Final
 from kds.router import closed_class as cc
 from kds.router.discourse import Discourse
 from kds.router.knowledge import Knowledge
-from kds.router.mention import Mention, Mood, is_time
+from kds.router.mention import RELATIONAL_NOUNS, Mention, Mood, is_time
 from kds.router.words import Number, Role
 
 ROLE: Final[dict[Role, float]] = {
@@ -75,11 +75,6 @@ _DISMISSING: Final = frozenset("leave forget skip drop park ignore shelve pause 
 _INFORMING: Final = frozenset(
     "tell describe explain discuss define show list name give compare".split()
 )
-_RELATIONAL: Final = frozenset(
-    """type difference similarity advantage disadvantage effect cause symptom benefit characteristic
-    feature aspect role example use number amount name kind impact result purpose""".split()
-)
-"""Nouns that say something of another thing, which is more often what is meant later."""
 _VAGUE: Final = frozenset(
     """way thing kind sort lot bit part side left right top bottom middle center centre default rest
     end beginning case example change update work task time idea question problem reason something
@@ -210,7 +205,7 @@ def _wording(mention: Mention) -> float:
         weight *= VAGUE
     if mention.determiner in {"a", "an", "another", ""} and mention.verb in _CREATING:
         weight *= CREATED
-    if mention.head in _RELATIONAL:
+    if mention.head in RELATIONAL_NOUNS:
         weight *= RELATIONAL
     if (mention.head in _VAGUE and not mention.modifiers) or is_time(mention):
         weight *= VAGUE

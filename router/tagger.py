@@ -116,6 +116,8 @@ def _choose(s: Sentence, i: int, verb_seen: bool) -> str:
         and not token.text.isupper()
     ):
         return "PROPN"
+    if s.lower(i - 1) == "how" and (token.reading.adjective or token.reading.adverb):
+        return "ADJ"
     if verb_expected(s, i) and (token.base or not token.reading.known):
         return "VERB"
     if opens_clause(s, i) and (verdict := at_clause_start(s, i, verb_seen)):

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import thread_time
+from types import ModuleType
 from typing import Final
 
 from kds.examples import RewriteExample
@@ -113,6 +114,11 @@ def score_rewrites(rewritten: Sequence[Rewritten]) -> RewriteScore:
     )
 
 
+def load_bleu() -> ModuleType:
+    """Import sacrebleu. KdsError when it is not installed."""
+    return load_extra("sacrebleu", extra="eval", purpose="measure BLEU")
+
+
 def bleu(texts: Sequence[str], accepted: Sequence[Sequence[str]]) -> float | None:
     """Corpus BLEU of sacrebleu, lowercased, its default tokeniser; None for no texts at all.
 
@@ -120,7 +126,7 @@ def bleu(texts: Sequence[str], accepted: Sequence[Sequence[str]]) -> float | Non
     """
     if not texts:
         return None
-    sacrebleu = load_extra("sacrebleu", extra="eval", purpose="measure BLEU")
+    sacrebleu = load_bleu()
     width = max(len(forms) for forms in accepted)
     # sacrebleu wants one list a rank of reference, with None where a text has fewer
     ranks = [[forms[rank] if rank < len(forms) else None for forms in accepted]

@@ -28,15 +28,13 @@ from kds.router.pipeline import Pipeline
 from kds.router.promptfile import PromptFile
 from kds.router.resolve import make_resolve
 from kds.router.resolver import Resolver
+from kds.router.rule import Rule
 from kds.router.ruleset import load_rules
 from kds.router.step import Step
 from kds.rule_tests import RuleOutcome, run_rule_tests
 
 ENTRANCES: Final = ("prompts/user/kds.md", "prompts/internal/intent-router.md")
 """Prompts whose `#file:` invocation means: route what follows."""
-
-REWRITING: Final = ("resolve", "expand")
-"""The steps that the tests inside rule files exercise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +60,11 @@ class Parts:
         return cls(workspace, library, resolver, opened.model, opened.warnings)
 
 
-def load_resolver(workspace: Workspace) -> Resolver:
-    """The resolver over the rules of a workspace. Raises RuleFileError."""
-    rules = load_rules(workspace.rules_dir)
-    return Resolver(Language(rules.entities), rules.rules, rules.knowledge)
+def load_resolver(workspace: Workspace, *, without: str | None = None) -> Resolver:
+    """The resolver over the rules of a workspace, but for ``without``. Raises RuleFileError."""
+    found = load_rules(workspace.rules_dir)
+    rules = [rule for rule in found.rules if rule.id != without]
+    return Resolver(Language(found.entities), rules, found.knowledge)
 
 
 def build_steps(parts: Parts, journal: Journal) -> tuple[Step, ...]:
@@ -122,6 +121,11 @@ class Router:
         return self._journal
 
     @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The reference rules, in the order in which they are tried."""
+        return self._parts.resolver.rules
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What went wrong on opening without being an error, such as a cache that is damaged."""
         return self._parts.warnings
@@ -142,9 +146,8 @@ class Router:
         return self._run(self._silent, message).records
 
     def check_rules(self) -> tuple[RuleOutcome, ...]:
-        """Run the tests inside the rule files."""
-        rewriting = [step for step in self._silent.steps if step.name in REWRITING]
-        return run_rule_tests(self._parts.resolver.rules, rewriting)
+        """Run the tests inside the rule files, those of the workspace included."""
+        return run_rule_tests(self.rules, _rewriting(self._parts.resolver), self._rewriting_without)
 
     def rehearse(self, clock: Clock) -> "Router":
         """Open a conversation in memory, with an empty context: the workspace sees nothing."""
@@ -186,12 +189,20 @@ class Router:
         """Compose: `prompt | router` routes what the Runnable before it makes."""
         return other | self.as_runnable()
 
+    def _rewriting_without(self, rule: str) -> tuple[Step, ...]:
+        return _rewriting(load_resolver(self._parts.workspace, without=rule))
+
     def _run(self, pipeline: Pipeline, message: str) -> Turn:
         text, agent = _addressed(clean_message(message), self._parts.library)
         if agent is not None:
             named = make_named(agent)
             pipeline = Pipeline(named if s.name == named.name else s for s in pipeline.steps)
         return pipeline.run(Turn(message=text, at=self._clock()))
+
+
+def _rewriting(resolver: Resolver) -> tuple[Step, ...]:
+    """The steps that the tests inside rule files exercise."""
+    return (make_resolve(resolver), make_expand(resolver))
 
 
 def _workspace(path: Path | str | None) -> Workspace:

@@ -19,7 +19,7 @@ COMMANDS: Final = {
     "prompts": "kds.cli.prompts:prompts",
     "rules": "kds.cli.rules:rules",
     "test": "kds.cli.dialogues:test",
-    "eval": "kds.cli.dialogues:evaluate",
+    "eval": "kds.cli.evaluation:evaluate",
     "invoke": "kds.cli.invoke:invoke",
 }
 """Subcommand -> where it is defined. Each is loaded when it is called."""

@@ -1,4 +1,4 @@
-"""`kds test` and `kds eval`: dialogues with expected outcomes through the router."""
+"""`kds test` and `kds eval dialogues`: dialogues with expected outcomes through the router."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,7 +9,8 @@ import click
 import kds
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import json_option, open_router, workspace_option
-from kds.cli.output import print_json, print_table
+from kds.cli.output import decimal, percent, print_json, print_table
+from kds.cli.progress import tracked
 from kds.dialogues import find_dialogue_files, read_dialogues
 from kds.failures import describe
 from kds.playback import MinuteClock, PlayedDialogue, Score, play, score
@@ -51,10 +52,8 @@ def test(
     ctx: click.Context, *, paths: tuple[Path, ...], as_json: bool, workspace: Path | None
 ) -> None:
     """Play the dialogues of files or folders; exit code 1 when a turn comes out wrong."""
-    dialogues = [
-        dialogue for file in find_dialogue_files(paths) for dialogue in read_dialogues(file)
-    ]
-    played = _play(dialogues, workspace)
+    dialogues = read_all(paths)
+    played = play_all(dialogues, open_router(workspace, log=False))
     failed = [one for one in played if not one.passed]
     if as_json:
         print_json({"dialogues": len(played), "failed": [_failure_dict(one) for one in failed]})
@@ -65,12 +64,7 @@ def test(
     ctx.exit(TESTS_FAILED if failed else 0)
 
 
-@click.group("eval", epilog="\b\nExample:\n  kds eval dialogues tests/dialogues/fab.yaml --json")
-def evaluate() -> None:
-    """Measure the router on a set of examples."""
-
-
-@evaluate.command(
+@click.command(
     epilog="""\b
 Examples:
   kds eval dialogues my-dialogues.yaml
@@ -85,7 +79,8 @@ and nothing is written to the workspace."""
 @workspace_option
 def dialogues(*, file: Path, as_json: bool, errors: bool, workspace: Path | None) -> None:
     """Score the dialogues of FILE: intents, expansions, references, switches, time."""
-    played = _play(read_dialogues(file), workspace)
+    found = read_dialogues(file)
+    played = play_all(found, open_router(workspace, log=False))
     result = score(played)
     if as_json:
         print_json(result.as_dict())
@@ -99,13 +94,19 @@ def dialogues(*, file: Path, as_json: bool, errors: bool, workspace: Path | None
         click.echo(f"\n{len(failed) - len(shown)} more dialogues went wrong; --errors shows all")
 
 
-def _play(
-    dialogues: Iterable["kds.Dialogue"], workspace: Path | None
+def read_all(paths: Sequence[Path]) -> tuple["kds.Dialogue", ...]:
+    """Read the dialogues of files and folders. DialogueFileError with all problems of a file."""
+    files = find_dialogue_files(paths)
+    return tuple(dialogue for file in files for dialogue in read_dialogues(file))
+
+
+def play_all(
+    dialogues: Sequence["kds.Dialogue"], router: "kds.Router"
 ) -> tuple[PlayedDialogue, ...]:
-    router = open_router(workspace, log=False)
+    """Play each dialogue in a conversation of its own, of which nothing remains."""
     # The first message of a process also loads the language side: not what a turn costs.
     router.rehearse(MinuteClock()).route(WARM_UP)
-    return tuple(play(dialogue, router.rehearse) for dialogue in dialogues)
+    return tuple(play(dialogue, router.rehearse) for dialogue in tracked(dialogues, "playing"))
 
 
 def _score_rows(result: Score, played: Sequence[PlayedDialogue]) -> Iterable[tuple[str, str, str]]:
@@ -122,9 +123,9 @@ def _score_rows(result: Score, played: Sequence[PlayedDialogue]) -> Iterable[tup
         count = counts.get(key, result.turns)
         if field:
             count = sum(getattr(turn.verdict, field) is not None for turn in turns)
-        yield label, "-" if share is None else f"{share:.1%}", str(count)
-    yield "CPU ms a turn, half below", f"{result.ms_p50:.1f}", str(result.turns)
-    yield "CPU ms a turn, 99 % below", f"{result.ms_p99:.1f}", str(result.turns)
+        yield label, percent(share), str(count)
+    yield "CPU ms a turn, half below", decimal(result.ms_p50), str(result.turns)
+    yield "CPU ms a turn, 99 % below", decimal(result.ms_p99), str(result.turns)
 
 
 def _failure_dict(played: PlayedDialogue) -> dict[str, object]:

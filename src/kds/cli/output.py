@@ -62,6 +62,24 @@ def print_table(columns: Row, rows: Iterable[Row]) -> None:
     _console().print(table)
 
 
+def percent(share: float | None) -> str:
+    """A share as a reader wants it; "-" when nothing counted.
+
+    >>> percent(0.5), percent(None)
+    ('50.0%', '-')
+    """
+    return "-" if share is None else f"{share:.1%}"
+
+
+def decimal(value: float | None) -> str:
+    """A figure with one decimal; "-" when there is none.
+
+    >>> decimal(65.83), decimal(None)
+    ('65.8', '-')
+    """
+    return "-" if value is None else f"{value:.1f}"
+
+
 def entry_dict(entry: ContextEntry) -> Mapping[str, object]:
     """The JSON form of a context entry: the fields of the file (DESIGN 3)."""
     return {

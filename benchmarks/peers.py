@@ -1,0 +1,193 @@
+"""KDS beside what else runs offline: same data, same run, same machine.
+
+    python benchmarks/peers.py [--quick] [--data FOLDER] [--write PAGE]
+
+FOLDER holds `intents/` and `rewrites/` (default: ../shared/data beside the repository; see
+docs/benchmarks.md for the formats and where public data of this kind comes from). --quick uses
+less of it and takes under three minutes. --write puts the tables between the two marks of PAGE.
+Times are CPU times, so that a busy machine does not change them much.
+"""
+
+import argparse
+import random
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from os import cpu_count
+from pathlib import Path
+from platform import machine, python_version
+from statistics import mean
+from time import process_time
+
+from intent_peers import OOS, Pair, Peer, intent_peers
+from rewrite_peers import Rewrite, rewrite_peers
+
+from kds.brain.workspace import Workspace
+from kds.examples import IntentExample, RewriteExample, read_intents, read_rewrites
+from kds.measures import percentile, share
+from kds.rewrite_scoring import Rewritten, score_rewrites
+from kds.routing import load_resolver
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT.parent / "shared" / "data"
+BEGIN, END = "<!-- peers: begin -->", "<!-- peers: end -->"
+SHOTS, SEEDS = 10, 5
+ACCEPTED = 0.95
+"""Share of the messages in scope that must be let through where the OOS recall is measured."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A set to train on, as often as there are seeds, and one to test on."""
+
+    title: str
+    train: Sequence[Pair]
+    test: Sequence[IntentExample]
+    shots: int | None = None
+    seeds: int = 1
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One run: shares, CPU milliseconds of a message (median), CPU seconds of the training."""
+
+    accuracy: float
+    oos_recall: float | None
+    ms: float
+    train_s: float
+
+
+def main() -> None:
+    """Run everything and print, or write, the tables."""
+    options = _options()
+    if not (options.data / "intents").is_dir() or not (options.data / "rewrites").is_dir():
+        sys.exit(f"no benchmark data in {options.data}: name its folder with --data FOLDER")
+    lines = [_machine(quick=options.quick), *_intent_tables(options), *_rewrite_tables(options)]
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if options.write:
+        _write(options.write, text)
+
+
+def _intent_tables(options: argparse.Namespace) -> Iterator[str]:
+    for job in _jobs(options.data / "intents", quick=options.quick):
+        yield f"\n### {job.title}\n"
+        yield "| | accuracy in scope | OOS recall | ms a message | training s |"
+        yield "|---|---|---|---|---|"
+        for peer in intent_peers():
+            _say(f"{job.title}: {peer.name}")
+            runs = [_run(peer, _sample(job, seed), job.test) for seed in range(job.seeds)]
+            oos = [run.oos_recall for run in runs if run.oos_recall is not None]
+            yield (
+                f"| {peer.name} | {mean(run.accuracy for run in runs):.1%} "
+                f"| {f'{mean(oos):.1%}' if oos else '-'} | {mean(run.ms for run in runs):.2f} "
+                f"| {mean(run.train_s for run in runs):.1f} |"
+            )
+
+
+def _rewrite_tables(options: argparse.Namespace) -> Iterator[str]:
+    resolver = load_resolver(Workspace(options.data))  # a folder without rules of its own
+    for file in sorted((options.data / "rewrites").glob("*.jsonl")):
+        examples = read_rewrites(file, limit=300 if options.quick else None)
+        yield f"\n### Rewrites: {file.stem}, {len(examples)} turns\n"
+        yield "| | BLEU | exact | exact, where needed | false rewrites | ms a turn |"
+        yield "|---|---|---|---|---|---|"
+        for name, rewriter in rewrite_peers(resolver).items():
+            _say(f"{file.stem}: {name}")
+            score = score_rewrites([_rewritten(rewriter, example) for example in examples])
+            yield (
+                f"| {name} | {score.bleu:.1f} | {score.exact:.1%} | {score.needed_exact:.1%} "
+                f"| {score.false_rewrites:.1%} | {score.ms_p50:.2f} |"
+            )
+
+
+def _jobs(folder: Path, *, quick: bool) -> Iterator[Job]:
+    for train_file in sorted(folder.glob("*_train.jsonl")):
+        name = train_file.stem.removesuffix("_train")
+        train = [(one.text, one.intents[0]) for one in read_intents(train_file)]
+        test = read_intents(train_file.with_name(f"{name}_val.jsonl"))
+        if quick:
+            test = tuple(random.Random(0).sample(test, min(600, len(test))))
+        seeds = 1 if quick else SEEDS
+        yield Job(f"{name}, {SHOTS} examples an intent, {seeds} draws", train, test, SHOTS, seeds)
+        if not quick:
+            yield Job(f"{name}, all {len(train)} examples", train, test)
+
+
+def _sample(job: Job, seed: int) -> Sequence[Pair]:
+    """All of the training data, or a draw of so many examples an intent."""
+    if job.shots is None:
+        return job.train
+    texts: dict[str, list[str]] = defaultdict(list)
+    for text, label in job.train:
+        texts[label].append(text)
+    draw = random.Random(seed)
+    return [
+        (text, label)
+        for label in sorted(texts)
+        for text in draw.sample(texts[label], min(job.shots, len(texts[label])))
+    ]
+
+
+def _run(peer: Peer, pairs: Sequence[Pair], test: Sequence[IntentExample]) -> Figures:
+    started = process_time()
+    predict = peer.learn(pairs)
+    train_s = process_time() - started
+    answers, times = [], []
+    for example in test:
+        started = process_time()
+        answers.append(predict(example.text))
+        times.append((process_time() - started) * 1000.0)
+    inside = [(one, answer) for one, answer in zip(test, answers, strict=True)
+              if OOS not in one.intents]  # fmt: skip
+    outside = [score for one, (_, score) in zip(test, answers, strict=True) if OOS in one.intents]
+    bar = percentile([score for _, (_, score) in inside], 100 * (1 - ACCEPTED))
+    return Figures(
+        accuracy=share(intent in one.intents for one, (intent, _) in inside) or 0.0,
+        oos_recall=share(score < bar for score in outside),
+        ms=percentile(times, 50),
+        train_s=train_s,
+    )
+
+
+def _rewritten(rewriter: Rewrite, example: RewriteExample) -> Rewritten:
+    started = process_time()
+    text = rewriter(example)
+    return Rewritten(example, text, (), (process_time() - started) * 1000.0)
+
+
+def _machine(*, quick: bool) -> str:
+    names = ("scikit-learn", "numpy", "sacrebleu")
+    versions = ", ".join(f"{name} {version(name)}" for name in names)
+    command = "make bench-peers" + (" QUICK=--quick" if quick else "")
+    return (
+        f"Measured on {datetime.now(UTC):%Y-%m-%d} with `{command}`: {cpu_count()} cores "
+        f"({machine()}), Python {python_version()}, {versions}."
+    )
+
+
+def _write(page: Path, text: str) -> None:
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        sys.exit(f"{page} has no marks {BEGIN} and {END}")
+    page.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="less data, under three minutes")
+    parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into PAGE")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

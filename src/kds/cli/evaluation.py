@@ -1,0 +1,24 @@
+"""`kds eval`: measures the router, or a part of it, on a file of examples (DESIGN 8)."""
+
+import click
+
+from kds.cli.dialogues import dialogues
+from kds.cli.multi import multi
+from kds.cli.rewrites import rewrites
+
+
+@click.group(
+    "eval",
+    epilog="""\b
+Examples:
+  kds eval dialogues tests/dialogues/fab.yaml --json
+  kds eval rewrites follow-ups.jsonl --errors wrong.jsonl
+\b
+The formats and measures: docs/evaluation.md""",
+)
+def evaluate() -> None:
+    """Measure the router on a set of examples."""
+
+
+for _command in (dialogues, rewrites, multi):
+    evaluate.add_command(_command)

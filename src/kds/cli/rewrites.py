@@ -1,0 +1,111 @@
+"""`kds eval rewrites`: the reference resolver against rewrites that people wrote."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from kds.cli.guard import Refusal
+from kds.cli.options import find_workspace, json_option, workspace_option
+from kds.cli.output import decimal, percent, print_json, print_table
+from kds.cli.progress import tracked
+from kds.examples import REWRITE_FORM, RewriteExample, read_rewrites
+from kds.rewrite_scoring import RewriteScore, Rewritten, load_bleu, rewrite, score_rewrites
+from kds.router.discourse import Utterance
+from kds.router.resolver import Resolver
+from kds.routing import load_resolver
+
+_FORM_LINES: Final = REWRITE_FORM.replace(' "query"', '\n   "query"')
+WARM_UP: Final = RewriteExample((Utterance("Add a warm-up lap"),), "Make it shorter", (), "")
+
+
+@click.command(
+    epilog=f"""\b
+Examples:
+  kds eval rewrites follow-ups.jsonl
+  kds eval rewrites follow-ups.jsonl --json
+  kds eval rewrites follow-ups.jsonl --limit 200 --errors wrong.jsonl
+\b
+A line of the file:
+  {_FORM_LINES}"""
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N lines.")
+@json_option
+@click.option(
+    "--errors",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.jsonl",
+    help="Write what came out wrong, with the reasons.",
+)
+@workspace_option
+def rewrites(
+    *, file: Path, limit: int | None, as_json: bool, errors: Path | None, workspace: Path | None
+) -> None:
+    """Score the rewrites of FILE: exact, BLEU, ROUGE-1 recall, signals, time.
+
+    Beside each figure stands what leaving every message as it is would score.
+    """
+    load_bleu()
+    if errors is not None:
+        _check_apart(errors, file)
+    examples = read_rewrites(file, limit=limit)
+    rewritten = _rewrite_all(examples, load_resolver(find_workspace(workspace)))
+    result = score_rewrites(rewritten)
+    if errors is not None:
+        _write_errors(errors, rewritten)
+    if as_json:
+        print_json(result.as_dict())
+    else:
+        print_table(("measure", "KDS", "copy", "turns"), _rows(result))
+
+
+def _check_apart(errors: Path, file: Path) -> None:
+    """Refuse before the work what would fail, or do harm, after it."""
+    if errors.resolve() == file.resolve():
+        raise Refusal("--errors names the file of examples itself", "give it a name of its own")
+    if not errors.absolute().parent.is_dir():
+        raise Refusal(f"no such folder '{errors.parent}'", "make it, or name another one")
+
+
+def _rewrite_all(examples: Sequence[RewriteExample], resolver: Resolver) -> list[Rewritten]:
+    # The first message of a process also loads the language side: not what a turn costs.
+    rewrite(WARM_UP, resolver)
+    return [rewrite(example, resolver) for example in tracked(examples, "rewriting")]
+
+
+def _write_errors(path: Path, rewritten: Iterable[Rewritten]) -> None:
+    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
+        for one in rewritten:
+            if not one.exact:
+                file.write(json.dumps(_error_dict(one), ensure_ascii=False) + "\n")
+
+
+def _error_dict(one: Rewritten) -> dict[str, object]:
+    """A line that `kds eval rewrites` can read again, with what went wrong."""
+    return {
+        "where": one.example.where,
+        "history": [{"role": said.role, "content": said.text} for said in one.example.history],
+        "query": one.example.query,
+        "rewrite": list(one.example.rewrites),
+        "actual": one.text,
+        "needed": one.needed,
+        "changed": one.changed,
+        "why": list(one.notes),
+    }
+
+
+def _rows(score: RewriteScore) -> Iterable[tuple[str, str, str, str]]:
+    turns, needed, kept = str(score.turns), str(score.needed), str(score.turns - score.needed)
+    yield "exact", percent(score.exact), percent(score.copy.exact), turns
+    yield "BLEU", decimal(score.bleu), decimal(score.copy.bleu), turns
+    yield "ROUGE-1 recall", percent(score.rouge1_recall), "", turns
+    yield "exact, where a rewrite was needed", percent(score.needed_exact), "0.0%", needed
+    yield "BLEU, where a rewrite was needed", decimal(score.needed_bleu), "", needed
+    yield "changed ones that needed it", percent(score.signal_precision), "-", ""
+    yield "needed ones that were changed", percent(score.signal_recall), "0.0%", needed
+    yield "kept turns changed wrongly", percent(score.false_rewrites), "0.0%", kept
+    yield "CPU ms a turn, half below", decimal(score.ms_p50), "", turns
+    yield "CPU ms a turn, 99 % below", decimal(score.ms_p99), "", turns
