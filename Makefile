@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks
 
-.PHONY: install check format lint types imports test docs bench
+.PHONY: install check format lint types imports test docs bench bench-peers
 
 install:  ## venv and an editable install with everything the tests need
 	$(PYTHON) -m venv $(VENV)
@@ -32,5 +32,8 @@ test:  ## with the doctests and the commands of the documentation
 docs:  ## write docs/cli.md anew from the commands themselves
 	$(BIN)/python -m kds.cli.reference > docs/cli.md
 
-bench:
+bench:  ## what a turn costs
 	$(BIN)/python benchmarks/turn_cost.py
+
+bench-peers:  ## KDS beside what else runs offline; QUICK=--quick for three minutes of it
+	$(BIN)/python benchmarks/peers.py $(QUICK) $(if $(QUICK),,--write docs/benchmarks.md)

@@ -89,7 +89,8 @@ def _intent_tables(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _rewrite_tables(options: argparse.Namespace) -> Iterator[str]:
-    resolver = load_resolver(Workspace(options.data))  # a folder without rules of its own
+    # the data folder as workspace: no rules of the user's own
+    resolver = load_resolver(Workspace.find(environ={"KDS_HOME": str(options.data)}))
     for file in sorted((options.data / "rewrites").glob("*.jsonl")):
         examples = read_rewrites(file, limit=300 if options.quick else None)
         yield f"\n### Rewrites: {file.stem}, {len(examples)} turns\n"
@@ -110,7 +111,7 @@ def _jobs(folder: Path, *, quick: bool) -> Iterator[Job]:
         train = [(one.text, one.intents[0]) for one in read_intents(train_file)]
         test = read_intents(train_file.with_name(f"{name}_val.jsonl"))
         if quick:
-            test = tuple(random.Random(0).sample(test, min(600, len(test))))
+            test = tuple(random.Random(0).sample(test, min(1500, len(test))))
         seeds = 1 if quick else SEEDS
         yield Job(f"{name}, {SHOTS} examples an intent, {seeds} draws", train, test, SHOTS, seeds)
         if not quick:

@@ -25,10 +25,10 @@ def rewrite_peers(resolver: Resolver) -> Mapping[str, Rewrite]:
 
 def _last_noun_phrase(example: RewriteExample, resolver: Resolver) -> str:
     """Put the newest noun phrase of the user in place of the first pronoun."""
-    for said in reversed(example.history):
-        mentions = mentions_in(resolver.analyse(said.text), 0) if said.role == "user" else ()
-        if mentions:
-            phrase = mentions[-1].text
-            text, count = _OWNER.subn(lambda _: f"{phrase}'s", example.query, count=1)
-            return text if count else _PRONOUN.sub(lambda _: phrase, example.query, count=1)
-    return example.query
+    said = [message.text for message in example.history if message.role == "user"]
+    found = (mentions_in(resolver.analyse(text), 0) for text in reversed(said))
+    phrase = next((mentions[-1].text for mentions in found if mentions), None)
+    if phrase is None:
+        return example.query
+    text, count = _OWNER.subn(lambda _: f"{phrase}'s", example.query, count=1)
+    return text if count else _PRONOUN.sub(lambda _: phrase, example.query, count=1)

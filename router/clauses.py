@@ -24,7 +24,10 @@ def find_clauses(words: Sequence[Word]) -> tuple[Clause, ...]:
 
 
 def _starts(words: Sequence[Word]) -> list[tuple[int, bool]]:
-    starts: list[tuple[int, bool]] = [(0, False)] if words else []
+    if not words:
+        return []
+    opens_subordinate = words[0].pos == "SCONJ" and words[0].lower not in {"so", "that"}
+    starts: list[tuple[int, bool]] = [(0, opens_subordinate)]
     for i in range(1, len(words)):
         kind = _boundary(words, i, starts[-1])
         if kind is not None and i > starts[-1][0]:
@@ -142,6 +145,9 @@ def _mood(words: Sequence[Word], start: int, end: int, verb: int | None) -> Mood
         return "fragment"
     first = words[i]
     asks = words[end - 1].text == "?" or any(w.text == "?" for w in words[end : end + 1])
+    negated = i + 1 < end and words[i + 1].lower in cc.NEGATIONS
+    if first.lower == "do" and negated:
+        return "imperative"
     if first.lower in _WH_QUESTION or (first.pos == "AUX" and i + 1 < end):
         return "question"
     if first.pos == "ADP" and i + 1 < end and words[i + 1].lower in _WH_QUESTION:

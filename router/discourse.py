@@ -49,7 +49,9 @@ class Discourse:
         """The discourse after one more (expanded, analysed) message."""
         turn = len(self.moments)
         if focus is not None:
-            focus = replace(focus, turn=turn, role="obj", subordinate=False, beside_subject=False)
+            focus = replace(
+                focus, turn=turn, role="obj", verb="", subordinate=False, beside_subject=False
+            )
         moment = Moment(analysis.text, analysis, mentions_in(analysis, turn), focus)
         return Discourse((*self.moments, moment))
 

@@ -49,7 +49,7 @@ def find_order(scene: Scene, rule: Rule) -> Iterator[Found]:
         if index is None or i == 0 or scene.words[i - 1].lower != "the" or followed:
             continue
         pair = _pair(scene, rule.antecedent.max_age)
-        if pair is not None:
+        if pair is not None and not covered(rule, scene.analysis.text, word.start, word.end):
             text = definite(pair[index])
             yield _replace(scene, rule, i - 1, i + 1, text, bare_text(text))
 
@@ -73,7 +73,7 @@ def find_which(scene: Scene, rule: Rule) -> Iterator[Found]:
     if chosen >= len(words) or words[chosen].pos not in {"VERB", "AUX"} or _has_alternatives(scene):
         return
     pair = _pair(scene, rule.antecedent.max_age)
-    if pair is None:
+    if pair is None or covered(rule, scene.analysis.text, words[start].start, words[chosen].start):
         return
     either = " or ".join(definite(part) for part in pair)
     text = scene.analysis.text

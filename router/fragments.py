@@ -6,7 +6,7 @@ from typing import Final
 
 from kds.brain.turn import Edit, Reference
 from kds.router.mention import Mention, mentions_in
-from kds.router.parallels import NUMBER, Fragment, Slot, best_slot, substitute
+from kds.router.parallels import NUMBER, SAME_KIND, Fragment, Slot, best_slot, substitute
 from kds.router.rendering import bare_text
 from kds.router.rule import Rule
 from kds.router.scene import Found, Scene
@@ -22,6 +22,8 @@ _WISH: Final = re.compile(
     r"(?:can|could|would) you(?: please)?|please)\s+",
     re.I,
 )
+_EXPLICIT: Final = re.compile(r"\b(?:same|do|repeat|apply|make|likewise|too|as well)\b", re.I)
+_RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
 _COMMANDS: Final = frozenset({"imperative", "statement"})
 
 
@@ -31,7 +33,9 @@ def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     if fragment is None or not scene.discourse:
         return
     moment = scene.discourse.last
-    asked = any(c.mood == "question" for c in moment.analysis.clauses)
+    asked = any(c.mood == "question" and c.verb is not None for c in moment.analysis.clauses)
+    if all(c.verb is None for c in moment.analysis.clauses):
+        return  # a fragment itself: there is no sentence to repeat
     if not asked and "?" in scene.analysis.text[-1:] and prefix == "":
         return
     slot = best_slot(moment.analysis, moment.mentions, fragment)
@@ -46,14 +50,15 @@ def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
 
 def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "No, green", "Sorry, Tuesday": the last command with another value."""
-    fragment, _ = _fragment(scene, rule)
+    fragment, cue = _fragment(scene, rule)
     if fragment is None or not scene.discourse:
         return
+    marked = any(mark in cue for mark in ",.:;!-—–") or _RESTATING.search(cue)
+    if not fragment.label and not marked:
+        return  # "no problem" is not "no, problem"
     moment = scene.discourse.last
-    slot = (
-        _named_slot(scene, rule, moment.expanded)
-        or best_slot(moment.analysis, moment.mentions, fragment)
-        or _last_slot(moment.analysis, moment.mentions)
+    slot = _named_slot(scene, rule, moment.expanded) or best_slot(
+        moment.analysis, moment.mentions, fragment
     )
     if slot is not None:
         yield _whole(
@@ -113,7 +118,9 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     else:
         return
     bare_fragment = Fragment(fragment.text, fragment.mention, "", fragment.label)
-    slot = best_slot(moment.analysis, moment.mentions, bare_fragment)
+    slot = best_slot(moment.analysis, moment.mentions, bare_fragment, oblique=bool(fragment.prep))
+    if not _EXPLICIT.search(scene.analysis.text) and (slot is None or slot.likeness < SAME_KIND):
+        return  # "and tests" may be anything; "and Spanish" after "into German" is clear
     command = moment.analysis.text.rstrip(" .!")
     text = (
         substitute(moment.analysis, slot, bare_fragment)
@@ -168,15 +175,6 @@ def _number_label(body: list[Word]) -> str:
 
 def _mention_at(analysis: Analysis, start: int) -> Mention:
     return next(m for m in mentions_in(analysis, 0) if m.start == start and not m.parts)
-
-
-def _last_slot(analysis: Analysis, mentions: tuple[Mention, ...]) -> Slot | None:
-    singles = [m for m in mentions if not m.parts]
-    if not singles:
-        return None
-    last = max(singles, key=lambda m: m.end)
-    start = analysis.words[last.start].start
-    return Slot(start, analysis.words[last.end - 1].end, start, 0.0)
 
 
 def _append(question: str, fragment: Fragment) -> str:

@@ -71,11 +71,18 @@ def that_pos(s: Sentence, i: int) -> str:
     if after.lower in cc.ADVERBS | cc.SUBORDINATORS:
         return "PRON"
     previous = s.drafts[i - 1] if i else None
+    commanded = previous is not None and previous.base and _opens(s, i - 1)
+    if commanded and (after.nominal or after.kind):
+        return "DET"
     if previous and _noun_like(previous) and (after.third or after.past or after.base):
         return "PRON"
     if not previous and after.third and after.lower not in NOUN_FIRST:
         return "PRON"
     return "DET" if after.nominal or after.kind else "PRON"
+
+
+def _opens(s: Sentence, i: int) -> bool:
+    return i == 0 or s.lower(i - 1) in {",", "please", "and", "then", "also", "now", "just", "to"}
 
 
 def _noun_like(token: Draft) -> bool:

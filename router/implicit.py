@@ -36,7 +36,8 @@ def find_parts(scene: Scene, rule: Rule) -> Iterator[Found]:
         direct = scene.words[mention.start - 1].pos == "VERB" if mention.start else False
         object_of_adding = direct and mention.role == "obj" and mention.verb in rule.signal.verbs
         part = mention.head in rule.signal.nouns and mention.determiner in {"a", "an", "some", ""}
-        if not object_of_adding or not part or mention.parts or _has_target(scene, mention.end):
+        joined = mention.parts or mention.grouped
+        if not object_of_adding or not part or joined or _has_target(scene, mention.end):
             continue
         choice = _topic(scene, rule, mention)
         if choice is not None:
@@ -128,7 +129,8 @@ def _bare_attribute(scene: Scene, rule: Rule, mention: Mention) -> bool:
     if mention.determiner != "the" or mention.text.lower() not in rule.signal.nouns:
         return False
     follower = scene.words[mention.end].lower if mention.end < len(scene.words) else ""
-    return follower not in {"of", "for", "in", "on", "from", "that", "which"}
+    placed = any(w.lower in {"there", "here"} for w in scene.words)
+    return not placed and follower not in {"of", "for", "in", "on", "from", "that", "which"}
 
 
 def _topic(scene: Scene, rule: Rule, mention: Mention) -> Choice | None:

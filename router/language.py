@@ -104,10 +104,12 @@ def _merge_quotes(doc: Doc) -> Doc:
     if '"' not in doc.text and "`" not in doc.text and "“" not in doc.text and "'" not in doc.text:
         return doc
     spans = [doc.char_span(*m.span(), alignment_mode="expand") for m in _QUOTED.finditer(doc.text)]
+    from spacy.util import filter_spans  # late, as all of spaCy
+
+    whole = filter_spans([s for s in spans if s is not None and len(s) > 1])
     with doc.retokenize() as retokenizer:
-        for span in spans:
-            if span is not None and len(span) > 1:
-                retokenizer.merge(span)
+        for span in whole:
+            retokenizer.merge(span)
     return doc
 
 

@@ -54,13 +54,13 @@ NOUN_FIRST: Final = frozenset(
 
 ADJECTIVE_FIRST: Final = frozenset(
     """
-    red green blue black white yellow orange purple pink gray grey brown dark light open clean
-    empty clear secure dirty slow fast quick smooth warm cool dry free live early late wide
-    narrow long short separate complete duplicate correct direct subject present current last
-    first second third next wrong responsible previous original new old good bad big small
-    large little high low hard soft easy simple sticky stale alive bold flat round square
-    level custom main primary secondary default static dynamic local remote global public
-    private native daily weekly monthly annual nightly hourly upper lower
+    red better worse best green blue black white yellow orange purple pink gray grey brown
+    dark light open clean empty clear secure dirty slow fast quick smooth warm cool dry free
+    live early late wide narrow long short separate complete duplicate correct direct subject
+    present current last first second third next wrong responsible previous original new old
+    good bad big small large little high low hard soft easy simple sticky stale alive bold
+    flat round square level custom main primary secondary default static dynamic local remote
+    global public private native daily weekly monthly annual nightly hourly upper lower
     """.split()
 )
 """Words that are adjectives when they stand before a noun or as a complement."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kds.router import closed_class as cc
-from kds.router.lexicon import readings, singular
+from kds.router.jargon import forms
+from kds.router.lexicon import ADJECTIVE_FIRST, NOUN_FIRST, readings, singular
 from kds.router.words import Analysis, Number, Phrase, Role, Word
 
 Mood = Literal["imperative", "question", "statement", "fragment"]
@@ -97,8 +98,12 @@ class Mention:
 def mentions_in(analysis: Analysis, turn: int) -> tuple[Mention, ...]:
     """Every mention of an analysed message, in text order; coordinations come as one more."""
     singles = [_mention(analysis, phrase, turn) for phrase in analysis.phrases]
-    own = [m for m in singles if not _names_the_one_before(analysis, m)]
+    own = [m for m in singles if not _names_the_one_before(analysis, m) and m.head not in _EMPTY]
     return tuple(own) + tuple(_groups(analysis, singles))
+
+
+_EMPTY: Final = frozenset("former latter same other others one ones rest lot bit".split())
+"""Heads that name nothing by themselves."""
 
 
 def _names_the_one_before(analysis: Analysis, mention: Mention) -> bool:
@@ -113,7 +118,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
     verb = words[phrase.verb].lemma if phrase.verb is not None else ""
     named = bool(head.kind) or head.pos == "PROPN"
     label, canonical = _entity(analysis, phrase)
-    text = analysis.span(phrase.core, phrase.end)
+    text = _text(analysis, phrase)
     quality = _asked_quality(analysis, phrase)
     return Mention(
         text=f"{quality} {text}" if quality else text,
@@ -148,6 +153,18 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         person_like=_is_person_like(analysis, phrase),
         result=_is_result(phrase, verb),
     )
+
+
+def _text(analysis: Analysis, phrase: Phrase) -> str:
+    """The phrase without its determiner, and without the capital of a sentence start."""
+    text = analysis.span(phrase.core, phrase.end)
+    first = analysis.words[phrase.core]
+    opens = first.i == 0 or analysis.words[first.i - 1].text in {".", "!", "?"}
+    if not opens or first.pos == "PROPN" or not first.text[1:].islower():
+        return text
+    common = first.lower in NOUN_FIRST | ADJECTIVE_FIRST or first.lower in forms()
+    longer = phrase.end - phrase.core > 1
+    return text[0].lower() + text[1:] if common or longer else text
 
 
 def _asked_quality(analysis: Analysis, phrase: Phrase) -> str:
@@ -204,21 +221,15 @@ def _tail(analysis: Analysis, phrase: Phrase) -> str:
 
 
 def _is_person(analysis: Analysis, phrase: Phrase, label: str) -> bool:
-    """A capitalised single word that no lexicon knows as anything else, in a person's place."""
+    """Surely a person: one is asked, told or thanked by name."""
     if label == "PERSON":
         return True
-    if phrase.end - phrase.start != 1 or label:
-        return False
     word = analysis.words[phrase.head]
-    plain = word.text.isalpha() and word.text[0].isupper() and word.text[1:].islower()
-    if not plain or word.kind:
-        return False
-    known = readings(word.lower)
+    single = phrase.end - phrase.start == 1 and not label and not word.kind
     verb = analysis.words[phrase.verb].lemma if phrase.verb is not None else ""
-    if verb in _ADDRESSING and word.i > 0:
-        return True
-    common = known.adjective or known.adverb or (known.noun and known.verb)
-    return not common and (not known.known or len(word.text) <= 5 or word.i > 0)
+    addressed = phrase.role == "obj" or phrase.prep in {"to", "with"}
+    named = word.text[:1].isupper() and word.text[1:].islower() and word.i > 0
+    return single and named and addressed and verb in _ADDRESSING
 
 
 def _is_topic(analysis: Analysis, phrase: Phrase) -> bool:
@@ -275,16 +286,14 @@ _TELLING: Final = frozenset("tell talk know learn hear ask read think inform".sp
 
 def _is_name_like(analysis: Analysis, phrase: Phrase) -> bool:
     word = analysis.words[phrase.head]
-    capital = word.text[:1].isupper() and not word.kind
     spelled = len(word.text) > 1 and word.text.isupper()
-    labelled = _entity(analysis, phrase)[0] in {"PARTY", "ROLE"}
-    return (
-        not labelled
-        and capital
-        and word.pos == "PROPN"
-        and not spelled
-        and (word.i > 0 or phrase.end - phrase.start > 1)
-    )
+    if word.kind or spelled or not word.text[:1].isupper():
+        return False
+    if _entity(analysis, phrase)[0] in {"PARTY", "ROLE"}:
+        return False
+    if word.i == 0 and phrase.end - phrase.start == 1:
+        return phrase.role == "subj" and phrase.number == "sg" and word.lower not in forms()
+    return word.pos == "PROPN"
 
 
 def _is_person_like(analysis: Analysis, phrase: Phrase) -> bool:

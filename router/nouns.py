@@ -24,12 +24,8 @@ _OWN_TAIL: Final = frozenset("of for in on from with that which called named to 
 def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
     """Phrases with a determiner of the rule that repeat a head or name a type."""
     for mention in scene.mentions:
-        phrase = scene.analysis.phrase_at.get(mention.start)
-        if phrase is None or mention.parts:
-            continue
-        if phrase.determiner not in rule.signal.determiners or _out_of_reach(
-            scene, rule, phrase, mention
-        ):
+        phrase = scene.analysis.phrase_of(mention.start, mention.end)
+        if phrase is None or mention.parts or _out_of_reach(scene, rule, phrase, mention):
             continue
         need = scene.need_at(phrase.head, base=rule.antecedent, role=phrase.role)
         pool = scene.candidates(need, rule.antecedent, among=_matcher(scene, rule, mention))
@@ -42,20 +38,18 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
         if target.lower() == text.lower() or not _says_more(choice.mention, mention):
             continue
         reference = Reference(text, start, end, bare(choice.mention), rule.id, choice.score)
-        yield Found(
-            (reference,),
-            (Edit(start, end, in_place_of(text, target)),),
-            explain(text, choice, rule, target),
-        )
+        note = explain(text, choice, rule, target)
+        yield Found((reference,), (Edit(start, end, in_place_of(text, target)),), note)
 
 
 def _out_of_reach(scene: Scene, rule: Rule, phrase: Phrase, mention: Mention) -> bool:
-    if is_time(mention) or mention.kind or phrase.possessor or mention.name:
+    if phrase.determiner not in rule.signal.determiners:
         return True
     words = scene.words
-    if phrase.end < len(words) and words[phrase.end].lower in {"'s", "'"}:
+    owned = any(w.lower in {"'s", "'"} for w in words[phrase.start : phrase.head])
+    if owned or is_time(mention) or mention.kind or mention.name:
         return True
-    if "the" in rule.signal.determiners and _specified(scene, phrase):
+    if "the" in rule.signal.determiners and not phrase.possessor and _specified(scene, phrase):
         return True
     text = scene.analysis.text
     return covered(rule, text, words[phrase.start].start, words[phrase.end - 1].end)
@@ -103,7 +97,7 @@ def _says_more(antecedent: Mention, mention: Mention) -> bool:
 def find_names(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Lesh" after "Phil Lesh": part of a name stands for the whole."""
     for mention in scene.mentions:
-        phrase = scene.analysis.phrase_at.get(mention.start)
+        phrase = scene.analysis.phrase_of(mention.start, mention.end)
         if phrase is None or mention.parts or not _is_short_name(scene, phrase, mention):
             continue
         full = _full_name(scene, rule, mention.text)

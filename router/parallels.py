@@ -6,7 +6,7 @@ is found by likeness: same label, head, shape, preposition, capitals, determiner
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kds.router import closed_class as cc
@@ -25,6 +25,7 @@ SAME_HEAD: Final = 3.0
 SAME_KIND: Final = 2.5
 SAME_PREPOSITION: Final = 2.0
 SAME_ENDING: Final = 0.6
+OBLIQUE: Final = 0.5
 _CAMEL: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
@@ -51,9 +52,17 @@ class Slot:
     likeness: float
 
 
-def best_slot(earlier: Analysis, mentions: tuple[Mention, ...], fragment: Fragment) -> Slot | None:
-    """The part of ``earlier`` that the fragment replaces; None when nothing is alike."""
+def best_slot(
+    earlier: Analysis, mentions: tuple[Mention, ...], fragment: Fragment, *, oblique: bool = False
+) -> Slot | None:
+    """The part of ``earlier`` that the fragment replaces; None when nothing is alike.
+
+    With ``oblique`` what stands behind a preposition is preferred ("the same for X").
+    """
     slots = [*_phrase_slots(earlier, mentions, fragment), *_entity_slots(earlier, fragment)]
+    named = fragment.mention is not None and bool(fragment.mention.kind)
+    if oblique and not named:
+        slots = [replace(s, likeness=s.likeness + OBLIQUE * (s.outer < s.start)) for s in slots]
     if not slots:
         return None
     best = max(slots, key=lambda slot: (slot.likeness, slot.start))
@@ -101,7 +110,8 @@ def _entity_slots(earlier: Analysis, fragment: Fragment) -> Iterator[Slot]:
                 yield Slot(word.start, word.end, outer.start, SAME_LABEL + same)
         return
     for first, stop, label, _ in earlier.entities:
-        if label == fragment.label:
+        in_phrase = fragment.mention is not None and first in earlier.phrase_at
+        if label == fragment.label and not in_phrase:
             start, end = earlier.words[first].start, earlier.words[stop - 1].end
             yield Slot(start, end, start, SAME_LABEL)
 
@@ -162,6 +172,8 @@ def substitute(earlier: Analysis, slot: Slot, fragment: Fragment) -> str:
                 return _by_analogy(text, name, mention.text)
     start = slot.outer if fragment.prep else slot.start
     new = f"{fragment.prep} {fragment.text}" if fragment.prep else fragment.text
+    if start > 0 and new.split()[0] in {"The", "A", "An", "My", "Our"}:
+        new = new[0].lower() + new[1:]
     if (
         start == 0
         and new[:1].islower()

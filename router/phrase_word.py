@@ -59,6 +59,9 @@ def in_phrase(s: Sentence, i: int, verb_seen: bool) -> str:
     nominal_next = _nominal_follows(s, i)
     if before in {"NOUN", "PROPN"} and (verdict := _behind_noun(s, i, verb_seen)):
         return verdict
+    complement = before == "ADJ" and s.pos(i - 2) in {"NOUN", "PROPN"} and not nominal_next
+    if complement and token.lower in ADJECTIVE_FIRST:
+        return "ADJ"
     if (
         token.reading.adjective
         and nominal_next

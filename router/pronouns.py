@@ -9,7 +9,7 @@ from kds.router import closed_class as cc
 from kds.router.mention import Mention, is_time
 from kds.router.rendering import bare, definite, in_place_of, possessive
 from kds.router.rule import Rule
-from kds.router.scene import Choice, Found, Scene, choose, covered, explain
+from kds.router.scene import Choice, Found, Scene, abstained, choose, covered, explain
 from kds.router.words import Word
 
 _POSSESSIVE_PRONOUNS: Final = frozenset("its their his theirs hers whose".split())
@@ -31,8 +31,7 @@ def find_pronouns(scene: Scene, rule: Rule) -> Iterator[Found]:
             continue
         if "same_message" in rule.signal.excludes and _antecedent_inside(scene, i, rule):
             continue
-        if found := _resolve(scene, rule, i):
-            yield found
+        yield _resolve(scene, rule, i)
 
 
 def find_demonstratives(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -43,8 +42,9 @@ def find_demonstratives(scene: Scene, rule: Rule) -> Iterator[Found]:
             continue
         if covered(rule, scene.analysis.text, word.start, word.end):
             continue
-        if found := _resolve(scene, rule, i):
-            yield found
+        if "same_message" in rule.signal.excludes and _antecedent_inside(scene, i, rule):
+            continue
+        yield _resolve(scene, rule, i)
 
 
 def find_events(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -96,7 +96,8 @@ def _is_clause_marker(scene: Scene, i: int) -> bool:
     return clause.subordinate and clause.start == i and i > 0 and scene.words[i].lower == "that"
 
 
-def _resolve(scene: Scene, rule: Rule, i: int) -> Found | None:
+def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
+    """The reference at word ``i``; when nothing is good enough, a Found that only says so."""
     word = scene.words[i]
     need = scene.need_at(i, base=rule.antecedent)
     if rule.signal.kind == "demonstrative":
@@ -107,7 +108,7 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found | None:
     if (choice is not None and not _agrees(choice.mention, rule)) or choice is None:
         choice = _fallback(scene, rule, i)
     if choice is None:
-        return None
+        return Found((), (), abstained(word.text, pool, rule))
     target = definite(choice.mention)
     owned = word.lower in _POSSESSIVE_PRONOUNS or (word.lower == "her" and word.pos == "DET")
     text = possessive(target) if owned else target

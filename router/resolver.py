@@ -25,6 +25,9 @@ from kds.router.words import Analysis
 REPLAYED: Final = 128
 """Discourses kept: each new turn then replays only its own message."""
 
+REACH: Final = 60
+"""Utterances that are replayed at most; what was said before them is forgotten."""
+
 _MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
     "question": find_questions,
     "correction": find_corrections,
@@ -97,8 +100,8 @@ class Resolver:
 
     def replay(self, history: Iterable[str | Utterance]) -> Discourse:
         """The discourse that a history tells, oldest first; plain texts are the user's."""
-        said = (u if isinstance(u, Utterance) else Utterance(u) for u in history)
-        return self._memo(tuple(said))
+        said = tuple(u if isinstance(u, Utterance) else Utterance(u) for u in history)
+        return self._memo(said[-REACH:])
 
     def _replay(self, history: tuple[Utterance, ...]) -> Discourse:
         if not history:
@@ -149,7 +152,7 @@ class Resolver:
                     return [found]
                 if not any(_overlap(found, other) for other in taken):
                     taken.append(found)
-        return sorted(taken, key=lambda f: f.edits[0].start)
+        return sorted(taken, key=lambda f: f.edits[0].start if f.edits else -1)
 
     def feature_of(self, message: str) -> str | None:
         """What a message sets out to build ("FAB button"), None when it names nothing."""

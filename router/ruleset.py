@@ -5,13 +5,14 @@ of the same name replaces the packaged one, and a rule of the same id replaces t
 problems of all files are gathered before RuleFileError is raised.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import Problem, RuleFileError
-from kds.router.document import Document, parse_yaml, read_text, validate
+from kds.router.document import Document, NodePath, parse_yaml, read_text, validate
 from kds.router.entity import EntityPattern, with_plurals
 from kds.router.knowledge import Knowledge, Selection
 from kds.router.pattern import Pattern
@@ -52,7 +53,7 @@ def load_rules(overlay: Path | None = None, *, packaged: Path = PACKAGED) -> Rul
         elif path.name == KNOWLEDGE:
             knowledge = _knowledge(document, problems) or knowledge
         else:
-            _add_rules(rules, document, problems, replaces=path in own)
+            _add_rules(rules, document, problems, replaceable=packaged)
     if problems:
         raise RuleFileError(problems)
     return RuleSet(tuple(rules.values()), tuple(entities), knowledge, tuple(ordered))
@@ -94,27 +95,51 @@ def _knowledge(document: Document, problems: list[Problem]) -> Knowledge | None:
 
 
 def _add_rules(
-    rules: dict[str, Rule], document: Document, problems: list[Problem], *, replaces: bool
+    rules: dict[str, Rule], document: Document, problems: list[Problem], *, replaceable: Path
 ) -> None:
-    file = validate(document, RuleFile)
-    if isinstance(file, tuple):
-        problems += file
-        return
-    for index, entry in enumerate(file.rules):
-        at = ("rules", index)
-        if entry.id in rules and not (
-            replaces and rules[entry.id].where.rpartition(":")[0] != document.path
-        ):
-            hint = f"the first one is at {rules[entry.id].where}; give this one another id"
-            problems.append(
-                Problem(document.where((*at, "id")), f"rule id '{entry.id}' is used twice", hint)
-            )
+    """Check every rule of a file on its own, so that one fault does not hide the others."""
+    entries = _entries(document, problems)
+    for index in range(len(entries)):
+        at: NodePath = ("rules", index)
+        entry = validate(document, RuleEntry, at=at)
+        if isinstance(entry, tuple):
+            problems += (_named(problem, entries[index], index) for problem in entry)
             continue
-        problems += _test_problems(document, at, entry)
-        rule = _rule(document, at, entry, problems)
+        earlier = rules.get(entry.id)
+        overlays = Path(document.path).parent != replaceable
+        if earlier is not None and not (overlays and _comes_from(earlier, replaceable)):
+            hint = f"the first one is at {earlier.where}; give this one another id"
+            where = document.where((*at, "id"))
+            problems.append(Problem(where, f"rule id '{entry.id}' is used twice", hint))
+            continue
         rules.pop(entry.id, None)
         if entry.enabled:
-            rules[entry.id] = rule
+            problems += _test_problems(document, at, entry)
+            rules[entry.id] = _rule(document, at, entry, problems)
+
+
+def _entries(document: Document, problems: list[Problem]) -> list[object]:
+    """The items of ``rules:``; everything else at the top of the file is a problem."""
+    data = document.data
+    shaped = isinstance(data, dict) and isinstance(data.get("rules"), list) and data["rules"]
+    if shaped and isinstance(data, dict) and set(data) == {"rules"} and not document.problems:
+        return list(data["rules"])
+    outer = validate(document, RuleFile)
+    if isinstance(outer, tuple):
+        inner = re.compile(r"\(in rules, item")
+        problems += (p for p in outer if not shaped or not inner.search(p.message))
+    return list(data["rules"]) if shaped and isinstance(data, dict) else []
+
+
+def _named(problem: Problem, entry: object, index: int) -> Problem:
+    """Say the id of the rule, where the entry got that far."""
+    name = entry.get("id") if isinstance(entry, dict) else None
+    shown = f"rule '{name}'" if isinstance(name, str) else f"rule {index + 1}"
+    return Problem(problem.where, f"{shown}: {problem.message}", problem.hint)
+
+
+def _comes_from(rule: Rule, folder: Path) -> bool:
+    return Path(rule.where.rpartition(":")[0]).parent == folder
 
 
 def _test_problems(
@@ -189,13 +214,13 @@ def _patterns(
         pattern = Pattern.compile(source, where=document.where((*at, index)))
         if isinstance(pattern, Problem):
             problems.append(
-                Problem(pattern.where, f"rule '{rule_id}': {pattern.message}", pattern.hint)
+                Problem(pattern.where, f"rule '{rule_id}': {pattern.message}", _regex_hint(pattern))
             )
         else:
             compiled.append(pattern)
     return tuple(compiled)
 
 
-def shown(rules: Iterable[Rule]) -> Mapping[str, int]:
-    """Rule ids and the number of their tests, in the order in which they are tried."""
-    return {rule.id: len(rule.tests) for rule in sorted(rules, key=lambda r: r.priority)}
+def _regex_hint(problem: Problem) -> str:
+    """Rules have no literals to fall back on, unlike the patterns of prompt files."""
+    return problem.hint.replace(", or use 'literal' for plain words", "")

@@ -238,5 +238,6 @@ def _agreement(mention: Mention, need: Need) -> float:
     if need.person is False and mention.person_like:
         weight *= PERSON_LIKE
     if need.person is not None and mention.person != need.person:
-        weight *= NAMED if mention.name_like and need.lenient else MISMATCH
+        may_be_one = need.person and mention.name_like and need.lenient
+        weight *= NAMED if may_be_one else MISMATCH
     return weight

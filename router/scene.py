@@ -146,6 +146,15 @@ def explain(text: str, choice: Choice, rule: Rule, target: str) -> str:
     )
 
 
+def abstained(text: str, candidates: Sequence[Candidate], rule: Rule) -> str:
+    """The line of `why` for a reference that was left alone."""
+    if not candidates:
+        return f"'{text}' is left: nothing to refer to ({rule.id})"
+    best = " or ".join(f"'{c.mention.text}' {min(1.0, c.score):.2f}" for c in candidates[:2])
+    need = f"needs {rule.antecedent.min_score:.2f} and a lead of {rule.antecedent.min_margin:.2f}"
+    return f"'{text}' is left: {best} is not clear enough ({rule.id}, {need})"
+
+
 def covered(rule: Rule, text: str, start: int, end: int) -> bool:
     """True when an ``unless`` pattern of the rule covers the characters ``start`` to ``end``."""
     for pattern in rule.signal.unless:

@@ -106,42 +106,45 @@ def _verb_tag(token: Draft) -> str:
 
 
 def _choose(s: Sentence, i: int, verb_seen: bool) -> str:
+    """The part of speech of an open-class word, by the first of these that is sure."""
     token = s.drafts[i]
     if token.forced:
         return token.forced
-    if (
-        is_name(token, i)
-        and s.pos(i - 1) not in {"PUNCT", "INTJ"}
-        and i
-        and not token.text.isupper()
-    ):
-        return "PROPN"
-    if s.lower(i - 1) == "how" and (token.reading.adjective or token.reading.adverb):
-        return "ADJ"
+    if verdict := _by_shape(s, i):
+        return verdict
     if verb_expected(s, i) and (token.base or not token.reading.known):
         return "VERB"
     if opens_clause(s, i) and (verdict := at_clause_start(s, i, verb_seen)):
         return verdict
-    before = s.pos(skip_adverbs(s, i))
-    previous = s.drafts[skip_adverbs(s, i)] if skip_adverbs(s, i) >= 0 else None
-    if before == "PRON" and previous and subject_before(s, i, verb_seen) and token.reading.verb:
-        return after_be(s, i) if s.lower(skip_adverbs(s, i) - 1) in cc.BE else "VERB"
-    if (
-        before == "PRON"
-        and s.lower(i - 1) == "one"
-        and s.lower(i - 2) in {"which", "what"}
-        and token.reading.verb
-    ):
-        return "VERB"
-    if before == "AUX" or (
-        before == "VERB" and previous and _lemma(previous) in cc.COPULAS - {"go", "keep"}
-    ):
-        return after_be(s, i)
-    if before == "PRON" and verb_seen:
-        return after_object(s, i)
+    if verdict := _behind_pronoun_or_verb(s, i, verb_seen):
+        return verdict
     if s.pos(i - 1) in {"DET", "ADJ", "NUM", "NOUN", "PROPN", "PART"}:
         return in_phrase(s, i, verb_seen)
     return bare(s, i, verb_seen)
+
+
+def _by_shape(s: Sentence, i: int) -> str:
+    token = s.drafts[i]
+    if s.lower(i - 1) == "how" and (token.reading.adjective or token.reading.adverb):
+        return "ADJ"
+    capital = is_name(token, i) and i > 0 and not token.text.isupper()
+    return "PROPN" if capital and s.pos(i - 1) not in {"PUNCT", "INTJ"} else ""
+
+
+def _behind_pronoun_or_verb(s: Sentence, i: int, verb_seen: bool) -> str:
+    token = s.drafts[i]
+    j = skip_adverbs(s, i)
+    before = s.pos(j)
+    if before == "PRON" and token.reading.verb:
+        which_one = s.lower(i - 1) == "one" and s.lower(i - 2) in {"which", "what"}
+        if subject_before(s, i, verb_seen):
+            return after_be(s, i) if s.lower(j - 1) in cc.BE else "VERB"
+        if which_one:
+            return "VERB"
+    copula = before == "VERB" and _lemma(s.drafts[j]) in cc.COPULAS - {"go", "keep"}
+    if before == "AUX" or copula:
+        return after_be(s, i)
+    return after_object(s, i) if before == "PRON" and verb_seen else ""
 
 
 def _lemma(token: Draft) -> str:

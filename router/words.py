@@ -85,6 +85,10 @@ class Analysis:
         """Maps every word position inside a phrase to the phrase."""
         return {i: phrase for phrase in self.phrases for i in range(phrase.start, phrase.end)}
 
+    def phrase_of(self, start: int, end: int) -> Phrase | None:
+        """The phrase with exactly these word positions."""
+        return next((p for p in self.phrases if p.start == start and p.end == end), None)
+
     def span(self, start: int, end: int) -> str:
         """The text of the words ``start`` up to but not including ``end``."""
         if start >= end:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from kds.brain.errors import ExampleFileError, Problem
+from kds.brain.errors import ExampleFileError, MessageError, Problem
+from kds.brain.message import clean_message
 from kds.router.document import nearest
 
 SHOWN_PROBLEMS: Final = 50
@@ -30,11 +31,11 @@ class Row:
         self._problems.append(Problem(self.where, message, hint))
 
     def text(self, key: str) -> str:
-        """The text under ``key``; a problem when it is missing, empty or no text."""
+        """The text under ``key``, cleaned; a problem when it is missing, empty or no text."""
         value = self._value(key)
         if value is not None and not _is_text(value):
             self.problem(f"'{key}' must be a text, not {kind(value)}", f'write "{key}": "..."')
-        return value if _is_text(value) else ""
+        return cleaned(value) if _is_text(value) else ""
 
     def texts(self, key: str) -> tuple[str, ...]:
         """The texts under ``key``: a list of them, or a single one, which stands for a list."""
@@ -44,7 +45,7 @@ class Row:
         if wrong or value == []:
             given = kind(wrong[0]) if wrong else "an empty list"
             self.problem(f"'{key}' must hold texts, not {given}", f'write "{key}": ["..."]')
-        return tuple(item for item in items if _is_text(item))
+        return tuple(cleaned(item) for item in items if _is_text(item))
 
     def _value(self, key: str) -> Any:
         if self.data.get(key) is None:
@@ -65,14 +66,22 @@ def read_rows(
     problems: list[Problem] = []
     values: list[Value] = []
     for row in _rows(path, problems, form):
-        if limit is not None and len(values) >= limit:
-            break
         values.append(parse(row))
+        if len(values) == limit:
+            break
     if problems:
         raise ExampleFileError(_shown(problems, path))
     if not values:
         raise _refusal(path, "holds no examples", f"write one a line: {form}")
     return tuple(values)
+
+
+def cleaned(text: str) -> str:
+    """``text`` as the router would take it from a user; empty when nothing is left of it."""
+    try:
+        return clean_message(text)
+    except MessageError:
+        return ""
 
 
 def kind(value: object) -> str:
@@ -82,7 +91,7 @@ def kind(value: object) -> str:
     ('a number', 'a list')
     """
     if isinstance(value, str):
-        return "a text" if value.strip() else "an empty text"
+        return "a text" if cleaned(value) else "an empty text"
     names: dict[type, str] = {
         dict: "an object", list: "a list", bool: "true/false",
         int: "a number", float: "a number", type(None): "null",
@@ -131,4 +140,4 @@ def _refusal(path: Path, message: str, hint: str) -> ExampleFileError:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+    return isinstance(value, str) and bool(cleaned(value))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from kds.brain.turn import UNKNOWN
-from kds.example_rows import Row, kind, read_rows
+from kds.example_rows import Row, cleaned, kind, read_rows
 from kds.router.discourse import Utterance
 
 REWRITE_FORM: Final = (
@@ -91,7 +91,7 @@ def _utterance(row: Row, number: int, item: Any) -> Utterance | None:
         row.problem(f"the content of {name} must be a text, not {kind(content)}", f"write {form}")
     if role not in _ROLES or not isinstance(content, str):
         return None
-    return Utterance(content, cast('Literal["user", "assistant"]', role))
+    return Utterance(cleaned(content), cast('Literal["user", "assistant"]', role))
 
 
 def _intent(row: Row) -> IntentExample:

@@ -71,9 +71,7 @@ def describe_outcome(outcome: RuleOutcome) -> str:
     if outcome.as_expected and not outcome.passed:
         lines.append(f"  rule      - {outcome.rule}")
         lines.append(f"            + {', '.join(outcome.fired) or 'none'}")
-        lines.append(
-            "  fix       it passes without its own rule: find a message that needs the rule"
-        )
+        lines.append("  fix       it passes by another rule: find a message that needs this one")
     lines += [f"  why       {note}" for note in turn.why]
     return "\n".join(lines)
 
