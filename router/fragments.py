@@ -9,7 +9,7 @@ from kds.router.mention import Mention, mentions_in
 from kds.router.parallels import NUMBER, SAME_KIND, Fragment, Slot, best_slot, substitute
 from kds.router.rendering import bare_text
 from kds.router.rule import Rule
-from kds.router.scene import Found, Scene
+from kds.router.scene import Found, Scene, search
 from kds.router.words import Analysis, Word
 
 _SCORE: Final = 0.8
@@ -69,7 +69,7 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
 def find_gaps(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "and the parser deployment to 3": the verb of the last command is left out."""
     text = scene.analysis.text
-    match = next((m for p in rule.signal.cues if (m := p.search(text)) is not None), None)
+    match = next((m for p in rule.signal.cues if (m := search(p, text)) is not None), None)
     if (
         match is None
         or not scene.discourse
@@ -99,7 +99,7 @@ def find_gaps(scene: Scene, rule: Rule) -> Iterator[Found]:
 def _named_slot(scene: Scene, rule: Rule, earlier: str) -> Slot | None:
     """ "Not Zurich, Geneva": the cue's group ``old`` says what is replaced."""
     for pattern in rule.signal.cues:
-        match = pattern.search(scene.analysis.text)
+        match = search(pattern, scene.analysis.text)
         old = (match.groupdict().get("old") or "").strip().lower() if match else ""
         at = earlier.lower().find(old) if old else -1
         if at >= 0:
@@ -135,7 +135,7 @@ def _fragment(scene: Scene, rule: Rule) -> tuple[Fragment | None, str]:
     """The part behind the cue, when it is one phrase (with or without a preposition)."""
     text = scene.analysis.text
     for pattern in rule.signal.cues:
-        match = pattern.search(text)
+        match = search(pattern, text)
         if match is None or match.start() != 0:
             continue
         groups = match.groupdict()

@@ -9,7 +9,7 @@ from kds.router import closed_class as cc
 from kds.router.mention import Mention
 from kds.router.rendering import bare, definite
 from kds.router.rule import Rule
-from kds.router.scene import Choice, Found, Scene, choose, covered, explain
+from kds.router.scene import Choice, Found, Scene, choose, covered, explain, search
 from kds.router.words import Clause
 
 _TARGET_PREPOSITIONS: Final = frozenset(
@@ -98,7 +98,7 @@ def _topic_of_talk(scene: Scene, rule: Rule, mention: Mention) -> Choice | None:
 def find_constraints(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Use toggle switch, not button" -> "Use toggle switch for dark mode, not button"."""
     text = scene.analysis.text
-    if not any(pattern.search(text) for pattern in rule.signal.cues):
+    if not any(search(pattern, text) for pattern in rule.signal.cues):
         return
     used = next(
         (m for m in scene.mentions if m.role == "obj" and m.verb in rule.signal.verbs), None

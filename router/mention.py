@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, Literal
 
 from kds.router import closed_class as cc
@@ -16,6 +17,9 @@ RELATIONAL_NOUNS: Final = frozenset(
     feature aspect role example use number amount name kind impact result purpose way""".split()
 )
 """Nouns that say something of another thing, which is more often what is meant later."""
+
+KEPT: Final = 512
+"""Analyses whose mentions are kept; twice as many as there are analyses in the language layer."""
 
 _NAMING: Final = frozenset("called named titled labelled".split())
 _POST_MODIFIERS: Final = frozenset("of for with in on from by".split())
@@ -97,7 +101,14 @@ class Mention:
 
 def mentions_in(analysis: Analysis, turn: int) -> tuple[Mention, ...]:
     """Every mention of an analysed message, in text order; coordinations come as one more."""
-    singles = [_mention(analysis, phrase, turn) for phrase in analysis.phrases]
+    found = _first_mentions(analysis)
+    return tuple(replace(mention, turn=turn) for mention in found) if turn else found
+
+
+@lru_cache(maxsize=KEPT)
+def _first_mentions(analysis: Analysis) -> tuple[Mention, ...]:
+    """The mentions as of turn 0. Kept, because each turn looks at the same messages again."""
+    singles = [_mention(analysis, phrase, 0) for phrase in analysis.phrases]
     own = [m for m in singles if not _names_the_one_before(analysis, m) and m.head not in _EMPTY]
     return tuple(own) + tuple(_groups(analysis, singles))
 

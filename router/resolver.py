@@ -112,18 +112,24 @@ class Resolver:
             return before.answered(self.analyse(message))
         if self.switch(message, before):
             before = Discourse()
-        resolution = self.resolve(message, before)
+        resolution = self._within_topic(message, before)
         analysis = self.analyse(apply_edits(message, resolution.edits))
         focus = resolution.focus or moved_focus(analysis, before, self._focus, self.knowledge)
         return before.then(analysis, focus=focus)
 
     def resolve(self, message: str, discourse: Discourse) -> Resolution:
-        """References of ``message`` and the edits that make it stand alone."""
+        """References of ``message`` and the edits that make it stand alone.
+
+        A message that changes the topic refers to nothing of the old one.
+        """
+        if self.switch(message, discourse):
+            return Resolution()
+        return self._within_topic(message, discourse)
+
+    def _within_topic(self, message: str, discourse: Discourse) -> Resolution:
         analysis = self.analyse(message)
         rules = self.rules if discourse else self._wordings
         if not rules or not analysis.words:
-            return Resolution()
-        if self.switch(message, discourse):
             return Resolution()
         scene = Scene(analysis, discourse, self.knowledge)
         found = self._found(scene, rules)
@@ -145,8 +151,11 @@ class Resolver:
         taken: list[Found] = []
         for rule in rules:
             mechanism = _MECHANISMS.get(rule.signal.kind)
-            used = frozenset(r.target for f in taken for r in f.references if r.text)
-            scene = replace(scene, used=used if rule.signal.kind == "pronoun" else frozenset())
+            if rule.signal.kind == "pronoun" and taken:
+                used = frozenset(r.target for f in taken for r in f.references if r.text)
+                scene = replace(scene, used=used)
+            elif scene.used:
+                scene = replace(scene, used=frozenset())
             for found in mechanism(scene, rule) if mechanism else ():
                 if found.whole:
                     return [found]

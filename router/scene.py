@@ -2,16 +2,24 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Final
 
 from kds.brain.turn import Edit, Reference
 from kds.router import closed_class as cc
 from kds.router.discourse import Discourse
 from kds.router.knowledge import Knowledge
 from kds.router.mention import Mention, Mood, mentions_in
+from kds.router.pattern import Pattern
 from kds.router.rule import AntecedentNeed, Rule
 from kds.router.salience import Candidate, Need, margin, rank
 from kds.router.words import Analysis, Role, Word
+
+if TYPE_CHECKING:
+    import regex
+
+SEARCHES_KEPT: Final = 8192
+"""Results of searches: about 100 patterns for each of the last ten messages of some contexts."""
 
 
 @dataclass(frozen=True)
@@ -155,10 +163,16 @@ def abstained(text: str, candidates: Sequence[Candidate], rule: Rule) -> str:
     return f"'{text}' is left: {best} is not clear enough ({rule.id}, {need})"
 
 
+@lru_cache(maxsize=SEARCHES_KEPT)
+def search(pattern: Pattern, text: str) -> "regex.Match[str] | None":
+    """The first match. Kept, because each turn reads the ten messages before it again."""
+    return pattern.search(text)
+
+
 def covered(rule: Rule, text: str, start: int, end: int) -> bool:
     """True when an ``unless`` pattern of the rule covers the characters ``start`` to ``end``."""
     for pattern in rule.signal.unless:
-        match = pattern.search(text)
+        match = search(pattern, text)
         if match is not None and match.start() <= start and end <= match.end():
             return True
     return False

@@ -9,6 +9,7 @@ from kds.router.knowledge import Knowledge
 from kds.router.lexicon import singular
 from kds.router.mention import Mention, is_time, mentions_in
 from kds.router.rule import Rule
+from kds.router.scene import search
 from kds.router.words import Analysis
 
 
@@ -17,9 +18,9 @@ def switches_topic(analysis: Analysis, discourse: Discourse, rules: tuple[Rule, 
     if not discourse:
         return None
     for rule in rules:
-        if any(p.search(analysis.text) for p in rule.signal.unless):
+        if any(search(p, analysis.text) for p in rule.signal.unless):
             continue
-        if any(p.search(analysis.text) for p in rule.signal.cues) and _something_new(
+        if any(search(p, analysis.text) for p in rule.signal.cues) and _something_new(
             analysis, discourse
         ):
             return rule.id
@@ -52,7 +53,7 @@ def moved_focus(
     mentions = mentions_in(analysis, 0)
     for rule in rules:
         for pattern in rule.signal.cues:
-            match = pattern.search(analysis.text)
+            match = search(pattern, analysis.text)
             groups = match.groupdict() if match else {}
             if wanted := (groups.get("type") or "").lower():
                 for mention in mentions:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from kds.brain.turn import Edit, Reference
 from kds.router.rendering import bare, bare_text, definite, in_place_of
 from kds.router.rule import Rule
-from kds.router.scene import Found, Scene, choose, covered
+from kds.router.scene import Found, Scene, choose, covered, search
 
 _SCORE = 0.9
 
@@ -18,7 +18,7 @@ def find_wordings(scene: Scene, rule: Rule) -> Iterator[Found]:
     """Every cue of the rule; its group ``ref`` (or all of it) is what gets replaced."""
     text = scene.analysis.text
     for pattern in rule.signal.cues:
-        match = pattern.search(text)
+        match = search(pattern, text)
         if match is None:
             continue
         start, end = match.span("ref") if "ref" in match.groupdict() else match.span()

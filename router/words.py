@@ -69,9 +69,9 @@ class Phrase:
     """True when it ends in a possessive ('s) and belongs to the next phrase."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Analysis:
-    """What the language layer found in a text."""
+    """What the language layer found in a text. Compared by identity: one text, one analysis."""
 
     text: str
     words: tuple[Word, ...]

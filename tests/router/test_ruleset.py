@@ -9,7 +9,7 @@ from kds.brain.errors import RuleFileError
 from kds.router.language import Language
 from kds.router.resolver import Resolver, apply_edits
 from kds.router.rule import AntecedentNeed, Signal
-from kds.router.ruleset import load_rules, shown
+from kds.router.ruleset import load_rules
 
 TESTS = "tests: [{context: [Add a map], in: Make it red, out: Make the map red}, {in: Hello}]"
 GOOD = f"rules:\n  - id: my.rule\n    signal: {{kind: pronoun, lemma: [it]}}\n    {TESTS}\n"
@@ -149,14 +149,6 @@ rules:
         ((), "seven", (), False),
     ]
     assert rule.tests[0].where.endswith("mine.yaml:19")
-
-
-def test_rules_are_shown_in_the_order_in_which_they_are_tried(write: Write) -> None:
-    rules = load_rules(write(mine=GOOD)).rules
-    order = list(shown(rules))
-    by_id = {rule.id: rule.priority for rule in rules}
-    assert [by_id[rule] for rule in order] == sorted(by_id.values())
-    assert shown(rules)["my.rule"] == 2
 
 
 @pytest.mark.parametrize(
