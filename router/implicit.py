@@ -65,8 +65,13 @@ def _asks_what_it_is(scene: Scene, clause: Clause) -> bool:
     """ "What are ...", "are there any ...", with nothing that points back by itself."""
     words = scene.words[clause.start : clause.end]
     copula = clause.verb is not None and scene.words[clause.verb].lemma == "be"
+    about = clause.verb is None and [w.lower for w in words[:2]] in (
+        ["what", "about"],
+        ["how", "about"],
+    )
     pronouns = cc.PERSONAL | cc.POSSESSIVES | cc.DEMONSTRATIVES
-    return clause.mood == "question" and copula and not any(w.lower in pronouns for w in words)
+    asked = clause.mood == "question" and (copula or about)
+    return asked and not any(w.lower in pronouns for w in words)
 
 
 def _ends_the_question(scene: Scene, mention: Mention) -> bool:
@@ -77,7 +82,8 @@ def _ends_the_question(scene: Scene, mention: Mention) -> bool:
     owned = any(w.lower in {"'s", "'"} for w in words[mention.start : mention.end])
     partitive = [w.lower for w in words[max(0, mention.start - 2) : mention.start]]
     some_of = partitive[-1:] == ["of"] and partitive[0] in {"some", "any", "few", "all", "most"}
-    governed = any(w.pos == "ADP" for w in words[: mention.start]) and not some_of
+    governed = any(w.pos == "ADP" and w.lower != "about" for w in words[: mention.start])
+    governed = governed and not some_of
     return (not rest or affects) and not owned and not governed
 
 

@@ -14,9 +14,6 @@ from kds.router.salience import Candidate
 from kds.router.scene import Found, Scene, choose, covered, explain
 from kds.router.words import Phrase, Word
 
-NAME_SCORE: Final = 0.8
-"""Score of a completed name: the same word in capitals is hardly ever somebody else."""
-
 _ORDINALS: Final = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 _OWN_TAIL: Final = frozenset("of for in on from with that which called named to at".split())
 
@@ -47,7 +44,8 @@ def _out_of_reach(scene: Scene, rule: Rule, phrase: Phrase, mention: Mention) ->
         return True
     words = scene.words
     owned = any(w.lower in {"'s", "'"} for w in words[phrase.start : phrase.head])
-    if owned or is_time(mention) or mention.kind or mention.name:
+    team = mention.name_like and mention.number == "pl"
+    if owned or team or is_time(mention) or mention.kind or mention.name:
         return True
     if "the" in rule.signal.determiners and not phrase.possessor and _specified(scene, phrase):
         return True
@@ -92,41 +90,6 @@ def _says_more(antecedent: Mention, mention: Mention) -> bool:
         or bool(set(antecedent.modifiers) - set(mention.modifiers))
         or (bool(antecedent.name and antecedent.kind == "") and antecedent.text != mention.text)
     )
-
-
-def find_names(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "Lesh" after "Phil Lesh": part of a name stands for the whole."""
-    for mention in scene.mentions:
-        phrase = scene.analysis.phrase_of(mention.start, mention.end)
-        if phrase is None or mention.parts or not _is_short_name(scene, phrase, mention):
-            continue
-        full = _full_name(scene, rule, mention.text)
-        if full is None:
-            continue
-        start, end = scene.words[phrase.start].start, scene.words[phrase.end - 1].end
-        yield Found(
-            (Reference(mention.text, start, end, full, rule.id, NAME_SCORE),),
-            (Edit(start, end, full),),
-            f"'{mention.text}' -> '{full}' ({rule.id})",
-        )
-
-
-def _is_short_name(scene: Scene, phrase: Phrase, mention: Mention) -> bool:
-    word = scene.words[phrase.head]
-    alone = phrase.end - phrase.start == 1 and not mention.kind and not mention.label
-    return alone and word.pos == "PROPN" and word.text[1:].islower() and len(word.text) > 2
-
-
-def _full_name(scene: Scene, rule: Rule, short: str) -> str | None:
-    """The newest name of two to four capitalised words that begins or ends with ``short``."""
-    for mention in scene.discourse.mentions():
-        parts = mention.text.split()
-        named = 2 <= len(parts) <= 4 and all(p[:1].isupper() for p in parts) and not mention.parts
-        if scene.discourse.age(mention) > rule.antecedent.max_age or not named:
-            continue
-        if mention.determiner == "" and short in (parts[0], parts[-1]) and not mention.kind:
-            return mention.text
-    return None
 
 
 def find_ones(scene: Scene, rule: Rule) -> Iterator[Found]:

@@ -170,7 +170,8 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
     for mention in scene.mentions:
         if mention.end > i or is_time(mention) or not _agrees(mention, rule):
             continue
-        if mention.determiner in cc.WH or mention.prep == "about":
+        asked_about = mention.prep == "about" and not mention.verb
+        if mention.determiner in cc.WH or asked_about:
             continue
         where = analysis.clause_of(mention.start)
         if where == clause:

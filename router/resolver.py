@@ -13,7 +13,7 @@ from kds.router.implicit import find_attributes, find_constraints, find_parts, f
 from kds.router.knowledge import Knowledge
 from kds.router.language import ANALYSED_CHARS, Language
 from kds.router.mention import Mention
-from kds.router.nouns import find_names, find_nouns, find_ones
+from kds.router.nouns import find_nouns, find_ones
 from kds.router.places import find_places
 from kds.router.pronouns import find_demonstratives, find_events, find_pronouns
 from kds.router.rule import Rule, SignalKind
@@ -38,7 +38,6 @@ _MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
     "demonstrative": find_demonstratives,
     "event": find_events,
     "noun": find_nouns,
-    "name": find_names,
     "relation": find_relations,
     "one": find_ones,
     "both": find_both,

@@ -20,7 +20,6 @@ SignalKind = Literal[
     "place",
     "repeat",
     "gap",
-    "name",
     "relation",
     "question",
     "correction",

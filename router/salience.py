@@ -35,16 +35,16 @@ BESIDE_SUBJECT: Final = 0.75
 """An object whose clause has a noun for subject: the subject is what it is about."""
 MEANS: Final = 0.70
 """What one is told to use is the means; the topic is what it is used for."""
-TOPIC: Final = 2.0
+TOPIC: Final = 2.4
 """What a conversation was opened about: pronouns keep pointing to it (Grosz et al. 1995)."""
-TOPIC_DECAY: Final = 0.95
+TOPIC_DECAY: Final = 0.97
 GROUP: Final = 0.7
 """A singular name as antecedent of they: a band, a company; less often one person."""
 PERSON_LIKE: Final = 0.5
 RELATIONAL: Final = 0.6
 REPLY: Final = 0.2
 """What the assistant said weighs less than what the user said."""
-TOPIC_CHANGE: Final = 0.5
+TOPIC_CHANGE: Final = 0.65
 DISMISSED: Final = 0.4
 NAMED: Final = 1.0
 """A name of which neither number nor person is known from its form."""
@@ -136,7 +136,7 @@ def _candidate(
     weights = [_weight(mention, need, discourse, knowledge) for mention in thing]
     turns = len({mention.turn for mention in thing})
     raw = max(weights) * (1.0 + REPEATED * min(turns - 1, 3))
-    quoted = max(thing, key=lambda m: (len(m.modifiers) + bool(m.name), m.turn))
+    quoted = max(thing, key=lambda m: (len(m.modifiers) + bool(m.name), m.topic, m.turn))
     return Candidate(quoted, raw / FULL)
 
 
