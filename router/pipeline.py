@@ -15,15 +15,15 @@ _FIELDS = frozenset(field.name for field in fields(Turn))
 
 
 class Pipeline:
-    """A checked, ordered list of steps.
+    """A checked, ordered list of steps over Turns that carry the fields ``given``.
 
     Raises PipelineError when a step reads what no earlier step writes, or names a field
     that a Turn does not have.
     """
 
-    def __init__(self, steps: Iterable[Step]) -> None:
+    def __init__(self, steps: Iterable[Step], *, given: frozenset[str] = GIVEN) -> None:
         self.steps = tuple(steps)
-        _check(self.steps)
+        _check(self.steps, given)
 
     def run(self, turn: Turn) -> Turn:
         """Carry ``turn`` through every step; each leaves one StepRecord."""
@@ -36,8 +36,8 @@ class Pipeline:
         return turn
 
 
-def _check(steps: tuple[Step, ...]) -> None:
-    written = set(GIVEN)
+def _check(steps: tuple[Step, ...], given: frozenset[str]) -> None:
+    written = set(given)
     for step in steps:
         if unknown := (step.reads | step.writes) - _FIELDS:
             raise PipelineError(

@@ -1,0 +1,101 @@
+"""Answers to a clarifying question."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from kds.brain.turn import ContextEntry, Turn
+from kds.router.answer import WRITES, make_answer, pick
+from kds.router.library import PromptLibrary
+
+AT = datetime(2025, 11, 3, 12, 0, tzinfo=UTC)
+ORIGINAL = "Sort out the login page"
+CANDIDATES = ("PLAN", "EXECUTE", "TEST")
+
+
+@pytest.fixture(scope="module")
+def library() -> PromptLibrary:
+    return PromptLibrary.load()
+
+
+def asked(turn: Turn) -> Turn:
+    """A router that is unsure about the original message only."""
+    if turn.message != ORIGINAL:
+        return replace(turn, action="route", expanded=turn.message)
+    return replace(
+        turn,
+        action="clarify",
+        candidates=CANDIDATES,
+        expanded="Sort out the login page of the shop",
+        context_ref="shop",
+    )
+
+
+def answer_to(message: str, library: PromptLibrary, *, before: str = ORIGINAL) -> Turn:
+    entry = ContextEntry(AT, before, "PLAN")
+    turn = Turn(message, AT, context=(entry,), expanded=message, intent="ASK", confidence=0.4)
+    return make_answer(library, asked).run(turn)
+
+
+@pytest.mark.parametrize(
+    ("message", "intent"),
+    [
+        ("the first one", "PLAN"),
+        ("The second one, please", "EXECUTE"),
+        ("2", "EXECUTE"),
+        ("the last", "TEST"),
+        ("plan it", "PLAN"),
+        ("I mean test", "TEST"),
+        ("execute", "EXECUTE"),
+        ("change it", "EXECUTE"),
+    ],
+)
+def test_an_answer_picks_a_candidate_and_keeps_the_original_message(
+    message: str, intent: str, library: PromptLibrary
+) -> None:
+    turn = answer_to(message, library)
+    assert turn.intent == intent
+    assert turn.expanded == "Sort out the login page of the shop"
+    assert turn.context_ref == "shop"
+    assert turn.message == message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Make it purple",
+        "the fourth one",
+        "yes",
+        "plan and test it",
+        "commit it",
+        "the second button is broken",
+        "Add tests for the second one of the forms",
+    ],
+)
+def test_what_names_no_candidate_is_a_message_of_its_own(
+    message: str, library: PromptLibrary
+) -> None:
+    turn = answer_to(message, library)
+    assert turn.intent == "ASK"
+    assert turn.expanded == message
+
+
+def test_an_answer_without_a_question_before_it_answers_nothing(library: PromptLibrary) -> None:
+    turn = answer_to("the second one", library, before="Add a footer")
+    assert turn.expanded == "the second one"
+
+
+def test_an_answer_with_no_message_before_it_answers_nothing(library: PromptLibrary) -> None:
+    turn = Turn("the second one", AT, expanded="the second one")
+    assert make_answer(library, asked).run(turn) == turn
+
+
+def test_only_the_declared_fields_are_written(library: PromptLibrary) -> None:
+    before = Turn("plan it", AT, context=(ContextEntry(AT, ORIGINAL, "PLAN"),), session_id="s-1")
+    after = make_answer(library, asked).run(before)
+    kept = {name: getattr(before, name) for name in WRITES}
+    assert replace(after, **kept) == before  # type: ignore[arg-type]  # the fields' own values
+
+
+def test_a_workspace_may_name_its_own_verbs(library: PromptLibrary) -> None:
+    assert pick("review it", ("GOVERN", "ASK"), library) == "GOVERN"
