@@ -121,6 +121,8 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     slot = best_slot(moment.analysis, moment.mentions, bare_fragment, oblique=bool(fragment.prep))
     if not _EXPLICIT.search(scene.analysis.text) and (slot is None or slot.likeness < SAME_KIND):
         return  # "and tests" may be anything; "and Spanish" after "into German" is clear
+    if slot is not None and fragment.prep not in {"", "for"} and slot.likeness < SAME_KIND:
+        slot = None  # "do that on a branch" says where, it does not replace what
     command = moment.analysis.text.rstrip(" .!")
     text = (
         substitute(moment.analysis, slot, bare_fragment)
