@@ -1,22 +1,19 @@
 """Mentions: noun phrases as things that later messages can refer to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal
 
 from kds.router import closed_class as cc
+from kds.router.center import is_topic
 from kds.router.jargon import forms
-from kds.router.lexicon import ADJECTIVE_FIRST, NOUN_FIRST, readings, singular
-from kds.router.words import Analysis, Number, Phrase, Role, Word
+from kds.router.lexicon import ADJECTIVE_FIRST, NOUN_FIRST, singular
+from kds.router.names import is_name_like, is_person, is_person_like
+from kds.router.words import Analysis, Number, Phrase, Role
 
 Mood = Literal["imperative", "question", "statement", "fragment"]
 
-RELATIONAL_NOUNS: Final = frozenset(
-    """type difference similarity advantage disadvantage effect cause symptom benefit characteristic
-    feature aspect role example use number amount name kind impact result purpose way""".split()
-)
-"""Nouns that say something of another thing, which is more often what is meant later."""
 
 KEPT: Final = 512
 """Analyses whose mentions are kept; twice as many as there are analyses in the language layer."""
@@ -153,15 +150,15 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         name=_name(analysis, phrase),
         called=_is_called(analysis, phrase),
         tail=_tail(analysis, phrase),
-        person=_is_person(analysis, phrase, label),
+        person=is_person(analysis, phrase, label),
         beside_subject=any(
             p.clause == phrase.clause and p.role == "subj" and p.end <= phrase.start
             for p in analysis.phrases
         ),
-        topic=_is_topic(analysis, phrase),
+        topic=is_topic(analysis, phrase),
         grouped=phrase.group >= 0,
-        name_like=_is_name_like(analysis, phrase),
-        person_like=_is_person_like(analysis, phrase),
+        name_like=is_name_like(analysis, phrase, label),
+        person_like=is_person_like(analysis, phrase),
         result=_is_result(phrase, verb),
     )
 
@@ -229,91 +226,6 @@ def _tail(analysis: Analysis, phrase: Phrase) -> str:
     if marker.lower not in _POST_MODIFIERS or follower is None:
         return ""
     return analysis.span(phrase.end, follower.end)
-
-
-def _is_person(analysis: Analysis, phrase: Phrase, label: str) -> bool:
-    """Surely a person: one is asked, told or thanked by name."""
-    if label == "PERSON":
-        return True
-    word = analysis.words[phrase.head]
-    single = phrase.end - phrase.start == 1 and not label and not word.kind
-    verb = analysis.words[phrase.verb].lemma if phrase.verb is not None else ""
-    addressed = phrase.role == "obj" or phrase.prep in {"to", "with"}
-    named = word.text[:1].isupper() and word.text[1:].islower() and word.i > 0
-    return single and named and addressed and verb in _ADDRESSING
-
-
-def _is_topic(analysis: Analysis, phrase: Phrase) -> bool:
-    """The center that a question or "tell me about" sets (Grosz, Joshi and Weinstein 1995).
-
-    Of "the history of X" it is X; of "X's history" neither: X is a topic already, or it is
-    the history that is new.
-    """
-    if phrase.determiner in cc.DEMONSTRATIVES or _has_possessor(analysis.words, phrase):
-        return False
-    if phrase.prep == "of":
-        owned = next((p for p in analysis.phrases if p.end == phrase.start - 1), None)
-        if owned is None or not _is_owned(analysis.words, owned):
-            return False
-        relational = singular(analysis.words[owned.head].lower) in RELATIONAL_NOUNS
-        return relational or _is_center(analysis, owned)
-    return _is_center(analysis, phrase) and not _is_owned(analysis.words, phrase)
-
-
-def _is_center(analysis: Analysis, phrase: Phrase) -> bool:
-    words = analysis.words
-    if singular(words[phrase.head].lower) in RELATIONAL_NOUNS:
-        return False
-    clause = analysis.clauses[phrase.clause]
-    verb = words[phrase.verb].lemma if phrase.verb is not None else ""
-    if phrase.prep == "about" and words[phrase.start - 1].lower == "about":
-        opening = words[clause.start].lower
-        return verb in _TELLING or opening in {"what", "how", "and", "about"}
-    if phrase.role == "obj" and verb in {"describe", "explain", "discuss", "define", "introduce"}:
-        return True
-    if clause.mood != "question" or clause.subordinate or phrase.determiner in cc.WH:
-        return False
-    rivals = [
-        p for p in analysis.phrases if p.clause == phrase.clause and p.determiner not in cc.WH
-    ]
-    order: tuple[Role, ...] = ("subj", "obj", "pobj")
-    best = next((role for role in order if any(p.role == role for p in rivals)), None)
-    return phrase.role == best and phrase == next(p for p in rivals if p.role == best)
-
-
-def _is_owned(words: Sequence[Word], phrase: Phrase) -> bool:
-    """ "the function of X", "X's function": what is asked about is X."""
-    numbered = any(w.pos in {"NUM", "PROPN"} for w in words[phrase.head : phrase.end])
-    of_follows = phrase.end < len(words) and words[phrase.end].lower == "of" and not numbered
-    return of_follows or _has_possessor(words, phrase)
-
-
-def _has_possessor(words: Sequence[Word], phrase: Phrase) -> bool:
-    return any(w.lower in {"'s", "'"} for w in words[phrase.start : phrase.head])
-
-
-_TELLING: Final = frozenset("tell talk know learn hear ask read think inform".split())
-
-
-def _is_name_like(analysis: Analysis, phrase: Phrase) -> bool:
-    word = analysis.words[phrase.head]
-    spelled = len(word.text) > 1 and word.text.isupper()
-    if word.kind or spelled or not word.text[:1].isupper():
-        return False
-    if _entity(analysis, phrase)[0] in {"PARTY", "ROLE"}:
-        return False
-    if word.i == 0 and phrase.end - phrase.start == 1:
-        return phrase.role == "subj" and phrase.number == "sg" and word.lower not in forms()
-    return word.pos == "PROPN"
-
-
-def _is_person_like(analysis: Analysis, phrase: Phrase) -> bool:
-    words = analysis.words[phrase.start : phrase.end]
-    capitals = all(w.text[:1].isupper() and w.text[1:].islower() for w in words)
-    return 2 <= len(words) <= 3 and capitals and not readings(words[-1].lower).noun
-
-
-_ADDRESSING: Final = frozenset("ask tell ping remind invite thank notify assign credit cc".split())
 
 
 def _is_result(phrase: Phrase, verb: str) -> bool:

@@ -1,6 +1,6 @@
 """Pronouns and bare demonstratives: it, they, him, this, that (DESIGN 5)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -24,21 +24,20 @@ _FAMILIES: Final = (
 
 def find_pronouns(scene: Scene, rule: Rule) -> Iterator[Found]:
     """Personal pronouns with an antecedent outside the message."""
-    for i, word in enumerate(scene.words):
-        if word.lower not in rule.signal.lemma or not _is_pronoun(word):
-            continue
-        if covered(rule, scene.analysis.text, word.start, word.end):
-            continue
-        if "same_message" in rule.signal.excludes and _antecedent_inside(scene, i, rule):
-            continue
-        yield _resolve(scene, rule, i)
+    yield from _pointing(scene, rule, lambda i: _is_pronoun(scene.words[i]))
 
 
 def find_demonstratives(scene: Scene, rule: Rule) -> Iterator[Found]:
     """This, that, these, those standing alone."""
+    yield from _pointing(
+        scene, rule, lambda i: scene.words[i].pos == "PRON" and not _is_clause_marker(scene, i)
+    )
+
+
+def _pointing(scene: Scene, rule: Rule, stands: Callable[[int], bool]) -> Iterator[Found]:
+    """The rule's words where they stand as pronouns, and point out of the message."""
     for i, word in enumerate(scene.words):
-        alone = word.lower in rule.signal.lemma and word.pos == "PRON"
-        if not alone or _is_clause_marker(scene, i):
+        if word.lower not in rule.signal.lemma or not stands(i):
             continue
         if covered(rule, scene.analysis.text, word.start, word.end):
             continue

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from kds.router import closed_class as cc
+from kds.router.center import RELATIONAL_NOUNS
 from kds.router.discourse import Discourse
 from kds.router.knowledge import Knowledge
-from kds.router.mention import RELATIONAL_NOUNS, Mention, Mood, is_time
+from kds.router.mention import Mention, Mood, is_time
 from kds.router.words import Number, Role
 
 ROLE: Final[dict[Role, float]] = {
