@@ -44,7 +44,6 @@ _PAIRS: Final = {
     "along": _verbs("""move go bring"""),
     "about": frozenset(),
 }
-_NOMINATIVE: Final = frozenset("it them this that these those".split())
 
 
 def is_particle(s: Sentence, i: int) -> bool:

@@ -1,7 +1,7 @@
 """A message as the rules see it: analysed, with the discourse before it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -9,7 +9,7 @@ from kds.brain.turn import Edit, Reference
 from kds.router import closed_class as cc
 from kds.router.discourse import Discourse
 from kds.router.knowledge import Knowledge
-from kds.router.mention import Mention, Mood, mentions_in
+from kds.router.mention import Mention, mentions_in
 from kds.router.pattern import Pattern
 from kds.router.rule import AntecedentNeed, Rule
 from kds.router.salience import Candidate, Need, margin, rank
@@ -41,11 +41,6 @@ class Scene:
     def mentions(self) -> tuple[Mention, ...]:
         """Mentions in the message itself."""
         return mentions_in(self.analysis, len(self.discourse.moments))
-
-    def mood_at(self, i: int) -> Mood:
-        """Mood of the clause around word ``i``; a question mark at the end makes a question."""
-        clause = self.analysis.clauses[self.analysis.clause_of(i)]
-        return clause.mood
 
     def need_at(self, i: int, *, base: AntecedentNeed, role: Role | None = None) -> Need:
         """What the grammar around word ``i`` asks of an antecedent."""
@@ -117,7 +112,6 @@ class Found:
     focus: Mention | None = None
     whole: bool = False
     """True when the edits replace the whole message (ellipsis, corrections)."""
-    extra: tuple[Mention, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
