@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Protocol
 
+from kds.brain.turn import UNKNOWN
 from kds.router.intent_model import IntentModel
 
-OOS = "UNKNOWN"
+OOS = UNKNOWN
 Pair = tuple[str, str]
 Answer = tuple[str, float]
 Predict = Callable[[str], Answer]
@@ -44,7 +45,7 @@ class Kds:
         def predict(text: str) -> Answer:
             verdict = model.score(text)
             known = [verdict.intent, *(other.intent for other in verdict.alternatives)]
-            return next((intent for intent in known if intent != OOS), OOS), verdict.confidence
+            return next((intent for intent in known if intent != OOS), OOS), verdict.in_scope
 
         return predict
 

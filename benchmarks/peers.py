@@ -26,7 +26,8 @@ from intent_peers import OOS, Pair, Peer, intent_peers
 from rewrite_peers import Rewrite, rewrite_peers
 
 from kds.brain.workspace import Workspace
-from kds.examples import IntentExample, RewriteExample, read_intents, read_rewrites
+from kds.examples import RewriteExample, read_rewrites
+from kds.intent_data import LabelledMessage, load_intents
 from kds.measures import percentile, share
 from kds.rewrite_scoring import Rewritten, score_rewrites
 from kds.routing import load_resolver
@@ -34,7 +35,7 @@ from kds.routing import load_resolver
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
 BEGIN, END = "<!-- peers: begin -->", "<!-- peers: end -->"
-SHOTS, SEEDS = 10, 5
+SHOTS, SEEDS = 10, 3
 ACCEPTED = 0.95
 """Share of the messages in scope that must be let through where the OOS recall is measured."""
 
@@ -45,7 +46,7 @@ class Job:
 
     title: str
     train: Sequence[Pair]
-    test: Sequence[IntentExample]
+    test: Sequence[LabelledMessage]
     shots: int | None = None
     seeds: int = 1
 
@@ -108,8 +109,8 @@ def _rewrite_tables(options: argparse.Namespace) -> Iterator[str]:
 def _jobs(folder: Path, *, quick: bool) -> Iterator[Job]:
     for train_file in sorted(folder.glob("*_train.jsonl")):
         name = train_file.stem.removesuffix("_train")
-        train = [(one.text, one.intents[0]) for one in read_intents(train_file)]
-        test = read_intents(train_file.with_name(f"{name}_val.jsonl"))
+        train = [(one.text, one.intents[0]) for one in load_intents(train_file)]
+        test = load_intents(train_file.with_name(f"{name}_val.jsonl"))
         if quick:
             test = tuple(random.Random(0).sample(test, min(1500, len(test))))
         seeds = 1 if quick else SEEDS
@@ -133,7 +134,7 @@ def _sample(job: Job, seed: int) -> Sequence[Pair]:
     ]
 
 
-def _run(peer: Peer, pairs: Sequence[Pair], test: Sequence[IntentExample]) -> Figures:
+def _run(peer: Peer, pairs: Sequence[Pair], test: Sequence[LabelledMessage]) -> Figures:
     started = process_time()
     predict = peer.learn(pairs)
     train_s = process_time() - started
@@ -179,7 +180,7 @@ def _write(page: Path, text: str) -> None:
 
 
 def _say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
+    print(f"{datetime.now(UTC):%H:%M:%S} {what}", file=sys.stderr, flush=True)
 
 
 def _options() -> argparse.Namespace:

@@ -34,13 +34,19 @@ class Calibrator:
     bias: float
 
     @classmethod
-    def fit(cls, signs: Floats, right: NDArray[np.bool_]) -> "Calibrator":
-        """Fit on one row of signs for each message, and whether its verdict was right."""
+    def fit(
+        cls, signs: Floats, right: NDArray[np.bool_], weights: Floats | None = None
+    ) -> "Calibrator":
+        """Fit on one row of signs for each message, and whether its verdict was right.
+
+        ``weights`` say how much each message counts; 1 when left out.
+        """
         mean = signs.mean(axis=0)
         scale = np.maximum(signs.std(axis=0), 1e-6)
         design = np.hstack([(signs - mean) / scale, np.ones((len(signs), 1))])
-        weights = _newton(design, right.astype(np.float64))
-        return cls(mean, scale, weights[:-1], float(weights[-1]))
+        counts = np.ones(len(signs)) if weights is None else weights
+        found = _newton(design, right.astype(np.float64), counts)
+        return cls(mean, scale, found[:-1], float(found[-1]))
 
     def probability(self, signs: Sequence[float] | Floats) -> float:
         """How likely a verdict with these signs is right, in (0, 1)."""
@@ -53,6 +59,30 @@ class Calibrator:
         return _sigmoid(scaled @ self.weights + self.bias)
 
 
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """Messages of about the same confidence: the mean of it, the share right, how many."""
+
+    confidence: float
+    accuracy: float
+    count: int
+
+
+def reliability(confidences: Sequence[float], right: Sequence[bool]) -> tuple[ReliabilityBin, ...]:
+    """BINS bins of equal count, by rising confidence; none when there are no messages."""
+    confidence = np.asarray(confidences, dtype=np.float64)
+    hit = np.asarray(right, dtype=np.float64)
+    order = np.argsort(confidence, kind="stable")
+    bins = [part for part in np.array_split(order, BINS) if len(part)]
+    # equal confidences belong into one bin, wherever the cut falls
+    if len(np.unique(confidence)) <= BINS:
+        bins = [np.flatnonzero(confidence == value) for value in np.unique(confidence)]
+    return tuple(
+        ReliabilityBin(float(confidence[part].mean()), float(hit[part].mean()), len(part))
+        for part in bins
+    )
+
+
 def expected_calibration_error(confidences: Sequence[float], right: Sequence[bool]) -> float:
     """Mean distance of confidence and share of right answers, over bins of equal count.
 
@@ -61,25 +91,20 @@ def expected_calibration_error(confidences: Sequence[float], right: Sequence[boo
     >>> round(expected_calibration_error([0.9] * 10, [True] * 5 + [False] * 5), 3)
     0.4
     """
-    confidence = np.asarray(confidences, dtype=np.float64)
-    hit = np.asarray(right, dtype=np.float64)
-    order = np.argsort(confidence, kind="stable")
-    bins = [part for part in np.array_split(order, BINS) if len(part)]
-    # equal confidences belong into one bin, wherever the cut falls
-    if len(np.unique(confidence)) <= BINS:
-        bins = [np.flatnonzero(confidence == value) for value in np.unique(confidence)]
-    gaps = [len(part) * abs(confidence[part].mean() - hit[part].mean()) for part in bins]
-    return float(sum(gaps) / len(confidence))
+    gaps = [
+        abs(one.confidence - one.accuracy) * one.count for one in reliability(confidences, right)
+    ]
+    return sum(gaps) / len(confidences)
 
 
-def _newton(design: Floats, target: Floats) -> Floats:
+def _newton(design: Floats, target: Floats, counts: Floats) -> Floats:
     weights = np.zeros(design.shape[1])
     penalty = np.full(design.shape[1], RIDGE)
     penalty[-1] = RIDGE / 10.0
     for _ in range(STEPS):
         p = _sigmoid(design @ weights)
-        gradient = design.T @ (p - target) + penalty * weights
-        curvature = (design * (p * (1.0 - p))[:, None]).T @ design + np.diag(penalty)
+        gradient = design.T @ (counts * (p - target)) + penalty * weights
+        curvature = (design * (counts * p * (1.0 - p))[:, None]).T @ design + np.diag(penalty)
         step = np.linalg.solve(curvature, gradient)
         weights = weights - step
         if float(np.abs(step).max()) < 1e-8:

@@ -29,6 +29,34 @@ SIGNS: Final = (
     "text margin of the winner",
     "text margin of none of these",
 )
+SCOPE_SIGNS: Final = (
+    "log odds of the winner, by text alone",
+    "distance to the runner-up, by text alone",
+    "text margin of the winner",
+    "text margin of none of these",
+    "likeness to the nearest example",
+    "likeness to the nearest example of the winner",
+    "share of unknown words",
+    "share of the weight on known words",
+    "log of the number of terms",
+    "sum of all evidence",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What messages look like to a text head, one row each.
+
+    ``margins``, ``rule_scores`` and ``likeness`` (to the nearest example) have a column for
+    each label.
+    """
+
+    margins: Floats
+    rule_scores: Floats
+    likeness: Floats
+    unknown: Floats
+    covered: Floats
+    terms: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,52 +74,81 @@ class Mix:
 
 def log_softmax(scores: Floats) -> Floats:
     """Normalise rows of scores to log probabilities."""
-    shifted = scores - scores.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+    return np.asarray(scores - _log_sum(scores)[:, None])
 
 
 def best_in_scope(log_p: Floats, none: int | None) -> Ints:
     """The likeliest label of each row, the none-of-these label left aside."""
-    if none is None:
-        return np.asarray(log_p.argmax(axis=1))
-    open_to = log_p.copy()
-    open_to[:, none] = -np.inf
-    return np.asarray(open_to.argmax(axis=1))
+    return np.asarray(_without(log_p, none).argmax(axis=1))
 
 
-def certainty_signs(
-    log_p: Floats,
-    winner: Ints,
-    margins: Floats,
-    rule_scores: Floats,
-    *,
-    likeness: Floats,
-    nearest_label: Ints,
-    unknown: Floats,
-    terms: Floats,
-    none: int | None,
-) -> Floats:
+def certainty_signs(readings: Readings, log_p: Floats, winner: Ints, none: int | None) -> Floats:
     """What the calibrator looks at, in the order of SIGNS."""
+    rows = np.arange(len(winner))
+    margins, rule_scores, likeness = readings.margins, readings.rule_scores, readings.likeness
+    other_rules = rule_scores.copy()
+    other_rules[rows, winner] = 0.0
+    return np.stack(
+        [
+            *_lead(log_p, winner),
+            likeness.max(axis=1),
+            (likeness.argmax(axis=1) == winner).astype(np.float64),
+            (margins.argmax(axis=1) == winner).astype(np.float64),
+            rule_scores[rows, winner],
+            other_rules.max(axis=1),
+            readings.unknown,
+            np.log1p(readings.terms),
+            np.clip(margins[rows, winner], -3.0, 3.0),
+            _none_margin(margins, none),
+        ],
+        axis=1,
+    )
+
+
+def scope_signs(readings: Readings, sharpness: float, none: int | None) -> Floats:
+    """What tells messages of the intents from others, by text alone; in order of SCOPE_SIGNS."""
+    margins = readings.margins
+    winner = best_in_scope(margins, none)
+    rows = np.arange(len(winner))
+    open_to = _without(readings.likeness, none)
+    return np.stack(
+        [
+            *_lead(log_softmax(sharpness * margins), winner),
+            np.clip(margins[rows, winner], -3.0, 3.0),
+            _none_margin(margins, none),
+            open_to.max(axis=1),
+            open_to[rows, winner],
+            readings.unknown,
+            readings.covered,
+            np.log1p(readings.terms),
+            _log_sum(sharpness * _without(margins, none)),
+        ],
+        axis=1,
+    )
+
+
+def _lead(log_p: Floats, winner: Ints) -> tuple[Floats, Floats]:
+    """Log odds of the winner, and its distance to the runner-up."""
     rows = np.arange(len(winner))
     top = log_p[rows, winner]
     others = log_p.copy()
     others[rows, winner] = -np.inf
-    other_rules = rule_scores.copy()
-    other_rules[rows, winner] = 0.0
     odds = top - np.log(np.maximum(-np.expm1(top), LEAST))
-    return np.stack(
-        [
-            np.clip(odds, -12.0, 12.0),
-            np.clip(top - others.max(axis=1), -12.0, 12.0),
-            likeness,
-            (nearest_label == winner).astype(np.float64),
-            (margins.argmax(axis=1) == winner).astype(np.float64),
-            rule_scores[rows, winner],
-            other_rules.max(axis=1),
-            unknown,
-            np.log1p(terms),
-            np.clip(margins[rows, winner], -3.0, 3.0),
-            np.clip(margins[:, none], -3.0, 3.0) if none is not None else np.zeros(len(winner)),
-        ],
-        axis=1,
-    )
+    return np.clip(odds, -12.0, 12.0), np.clip(top - others.max(axis=1), -12.0, 12.0)
+
+
+def _without(scores: Floats, none: int | None) -> Floats:
+    if none is None:
+        return scores
+    open_to = scores.copy()
+    open_to[:, none] = -np.inf
+    return open_to
+
+
+def _none_margin(margins: Floats, none: int | None) -> Floats:
+    return np.zeros(len(margins)) if none is None else np.clip(margins[:, none], -3.0, 3.0)
+
+
+def _log_sum(scores: Floats) -> Floats:
+    top = scores.max(axis=1)
+    return np.asarray(top + np.log(np.exp(scores - top[:, None]).sum(axis=1)))

@@ -1,7 +1,7 @@
 """The step that says what a message wants: intent, confidence, alternatives, what comes second.
 
 Reads   message, context, references, expanded, context_ref, context_switch
-Writes  intent, confidence, alternatives, secondary_intents
+Writes  intent, confidence, in_scope, alternatives, secondary_intents
 Never   decides whether to act on it; that is for dispatch.
 """
 
@@ -33,7 +33,7 @@ _IMAGE: Final = re.compile(r"\[(?:image|screenshot)\b|!\[[^\]]*\]\(", re.IGNOREC
 READS: Final = frozenset(
     {"message", "context", "references", "expanded", "context_ref", "context_switch"}
 )
-WRITES: Final = frozenset({"intent", "confidence", "alternatives", "secondary_intents"})
+WRITES: Final = frozenset({"intent", "confidence", "in_scope", "alternatives", "secondary_intents"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ def make_classify(model: IntentModel) -> Step:
             turn,
             intent=verdict.intent,
             confidence=verdict.confidence,
+            in_scope=verdict.in_scope,
             alternatives=verdict.alternatives,
             secondary_intents=tuple(secondary),
             notes=(*turn.notes, summary, *notes, *verdict.notes),

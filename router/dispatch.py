@@ -1,7 +1,7 @@
 """The step that decides: act, ask or abstain; which session, which agent, which prompt.
 
 Reads   message, at, context, references, expanded, context_ref, context_switch, intent,
-        confidence, alternatives, secondary_intents
+        confidence, in_scope, alternatives, secondary_intents
 Writes  action, question, candidates, session_id, agent, prompt_file, prompt
 Never   changes the intent, touches the disk, or asks a model.
 """
@@ -28,7 +28,7 @@ STARTS_SESSION: Final = "PLAN"
 READS: Final = frozenset(
     {
         *("message", "at", "context", "references", "expanded", "context_ref", "context_switch"),
-        *("intent", "confidence", "alternatives", "secondary_intents"),
+        *("intent", "confidence", "in_scope", "alternatives", "secondary_intents"),
     }
 )
 WRITES: Final = frozenset(
@@ -40,7 +40,7 @@ def make_dispatch(library: PromptLibrary, *, feature_of: FeatureOf, workspace: s
     """The dispatch step over a library. ``workspace`` is the folder that prompts may name."""
 
     def dispatch(turn: Turn) -> Turn:
-        decision = decide(turn.intent, turn.confidence, turn.alternatives)
+        decision = decide(turn.intent, turn.confidence, turn.alternatives, in_scope=turn.in_scope)
         agent = _agent(library, turn.intent if decision.action == "route" else UNKNOWN)
         session, session_note = _session(turn, decision, feature_of)
         decided = replace(

@@ -79,13 +79,11 @@ def find_gaps(scene: Scene, rule: Rule) -> Iterator[Found]:
     moment = scene.discourse.last
     command = next((c for c in reversed(moment.analysis.clauses) if c.mood == "imperative"), None)
     obj = next((m for m in scene.mentions if m.prep == ""), None)
-    if (
-        command is None
-        or command.verb is None
-        or obj is None
-        or not any(w.pos == "ADP" for w in scene.words[obj.end :])
-    ):
+    if command is None or command.verb is None or obj is None:
         return
+    earlier = {w.lower for w in moment.analysis.words if w.pos == "ADP"}
+    if not any(w.pos == "ADP" and w.lower in earlier for w in scene.words[obj.end :]):
+        return  # another frame, another verb
     verb = moment.analysis.words[command.verb].lower
     at = scene.words[obj.start].start
     yield Found(
@@ -159,7 +157,7 @@ def _read(analysis: Analysis, start: int, end: int) -> Fragment | None:
         return None
     prep = inside[0].lower if inside[0].pos == "ADP" else ""
     body = inside[1:] if prep else inside
-    if not body:
+    if not body or body[0].pos == "ADV":
         return None
     text = analysis.text[body[0].start : body[-1].end]
     phrase = analysis.phrase_at.get(body[0].i)
@@ -168,15 +166,18 @@ def _read(analysis: Analysis, start: int, end: int) -> Fragment | None:
         return Fragment(text, None, prep, label) if label and len(body) <= 3 else None
     if phrase.start < body[0].i:
         return None
-    return Fragment(text, _mention_at(analysis, phrase.start), prep, label)
+    mention = _mention_at(analysis, phrase.start)
+    return Fragment(text, mention, prep, label) if mention is not None else None
 
 
 def _number_label(body: list[Word]) -> str:
     return NUMBER if all(word.pos == "NUM" for word in body) else ""
 
 
-def _mention_at(analysis: Analysis, start: int) -> Mention:
-    return next(m for m in mentions_in(analysis, 0) if m.start == start and not m.parts)
+def _mention_at(analysis: Analysis, start: int) -> Mention | None:
+    """None for phrases that name nothing by themselves ("the others")."""
+    found = (m for m in mentions_in(analysis, 0) if m.start == start and not m.parts)
+    return next(found, None)
 
 
 def _append(question: str, fragment: Fragment) -> str:

@@ -1,4 +1,4 @@
-"""TF-IDF features of a message: stemmed words and pairs of words, and pieces of words.
+"""TF-IDF features of a message, over several kinds of terms side by side.
 
 Our own few lines instead of scikit-learn's vectorizer, because routing a message must not
 import scikit-learn (1.1 s of CPU). The tests hold both to the same numbers, to 1e-9.
@@ -7,12 +7,14 @@ import scikit-learn (1.1 s of CPU). The tests hold both to the same numbers, to 
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kds.router.intent_terms import KINDS, terms
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -21,13 +23,25 @@ MAX_CHARS: Final = 2000
 """What a message wants stands near its start or its end; a pasted log between them does not
 say it. Longer texts are cut to their first three and their last quarter of this length."""
 
-CHAR_SIZES: Final = range(2, 6)
-"""Lengths of the pieces of words (DESIGN 4)."""
+KIND_WEIGHTS: Final[Mapping[str, float]] = {
+    "words": 1.0,
+    "neighbours": 0.7,
+    "pairs": 0.8,
+    "concepts": 0.5,
+    "pieces": 1.3,
+}
+"""Chosen on CLINC150 and Banking77 with ten examples an intent; a third more or less of any is
+within 0.3 points (decision 0005)."""
 
-_TOKEN: Final = re.compile(r"\w+|[?!]")
-_SPACES: Final = re.compile(r"\s\s+")
+RARITY_POWER: Final = 0.5
+"""Rarity counts by its square root: +0.3 and +0.6 points on the same two sets. In short messages
+the common words ("how", "is", "my") say what is wanted, not only the rare ones."""
+
+MANY_TEXTS: Final = 5000
+"""From this many examples on, terms (but words) that only one of them has are left out: half the
+model, same accuracy (CLINC150 94.2 against 94.1 %)."""
+
 _FENCED: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_ENDINGS: Final = (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", ""))
 
 
 def readable(text: str) -> str:
@@ -39,125 +53,105 @@ def readable(text: str) -> str:
     return f"{text[: MAX_CHARS * 3 // 4]} {text[-MAX_CHARS // 4 :]}"
 
 
-def stem(word: str) -> str:
-    """Take off the endings of English inflection; rough on purpose, and without a lexicon.
-
-    >>> [stem(word) for word in ("tests", "testing", "stopped", "queries", "use", "less")]
-    ['test', 'test', 'stop', 'query', 'use', 'less']
-    """
-    for ending, instead in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word[: -len(ending)] + instead
-            break
-    if len(word) > 4 and word.endswith("e"):
-        word = word[:-1]
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls":
-        word = word[:-1]
-    return word
-
-
-def word_terms(text: str) -> list[str]:
-    """Stems, and pairs of neighbours; the ends of the text count as neighbours.
-
-    >>> word_terms("Run tests!")
-    ['run', 'test', '!', '<s> run', 'run test', 'test !', '! </s>']
-    """
-    plain = text.lower().replace("'", "").replace("\u2019", "")
-    stems = [stem(word) for word in _TOKEN.findall(plain)]
-    pairs = zip(["<s>", *stems], [*stems, "</s>"], strict=True)
-    return stems + [f"{left} {right}" for left, right in pairs]
-
-
-def char_terms(text: str) -> list[str]:
-    """Pieces of two to five characters, within words and with the space on either side.
-
-    >>> char_terms("ok")
-    [' o', 'ok', 'k ', ' ok', 'ok ', ' ok ']
-    """
-    pieces = []
-    for word in _SPACES.sub(" ", text.lower()).split():
-        padded = f" {word} "
-        for size in CHAR_SIZES:
-            if size >= len(padded):
-                pieces.append(padded)
-                break
-            pieces += [padded[at : at + size] for at in range(len(padded) - size + 1)]
-    return pieces
-
-
-ANALYZERS: Final[Mapping[str, Callable[[str], list[str]]]] = {
-    "words": word_terms,
-    "chars": char_terms,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A sparse vector; ``unknown`` is the share of the words that no example has."""
+    """A sparse vector. ``unknown`` is the share of the words that no example has; ``covered``
+    the share of the message's weight, by rarity, that lies on words that examples have.
+    """
 
     ids: Ints
     values: Floats
     unknown: float
+    covered: float
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The terms of one analyzer, and how rare each of them is."""
+    """The terms of one kind, and how rare each of them is."""
 
-    analyzer: str
+    kind: str
     vocabulary: Mapping[str, int]
     idf: Floats
 
     @classmethod
-    def fit(cls, analyzer: str, texts: Sequence[str]) -> "Block":
+    def fit(cls, kind: str, counts: Sequence[Mapping[str, int]]) -> "Block":
         """Terms in alphabetical order, so that a fit is the same every time."""
-        analyze = ANALYZERS[analyzer]
-        counts: Counter[str] = Counter()
-        for text in texts:
-            counts.update(set(analyze(text)))
-        vocabulary = {term: index for index, term in enumerate(sorted(counts))}
-        rarity = [math.log((1 + len(texts)) / (1 + counts[term])) + 1.0 for term in vocabulary]
-        return cls(analyzer, vocabulary, np.array(rarity))
+        having: Counter[str] = Counter()
+        for found in counts:
+            having.update(found.keys())
+        least = 2 if len(counts) >= MANY_TEXTS and kind != "words" else 1
+        kept = sorted(term for term, count in having.items() if count >= least)
+        rarity = [(1 + len(counts)) / (1 + having[term]) for term in kept]
+        idf = (np.log(np.array(rarity)) + 1.0) ** RARITY_POWER
+        return cls(kind, {term: index for index, term in enumerate(kept)}, idf)
 
-    def vector(self, text: str) -> Vector:
+    def vector(self, counts: Mapping[str, int]) -> tuple[Ints, Floats]:
         """Sublinear counts times rarity, of length one (or zero, when nothing is known)."""
-        counts = Counter(ANALYZERS[self.analyzer](text))
-        vocabulary = self.vocabulary
-        known = {
-            index: count
-            for term, count in counts.items()
-            if (index := vocabulary.get(term)) is not None
-        }
-        ids = np.fromiter(known.keys(), dtype=np.int64, count=len(known))
-        tf = np.fromiter(known.values(), dtype=np.float64, count=len(known))
-        values = (1.0 + np.log(tf)) * self.idf[ids]
-        norm = float(np.sqrt(values @ values))
-        singles = [term for term in counts if " " not in term.strip()]
-        known_singles = sum(term in vocabulary for term in singles)
-        unknown = 1.0 - known_singles / len(singles) if singles else 1.0
-        return Vector(ids, values / norm if norm else values, unknown)
+        find = self.vocabulary.get
+        known = [(at, count) for term, count in counts.items() if (at := find(term)) is not None]
+        if not known:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        pairs = np.array(known, dtype=np.int64)
+        ids = pairs[:, 0]
+        values = (1.0 + np.log(pairs[:, 1])) * self.idf[ids]
+        return ids, values / math.sqrt(float(values @ values))
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureSpace:
-    """Both blocks side by side, with equal weight; a vector has length one."""
+    """Blocks side by side, in the order of KINDS, weighted so that a vector has length one."""
 
-    words: Block
-    chars: Block
+    blocks: tuple[Block, ...]
 
     @classmethod
     def fit(cls, texts: Sequence[str]) -> "FeatureSpace":
         """Learn the terms of ``texts`` and how rare they are."""
-        return cls(Block.fit("words", texts), Block.fit("chars", texts))
+        return cls.fit_terms([terms(text) for text in texts])
+
+    @classmethod
+    def fit_terms(cls, counts: Sequence[Mapping[str, Mapping[str, int]]]) -> "FeatureSpace":
+        """The same from the terms of the texts."""
+        return cls(tuple(Block.fit(kind, [found[kind] for found in counts]) for kind in KINDS))
 
     @property
     def size(self) -> int:
         """Number of terms."""
-        return len(self.words.vocabulary) + len(self.chars.vocabulary)
+        return self.starts[-1]
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """Where each block begins, and where the last one ends."""
+        starts = [0]
+        for block in self.blocks:
+            starts.append(starts[-1] + len(block.vocabulary))
+        return tuple(starts)
+
+    @property
+    def shares(self) -> Floats:
+        """Length of the part of a vector that lies in each block."""
+        weights = np.array([KIND_WEIGHTS[block.kind] for block in self.blocks])
+        return np.asarray(weights / math.sqrt(float(weights @ weights)))
 
     def vector(self, text: str) -> Vector:
-        """The vector of a message; ``unknown`` is counted over words alone."""
-        words, chars = self.words.vector(text), self.chars.vector(text)
-        ids = np.concatenate([words.ids, chars.ids + len(self.words.vocabulary)])
-        values = np.concatenate([words.values, chars.values]) / math.sqrt(2.0)
-        return Vector(ids, values, words.unknown)
+        """The vector of a message."""
+        return self.vector_of(terms(text))
+
+    def vector_of(self, counts: Mapping[str, Mapping[str, int]]) -> Vector:
+        """The same from its terms."""
+        ids, values = [], []
+        for block, start, share in zip(
+            self.blocks, self.starts, self.shares.tolist(), strict=False
+        ):
+            found, weighed = block.vector(counts[block.kind])
+            ids.append(found + start)
+            values.append(weighed * share)
+        words, idf = counts["words"], self.blocks[0].idf
+        known = len(ids[0])
+        mass = float(idf[ids[0]].sum())
+        missing = (len(words) - known) * (float(idf.max()) if len(idf) else 1.0)
+        return Vector(
+            np.concatenate(ids),
+            np.concatenate(values),
+            1.0 - known / len(words) if words else 1.0,
+            mass / (mass + missing) if words else 0.0,
+        )

@@ -14,10 +14,18 @@ from numpy.typing import NDArray
 
 from kds.brain.turn import UNKNOWN, IntentScore
 from kds.router.calibration import Calibrator
-from kds.router.certainty import Mix, best_in_scope, certainty_signs, log_softmax
+from kds.router.certainty import (
+    Mix,
+    Readings,
+    best_in_scope,
+    certainty_signs,
+    log_softmax,
+    scope_signs,
+)
 from kds.router.context_evidence import NO_SITUATION, Situation, context_shifts
 from kds.router.evidence import Finding, IntentRules, RuleBook
-from kds.router.intent_features import FeatureSpace, Vector, readable
+from kds.router.intent_features import FeatureSpace, readable
+from kds.router.intent_terms import terms
 from kds.router.intent_training import FitReport, train
 from kds.router.nearest import ExampleIndex
 from kds.router.promptfile import PromptFile
@@ -39,12 +47,15 @@ class IntentVerdict:
 
     When none of the intents fits, ``intent`` is UNKNOWN and ``confidence`` is that of the best
     alternative: what acting on it would be worth. ``alternatives`` are in falling order.
+    ``in_scope`` in [0, 1] ranks messages by how much they look like one of the intents at all.
+    It is learned with as many messages out of scope as in scope; patterns speak for it too.
     """
 
     intent: str
     confidence: float
     alternatives: tuple[IntentScore, ...]
     notes: tuple[str, ...]
+    in_scope: float
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -58,6 +69,7 @@ class Learned:
     examples: ExampleIndex
     mix: Mix
     calibrator: Calibrator
+    scope: Calibrator | None
     report: FitReport
 
 
@@ -94,23 +106,26 @@ class IntentModel:
         book = RuleBook(order_rules(labels, rules))
         texts = [readable(text) for text, _ in examples]
         targets = np.array([labels.index(label) for _, label in examples])
-        space = FeatureSpace.fit(texts)
-        vectors = [space.vector(text) for text in texts]
-        rule_scores = np.zeros((len(texts), len(labels)))
-        if rules:
-            for row, text in enumerate(texts):
-                rule_scores[row] = [found.score for found in book.find([text])]
+        counts = [terms(text) for text in texts]
+        space = FeatureSpace.fit_terms(counts)
+        vectors = [space.vector_of(found) for found in counts]
         fit = train(
             vectors,
             targets,
-            rule_scores,
-            size=space.size,
+            (lambda rows: book.scores([texts[row] for row in rows.tolist()])) if rules else None,
+            space=space,
             none=labels.index(none) if none in labels else None,
         )
-        index = ExampleIndex.build(vectors, targets, space.size)
-        weights = fit.weights.astype(np.float32)
         learned = Learned(
-            labels, space, weights, fit.bias, index, fit.mix, fit.calibrator, fit.report
+            labels=labels,
+            space=space,
+            weights=fit.weights.astype(np.float32),
+            bias=fit.bias,
+            examples=ExampleIndex.build(vectors, targets, space.size),
+            mix=fit.mix,
+            calibrator=fit.calibrator,
+            scope=fit.scope,
+            report=fit.report,
         )
         return cls(learned, book, none)
 
@@ -123,29 +138,51 @@ class IntentModel:
         findings = self.book.find(texts, notes=notes)
         if (decided := self._exact(findings)) is not None:
             return decided
-        vectors = [self.learned.space.vector(text) for text in texts]
-        margins = np.mean([self._margins(vector) for vector in vectors], axis=0)[None, :]
-        rule_scores = np.array([[found.score for found in findings]])
+        readings = self._read(texts, findings)
         shifts = context_shifts(situation, texts[0])
-        log_p = self.learned.mix.log_p(margins, rule_scores) + self._row(shifts)
-        log_p = log_softmax(log_p)
+        log_p = self.learned.mix.log_p(readings.margins, readings.rule_scores)
+        log_p = log_softmax(log_p + self._row(shifts))
         none = self._none
         winner = self._break_tie(log_p[0], findings, int(best_in_scope(log_p, none)[0]))
-        confidence = self._confidence(log_p, winner, margins, rule_scores, vectors)
+        signs = certainty_signs(readings, log_p, np.array([winner]), none)
+        confidence = self.learned.calibrator.probability(signs[0])
         unfit = none is not None and log_p[0, none] > log_p[0, winner]
         intent = self.none if unfit else self.learned.labels[winner]
         notes += _notes(self.learned.labels, log_p[0], findings, shifts)
         others = self._alternatives(log_p[0], winner, confidence, unfit=unfit)
-        return IntentVerdict(intent, confidence, others, tuple(notes))
+        return IntentVerdict(
+            intent, confidence, others, tuple(notes), self._scope(readings, winner, confidence)
+        )
 
     @property
     def _none(self) -> int | None:
         labels = self.learned.labels
         return labels.index(self.none) if self.none in labels else None
 
-    def _margins(self, vector: Vector) -> Floats:
-        rows = self.learned.weights[vector.ids]
-        return np.asarray(vector.values @ rows + self.learned.bias)
+    def _read(self, texts: Sequence[str], findings: Sequence[Finding]) -> Readings:
+        """One row: margins are the mean over ``texts``, likeness is the best of them."""
+        learned = self.learned
+        vectors = [learned.space.vector(text) for text in texts]
+        margins = [vector.values @ learned.weights[vector.ids] for vector in vectors]
+        return Readings(
+            margins=(np.mean(margins, axis=0) + learned.bias)[None, :],
+            rule_scores=np.array([[found.score for found in findings]]),
+            likeness=np.max([learned.examples.likeness(v) for v in vectors], axis=0)[None, :],
+            unknown=np.array([min(vector.unknown for vector in vectors)]),
+            covered=np.array([max(vector.covered for vector in vectors)]),
+            terms=np.array([float(len(vectors[-1].ids))]),
+        )
+
+    def _scope(self, readings: Readings, winner: int, confidence: float) -> float:
+        """What the text says, joined with the winner's patterns by noisy-or.
+
+        With too few intents to learn the scope from, the confidence stands in for it.
+        """
+        if self.learned.scope is None:
+            return confidence
+        signs = scope_signs(readings, self.learned.mix.sharpness, self._none)
+        doubt = 1.0 - self.learned.scope.probability(signs[0])
+        return 1.0 - doubt * (1.0 - float(readings.rule_scores[0, winner]))
 
     def _row(self, shifts: Mapping[str, float]) -> Floats:
         return np.array([[shifts.get(label, 0.0) for label in self.learned.labels]])
@@ -162,7 +199,7 @@ class IntentModel:
         finding = min(exact, key=lambda pair: (pair[0], pair[1].intent))[1]
         note = f"the whole message is a phrase of {finding.intent}"
         confidence = 0.0 if finding.intent == self.none else finding.score
-        return IntentVerdict(finding.intent, confidence, (), (note,))
+        return IntentVerdict(finding.intent, confidence, (), (note,), confidence)
 
     def _break_tie(self, log_p: Floats, findings: Sequence[Finding], winner: int) -> int:
         """Among intents about as likely as the winner whose patterns match: by priority."""
@@ -176,28 +213,6 @@ class IntentModel:
             and log_p[winner] - log_p[index] <= NEAR_TIE
         ]
         return min(near, key=lambda index: (self.book.rules[index].priority, -log_p[index]))
-
-    def _confidence(
-        self,
-        log_p: Floats,
-        winner: int,
-        margins: Floats,
-        rule_scores: Floats,
-        vectors: Sequence[Vector],
-    ) -> float:
-        likeness, label = max(self.learned.examples.nearest(vector) for vector in vectors)
-        signs = certainty_signs(
-            log_p,
-            np.array([winner]),
-            margins,
-            rule_scores,
-            likeness=np.array([likeness]),
-            nearest_label=np.array([label]),
-            unknown=np.array([min(vector.unknown for vector in vectors)]),
-            terms=np.array([float(len(vectors[-1].ids))]),
-            none=self._none,
-        )
-        return self.learned.calibrator.probability(signs[0])
 
     def _alternatives(
         self, log_p: Floats, winner: int, confidence: float, *, unfit: bool

@@ -31,7 +31,7 @@ CACHED_TEXTS: Final = 256
 """Analyses kept: ten context lines and their expansions for a dozen workspaces."""
 
 _QUOTED: Final = re.compile(
-    r'"[^"\n]{1,120}"|“[^”\n]{1,120}”|`[^`\n]{1,120}`|(?<!\w)\'[^\'\n]{1,80}\'(?!\w)'
+    r'(?s:```.*?(?:```|\Z))|"[^"\n]{1,120}"|“[^”\n]{1,120}”|`[^`\n]{1,120}`|(?<!\w)\'[^\'\n]{1,80}\'(?!\w)'
 )
 
 

@@ -65,6 +65,8 @@ class Mention:
     person: bool = False
     beside_subject: bool = False
     """Its clause has a noun phrase for subject."""
+    negated: bool = False
+    """Behind not, without, instead of."""
     reply: bool = False
     """Said by the assistant."""
     topic: bool = False
@@ -157,6 +159,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         ),
         topic=is_topic(analysis, phrase),
         grouped=phrase.group >= 0,
+        negated=_is_negated(analysis, phrase),
         name_like=is_name_like(analysis, phrase, label),
         person_like=is_person_like(analysis, phrase),
         result=_is_result(phrase, verb),
@@ -228,6 +231,11 @@ def _tail(analysis: Analysis, phrase: Phrase) -> str:
     return analysis.span(phrase.end, follower.end)
 
 
+def _is_negated(analysis: Analysis, phrase: Phrase) -> bool:
+    before = analysis.words[phrase.start - 1].lower if phrase.start else ""
+    return before == "not" or phrase.prep in {"instead of", "without", "except", "despite"}
+
+
 def _is_result(phrase: Phrase, verb: str) -> bool:
     return phrase.role == "pobj" and phrase.prep in _REPLACING.get(verb, ())
 
@@ -251,6 +259,7 @@ def _groups(analysis: Analysis, singles: list[Mention]) -> Iterator[Mention]:
             end=last.end,
             name="",
             grouped=False,
+            name_like=False,
             called=False,
             tail="",
             topic=first.topic and len(members) == 2,
@@ -262,4 +271,6 @@ def _groups(analysis: Analysis, singles: list[Mention]) -> Iterator[Mention]:
 
 def is_time(mention: Mention) -> bool:
     """A point or span of time ("this week", "thirty seconds"): hardly ever an antecedent."""
-    return mention.head in cc.TIME_NOUNS
+    counted = cc.ORDINALS | cc.NUMBERS | {"few", "couple", "business", "working", "fiscal"}
+    plain = all(m in counted or m.isdigit() for m in mention.modifiers)
+    return mention.head in cc.TIME_NOUNS and plain

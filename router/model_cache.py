@@ -24,11 +24,12 @@ from kds.router.certainty import Mix
 from kds.router.evidence import IntentRules, RuleBook
 from kds.router.intent_features import Block, FeatureSpace
 from kds.router.intent_model import IntentModel, Learned, lessons, order_rules
+from kds.router.intent_terms import KINDS
 from kds.router.intent_training import FitReport
 from kds.router.nearest import ExampleIndex
 from kds.router.promptfile import PromptFile
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Raise it when features, training or this file change: older caches are then not used."""
 
 KEPT: Final = 3
@@ -86,34 +87,32 @@ def cache_key(
 
 def dump(learned: Learned) -> bytes:
     """The learned numbers as the bytes of an `.npz` file."""
-    space = learned.space
+    blocks = learned.space.blocks
     header = {
         "format": FORMAT,
         "labels": learned.labels,
         "mix": asdict(learned.mix),
         "report": asdict(learned.report),
-        "calibrator_bias": learned.calibrator.bias,
-        "terms": {
-            block.analyzer: _TERM_END.join(block.vocabulary) for block in (space.words, space.chars)
-        },
+        "examples": learned.examples.count,
+        "calibrators": {name: model.bias for name, model in _calibrators(learned).items()},
+        "terms": {block.kind: _TERM_END.join(block.vocabulary) for block in blocks},
     }
-    text = json.dumps(header).encode()
+    arrays: dict[str, Any] = {
+        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+        "weights": learned.weights,
+        "bias": learned.bias,
+        "starts": learned.examples.starts,
+        "rows": learned.examples.rows,
+        "values": learned.examples.values,
+        "label_starts": learned.examples.label_starts,
+    }
+    arrays |= {f"idf_{block.kind}": block.idf for block in blocks}
+    arrays |= {
+        f"{name}_signs": np.stack([model.mean, model.scale, model.weights])
+        for name, model in _calibrators(learned).items()
+    }
     buffer = io.BytesIO()
-    np.savez(
-        buffer,
-        header=np.frombuffer(text, dtype=np.uint8),
-        idf_words=space.words.idf,
-        idf_chars=space.chars.idf,
-        weights=learned.weights,
-        bias=learned.bias,
-        starts=learned.examples.starts,
-        rows=learned.examples.rows,
-        values=learned.examples.values,
-        example_labels=learned.examples.labels,
-        signs_mean=learned.calibrator.mean,
-        signs_scale=learned.calibrator.scale,
-        signs_weights=learned.calibrator.weights,
-    )
+    np.savez(buffer, **arrays)
     return buffer.getvalue()
 
 
@@ -128,43 +127,54 @@ def undump(data: bytes) -> Learned:
         raise ValueError(f"not a model cache: {error}") from error
 
 
+def _calibrators(learned: Learned) -> Mapping[str, Calibrator]:
+    models = {"calibrator": learned.calibrator, "scope": learned.scope}
+    return {name: model for name, model in models.items() if model is not None}
+
+
 def _learned(header: Mapping[str, Any], found: Mapping[str, "np.ndarray[Any, Any]"]) -> Learned:
-    blocks = {
-        name: Block(
-            name,
-            {term: index for index, term in enumerate(header["terms"][name].split(_TERM_END))},
-            found[f"idf_{name}"],
-        )
-        for name in ("words", "chars")
+    blocks = tuple(_block(kind, header["terms"][kind], found[f"idf_{kind}"]) for kind in KINDS)
+    calibrators = {
+        name: _calibrator(found[f"{name}_signs"], bias)
+        for name, bias in header["calibrators"].items()
     }
-    space = FeatureSpace(blocks["words"], blocks["chars"])
-    labels = tuple(header["labels"])
     learned = Learned(
-        labels=labels,
-        space=space,
+        labels=tuple(header["labels"]),
+        space=FeatureSpace(blocks),
         weights=found["weights"],
         bias=found["bias"],
         examples=ExampleIndex(
-            found["starts"], found["rows"], found["values"], found["example_labels"]
+            found["starts"],
+            found["rows"],
+            found["values"],
+            found["label_starts"],
+            header["examples"],
         ),
         mix=Mix(**header["mix"]),
-        calibrator=Calibrator(
-            found["signs_mean"],
-            found["signs_scale"],
-            found["signs_weights"],
-            header["calibrator_bias"],
-        ),
+        calibrator=calibrators["calibrator"],
+        scope=calibrators.get("scope"),
         report=FitReport(**header["report"]),
     )
-    shapes = (
-        (learned.weights.shape, (space.size, len(labels))),
-        (learned.examples.starts.shape, (space.size + 1,)),
-        (blocks["words"].idf.shape, (len(blocks["words"].vocabulary),)),
-        (blocks["chars"].idf.shape, (len(blocks["chars"].vocabulary),)),
-    )
+    width = len(learned.labels)
+    shapes = [
+        (learned.weights.shape, (learned.space.size, width)),
+        (learned.examples.starts.shape, (learned.space.size + 1,)),
+        (learned.examples.label_starts.shape, (width,)),
+        *((block.idf.shape, (len(block.vocabulary),)) for block in blocks),
+    ]
     if header["format"] != FORMAT or any(shape != wanted for shape, wanted in shapes):
         raise ValueError("not a model cache of this version, or not a whole one")
     return learned
+
+
+def _calibrator(signs: "np.ndarray[Any, Any]", bias: float) -> Calibrator:
+    mean, scale, weights = signs
+    return Calibrator(mean, scale, weights, bias)
+
+
+def _block(kind: str, joined: str, idf: "np.ndarray[Any, Any]") -> Block:
+    terms = joined.split(_TERM_END) if joined else []
+    return Block(kind, {term: index for index, term in enumerate(terms)}, idf)
 
 
 def _load(path: Path, warnings: list[str], *, may_write: bool) -> Learned | None:

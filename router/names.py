@@ -8,6 +8,12 @@ from kds.router.words import Analysis, Phrase
 
 _ADDRESSING: Final = frozenset("ask tell ping remind invite thank notify assign credit cc".split())
 
+_DOING: Final = frozenset(
+    """write break fix review own say think approve merge reply complain report suggest request
+    join quit resign agree disagree ask promise forget propose""".split()
+)
+"""What people do to code and to each other: the capitalised subject is somebody."""
+
 
 def is_person(analysis: Analysis, phrase: Phrase, label: str) -> bool:
     """Surely a person: one is asked, told or thanked by name."""
@@ -17,8 +23,11 @@ def is_person(analysis: Analysis, phrase: Phrase, label: str) -> bool:
     single = phrase.end - phrase.start == 1 and not label and not word.kind
     verb = analysis.words[phrase.verb].lemma if phrase.verb is not None else ""
     addressed = phrase.role == "obj" or phrase.prep in {"to", "with"}
-    named = word.text[:1].isupper() and word.text[1:].islower() and word.i > 0
-    return single and named and addressed and verb in _ADDRESSING
+    named = word.text[:1].isupper() and word.text[1:].islower()
+    if phrase.role == "subj":
+        unknown = word.lower not in forms() and not readings(word.lower).verb
+        return single and named and unknown and verb in _DOING
+    return single and named and addressed and word.i > 0 and verb in _ADDRESSING
 
 
 def is_name_like(analysis: Analysis, phrase: Phrase, label: str) -> bool:

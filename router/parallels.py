@@ -110,8 +110,10 @@ def _entity_slots(earlier: Analysis, fragment: Fragment) -> Iterator[Slot]:
                 yield Slot(word.start, word.end, outer.start, SAME_LABEL + same)
         return
     for first, stop, label, _ in earlier.entities:
-        in_phrase = fragment.mention is not None and first in earlier.phrase_at
-        if label == fragment.label and not in_phrase:
+        phrase = earlier.phrase_at.get(first)
+        # a whole phrase is a slot of its own; its modifiers ("the production server") are here
+        heads = fragment.mention is not None and phrase is not None and phrase.head < stop
+        if label == fragment.label and not heads:
             start, end = earlier.words[first].start, earlier.words[stop - 1].end
             yield Slot(start, end, start, SAME_LABEL)
 

@@ -17,6 +17,12 @@ question would have no second candidate worth offering. Starting value, as above
 CLARIFY_MIN: Final = 0.30
 """Ask at this confidence; below it the candidates would be guesses. Starting value, as above."""
 
+IN_SCOPE_MIN: Final = 0.2
+"""Ask, however sure, when the message looks less like one of the intents than this. It stops half
+or more of the out-of-scope messages that would be acted on (CLINC150 with 10 and 40 examples an
+intent: 48 to 23 % and 56 to 13 %), for 3 and 5 points of coverage; 1 % of fresh messages of the
+packaged intents."""
+
 CANDIDATE_MIN: Final = 0.05
 """An alternative below this is not worth a place in a question of its own."""
 
@@ -32,8 +38,14 @@ class Decision:
     reason: str
 
 
-def decide(intent: str, confidence: float, alternatives: Sequence[IntentScore]) -> Decision:
-    """Choose from the calibrated confidence and the distance to the runner-up.
+def decide(
+    intent: str,
+    confidence: float,
+    alternatives: Sequence[IntentScore],
+    *,
+    in_scope: float = 1.0,
+) -> Decision:
+    """Choose from the calibrated confidence, the distance to the runner-up, and the scope.
 
     >>> decide("PLAN", 0.82, [IntentScore("ASK", 0.11)]).action
     'route'
@@ -41,6 +53,8 @@ def decide(intent: str, confidence: float, alternatives: Sequence[IntentScore]) 
     ('PLAN', 'EXECUTE')
     >>> decide("PLAN", 0.12, [IntentScore("ASK", 0.11)]).action
     'abstain'
+    >>> decide("PLAN", 0.82, [IntentScore("ASK", 0.11)], in_scope=0.05).action
+    'clarify'
     """
     ranked = sorted(
         [IntentScore(intent, confidence), *(s for s in alternatives if s.intent != intent)],
@@ -50,6 +64,9 @@ def decide(intent: str, confidence: float, alternatives: Sequence[IntentScore]) 
     if intent == UNKNOWN:
         return _when_unknown(confidence, known)
     margin = confidence - max((s.confidence for s in ranked if s.intent != intent), default=0.0)
+    if in_scope < IN_SCOPE_MIN and confidence >= CLARIFY_MIN:
+        reason = f"{intent} at {confidence:.2f}, yet unlike any message known ({in_scope:.2f})"
+        return Decision("clarify", _candidates(known), reason)
     if confidence >= ACT_MIN:
         return Decision("route", (), f"{intent} at {confidence:.2f}, sure enough (>= {ACT_MIN})")
     if confidence < CLARIFY_MIN:

@@ -46,6 +46,8 @@ RELATIONAL: Final = 0.6
 REPLY: Final = 0.2
 """What the assistant said weighs less than what the user said."""
 TOPIC_CHANGE: Final = 0.65
+NEGATED: Final = 0.2
+"""What was named to be left out: "a file, not stdout"."""
 DISMISSED: Final = 0.4
 NAMED: Final = 1.0
 """A name of which neither number nor person is known from its form."""
@@ -223,6 +225,8 @@ def _place(mention: Mention) -> float:
         weight *= RESULT / ROLE["pobj"]
     elif mention.role == "obj" and mention.verb in {"replace", "swap", "rename"}:
         weight *= REPLACED
+    if mention.negated:
+        weight *= NEGATED
     if mention.verb in _DISMISSING and mention.role == "obj":
         weight *= DISMISSED
     if mention.prep in {"to", "as"} and mention.verb in _SETTING and not mention.result:
@@ -236,7 +240,7 @@ def _agreement(mention: Mention, need: Need) -> float:
         unknown = mention.name_like and need.lenient and not mention.grouped
         named = GROUP if need.number == "pl" else NAMED
         weight *= named if unknown else MISMATCH
-    if need.person is False and mention.person_like:
+    if need.person is False and (mention.person_like or mention.label == "ROLE"):
         weight *= PERSON_LIKE
     if need.person is not None and mention.person != need.person:
         may_be_one = need.person and mention.name_like and need.lenient

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kds.brain.errors import ConfigError as ConfigError
     from kds.brain.errors import DialogueFileError as DialogueFileError
     from kds.brain.errors import DispatchError as DispatchError
+    from kds.brain.errors import ExampleFileError as ExampleFileError
     from kds.brain.errors import KdsError as KdsError
     from kds.brain.errors import MessageError as MessageError
     from kds.brain.errors import PipelineError as PipelineError
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "kds.agents": "RouterRunnable",
     "kds.brain.errors": (
-        "ConfigError DialogueFileError DispatchError KdsError MessageError PipelineError Problem "
-        "PromptFileError RuleFileError StoreError WorkspaceError"
+        "ConfigError DialogueFileError DispatchError ExampleFileError KdsError MessageError "
+        "PipelineError Problem PromptFileError RuleFileError StoreError WorkspaceError"
     ),
     "kds.brain.journal": "ContextJournal",
     "kds.brain.turn": "UNKNOWN ContextEntry IntentScore Reference StepRecord Turn",

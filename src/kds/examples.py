@@ -1,22 +1,18 @@
-"""The examples that `kds eval` measures on: rewrites, intents, several intents (DESIGN 8)."""
+"""The examples that `kds eval` measures on: rewrites, and messages with several intents."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from kds.brain.turn import UNKNOWN
 from kds.example_rows import Row, cleaned, kind, read_rows
+from kds.intent_data import intent_name
 from kds.router.discourse import Utterance
 
 REWRITE_FORM: Final = (
     '{"history": [{"role": "user", "content": "Add a FAB button"}], '
     '"query": "Make it purple", "rewrite": ["Make the FAB button purple"]}'
 )
-INTENT_FORM: Final = '{"text": "Make it purple", "intent": "EXECUTE"}'
 MULTI_FORM: Final = '{"text": "Fix the login and run the tests", "intents": ["EXECUTE", "TEST"]}'
-
-OUT_OF_SCOPE: Final = frozenset({"OOS", UNKNOWN})
-"""Intents, in upper case, that say: none of those known."""
 
 _ROLES: Final = ("user", "assistant")
 
@@ -32,15 +28,6 @@ class RewriteExample:
 
 
 @dataclass(frozen=True, slots=True)
-class IntentExample:
-    """A message and the intents that count as right; UNKNOWN is out of scope."""
-
-    text: str
-    intents: tuple[str, ...]
-    where: str
-
-
-@dataclass(frozen=True, slots=True)
 class MultiExample:
     """A message and its intents, in the order of its requests."""
 
@@ -52,11 +39,6 @@ class MultiExample:
 def read_rewrites(path: Path, *, limit: int | None = None) -> tuple[RewriteExample, ...]:
     """Read a file of rewrites. Raises ExampleFileError."""
     return read_rows(path, _rewrite, form=REWRITE_FORM, limit=limit)
-
-
-def read_intents(path: Path, *, limit: int | None = None) -> tuple[IntentExample, ...]:
-    """Read a file of messages with their intents. Raises ExampleFileError."""
-    return read_rows(path, _intent, form=INTENT_FORM, limit=limit)
 
 
 def read_multi(path: Path, *, limit: int | None = None) -> tuple[MultiExample, ...]:
@@ -94,16 +76,6 @@ def _utterance(row: Row, number: int, item: Any) -> Utterance | None:
     return Utterance(cleaned(content), cast('Literal["user", "assistant"]', role))
 
 
-def _intent(row: Row) -> IntentExample:
-    intents = (_known(intent) for intent in row.texts("intent"))
-    return IntentExample(row.text("text"), tuple(intents), row.where)
-
-
 def _multi(row: Row) -> MultiExample:
-    intents = (_known(intent).upper() for intent in row.texts("intents"))
+    intents = (intent_name(intent).upper() for intent in row.texts("intents"))
     return MultiExample(row.text("text"), tuple(intents), row.where)
-
-
-def _known(intent: str) -> str:
-    name = intent.strip()
-    return UNKNOWN if name.upper() in OUT_OF_SCOPE else name

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from kds.brain.errors import ExampleFileError
 from kds.brain.turn import UNKNOWN
 from kds.example_rows import SHOWN_PROBLEMS
-from kds.examples import read_intents, read_multi, read_rewrites
+from kds.examples import read_multi, read_rewrites
+from kds.intent_data import load_intents
 
 GOOD = '{"text": "Make it purple", "intent": "EXECUTE"}'
 REWRITE = {
@@ -33,7 +34,7 @@ def _file(folder: Path, *lines: str | bytes) -> Path:
 
 def _problems(path: Path) -> list[str]:
     with pytest.raises(ExampleFileError) as caught:
-        read_intents(path)
+        load_intents(path)
     return [str(problem).removeprefix(str(path)) for problem in caught.value.problems]
 
 
@@ -41,8 +42,8 @@ def test_blank_lines_a_byte_order_mark_and_other_keys_are_no_problem(tmp_path: P
     path = _file(
         tmp_path, b"\xef\xbb\xbf" + GOOD.encode(), "", "  ", '{"text":"a","intent":"B","id":3}\r'
     )
-    assert [one.text for one in read_intents(path)] == ["Make it purple", "a"]
-    assert read_intents(path)[1].where == f"{path}:4"
+    assert [one.text for one in load_intents(path)] == ["Make it purple", "a"]
+    assert load_intents(path)[1].where == f"{path}:4"
 
 
 def test_all_problems_of_a_file_come_at_once(tmp_path: Path) -> None:
@@ -96,8 +97,8 @@ def test_deep_nesting_is_a_problem_not_a_crash(tmp_path: Path) -> None:
 
 
 def test_only_the_lines_that_count_are_read(tmp_path: Path) -> None:
-    path = _file(tmp_path, GOOD, GOOD, "no json")
-    assert len(read_intents(path, limit=2)) == 2
+    path = _file(tmp_path, json.dumps(REWRITE), json.dumps(REWRITE), "no json")
+    assert len(read_rewrites(path, limit=2)) == 2
 
 
 def test_a_rewrite_has_its_history_with_roles(tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_out_of_scope_has_two_names_and_an_intent_may_be_any_of_several(tmp_path
     path = _file(
         tmp_path, '{"text":"a","intent":"oos"}', '{"text":"b","intent":["UNKNOWN","card_x"]}'
     )
-    assert [one.intents for one in read_intents(path)] == [(UNKNOWN,), (UNKNOWN, "card_x")]
+    assert [one.intents for one in load_intents(path)] == [(UNKNOWN,), (UNKNOWN, "card_x")]
 
 
 def test_several_intents_keep_their_order(tmp_path: Path) -> None:
@@ -150,4 +151,4 @@ def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     with TemporaryDirectory() as folder:
         path = _file(Path(folder), content)
         with suppress(ExampleFileError):
-            assert read_intents(path)
+            assert load_intents(path)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+
 from kds.brain.turn import ContextEntry, Turn
 from kds.router.answer import WRITES, make_answer, pick
 from kds.router.library import PromptLibrary

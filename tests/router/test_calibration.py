@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.router.calibration import Calibrator, expected_calibration_error
+from kds.router.calibration import Calibrator, expected_calibration_error, reliability
 
 
 def sample(size: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -47,3 +47,17 @@ def test_far_off_signs_still_give_a_probability(signs: list[float]) -> None:
 def test_the_error_is_the_distance_of_confidence_and_truth() -> None:
     overconfident = expected_calibration_error([0.95] * 100, [True] * 60 + [False] * 40)
     assert overconfident == pytest.approx(0.35)
+
+
+def test_a_message_of_weight_two_counts_as_two_messages() -> None:
+    signs, right = sample(100, seed=6)
+    twice = Calibrator.fit(np.vstack([signs, signs]), np.concatenate([right, right]))
+    weighed = Calibrator.fit(signs, right, np.full(100, 2.0))
+    assert weighed.weights == pytest.approx(twice.weights)
+
+
+def test_bins_hold_about_as_many_messages_each() -> None:
+    bins = reliability([number / 100 for number in range(100)], [True] * 50 + [False] * 50)
+    assert [one.count for one in bins] == [10] * 10
+    assert (bins[0].accuracy, bins[-1].accuracy) == (1.0, 0.0)
+    assert reliability([], []) == ()

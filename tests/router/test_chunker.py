@@ -25,10 +25,16 @@ def shown(language: Language, text: str) -> list[str]:
         ("Test version 5 of the parser", ["version 5", "the parser"]),
         ("Make it purple", []),
         ("Show the team's backlog", ["the team", "the team's backlog"]),
+        ("Paint the sidebar dark blue", ["the sidebar"]),
         pytest.param(
-            "Paint the sidebar dark blue",
-            ["the sidebar"],
-            marks=pytest.mark.xfail(reason="a two-word color joins the object before it"),
+            "Does section 4 limit liability?",
+            ["section 4", "liability"],
+            marks=pytest.mark.xfail(reason="the verb behind a numbered subject joins it"),
+        ),
+        pytest.param(
+            "Give the editor role access to the log",
+            ["the editor role", "access", "the log"],
+            marks=pytest.mark.xfail(reason="two objects without an article are one phrase"),
         ),
     ],
 )

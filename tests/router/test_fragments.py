@@ -58,6 +58,25 @@ def test_a_question_of_its_own_stays(rewrite: Rewrite, messages: list[str]) -> N
 
 
 @pytest.mark.parametrize(
+    "message", ["What about the others?", "And the rest?", "No, the other", "Same for the others"]
+)
+def test_what_names_nothing_is_no_fragment(rewrite: Rewrite, message: str) -> None:
+    assert rewrite("Can you paint the tab bar green?", message) == message
+
+
+@BUG(reason="only and just are taken into the phrase: 'Make the only the header sticky'")
+@pytest.mark.parametrize(
+    ("message", "written"),
+    [
+        ("Actually only the header", "Make only the header sticky"),
+        ("No, just the menu", "Make just the menu sticky"),
+    ],
+)
+def test_a_correction_may_narrow_things_down(rewrite: Rewrite, message: str, written: str) -> None:
+    assert rewrite("Make the tab bar sticky", message) == written
+
+
+@pytest.mark.parametrize(
     ("messages", "written"),
     [
         (["Paint the tab bar green", "No, blue"], "Paint the tab bar blue"),
@@ -67,6 +86,8 @@ def test_a_question_of_its_own_stays(rewrite: Rewrite, messages: list[str]) -> N
         (["Set the margin to 8px", "Make that 12px"], "Set the margin to 12px"),
         (["Email the plan to Nadia", "I mean Omar"], "Email the plan to Omar"),
         (["Format the date as ISO", "No, as RFC"], "Format the date as RFC"),
+        (["Paint the tab bar green", "No blue"], "Paint the tab bar blue"),
+        (["Deploy the API to staging", "Sorry production"], "Deploy the API to production"),
     ],
 )
 def test_a_correction_repeats_the_command_with_the_other_value(
@@ -83,10 +104,11 @@ def test_a_correction_repeats_the_command_with_the_other_value(
         "No, thanks",
         "Actually, never mind",
         "Wait, what?",
-        pytest.param("No problem", marks=BUG(reason="'no' before a noun is a determiner")),
-        pytest.param("No tests yet", marks=BUG(reason="'no' before a noun is a determiner")),
-        pytest.param("Sorry, my mistake", marks=BUG(reason="an apology is taken for a value")),
-        pytest.param("Sorry, one question", marks=BUG(reason="an apology is taken for a value")),
+        "No problem",
+        "No tests yet",
+        "No dashboard for now",
+        "Sorry, my mistake",
+        "Sorry, one question",
     ],
 )
 def test_a_no_that_names_no_other_value_stays(rewrite: Rewrite, message: str) -> None:
@@ -108,15 +130,10 @@ def test_a_no_that_names_no_other_value_stays(rewrite: Rewrite, message: str) ->
         (["Restart the web server", "Do the same with the database"], "Restart the database"),
         (["Restart the web server", "Likewise for the database"], "Restart the database"),
         (["Rename fetchUser to loadUser", "Same for fetchOrder"], "Rename fetchOrder to loadOrder"),
-        pytest.param(
-            ["Add a retry to the mail worker", "The sms worker too"],
-            "Add a retry to the sms worker",
-            marks=BUG(reason="the capital is kept in the middle: 'to The sms worker'"),
-        ),
-        pytest.param(
+        (["Add a retry to the mail worker", "The sms worker too"], "Add a retry to the sms worker"),
+        (
             ["Run the linter on the backend", "Do the same for the frontend"],
             "Run the linter on the frontend",
-            marks=BUG(reason="the object is replaced and not the place: 'Run the frontend on ...'"),
         ),
     ],
 )
@@ -124,6 +141,12 @@ def test_the_same_is_done_to_something_else(
     rewrite: Rewrite, messages: list[str], written: str
 ) -> None:
     assert rewrite(*messages) == written
+
+
+@BUG(reason="a complaint in front of the command is repeated, the value is lost")
+def test_only_the_command_is_repeated(rewrite: Rewrite) -> None:
+    messages = ["Set the margin to 8px", "That's too much, make it 4px", "Same for the padding"]
+    assert rewrite(*messages) in {"Make the padding 4px", messages[-1]}
 
 
 @pytest.mark.parametrize("message", ["Use the same color", "And run the linter", "Me too"])
@@ -148,6 +171,11 @@ def test_the_verb_left_out_comes_from_the_command_before(
     rewrite: Rewrite, messages: list[str], written: str
 ) -> None:
     assert rewrite(*messages) == written
+
+
+def test_the_verb_left_out_must_take_such_an_object(rewrite: Rewrite) -> None:
+    messages = ["Change the heading font to Lora", "Use Georgia instead", "And the text to Inter"]
+    assert "use the text to" not in rewrite(*messages).lower()
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,6 @@ def test_one_left_out_argument_is_filled_in_once(rewrite: Rewrite) -> None:
     )
 
 
-@BUG(reason="both rules fill in the same thing: 'of the signup form in the signup form'")
 def test_a_place_and_an_owner_are_not_the_same_thing_twice(rewrite: Rewrite) -> None:
     assert rewrite("Build a signup form", "Change the icon there").count("signup form") == 1
 

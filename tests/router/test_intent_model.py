@@ -149,11 +149,39 @@ def test_a_label_may_stand_for_none_of_these() -> None:
     assert verdict.alternatives[0].intent in {"RED", "BLUE"}
 
 
+VERBS = {"PAINT": "paint", "LIFT": "lift", "SELL": "sell", "WASH": "wash", "BURN": "burn"}
+TASKS = [
+    (f"please {verb} the {thing}", intent)
+    for intent, verb in VERBS.items()
+    for thing in ("door", "wall", "roof", "fence", "gate", "floor", "chair", "lamp")
+]
+
+
+def test_what_no_intent_looks_like_is_learned_without_an_example_of_it() -> None:
+    model = IntentModel.fit_examples(TASKS)
+    inside = [model.score(f"please {verb} the shelf").in_scope for verb in VERBS.values()]
+    outside = [model.score(text).in_scope for text in ("who won yesterday", "is it raining")]
+    assert min(inside) > max(outside)
+
+
+def test_patterns_speak_for_a_message_being_in_scope() -> None:
+    rules = [IntentRules("LIFT", 10, (literal("hoist", 0.9),))]
+    plain, ruled = IntentModel.fit_examples(TASKS), IntentModel.fit_examples(TASKS, rules)
+    text = "hoist yon mast"
+    assert ruled.score(text).in_scope >= 0.9 > plain.score(text).in_scope
+
+
+def test_with_few_intents_the_confidence_stands_in_for_the_scope() -> None:
+    verdict = IntentModel.fit_examples(COLOURS).score("paint the gate red")
+    assert verdict.in_scope == verdict.confidence
+
+
 @given(st.text(max_size=300))
 @settings(max_examples=50, deadline=None)
 def test_any_text_gets_a_verdict(packaged_model: IntentModel, text: str) -> None:
     verdict = packaged_model.score(text)
     assert 0.0 <= verdict.confidence <= 1.0
+    assert 0.0 <= verdict.in_scope <= 1.0
 
 
 def test_a_huge_message_is_read_at_its_ends(packaged_model: IntentModel) -> None:

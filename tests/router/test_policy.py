@@ -3,7 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.turn import UNKNOWN, IntentScore
-from kds.router.policy import ACT_MARGIN, ACT_MIN, CLARIFY_MIN, MAX_CANDIDATES, decide
+from kds.router.policy import (
+    ACT_MARGIN,
+    ACT_MIN,
+    CLARIFY_MIN,
+    IN_SCOPE_MIN,
+    MAX_CANDIDATES,
+    decide,
+)
 
 INTENTS = ["PLAN", "EXECUTE", "ASK", "TEST", UNKNOWN]
 confidence = st.floats(0, 1)
@@ -64,3 +71,11 @@ def test_more_confidence_never_means_less_action(lower: float, higher: float) ->
     others = scores(ASK=0.2)
     first, second = decide("PLAN", lower, others), decide("PLAN", higher, others)
     assert order.index(first.action) <= order.index(second.action)
+
+
+def test_a_message_unlike_any_known_one_is_asked_about_however_sure_the_verdict() -> None:
+    others = scores(ASK=0.05)
+    assert decide("PLAN", 0.9, others, in_scope=IN_SCOPE_MIN).action == "route"
+    asked = decide("PLAN", 0.9, others, in_scope=IN_SCOPE_MIN - 0.01)
+    assert (asked.action, asked.candidates) == ("clarify", ("PLAN", "ASK"))
+    assert decide("PLAN", CLARIFY_MIN - 0.01, others, in_scope=0.0).action == "abstain"

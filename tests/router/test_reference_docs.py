@@ -64,6 +64,11 @@ def test_the_constants_are_those_of_the_code() -> None:
     }
 
 
+def test_every_constant_of_the_score_is_documented() -> None:
+    weights = {name for name, value in vars(salience).items() if isinstance(value, float)}
+    assert set(names(rows("constant"))) == weights - {"FULL"}
+
+
 def test_the_weights_of_the_roles_are_those_of_the_code() -> None:
     text = PAGE.read_text(encoding="utf-8")
     (line,) = re.findall(r"^Roles: .*?\n\"of\" [\d.]+", text, re.MULTILINE | re.DOTALL)

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kds.brain.turn import Edit
-from kds.router.discourse import Discourse
+from kds.router.discourse import Discourse, Moment
 from kds.router.resolver import Resolution, Resolver, apply_edits
 
 WORDS = (
@@ -57,7 +57,8 @@ def check(message: str, resolution: Resolution) -> None:
     edits = sorted(resolution.edits, key=lambda edit: (edit.start, edit.end))
     assert all(0 <= edit.start <= edit.end <= len(message) for edit in edits)
     assert all(a.end <= b.start for a, b in pairwise(edits))
-    assert bool(resolution.references) == bool(resolution.edits) == bool(resolution.notes)
+    assert bool(resolution.references) == bool(resolution.edits)
+    assert resolution.notes or not resolution.edits
 
 
 @given(context=CONTEXT, message=MESSAGE)
@@ -89,6 +90,11 @@ def test_resolving_is_deterministic_and_leaves_its_inputs_untouched(
     assert fresh.resolve(message, fresh.replay(context)) == first
 
 
+def shown(moments: Sequence[Moment]) -> list[tuple[object, ...]]:
+    """What moments say; their analyses are compared by identity."""
+    return [(m.expanded, m.mentions, m.focus, m.replies) for m in moments]
+
+
 def check_replay(resolver: Resolver, messages: Sequence[str]) -> None:
     """Each message of a replayed context reads as it does when it is the newest."""
     fresh = Resolver(resolver._language, resolver.rules, resolver.knowledge)
@@ -98,8 +104,8 @@ def check_replay(resolver: Resolver, messages: Sequence[str]) -> None:
         written = apply_edits(message, resolver.resolve(message, before).edits)
         assert after.last.expanded == resolver.analyse(written).text
         earlier = () if resolver.switch(message, before) else before.moments
-        assert after.moments[:-1] == earlier
-        assert resolver.replay(messages[: i + 1]) == after
+        assert shown(after.moments[:-1]) == shown(earlier)
+        assert shown(resolver.replay(messages[: i + 1]).moments) == shown(after.moments)
 
 
 @pytest.mark.parametrize("conversation", CONVERSATIONS, ids=lambda messages: messages[0])

@@ -225,12 +225,10 @@ def test_an_id_used_twice_in_a_file_is_named_with_the_first_place(write: Write) 
     assert f"{folder}/mine.yaml:2" in problem.hint
 
 
-@pytest.mark.xfail(reason="the second of two overlay files wins without a word")
 def test_an_id_used_twice_across_overlay_files_is_a_problem(write: Write) -> None:
     assert problems(write(mine=GOOD, other=GOOD))
 
 
-@pytest.mark.xfail(reason="switching a rule off should not ask for tests that never run")
 def test_a_rule_can_be_switched_off_in_two_lines(write: Write) -> None:
     off = "rules:\n  - {id: pron.it, enabled: false, signal: {kind: pronoun}}\n"
     assert "pron.it" not in ids(write(mine=off))

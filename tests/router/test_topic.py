@@ -6,8 +6,6 @@ import pytest
 
 from kds.router.resolver import Resolver
 
-BUG = pytest.mark.xfail
-
 Rewrite = Callable[..., str]
 
 

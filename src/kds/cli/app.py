@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "context": "kds.cli.context:context",
     "prompts": "kds.cli.prompts:prompts",
     "rules": "kds.cli.rules:rules",
+    "intents": "kds.cli.intent_lint:intents",
     "test": "kds.cli.dialogues:test",
     "eval": "kds.cli.evaluation:evaluate",
     "invoke": "kds.cli.invoke:invoke",

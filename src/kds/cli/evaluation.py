@@ -3,6 +3,7 @@
 import click
 
 from kds.cli.dialogues import dialogues
+from kds.cli.intents import intents
 from kds.cli.multi import multi
 from kds.cli.rewrites import rewrites
 
@@ -20,5 +21,5 @@ def evaluate() -> None:
     """Measure the router on a set of examples."""
 
 
-for _command in (dialogues, rewrites, multi):
+for _command in (dialogues, rewrites, intents, multi):
     evaluate.add_command(_command)

@@ -1,6 +1,7 @@
 """The progress bar of long work: on stderr, and only where that is a terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from time import monotonic
 from typing import Final, TypeVar
 
@@ -30,3 +31,19 @@ def tracked(items: Sequence[Item], label: str) -> Iterator[Item]:
             if monotonic() - drawn >= REDRAW_S:
                 bar.refresh()
                 drawn = monotonic()
+
+
+@contextmanager
+def reported() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar for work that says itself what it does, how much is done, and of how much."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda what, done, total: None
+        return
+    with Progress(console=console, auto_refresh=False, transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def tell(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total, refresh=True)
+
+        yield tell
