@@ -1,15 +1,17 @@
 """KDS beside what else runs offline: same data, same run, same machine.
 
-    python benchmarks/peers.py [--quick] [--data FOLDER] [--write PAGE]
+    python benchmarks/peers.py [--quick] [--only intents|rewrites] [--data FOLDER] [--write PAGE]
 
 FOLDER holds `intents/` and `rewrites/` (default: ../shared/data beside the repository; see
 docs/benchmarks.md for the formats and where public data of this kind comes from). --quick uses
-less of it and takes under three minutes. --write puts the tables between the two marks of PAGE.
+less of it and takes under three minutes. --write puts the tables of each part between its two
+marks of PAGE, with the commit and the date.
 Times are CPU times, so that a busy machine does not change them much.
 """
 
 import argparse
 import random
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -34,7 +36,8 @@ from kds.routing import load_resolver
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
-BEGIN, END = "<!-- peers: begin -->", "<!-- peers: end -->"
+CODE = ("src", "brain", "router", "prompts")
+PARTS = ("intents", "rewrites")
 SHOTS, SEEDS = 10, 3
 ACCEPTED = 0.95
 """Share of the messages in scope that must be let through where the OOS recall is measured."""
@@ -66,11 +69,13 @@ def main() -> None:
     options = _options()
     if not (options.data / "intents").is_dir() or not (options.data / "rewrites").is_dir():
         sys.exit(f"no benchmark data in {options.data}: name its folder with --data FOLDER")
-    lines = [_machine(quick=options.quick), *_intent_tables(options), *_rewrite_tables(options)]
-    text = "\n".join(lines) + "\n"
-    print(text)
-    if options.write:
-        _write(options.write, text)
+    tables = {"intents": _intent_tables, "rewrites": _rewrite_tables}
+    for part in [options.only] if options.only else PARTS:
+        head = _machine(quick=options.quick)  # first: the code that runs is that of this moment
+        text = "\n".join([head, *tables[part](options)]) + "\n"
+        print(text)
+        if options.write:
+            _write(options.write, part, text)
 
 
 def _intent_tables(options: argparse.Namespace) -> Iterator[str]:
@@ -167,16 +172,28 @@ def _machine(*, quick: bool) -> str:
     command = "make bench-peers" + (" QUICK=--quick" if quick else "")
     return (
         f"Measured on {datetime.now(UTC):%Y-%m-%d} with `{command}`: {cpu_count()} cores "
-        f"({machine()}), Python {python_version()}, {versions}."
+        f"({machine()}), commit {_commit()}, Python {python_version()}, {versions}."
     )
 
 
-def _write(page: Path, text: str) -> None:
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, found, after = rest.partition(END)
+def _commit() -> str:
+    """The commit of the code, and whether it was changed since."""
+    state = [
+        subprocess.run(
+            ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
+        ).stdout
+        for words in (("rev-parse", "--short", "HEAD"), ("status", "--porcelain", *CODE))
+    ]
+    return (state[0].strip() or "unknown") + (" with changes" if state[1].strip() else "")
+
+
+def _write(page: Path, part: str, text: str) -> None:
+    begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, found, after = rest.partition(end)
     if not found:
-        sys.exit(f"{page} has no marks {BEGIN} and {END}")
-    page.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
+        sys.exit(f"{page} has no marks {begin} and {end}")
+    page.write_text(f"{before}{begin}\n{text}{end}{after}", encoding="utf-8")
 
 
 def _say(what: str) -> None:
@@ -186,6 +203,7 @@ def _say(what: str) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="less data, under three minutes")
+    parser.add_argument("--only", choices=PARTS, help="one half of it")
     parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into PAGE")
     return parser.parse_args()

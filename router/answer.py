@@ -2,7 +2,7 @@
 
 Reads   message, context
 Writes  expanded, references, edits, context_ref, context_switch, intent, confidence,
-        alternatives, secondary_intents
+        in_scope, alternatives, secondary_intents
 Never   asks by itself, and never touches a message that answers nothing.
 
 Nothing is kept about a question: it is asked again of the message before, which gives the same
@@ -28,7 +28,7 @@ READS: Final = frozenset({"message", "context"})
 WRITES: Final = frozenset(
     {
         *("expanded", "references", "edits", "context_ref", "context_switch"),
-        *("intent", "confidence", "alternatives", "secondary_intents"),
+        *("intent", "confidence", "in_scope", "alternatives", "secondary_intents"),
     }
 )
 
@@ -70,6 +70,7 @@ def make_answer(library: PromptLibrary, ask: Callable[[Turn], Turn]) -> Step:
             context_switch=asked.context_switch,
             intent=chosen,
             confidence=CHOSEN,
+            in_scope=CHOSEN,
             alternatives=(),
             secondary_intents=(),
             notes=(*turn.notes, note),

@@ -1,5 +1,6 @@
 """The router: the steps on one screen, bound to a workspace, behind `Router.route` (DESIGN 2)."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from kds.brain.turn import UNKNOWN, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.named_agent import make_named
 from kds.rehearsal import RehearsalJournal
+from kds.router.answer import make_answer
 from kds.router.classify import make_classify
 from kds.router.dispatch import make_dispatch
 from kds.router.expand import make_expand
@@ -24,7 +26,7 @@ from kds.router.library import PromptLibrary
 from kds.router.load import make_load
 from kds.router.log import make_log
 from kds.router.model_cache import open_model
-from kds.router.pipeline import Pipeline
+from kds.router.pipeline import GIVEN, Pipeline
 from kds.router.promptfile import PromptFile
 from kds.router.resolve import make_resolve
 from kds.router.resolver import Resolver
@@ -35,6 +37,9 @@ from kds.rule_tests import RuleOutcome, run_rule_tests
 
 ENTRANCES: Final = ("prompts/user/kds.md", "prompts/internal/intent-router.md")
 """Prompts whose `#file:` invocation means: route what follows."""
+
+SPACY_MODEL: Final = "KDS_SPACY_MODEL"
+"""Environment variable that names an installed spaCy pipeline, such as en_core_web_sm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +69,28 @@ def load_resolver(workspace: Workspace, *, without: str | None = None) -> Resolv
     """The resolver over the rules of a workspace, but for ``without``. Raises RuleFileError."""
     found = load_rules(workspace.rules_dir)
     rules = [rule for rule in found.rules if rule.id != without]
-    return Resolver(Language(found.entities), rules, found.knowledge)
+    language = Language(found.entities, model=os.environ.get(SPACY_MODEL) or None)
+    return Resolver(language, rules, found.knowledge)
 
 
 def build_steps(parts: Parts, journal: Journal) -> tuple[Step, ...]:
     """List the steps of the router, in order. `log` is the last one: all else has succeeded."""
-    return (
-        make_load(journal),
+    understand = (
         make_resolve(parts.resolver),
         make_expand(parts.resolver),
         make_classify(parts.model),
-        make_dispatch(
-            parts.library,
-            feature_of=parts.resolver.feature_of,
-            workspace=str(parts.workspace.root),
-        ),
+    )
+    dispatch = make_dispatch(
+        parts.library,
+        feature_of=parts.resolver.feature_of,
+        workspace=str(parts.workspace.root),
+    )
+    ask_again = Pipeline([*understand, dispatch], given=GIVEN | {"context"})
+    return (
+        make_load(journal),
+        *understand,
+        make_answer(parts.library, ask_again.run),
+        dispatch,
         make_log(journal),
     )
 

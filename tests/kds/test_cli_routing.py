@@ -87,7 +87,14 @@ def test_no_log_leaves_the_context_alone(kds_call: Run, fitted_workspace: Path) 
 
 def test_explain_shows_every_step(kds_call: Run, fitted_workspace: Path) -> None:
     steps = json.loads(kds_call("explain", FAB, "--json").out)["steps"]
-    assert [one["step"] for one in steps] == ["load", "resolve", "expand", "classify", "dispatch"]
+    assert [one["step"] for one in steps] == [
+        "load",
+        "resolve",
+        "expand",
+        "classify",
+        "answer",
+        "dispatch",
+    ]
     assert "classify" in kds_call("explain", FAB).out
 
 
