@@ -35,5 +35,6 @@ docs:  ## write docs/cli.md anew from the commands themselves
 bench:  ## what a turn costs
 	$(BIN)/python benchmarks/turn_cost.py
 
-bench-peers:  ## KDS beside what else runs offline; QUICK=--quick for three minutes of it
-	$(BIN)/python benchmarks/peers.py $(QUICK) $(if $(QUICK),,--write docs/benchmarks.md)
+bench-peers:  ## KDS beside what else runs offline; QUICK=--quick, ONLY=intents|rewrites for less
+	$(BIN)/python benchmarks/peers.py $(QUICK) $(if $(ONLY),--only $(ONLY)) \
+	  $(if $(QUICK),,--write docs/benchmarks.md)

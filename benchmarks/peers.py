@@ -71,7 +71,9 @@ def main() -> None:
         sys.exit(f"no benchmark data in {options.data}: name its folder with --data FOLDER")
     tables = {"intents": _intent_tables, "rewrites": _rewrite_tables}
     for part in [options.only] if options.only else PARTS:
-        head = _machine(quick=options.quick)  # first: the code that runs is that of this moment
+        head = _machine(
+            part, quick=options.quick
+        )  # first: the code that runs is that of this moment
         text = "\n".join([head, *tables[part](options)]) + "\n"
         print(text)
         if options.write:
@@ -166,10 +168,10 @@ def _rewritten(rewriter: Rewrite, example: RewriteExample) -> Rewritten:
     return Rewritten(example, text, (), (process_time() - started) * 1000.0)
 
 
-def _machine(*, quick: bool) -> str:
+def _machine(part: str, *, quick: bool) -> str:
     names = ("scikit-learn", "numpy", "sacrebleu")
     versions = ", ".join(f"{name} {version(name)}" for name in names)
-    command = "make bench-peers" + (" QUICK=--quick" if quick else "")
+    command = f"make bench-peers ONLY={part}" + (" QUICK=--quick" if quick else "")
     return (
         f"Measured on {datetime.now(UTC):%Y-%m-%d} with `{command}`: {cpu_count()} cores "
         f"({machine()}), commit {_commit()}, Python {python_version()}, {versions}."
@@ -178,13 +180,13 @@ def _machine(*, quick: bool) -> str:
 
 def _commit() -> str:
     """The commit of the code, and whether it was changed since."""
-    state = [
-        subprocess.run(
-            ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
-        ).stdout
-        for words in (("rev-parse", "--short", "HEAD"), ("status", "--porcelain", *CODE))
-    ]
-    return (state[0].strip() or "unknown") + (" with changes" if state[1].strip() else "")
+    commit = _git("rev-parse", "--short", "HEAD") or "unknown"
+    return commit + (" with changes" if _git("status", "--porcelain", "--", *CODE) else "")
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def _write(page: Path, part: str, text: str) -> None:

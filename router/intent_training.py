@@ -37,9 +37,10 @@ MOST_AT_ONCE: Final = 3000
 LEAST_INTENTS: Final = 4
 """With fewer, leaving one out leaves too little to learn what "none of these" looks like."""
 
-TRUSTED_NONE: Final = 30.0
+TRUSTED_NONE: Final = 5.0
 """So many real messages of none of the intents count as much as all those of left-out intents.
-With CLINC150's 10 of them, trust from 0.1 to 0.7 finds 61 to 64 %; with its 100, 0.9 is best."""
+Area under the curve on CLINC150, with 10 and 100 of them: 0.938 and 0.966 at 30 messages, 0.941
+and 0.972 at 10, 0.941 and 0.974 at 5."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from kds.router.intent_training import FitReport
 from kds.router.nearest import ExampleIndex
 from kds.router.promptfile import PromptFile
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Raise it when features, training or this file change: older caches are then not used."""
 
 KEPT: Final = 3
