@@ -11,6 +11,7 @@ from kds.router.rule import Rule
 from kds.router.scene import Found, Scene, covered
 
 _SCORE: Final = 0.8
+"""Shown for pairs: they were listed together, so that nothing competes with them."""
 _LEADS: Final = frozenset("so and but then ok okay well".split())
 
 

@@ -13,6 +13,7 @@ from kds.router.scene import Found, Scene, search
 from kds.router.words import Analysis, Word
 
 _SCORE: Final = 0.8
+"""Shown for references found by the form of the message, where no antecedents compete."""
 _LEAD_IN: Final = re.compile(
     r"^(?:(?:and|but|so|or|then|ok|okay|now|actually|also)\b[\s,]*)+", re.I
 )
@@ -41,7 +42,7 @@ def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     slot = best_slot(moment.analysis, moment.mentions, fragment)
     if slot is None and fragment.prep and asked:
         text = _append(moment.expanded, fragment)
-    elif slot is not None and (asked or slot.likeness >= 2.5):
+    elif slot is not None and (asked or slot.likeness >= SAME_KIND):
         text = substitute(moment.analysis, slot, fragment)
     else:
         return

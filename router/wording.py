@@ -5,13 +5,15 @@ the antecedent.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from kds.brain.turn import Edit, Reference
 from kds.router.rendering import bare, bare_text, definite, in_place_of
 from kds.router.rule import Rule
 from kds.router.scene import Found, Scene, choose, covered, search
 
-_SCORE = 0.9
+_SCORE: Final = 0.9
+"""Shown for wordings that the user defined."""
 
 
 def find_wordings(scene: Scene, rule: Rule) -> Iterator[Found]:
