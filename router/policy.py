@@ -18,10 +18,9 @@ CLARIFY_MIN: Final = 0.30
 """Ask at this confidence; below it the candidates would be guesses. Starting value, as above."""
 
 IN_SCOPE_MIN: Final = 0.2
-"""Ask, however sure, when the message looks less like one of the intents than this. It stops half
-or more of the out-of-scope messages that would be acted on (CLINC150 with 10 and 40 examples an
-intent: 48 to 23 % and 56 to 13 %), for 3 and 5 points of coverage; 1 % of fresh messages of the
-packaged intents."""
+"""Ask, however sure, when the message looks less like one of the intents than this. 95 % of
+CLINC150's messages in scope reach it (10, 40 and 100 examples an intent); of those out of scope,
+14 instead of 46 % are acted on (100 examples), 30 instead of 53 % (10)."""
 
 CANDIDATE_MIN: Final = 0.05
 """An alternative below this is not worth a place in a question of its own."""
