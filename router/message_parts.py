@@ -33,6 +33,12 @@ COMMANDS: Final = frozenset(
 )
 """Verbs that begin a request. Longer than needed is no harm: the classifier decides."""
 
+NOUNS_TOO: Final = frozenset(
+    ("build", "check", "commit", "document", "draft", "export", "lint", "list", "plan", "release")
+) | {"review", "set", "show", "stage", "start", "tag", "test", "update", "upload"}
+"""Verbs whose -s form may be a plural: "then tests". Of all others it goes on with a clause
+("a test that logs in and then deletes the account") and begins no request."""
+
 QUESTIONS: Final = frozenset(
     ("what", "how", "why", "where", "who", "which", "when", "is", "are", "does", "do", "did")
 )
@@ -57,6 +63,7 @@ _HARD: Final = re.compile(
     r"|\s*;\s+"
     r"|\s*\n+\s*(?:[-*\u2022]\s+|\d+[.)]\s+)?"
     r"|,?\s+(?:and\s+)?(?:after\s+that|afterwards|then|finally|lastly)\b,?\s+"
+    rf"(?!(?:{'|'.join(sorted(COMMANDS - NOUNS_TOO))})e?s\b)"
     r"|,?\s+and\s+(?:also|next|please)\s+"
     r"|,?\s+(?:once|when)\s+(?:that|this|it)(?:'s|\s+is)\s+(?:done|finished|ready),?\s+",
     re.IGNORECASE,

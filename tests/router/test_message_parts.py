@@ -65,3 +65,15 @@ def test_parts_are_pieces_of_the_message_in_order(text: str) -> None:
     at = 0
     for part in split_message(text):
         at = text.index(part, at) + len(part)
+
+
+def test_a_clause_that_goes_on_in_the_third_person_is_no_request() -> None:
+    message = "Write a job that reads the queue and then writes the totals"
+    assert split_message(message) == (message,)
+
+
+def test_a_plural_after_then_still_begins_a_request() -> None:
+    assert split_message("Add the endpoint, then tests for it") == (
+        "Add the endpoint",
+        "tests for it",
+    )
