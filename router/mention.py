@@ -19,7 +19,6 @@ KEPT: Final = 512
 """Analyses whose mentions are kept; twice as many as there are analyses in the language layer."""
 
 _NAMING: Final = frozenset("called named titled labelled".split())
-_POST_MODIFIERS: Final = frozenset("of for with in on from by".split())
 _REPLACING: Final = {
     "replace": ("with", "by"),
     "swap": ("for", "with"),
@@ -60,8 +59,6 @@ class Mention:
     """ "new_nav" of "a feature flag called new_nav"."""
     called: bool = False
     """The name stands behind "called" and is not part of ``text``."""
-    tail: str = ""
-    """What follows as of/for/with phrase: "for the payment service"."""
     person: bool = False
     beside_subject: bool = False
     """Its clause has a noun phrase for subject."""
@@ -151,7 +148,6 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         canonical=canonical,
         name=_name(analysis, phrase),
         called=_is_called(analysis, phrase),
-        tail=_tail(analysis, phrase),
         person=is_person(analysis, phrase, label),
         beside_subject=any(
             p.clause == phrase.clause and p.role == "subj" and p.end <= phrase.start
@@ -220,17 +216,6 @@ def _is_called(analysis: Analysis, phrase: Phrase) -> bool:
     )
 
 
-def _tail(analysis: Analysis, phrase: Phrase) -> str:
-    """The of/for/... phrase right behind: enough to quote the thing in full."""
-    if phrase.end >= len(analysis.words):
-        return ""
-    marker = analysis.words[phrase.end]
-    follower = analysis.phrase_at.get(phrase.end + 1)
-    if marker.lower not in _POST_MODIFIERS or follower is None:
-        return ""
-    return analysis.span(phrase.end, follower.end)
-
-
 def _is_negated(analysis: Analysis, phrase: Phrase) -> bool:
     before = analysis.words[phrase.start - 1].lower if phrase.start else ""
     return before == "not" or phrase.prep in {"instead of", "without", "except", "despite"}
@@ -261,7 +246,6 @@ def _groups(analysis: Analysis, singles: list[Mention]) -> Iterator[Mention]:
             grouped=False,
             name_like=False,
             called=False,
-            tail="",
             topic=first.topic and len(members) == 2,
             person=all(m.person for m in members),
             parts=tuple(members),

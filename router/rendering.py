@@ -6,7 +6,7 @@ from kds.router.mention import Mention
 
 _KEPT_POSSESSIVES: Final = frozenset({"my", "our", "your"})
 _QUANTIFIERS: Final = frozenset({"both", "all", "each", "either", "neither"})
-_COUNTABLE_LABELS: Final = frozenset({"UI", "SCREEN", "ARTIFACT", "CODE", "DOCUMENT"})
+_COUNTABLE_LABELS: Final = frozenset({"UI", "SCREEN", "CODE", "DOCUMENT"})
 
 
 def definite(mention: Mention) -> str:
