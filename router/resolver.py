@@ -1,6 +1,6 @@
 """Applies the reference rules to a message in its discourse, and replays a context."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -73,6 +73,32 @@ def apply_edits(message: str, edits: Iterable[Edit]) -> str:
     return "".join([*out, message[at:]])
 
 
+def _said(context: Iterable[ContextEntry]) -> Iterator[str]:
+    """The texts of a context in order, and the antecedents that have gone from it."""
+    words: set[str] = set()
+    for entry in context:
+        words |= _words(entry.user_message)
+        if entry.context_ref and words.isdisjoint(_words(entry.context_ref)):
+            words |= _words(entry.context_ref)
+            yield _naming(entry.context_ref)
+        yield entry.user_message
+
+
+def _naming(antecedent: str) -> str:
+    """The shortest message that brings ``antecedent`` up: a name takes no article.
+
+    >>> _naming("login form"), _naming("FAB button"), _naming("React"), _naming("src/a.py")
+    ('Use the login form', 'Use the FAB button', 'Use React', 'Use src/a.py')
+    """
+    named = " " not in antecedent and not antecedent.islower()
+    shaped = " " not in antecedent and not antecedent.isalpha()
+    return f"Use {antecedent}" if named or shaped else f"Use the {antecedent}"
+
+
+def _words(text: str) -> set[str]:
+    return set(text.lower().split())
+
+
 class Resolver:
     """Finds what a message refers to. Same message, same context, same result."""
 
@@ -94,8 +120,12 @@ class Resolver:
         return self._language.analyse(text)
 
     def discourse(self, context: Iterable[ContextEntry]) -> Discourse:
-        """The discourse that a context tells, each message expanded in the light of the earlier."""
-        return self.replay(tuple(entry.user_message for entry in context))
+        """The discourse that a context tells, each message expanded in the light of the earlier.
+
+        What a message was taken to refer to counts as said before it, when no message that is
+        left says so: the one that did has rotated out, or expired.
+        """
+        return self.replay(tuple(_said(context)))
 
     def replay(self, history: Iterable[str | Utterance]) -> Discourse:
         """The discourse that a history tells, oldest first; plain texts are the user's."""

@@ -1,6 +1,7 @@
 """What holds for every message and every context."""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from itertools import pairwise
 from time import process_time
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kds.brain.turn import Edit
+from kds.brain.turn import ContextEntry, Edit
 from kds.router.discourse import Discourse, Moment
 from kds.router.resolver import Resolution, Resolver, apply_edits
 
@@ -233,3 +234,22 @@ def test_a_note_tells_what_points_where_and_by_which_rule(
 def test_rules_with_a_smaller_priority_come_first(resolver: Resolver) -> None:
     priorities = [rule.priority for rule in resolver.rules]
     assert priorities == sorted(priorities)
+
+
+def _entry(message: str, context_ref: str | None) -> ContextEntry:
+    return ContextEntry(datetime(2025, 11, 3, tzinfo=UTC), message, "EXECUTE", None, context_ref)
+
+
+@pytest.mark.parametrize("thing", ["FAB button", "login form", "React", "src/app.py"])
+def test_what_a_message_referred_to_counts_when_nothing_else_names_it_any_more(
+    resolver: Resolver, thing: str
+) -> None:
+    context = [_entry("Make it purple", thing), _entry("Make it bigger", thing)]
+    resolution = resolver.resolve("Make it round", resolver.discourse(context))
+    assert [reference.target for reference in resolution.references] == [thing]
+
+
+def test_what_a_message_referred_to_adds_nothing_while_another_names_it(resolver: Resolver) -> None:
+    context = [_entry("Add a FAB button", None), _entry("Make it purple", "FAB button")]
+    texts = [moment.expanded for moment in resolver.discourse(context).moments]
+    assert texts == ["Add a FAB button", "Make the FAB button purple"]
