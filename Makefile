@@ -4,7 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks
 
-.PHONY: install check format lint types imports test docs bench bench-peers
+.PHONY: install check format lint types imports test docs bench bench-peers \
+  test-clients bench-service bench-hook
 
 install:  ## venv and an editable install with everything the tests need
 	$(PYTHON) -m venv $(VENV)
@@ -38,3 +39,20 @@ bench:  ## what a turn costs
 bench-peers:  ## KDS beside what else runs offline; QUICK=--quick, ONLY=intents|rewrites for less
 	$(BIN)/python benchmarks/peers.py $(QUICK) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(QUICK),,--write docs/benchmarks.md)
+
+NPM_CLIENTS ?= build/clients
+CLIENT_PACKAGES := node@24 @anthropic-ai/claude-code @github/copilot \
+  @modelcontextprotocol/inspector @modelcontextprotocol/conformance
+
+test-clients: $(NPM_CLIENTS)/node_modules  ## the real assistants, offline, against a model server of our own
+	KDS_TEST_CLIENTS=$(NPM_CLIENTS) $(BIN)/pytest tests/clients
+
+$(NPM_CLIENTS)/node_modules:
+	mkdir -p $(NPM_CLIENTS) && cd $(NPM_CLIENTS) && npm init -y >/dev/null && \
+	  npm install $(CLIENT_PACKAGES)
+
+bench-service:  ## clients, pace, memory and sudden death of the resident service
+	for load in clients pace memory kill; do $(BIN)/python benchmarks/service_load.py $$load; done
+
+bench-hook:  ## what a hook call costs, with and without a service
+	$(BIN)/python benchmarks/hook_cost.py

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from kds.brain.errors import Problem
-from kds.router.yamlreader import NodePath, YamlReader
+from kds.brain.yamlreader import NodePath, YamlReader
 
 __all__ = ["Document", "NodePath", "nearest", "parse_yaml", "read_text", "validate"]
 

@@ -44,6 +44,16 @@ class Workspace:
         """What can be made again at any time: fitted models."""
         return self.brain / "cache"
 
+    @property
+    def settings_path(self) -> Path:
+        """What the user set for this workspace."""
+        return self.brain / "settings.yaml"
+
+    @property
+    def conversations_dir(self) -> Path:
+        """Contexts of conversations that a client keeps apart, a file each."""
+        return self.brain / "conversations"
+
     @classmethod
     def find(
         cls, start: Path | None = None, *, environ: Mapping[str, str] = os.environ

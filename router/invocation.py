@@ -10,8 +10,8 @@ import shlex
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from kds.brain.document import nearest
 from kds.brain.errors import DispatchError
-from kds.router.document import nearest
 from kds.router.library import FOLDERS, PromptLibrary
 
 Operation = Literal["load", "log", "clear"]

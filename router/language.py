@@ -8,6 +8,7 @@ fed from YAML; no downloaded model. When the user names an installed pipeline
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -42,11 +43,19 @@ class Language:
         self._nlp = _load(model)
         self._trained = model is not None
         _add_entities(self._nlp, entities)
+        self._one_at_a_time = threading.Lock()  # a memory zone belongs to the whole pipeline
         self.analyse = lru_cache(maxsize=CACHED_TEXTS)(self._analyse)
 
     def _analyse(self, text: str) -> Analysis:
-        """Words, phrases, clauses and entities of ``text`` (its first 2,000 characters)."""
-        text = text[:ANALYSED_CHARS]
+        """Words, phrases, clauses and entities of ``text`` (its first 2,000 characters).
+
+        In a memory zone, or spaCy would keep every new word for good: 2 MB in 1,000 messages of
+        new words, against 0.1 MB with it (measured). Nothing of the Doc leaves the zone.
+        """
+        with self._one_at_a_time, self._nlp.memory_zone():
+            return self._read(text[:ANALYSED_CHARS])
+
+    def _read(self, text: str) -> Analysis:
         doc = self._nlp(text)
         words = tuple(_words(doc, trained=self._trained))
         clauses = find_clauses(words)

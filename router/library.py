@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 import kds.prompts
+from kds.brain.document import nearest, read_text
 from kds.brain.errors import DispatchError, Problem, PromptFileError
-from kds.router.document import nearest, read_text
 from kds.router.promptfile import PromptFile, parse_prompt
 from kds.router.template import TemplateSet, TemplateSource
 

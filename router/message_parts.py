@@ -14,6 +14,10 @@ from kds.router.evidence import without_lead_in
 MAX_PARTS: Final = 6
 """A message with more is a list of tasks, for the planner to take apart."""
 
+SPLIT_CHARS: Final = 4_000
+"""A longer message holds something pasted, and is not cut. The patterns below look from every
+character to the end, so a message of 100 kB could hold a service up for minutes."""
+
 COMMANDS: Final = frozenset(
     {
         *("add", "analyse", "analyze", "audit", "benchmark", "build", "bump", "change"),
@@ -69,6 +73,7 @@ _HARD: Final = re.compile(
     re.IGNORECASE,
 )
 _SOFT: Final = re.compile(r",?\s+(?:and|plus)\s+|,\s+(?:also\s+)?", re.IGNORECASE)
+_SPACES: Final = re.compile(r"\s{2,}")
 _WORD: Final = re.compile(r"[A-Za-z']+")
 _VERB_LAST: Final = re.compile(
     r"\b(?:i|we|you|to|should|can|could|would|must|will|that|and|please)\s+(\w+)$", re.IGNORECASE
@@ -89,6 +94,10 @@ def split_message(text: str) -> tuple[str, ...]:
     >>> split_message("lint and test the parser")
     ('lint and test the parser',)
     """
+    if len(text) > SPLIT_CHARS:
+        return (text.strip(),)
+    # one space says as much as a run of them, which the patterns would try from each of its ends
+    text = _SPACES.sub(lambda run: "\n" if "\n" in run[0] else " ", text)
     closed = [match.span() for match in _PROTECTED.finditer(text)]
     pieces = [
         part

@@ -10,8 +10,8 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from kds.brain.document import Document, NodePath, parse_yaml, validate
 from kds.brain.errors import Problem
-from kds.router.document import Document, NodePath, parse_yaml, validate
 from kds.router.pattern import Pattern
 
 FENCE: Final = "---"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kds.brain.document import Document, NodePath, parse_yaml, read_text, validate
 from kds.brain.errors import Problem, RuleFileError
-from kds.router.document import Document, NodePath, parse_yaml, read_text, validate
 from kds.router.entity import EntityPattern, with_plurals
 from kds.router.knowledge import Knowledge, Selection
 from kds.router.pattern import Pattern

@@ -26,7 +26,7 @@ _SHAPES: Final = (
     ("code", r"[a-z]+[0-9]*(?:[A-Z][a-z0-9]*)+"),
     (
         "code",
-        r"(?!(?:Ma?c|De|Di|Du|La|Le|Van|Von)[A-Z][a-z]+\Z)(?:[A-Z][a-z0-9]+){2,}[A-Z]?|[A-Z]{2,}[a-z]+(?:[A-Z]\w*)+",
+        r"(?!(?:Ma?c|De|Di|Du|La|Le|Van|Von)[A-Z][a-z]+\Z)(?:[A-Z][a-z0-9]+){2,}[A-Z]?|[A-Z]{2,}[a-z]+[A-Z]\w*",
     ),
     ("code", r"<[A-Za-z][\w.-]*\s*/?>"),
     ("issue", r"#\d+|[A-Z][A-Z0-9]+-\d+"),

@@ -13,8 +13,8 @@ from typing import Final
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, meta, nodes
 from jinja2.exceptions import SecurityError
 
+from kds.brain.document import nearest
 from kds.brain.errors import DispatchError, Problem
-from kds.router.document import nearest
 from kds.router.sandbox import bounded_range, sandbox
 
 MAX_OUTPUT_CHARS: Final = 4_000_000

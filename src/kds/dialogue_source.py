@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
+from kds.brain.document import Document, parse_yaml
 from kds.brain.errors import DialogueFileError, Problem
-from kds.router.document import Document, parse_yaml
 
 
 def load(text: str, path: Path) -> Document:

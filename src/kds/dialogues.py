@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from kds.brain.document import Document, NodePath, nearest
 from kds.brain.errors import DialogueFileError, Problem
 from kds.dialogue_source import load, read_text
-from kds.router.document import Document, NodePath, nearest
 
 DIALOGUE_KEYS: Final = ("id", "turns", "note")
 TURN_KEYS: Final = ("user", "intent", "context_ref", "expanded", "switch", "secondary", "note")

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from kds.brain.document import nearest
 from kds.brain.errors import ExampleFileError, MessageError, Problem
 from kds.brain.message import clean_message
-from kds.router.document import nearest
 
 SHOWN_PROBLEMS: Final = 50
 """Problems that an error names; a table given by mistake would fill the screen otherwise."""

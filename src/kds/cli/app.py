@@ -4,26 +4,33 @@ import difflib
 import importlib
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import click
 
 from kds.cli.guard import Refusal, guarded
 
-COMMANDS: Final = {
-    "route": "kds.cli.route:route",
-    "explain": "kds.cli.route:explain",
-    "chat": "kds.cli.chat:chat",
-    "context": "kds.cli.context:context",
-    "prompts": "kds.cli.prompts:prompts",
-    "rules": "kds.cli.rules:rules",
-    "intents": "kds.cli.intent_lint:intents",
-    "test": "kds.cli.dialogues:test",
-    "eval": "kds.cli.evaluation:evaluate",
-    "invoke": "kds.cli.invoke:invoke",
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "route": ("kds.cli.route:route", "Route MESSAGE: expand it, find its intent, pick the agent."),
+    "explain": ("kds.cli.route:explain", "Route MESSAGE unlogged, and print every step's record."),
+    "chat": ("kds.cli.chat:chat", "Talk to the router: every turn shows what became of it."),
+    "context": ("kds.cli.context:context", "Load, log, clear or locate the conversation context."),
+    "prompts": ("kds.cli.prompts:prompts", "List, show and check the prompt files."),
+    "rules": ("kds.cli.rules:rules", "Check the reference rules."),
+    "intents": ("kds.cli.intent_lint:intents", "Check the examples that intents learn from."),
+    "serve": ("kds.cli.serve:serve", "Keep a warm router, and answer on a socket or HTTP."),
+    "service": ("kds.cli.service:service", "Start, stop or look at the service in the background."),
+    "init": ("kds.cli.init:init", "Set KDS up in the coding assistants of a project."),
+    "doctor": ("kds.cli.doctor:doctor", "Check workspace, service, hook and client files."),
+    "export": ("kds.cli.export:export", "Write skills, prompt files, agents or a plugin."),
+    "mcp": ("kds.cli.mcp:mcp", "Serve the router to MCP clients."),
+    "test": ("kds.cli.dialogues:test", "Run dialogue files as tests."),
+    "eval": ("kds.cli.evaluation:evaluate", "Score the router on annotated data."),
+    "invoke": ("kds.cli.invoke:invoke", ""),
 }
-"""Subcommand -> where it is defined. Each is loaded when it is called."""
+"""Subcommand -> where it is defined, loaded when it is called; and its line in `kds --help`,
+which must not load them all. Without such a line it is hidden."""
 
 
 class _Commands(click.Group):
@@ -33,12 +40,15 @@ class _Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        place = COMMANDS.get(cmd_name)
-        if place is None:
+        if cmd_name not in COMMANDS:
             return None
-        module, _, name = place.partition(":")
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items() if line])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -9,11 +9,11 @@ from typing import Final
 import click
 
 import kds
+from kds.brain.document import nearest
 from kds.brain.errors import KdsError
 from kds.cli.guard import Refusal, complain, complain_about
 from kds.cli.options import open_router, workspace_option
 from kds.cli.output import print_entries, print_turn, print_why
-from kds.router.document import nearest
 
 PROMPT: Final = "kds> "
 

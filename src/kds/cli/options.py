@@ -1,5 +1,6 @@
 """Arguments and options that several commands share."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -11,6 +12,7 @@ from kds.brain.errors import WorkspaceError
 from kds.brain.message import clean_message
 from kds.brain.workspace import Workspace
 from kds.cli.guard import Refusal, complain
+from kds.service.client import ServiceUnavailableError, reach
 
 STDIN: Final = "-"
 
@@ -55,3 +57,27 @@ def open_router(workspace: Path | None, *, log: bool) -> "kds.Router":
     for warning in router.warnings:
         complain(warning)
     return router
+
+
+def route_message(message: str, workspace: Path | None, *, log: bool) -> "kds.Turn":
+    """Route ``message`` by the service of the workspace where one runs, else in this process.
+
+    Where the user allowed it, a service is started in the background for the next call.
+    """
+    found = find_workspace(workspace)
+    if _may_ask_service(found):
+        if (client := reach(found)) is not None:
+            try:
+                return client.route(message, log=log)
+            except ServiceUnavailableError as error:
+                complain(f"{error.message}; routing without it")
+        elif log and (service := kds.load_settings(found).service).autostart:
+            kds.spawn_service(found, idle_minutes=service.idle_minutes)
+    return open_router(workspace, log=log).route(message)
+
+
+def _may_ask_service(workspace: Workspace) -> bool:
+    """Tell whether the user left the service on; reading settings costs 110 ms of imports."""
+    if not workspace.settings_path.exists() and "KDS_SERVICE" not in os.environ:
+        return True
+    return kds.load_settings(workspace).service.enabled

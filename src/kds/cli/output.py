@@ -1,17 +1,16 @@
 """What the commands print: JSON for programs, short lines and tables for people."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from kds.brain.turn import ContextEntry, StepRecord, Turn
+from kds.brain.wire import entry_to_wire
 
 _LABEL: Final = 11
 _PIPED_WIDTH: Final = 160
@@ -48,18 +47,25 @@ def print_steps(records: Sequence[StepRecord]) -> None:
 
 def print_line(label: str, text: str) -> None:
     """Print one labelled line; a terminal may wrap it, a pipe gets it whole."""
-    line = Text.assemble((f"{label:<{_LABEL}}", "dim"), text)
-    _console().print(line, soft_wrap=True)
+    head = f"{label:<{_LABEL}}"
+    click.echo((head if "NO_COLOR" in os.environ else click.style(head, dim=True)) + text)
 
 
 def print_table(columns: Row, rows: Iterable[Row]) -> None:
     """Print a table without lines. Cells are plain text: nothing in them is markup."""
+    from rich.console import Console  # 50 ms of imports: only who prints a table pays
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = _PIPED_WIDTH
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    _console().print(table)
+    console.print(table)
 
 
 def percent(share: float | None) -> str:
@@ -82,13 +88,7 @@ def decimal(value: float | None) -> str:
 
 def entry_dict(entry: ContextEntry) -> Mapping[str, object]:
     """The JSON form of a context entry: the fields of the file (DESIGN 3)."""
-    return {
-        "timestamp": entry.timestamp.isoformat().replace("+00:00", "Z"),
-        "user_message": entry.user_message,
-        "intent": entry.intent,
-        "session_id": entry.session_id,
-        **({"context_ref": entry.context_ref} if entry.context_ref is not None else {}),
-    }
+    return entry_to_wire(entry)
 
 
 def print_entries(entries: Sequence[ContextEntry]) -> None:
@@ -127,13 +127,6 @@ def _turn_lines(turn: Turn) -> Iterable[tuple[str, str]]:
         yield "action", turn.action
     if turn.question:
         yield "question", turn.question
-
-
-def _console() -> Console:
-    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
-    if not console.is_terminal:
-        console.width = _PIPED_WIDTH
-    return console
 
 
 def _has_surrogate(value: object) -> bool:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
+from kds.brain.document import nearest
 from kds.cli.guard import Refusal
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_table
-from kds.router.document import nearest
 from kds.router.library import PromptLibrary
 from kds.router.promptfile import PromptFile
 

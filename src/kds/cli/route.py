@@ -7,8 +7,8 @@ import click
 from kds.cli.options import (
     json_option,
     message_argument,
-    open_router,
     read_message,
+    route_message,
     workspace_option,
 )
 from kds.cli.output import print_json, print_line, print_steps, print_turn, print_why
@@ -41,7 +41,7 @@ def route(
     MESSAGE may be several words; `-`, or nothing at all, reads it from a pipe.
     """
     message = read_message(words)
-    turn = open_router(workspace, log=not no_log).route(message)
+    turn = route_message(message, workspace, log=not no_log)
     if as_json:
         print_json(turn.as_dict())
     elif prompt_only:
@@ -66,7 +66,7 @@ Examples:
 def explain(words: tuple[str, ...], *, as_json: bool, workspace: Path | None) -> None:
     """Route MESSAGE without remembering it, and print what every step recorded."""
     message = read_message(words)
-    turn = open_router(workspace, log=False).route(message)
+    turn = route_message(message, workspace, log=False)
     if as_json:
         steps = [
             {"step": record.step, "cpu_ms": round(record.cpu_ms, 3), "notes": list(record.notes)}

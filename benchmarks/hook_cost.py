@@ -1,0 +1,220 @@
+"""What the hook costs a prompt: CPU and wall time of whole `kds-hook` processes.
+
+    python benchmarks/hook_cost.py [--runs N] [--fake] [--json]
+
+Four processes take turns, so that what else the machine does falls on all alike: `python -c pass`
+(what no Python program can be below), `kds-hook` with a warm service, with none, and for a prompt
+that it leaves alone. CPU is that of the process alone (wait4), the service's is not in it. The
+service is a real one; with --fake a thread that answers at once with a text of the usual size.
+
+Byte code is cached, as it is after `pip install`, whatever the environment says.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kds.measures import percentile
+
+RUNS = 100
+WARM_UPS = 3
+START_S = 120.0
+"""How long a service may take to load and answer its first prompt."""
+
+POLL_S = 0.25
+
+HOOK = shutil.which("kds-hook", path=str(Path(sys.executable).parent)) or "kds-hook"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command to measure, and the file that is its stdin."""
+
+    name: str
+    command: list[str]
+    stdin: Path
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Milliseconds of one process, and the bytes that it printed."""
+
+    cpu_ms: float
+    wall_ms: float
+    printed: int
+
+
+def main() -> None:
+    """Measure and print."""
+    options = _options()
+    with tempfile.TemporaryDirectory(prefix="kds") as name:
+        folder = Path(name)
+        environ = _environment(folder)
+        cases = _cases(folder)
+        with _service(folder / "served", environ, fake=options.fake):
+            costs = _measure(cases, environ, options.runs)
+    rows = {name: _summary(costs[name], costs["python -c pass"]) for name in costs}
+    if options.json:
+        print(json.dumps({"runs": options.runs, "fake": options.fake, "cases": rows}, indent=2))
+    else:
+        _print(rows, options.runs)
+
+
+def _measure(cases: list[Case], environ: dict[str, str], runs: int) -> dict[str, list[Cost]]:
+    costs: dict[str, list[Cost]] = {case.name: [] for case in cases}
+    for turn in range(-WARM_UPS, runs):
+        for case in cases:
+            cost = _run(case, environ)
+            if turn >= 0:
+                costs[case.name].append(cost)
+    if any(not cost.printed for cost in costs["warm service"]):
+        raise SystemExit("the service did not answer every prompt: see hook.log")
+    return costs
+
+
+def _run(case: Case, environ: dict[str, str]) -> Cost:
+    with tempfile.TemporaryFile() as printed, case.stdin.open("rb") as stdin:
+        files = [
+            (os.POSIX_SPAWN_DUP2, stdin.fileno(), 0),
+            (os.POSIX_SPAWN_DUP2, printed.fileno(), 1),
+        ]
+        began = time.perf_counter()
+        pid = os.posix_spawn(case.command[0], case.command, environ, file_actions=files)
+        _, status, used = os.wait4(pid, 0)
+        wall_ms = (time.perf_counter() - began) * 1000
+        if status:
+            raise SystemExit(f"{case.name}: exit status {status}")
+        cpu_ms = (used.ru_utime + used.ru_stime) * 1000
+        return Cost(cpu_ms, wall_ms, os.fstat(printed.fileno()).st_size)
+
+
+def _cases(folder: Path) -> list[Case]:
+    return [
+        Case("python -c pass", [sys.executable, "-c", "pass"], Path(os.devnull)),
+        Case("warm service", [HOOK], _input(folder / "served", "Make it purple")),
+        Case("no service", [HOOK], _input(folder / "alone", "Make it purple")),
+        Case("left alone", [HOOK], _input(folder / "served", "/compact")),
+    ]
+
+
+def _input(workspace: Path, prompt: str) -> Path:
+    (workspace / "kds-brain").mkdir(parents=True, exist_ok=True)
+    path = workspace / f"{len(prompt)}.json"
+    path.write_text(
+        json.dumps(
+            {
+                "session_id": "5f0c9a1e-hook-cost",
+                "transcript_path": str(workspace / "transcript.jsonl"),
+                "cwd": str(workspace),
+                "hook_event_name": "UserPromptSubmit",
+                "prompt": prompt,
+            }
+        )
+    )
+    return path
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    dropped = ("PYTHONDONTWRITEBYTECODE", "KDS_HOME", "KDS_HOOK_TIMEOUT_MS")
+    environ = {name: value for name, value in os.environ.items() if name not in dropped}
+    return environ | {"PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+
+
+@contextmanager
+def _service(workspace: Path, environ: dict[str, str], *, fake: bool) -> Iterator[None]:
+    if fake:
+        with _fake_service(workspace / "kds-brain" / "service.sock"):
+            yield
+        return
+    command = [sys.executable, "-P", "-m", "kds", "serve", "--workspace", str(workspace)]
+    with (workspace / "service.log").open("wb") as log:
+        process = subprocess.Popen(command, env=environ, stdout=log, stderr=log)
+    try:
+        _await_answer(process, workspace, environ)
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _await_answer(
+    process: "subprocess.Popen[bytes]", workspace: Path, environ: dict[str, str]
+) -> None:
+    """Wait until a prompt gets an answer, which also gives the conversation its object."""
+    case = Case("first", [HOOK], _input(workspace, "I want to add a FAB button"))
+    ends = time.monotonic() + START_S
+    while not _run(case, environ | {"KDS_HOOK_TIMEOUT_MS": "20000"}).printed:
+        time.sleep(POLL_S)  # a loading service needs the processor more
+        if process.poll() is not None or time.monotonic() > ends:
+            said = (workspace / "service.log").read_text()
+            raise SystemExit(f"{said}the service did not start: try --fake")
+
+
+@contextmanager
+def _fake_service(path: Path) -> Iterator[None]:
+    context = "KDS: " + "x" * 2400
+    body = json.dumps(
+        {"additionalContext": context, "hookSpecificOutput": {"additionalContext": context}}
+    ).encode()
+    head = f"HTTP/1.1 200 OK\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with closing(listener):
+        listener.bind(str(path))
+        listener.listen()
+        threading.Thread(target=_answer_all, args=(listener, head + body), daemon=True).start()
+        yield
+
+
+def _answer_all(listener: socket.socket, answer: bytes) -> None:
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:  # closed: the measurement is over
+            return
+        with closing(connection):
+            connection.recv(65_536)
+            connection.sendall(answer)
+
+
+def _summary(costs: list[Cost], base: list[Cost]) -> dict[str, float]:
+    cpu = [cost.cpu_ms for cost in costs]
+    wall = [cost.wall_ms for cost in costs]
+    base_ms = percentile([cost.cpu_ms for cost in base], 50)
+    return {
+        "cpu_ms_p50": round(percentile(cpu, 50), 1),
+        "cpu_ms_p95": round(percentile(cpu, 95), 1),
+        "wall_ms_p50": round(percentile(wall, 50), 1),
+        "wall_ms_p95": round(percentile(wall, 95), 1),
+        "cpu_times_python": round(percentile(cpu, 50) / base_ms, 2),
+    }
+
+
+def _print(rows: dict[str, dict[str, float]], runs: int) -> None:
+    print(f"{runs} processes each: median and 95th percentile in ms")
+    print(f"{'':16}{'CPU':>8}{'p95':>8}{'wall':>8}{'p95':>8}{'x python':>10}")
+    for name, row in rows.items():
+        cpu, cpu_95, wall, wall_95, ratio = row.values()
+        print(f"{name:16}{cpu:8.1f}{cpu_95:8.1f}{wall:8.1f}{wall_95:8.1f}{ratio:10.2f}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="What the hook costs a prompt.")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"processes of each [{RUNS}]")
+    parser.add_argument("--fake", action="store_true", help="answer from a thread instead")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

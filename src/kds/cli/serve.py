@@ -1,0 +1,105 @@
+"""`kds serve`: the resident service, in the foreground."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import click
+
+from kds.brain.clock import utc_now
+from kds.cli.guard import Refusal, complain_about
+from kds.cli.options import find_workspace
+from kds.service.errors import AlreadyServedError
+from kds.service.listener import HttpAddress
+from kds.service.server import Service, ServiceOptions
+
+ALREADY_SERVED: Final = 3
+"""Exit code when another process serves the workspace: for a start that is as good."""
+
+_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)
+_PORTS: Final = range(65_536)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds serve
+  kds serve --idle-timeout 30m
+  kds serve --workspace ~/shop --workspace ~/blog --http 8765
+  curl --unix-socket kds-brain/service.sock http://localhost/healthz
+  curl -H "Authorization: Bearer $(cat kds-brain/service.token)" http://127.0.0.1:8765/healthz"""
+)
+@click.option(
+    "--workspace",
+    "folders",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    multiple=True,
+    help="Folder of a workspace; may be given several times.  [default: $KDS_HOME, else searched]",
+)
+@click.option(
+    "--http",
+    metavar="[HOST:]PORT",
+    help="Also answer HTTP on loopback, with the token in kds-brain/service.token; port 0: any "
+    "free one, named in kds-brain/service.json.",
+)
+@click.option(
+    "--idle-timeout",
+    metavar="TIME",
+    default="0",
+    help="End after this time without a request: 90s, 30m, 2h; 0: never.  [default: 0]",
+)
+@click.option(
+    "--no-socket",
+    is_flag=True,
+    help="No unix socket, only HTTP on loopback: for file systems without sockets.",
+)
+def serve(
+    folders: tuple[Path, ...], *, http: str | None, idle_timeout: str, no_socket: bool
+) -> int:
+    """Keep routers warm, and answer over a unix socket in each workspace's kds-brain/.
+
+    Prompts and rules are read anew when they change. Exit code 3: another process serves the
+    workspace already.
+    """
+    idle_s = _seconds(idle_timeout)
+    workspaces = [find_workspace(folder) for folder in folders or (None,)]
+    address = None if http is None else HttpAddress(*_host_and_port(http))
+    options = ServiceOptions(http=address, unix_socket=not no_socket, idle_s=idle_s)
+    try:
+        Service(workspaces, options, log=_log).run()
+    except AlreadyServedError as error:
+        complain_about(error)
+        return ALREADY_SERVED
+    return 0
+
+
+def _host_and_port(text: str) -> tuple[str, int]:
+    """Read `[HOST:]PORT`.
+
+    >>> _host_and_port("8765"), _host_and_port("localhost:80"), _host_and_port("[::1]:0")
+    (('127.0.0.1', 8765), ('localhost', 80), ('::1', 0))
+    """
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+    if not port.isascii() or not port.isdigit() or int(port) not in _PORTS:
+        raise Refusal(f"'{text}' names no port", "use PORT or HOST:PORT, such as 8765")
+    return host, int(port)
+
+
+def _seconds(text: str) -> float | None:
+    """Read a time; None is never.
+
+    >>> _seconds("30m"), _seconds("90"), _seconds("0")
+    (1800.0, 90.0, None)
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise Refusal(f"'{text}' is no time", "use 90s, 30m or 2h; 0 is never")
+    return float(match[1]) * _UNITS_S[match[2].lower() or "s"] or None
+
+
+def _log(line: str) -> None:
+    moment = utc_now().isoformat(timespec="seconds").replace("+00:00", "Z")
+    click.echo(f"{moment} {line}", err=True)

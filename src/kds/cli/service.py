@@ -1,0 +1,102 @@
+"""`kds service`: the resident service in the background (DESIGN 7)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from kds.brain.settings import load_settings
+from kds.cli.options import find_workspace, json_option, workspace_option
+from kds.cli.output import print_json, print_line
+from kds.service import background
+
+NOT_RUNNING: Final = 3
+"""Exit code of `kds service status` without a service, as LSB init scripts have it."""
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  kds service start
+  kds service status
+  kds service stop"""
+)
+def service() -> None:
+    """Start, stop or look at the service that keeps this workspace's router warm.
+
+    Every command works the same without it, only slower.
+    """
+
+
+@service.command(epilog="\b\nExample:\n  kds service start --idle-minutes 0")
+@click.option(
+    "--idle-minutes",
+    type=click.FloatRange(min=0),
+    help="End it after that long without a request; 0: never.  [default: the settings, 30]",
+)
+@click.option("--no-wait", is_flag=True, help="Return at once, without seeing whether it came up.")
+@json_option
+@workspace_option
+def start(
+    *, idle_minutes: float | None, no_wait: bool, as_json: bool, workspace: Path | None
+) -> None:
+    """Start the service in the background, unless it runs already."""
+    found = find_workspace(workspace)
+    idle = load_settings(found).service.idle_minutes if idle_minutes is None else idle_minutes
+    if no_wait:
+        pid = background.spawn_service(found, idle_minutes=idle)
+        _show({"status": "starting", "pid": pid}, as_json=as_json)
+    else:
+        _show(background.start(found, idle_minutes=idle), as_json=as_json)
+
+
+@service.command(epilog="\b\nExample:\n  kds service stop")
+@click.option("--force", is_flag=True, help="Kill it when it does not end by itself.")
+@json_option
+@workspace_option
+def stop(*, force: bool, as_json: bool, workspace: Path | None) -> None:
+    """End the service; requests in flight are answered first."""
+    outcome = background.stop(find_workspace(workspace), force=force)
+    if as_json:
+        print_json({"status": outcome})
+    else:
+        click.echo(f"the service is {outcome}" if outcome == "not running" else outcome)
+
+
+@service.command(epilog="\b\nExample:\n  kds service status --json")
+@json_option
+@workspace_option
+@click.pass_context
+def status(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+    """Show whether the service runs, and how it is; exit code 3 when it does not."""
+    found = find_workspace(workspace)
+    answer = background.health(found)
+    if answer is not None:
+        _show(answer, as_json=as_json)
+        return
+    state = "starting or stuck" if background.is_running(found) else "not running"
+    if as_json:
+        print_json({"status": state})
+    else:
+        click.echo(f"the service is {state}; start it: kds service start")
+    ctx.exit(NOT_RUNNING)
+
+
+def _show(health: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(health)
+        return
+    print_line("service", f"{health['status']}, pid {health['pid']}")
+    if "started_at" not in health:
+        return
+    started = datetime.fromisoformat(health["started_at"])
+    print_line("since", f"{started:%Y-%m-%d %H:%M:%S} UTC, {health['turns']:,} turns")
+    print_line("memory", f"{health['rss_bytes'] / 2**20:.0f} MB")
+    for place in health["workspaces"]:
+        print_line("workspace", place["root"])
+        if error := place["reload"]["error"]:
+            print_line("reload", f"failed; the earlier rules and prompts stay. {error}")
+        for warning in place["warnings"]:
+            print_line("warning", warning)

@@ -1,0 +1,1 @@
+"""KDS inside coding assistants: their skills, prompts, plugins and hook settings (DESIGN 7)."""

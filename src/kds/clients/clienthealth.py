@@ -1,0 +1,170 @@
+"""Are the files in order that clients read, and which clients are there?"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kds.clients.doubling import claude_has_own_hook
+from kds.clients.entries import PROMPT_EVENTS, SERVER
+from kds.clients.export import FileChange, plan_export
+from kds.clients.health import Finding
+from kds.clients.programs import calls_server
+from kds.clients.project import (
+    CLAUDE_LOCAL,
+    CLAUDE_SETTINGS,
+    CLAUDE_SKILLS,
+    MCP_FILES,
+    SKILL_FOLDERS,
+    Project,
+)
+from kds.clients.projectfile import read_project_text
+from kds.clients.settingsfile import SERVER_LISTS, SettingsFile
+from kds.clients.skills import skill_files
+from kds.router.library import PromptLibrary
+
+VERSION_TIMEOUT_S: Final = 10.0
+"""`copilot --version` starts a Node process and unpacks itself on its first run."""
+
+_PROGRAMS: Final = {"Claude Code": "claude", "Copilot CLI": "copilot", "VS Code": "code",
+                    "Cursor": "cursor"}  # fmt: skip
+_VERSION: Final = re.compile(r"\d+(?:\.\d+)+(?:-\w+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledHook:
+    """A prompt hook of ours: the file it is in, and its command line."""
+
+    name: str
+    command: str
+
+
+def installed_hooks(project: Project) -> list[InstalledHook]:
+    """Our prompt hooks in the project, one entry for each. Raises ConfigError."""
+    events = set(PROMPT_EVENTS.values())
+    found = []
+    for name in project.hook_files():
+        text = read_project_text(project.folder / name)
+        for hook in SettingsFile(str(project.folder / name), text).hooks() if text else ():
+            if hook.event in events:
+                found.append(InstalledHook(name, hook.command))
+    return found
+
+
+def hooks(project: Project) -> Iterator[Finding]:
+    """Whether each client runs our hook once, and whether its program is there."""
+    installed = installed_hooks(project)
+    for hook in installed:
+        missing = _missing_program(hook.command)
+        if missing:
+            found = f"{hook.name} runs {missing}, which is not there"
+            yield Finding("hook files", "problem", found, "kds init")
+        elif hook.name == CLAUDE_SETTINGS and _program(hook.command).is_absolute():
+            found = f"{hook.name} names a program by its path on this machine"
+            yield Finding("hook files", "note", found, "kds init; do not commit the path")
+    names = [hook.name for hook in installed]
+    in_claude = [name for name in names if name in (CLAUDE_SETTINGS, CLAUDE_LOCAL)]
+    own = claude_has_own_hook(project)
+    if len(names) > 1:
+        found = f"a client that reads {' and '.join(names)} routes each message twice"
+        yield Finding("hook files", "problem", found, "kds init")
+    elif own and in_claude:
+        found = f"Claude Code runs the hook twice: {own}, and {in_claude[0]} has it too"
+        yield Finding("hook files", "problem", found, f"take it out of {in_claude[0]}")
+    elif names:
+        yield Finding("hook files", "ok", f"one hook, in {names[0]}")
+
+
+def servers(project: Project) -> Iterator[Finding]:
+    """Whether the MCP entries are ours, and their programs there."""
+    for name in MCP_FILES:
+        text = read_project_text(project.folder / name)
+        if not text:
+            continue
+        root = SettingsFile(str(project.folder / name), text).root()
+        for container in SERVER_LISTS:
+            node = root.find((container, SERVER))
+            if node is not None:
+                yield _server(name, node.value())
+
+
+def skills(project: Project, library: PromptLibrary) -> Iterator[Finding]:
+    """Whether the skills are current, and installed in one place."""
+    places = [name for name in SKILL_FOLDERS
+              if (project.folder / name / SERVER / "SKILL.md").exists()]  # fmt: skip
+    for name in places:
+        files = skill_files(library, client="claude" if name == CLAUDE_SKILLS else None)
+        changes = plan_export("skills", files, project.folder / name)
+        yield from _skills_in(name, changes)
+    if len(places) > 1:
+        found = f"the same skills are in {' and '.join(places)}: one client reads both"
+        yield Finding("skills", "problem", found, "kds init")
+
+
+def clients() -> Iterator[Finding]:
+    """The clients on the PATH, with their versions."""
+    for label, program in _PROGRAMS.items():
+        path = shutil.which(program)
+        if path is None:
+            continue
+        version = _version_of(path)
+        if version is None:
+            yield Finding("clients", "note", f"{label}: {path} does not say its version")
+        else:
+            yield Finding("clients", "ok", f"{label} {version}")
+
+
+def _skills_in(name: str, changes: Sequence[FileChange]) -> Iterator[Finding]:
+    wrong = [change for change in changes if change.action != "keep"]
+    edited = [change.path.parent.name for change in changes
+              if change.action == "keep" and change.state != "current"]  # fmt: skip
+    if wrong:
+        found = f"{len(wrong)} of {len(changes)} in {name} are not those of the prompts of today"
+        yield Finding("skills", "problem", found, "kds init")
+    else:
+        yield Finding("skills", "ok", f"{len(changes)} in {name}")
+    if edited:
+        found = f"changed by hand in {name}, and left so: {', '.join(edited)}"
+        yield Finding("skills", "note", found)
+
+
+def _server(name: str, value: object) -> Finding:
+    entry = value if isinstance(value, dict) else {}
+    command = str(entry.get("command", ""))
+    if not calls_server(command, entry.get("args")):
+        found = f"the server '{SERVER}' in {name} is not this one"
+        return Finding("mcp", "problem", found, f"rename it in {name}, then kds init")
+    if shutil.which(command) is None:
+        found = f"{name} runs {command}, which is not there"
+        return Finding("mcp", "problem", found, "kds init")
+    return Finding("mcp", "ok", f"{name} runs {command}")
+
+
+def _program(command: str) -> Path:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    return Path(words[0] if words else "")
+
+
+def _missing_program(command: str) -> str | None:
+    program = str(_program(command))
+    return None if shutil.which(program) else program
+
+
+def _version_of(path: str) -> str | None:
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S,
+            check=False, stdin=subprocess.DEVNULL, env={**os.environ, "DISABLE_AUTOUPDATER": "1"},
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = _VERSION.search(done.stdout)
+    return match[0] if match and done.returncode == 0 else None

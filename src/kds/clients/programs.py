@@ -1,0 +1,78 @@
+"""By which command line a client is to call KDS: a name on the PATH, or a path of this machine."""
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kds.brain.errors import WorkspaceError
+from kds.clients.entries import HOOK_PROGRAM, SERVER
+
+_ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
+"""What lies beside the `bin` folder of a virtual environment, and of a conda environment."""
+
+_HOOK_CALL: Final = re.compile(r"(?:^|[\\/\s\"'])kds-hook(?:\.exe)?(?:[\s\"';|&]|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """How the two programs are called. ``shared`` is True when the names do on any machine."""
+
+    hook: str
+    kds: str
+    shared: bool
+
+
+def find_programs(*, path: str | None = None, scripts: Path | None = None) -> Programs:
+    """The names where they are on ``path`` outside of any environment, else absolute paths.
+
+    A terminal may have an environment active; an assistant that is started elsewhere has not.
+    ``scripts`` is the folder of the programs that belong to this Python. Raises WorkspaceError
+    when they are nowhere.
+    """
+    search = _without_environments(os.environ.get("PATH", "") if path is None else path)
+    if all(shutil.which(name, path=search) for name in (HOOK_PROGRAM, SERVER)):
+        return Programs(HOOK_PROGRAM, SERVER, shared=True)
+    folder = Path(sys.executable).parent if scripts is None else scripts
+    found = [shutil.which(name, path=str(folder)) for name in (HOOK_PROGRAM, SERVER)]
+    if found[0] is None or found[1] is None:
+        raise WorkspaceError(
+            "the programs kds and kds-hook are neither on the PATH nor beside this Python",
+            where=str(folder),
+            hint="install KDS again, for instance with `pipx install kds`",
+        )
+    return Programs(shlex.quote(found[0]), found[1], shared=False)
+
+
+def calls_hook(command: str) -> bool:
+    """Whether a command line of a client runs our hook.
+
+    >>> calls_hook("/opt/x/bin/kds-hook --start || true"), calls_hook("my-kds-hooks")
+    (True, False)
+    """
+    return _HOOK_CALL.search(command) is not None
+
+
+def calls_server(command: object, arguments: object) -> bool:
+    """Whether an MCP entry runs our server.
+
+    >>> calls_server("/opt/x/bin/kds", ["mcp"]), calls_server("docker", ["run", "kds"])
+    (True, False)
+    """
+    words = arguments if isinstance(arguments, list) else []
+    program = Path(str(command).replace("\\", "/")).name.removesuffix(".exe")
+    by_name = program == SERVER and words[:1] == ["mcp"]
+    return by_name or ("kds" in words and "mcp" in words and program != "docker")
+
+
+def _without_environments(path: str) -> str:
+    folders = (folder for folder in path.split(os.pathsep) if folder)
+    return os.pathsep.join(folder for folder in folders if not _is_environment(Path(folder)))
+
+
+def _is_environment(folder: Path) -> bool:
+    return any((folder.parent / mark).exists() for mark in _ENVIRONMENT_MARKS)

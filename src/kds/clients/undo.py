@@ -1,0 +1,160 @@
+"""Carrying out a plan with a record of it, and taking everything back (`kds init --undo`)."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from kds.clients.export import leftovers
+from kds.clients.ignorefile import without_lines
+from kds.clients.installation import IGNORE_FILE, PlannedFile, ignored_lines
+from kds.clients.jsontext import KeyPath
+from kds.clients.mark import digest_in, digest_of
+from kds.clients.project import MCP_FILES, SKILL_FOLDERS, Project
+from kds.clients.projectfile import read_project_text, remove_project_file, write_project_text
+from kds.clients.record import FileKind, FileRecord, InitRecord, RecordStore, digest
+from kds.clients.settingsfile import SettingsFile
+
+
+def carry_out(
+    project: Project, files: Iterable[PlannedFile], store: RecordStore, record: InitRecord
+) -> None:
+    """Write the files of a plan. Hold the store.
+
+    The record comes first: a crash in between leaves files that `--undo` tells by their
+    content. Raises ProjectFileError for a file that cannot be written, StoreError for the
+    record.
+    """
+    changed = [file for file in files if file.changes]
+    for file in changed:
+        _note(project, file, store, record)
+    store.save(record)
+    for file in changed:
+        _write(project, file)
+    kept = _without_empty(project, record.folders)
+    if kept != record.folders:
+        record.folders = kept
+        store.save(record)
+
+
+def plan_undo(project: Project, record: InitRecord, store: RecordStore) -> list[PlannedFile]:
+    """Say how every file goes back to what it was; nothing is written.
+
+    A file that was changed since only loses our entries. Without a record the files are told
+    by their content, and one that was made for us may stay, empty. Raises ConfigError for a
+    file that cannot be worked with, StoreError for a copy that is gone.
+    """
+    if not record.files:
+        return _plan_by_content(project)
+    return [_back(project, name, known, store) for name, known in record.files.items()]
+
+
+def undo(project: Project, files: Sequence[PlannedFile], store: RecordStore) -> None:
+    """Write the files of an undo plan, and forget the record. Hold the store."""
+    folders = store.load().folders
+    for file in files:
+        if file.changes:
+            _write(project, file)
+    _without_empty(project, folders)
+    store.save(InitRecord())
+
+
+def _note(project: Project, file: PlannedFile, store: RecordStore, record: InitRecord) -> None:
+    known = record.files.get(file.name)
+    before = _before(project, file, known, store)
+    after = None if file.after is None else digest(file.after.encode())
+    if before is None and after is None:
+        record.files.pop(file.name, None)
+        return
+    record.files[file.name] = FileRecord(
+        kind=file.kind, before=before, after=after, made=list(file.made)
+    )
+    for folder in project.path(file.name).parents:
+        if folder == project.folder or folder.exists():
+            break
+        record.folders.append(project.name(folder))
+
+
+def _before(
+    project: Project, file: PlannedFile, known: FileRecord | None, store: RecordStore
+) -> str | None:
+    """The name of the copy of what was there before KDS came, or None."""
+    if known is not None and known.after == _digest(file.before):
+        return known.before
+    text = file.before
+    if known is not None and text is not None:
+        text = _stripped(project, file.name, file.kind, text, known.made)
+    return None if text is None else store.keep(text.encode())
+
+
+def _back(project: Project, name: str, known: FileRecord, store: RecordStore) -> PlannedFile:
+    current = read_project_text(project.path(name))
+    if current is None or known.after == _digest(current):
+        restored = None if known.before is None else store.copy(known.before).decode()
+        after = restored if current is not None else None
+        if current is None and known.after is None:  # we had removed it
+            after = restored
+        return PlannedFile(name, known.kind, current, after)
+    after = _stripped(project, name, known.kind, current, known.made)
+    if known.before is None and known.kind == "ignore" and after == "":
+        after = None
+    if known.before is None and known.kind == "settings" and after is not None:
+        bare = SettingsFile(name, after, list(known.made)).is_bare()
+        after = None if bare else after
+    return PlannedFile(name, known.kind, current, after)
+
+
+def _plan_by_content(project: Project) -> list[PlannedFile]:
+    files = []
+    for name in (*project.hook_files(), *MCP_FILES, IGNORE_FILE):
+        kind: FileKind = "ignore" if name == IGNORE_FILE else "settings"
+        current = read_project_text(project.path(name))
+        if current is not None:
+            after = _stripped(project, name, kind, current, None)
+            files.append(PlannedFile(name, kind, current, after))
+    for folder in SKILL_FOLDERS:
+        for change in leftovers(sorted((project.folder / folder).glob("*/SKILL.md"))):
+            after = change.old if change.action == "keep" else None
+            files.append(PlannedFile(project.name(change.path), "generated", change.old, after))
+    return files
+
+
+def _stripped(
+    project: Project, name: str, kind: FileKind, text: str, made: list[KeyPath] | None
+) -> str | None:
+    """A text without what KDS put into it."""
+    if kind == "generated":
+        return None if digest_in(text) == digest_of(text) else text
+    if kind == "ignore":
+        groups = ignored_lines(project, local=True)
+        return without_lines(text, [line for lines, _ in groups for line in lines])
+    if not text.strip():
+        return text
+    settings = SettingsFile(str(project.path(name)), text)
+    settings.take_out_all(made)
+    return settings.text
+
+
+def _write(project: Project, file: PlannedFile) -> None:
+    path = project.path(file.name)
+    if file.after is not None:
+        write_project_text(path, file.after)
+        return
+    remove_project_file(path)
+    if file.kind == "generated":
+        _remove_empty(path.parent)
+
+
+def _without_empty(project: Project, folders: Sequence[str]) -> list[str]:
+    """Remove the folders that are empty, and return those that are there still."""
+    for name in sorted(folders, key=len, reverse=True):
+        _remove_empty(project.folder / name)
+    return [name for name in folders if (project.folder / name).is_dir()]
+
+
+def _remove_empty(folder: Path) -> None:
+    with suppress(OSError):  # the user keeps files of their own in it
+        folder.rmdir()
+
+
+def _digest(text: str | None) -> str | None:
+    return None if text is None else digest(text.encode())

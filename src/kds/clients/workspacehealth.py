@@ -1,0 +1,115 @@
+"""Is the workspace in order: its folder, its rights, what is stored and what the user wrote."""
+
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from kds.brain.journal import ContextJournal
+from kds.brain.private_file import may_write
+from kds.brain.settings import load_settings
+from kds.brain.workspace import Workspace
+from kds.clients.health import Finding
+from kds.router.intent_model import lessons
+from kds.router.library import PromptLibrary
+from kds.router.model_cache import cache_key
+from kds.router.ruleset import load_rules
+
+PRIVATE_FILE: Final = 0o600
+PRIVATE_FOLDER: Final = 0o700
+OTHERS: Final = 0o077
+"""The rights of group and others."""
+
+_USERS_OWN: Final = ("rules", "README.md", ".gitignore")
+"""What people commit with the project: it may be read by everybody."""
+
+_SHOWN: Final = 3
+
+
+def place(workspace: Workspace) -> Iterator[Finding]:
+    """Where the workspace is, and whether it can be written to."""
+    if not workspace.brain.is_dir():
+        found = f"{workspace.root} has no {workspace.brain.name} yet; the first message makes it"
+        yield Finding("workspace", "note", found, "kds init")
+    elif not may_write(workspace.brain):
+        fix = f"chmod u+rwx {workspace.brain}"
+        yield Finding("workspace", "problem", f"{workspace.brain} may not be written to", fix)
+    else:
+        yield Finding("workspace", "ok", str(workspace.brain))
+
+
+def rights(workspace: Workspace) -> Iterator[Finding]:
+    """Whether anybody else may read what is stored."""
+    if sys.platform == "win32" or not workspace.brain.is_dir():
+        return
+    open_ones = list(too_open(workspace))
+    if not open_ones:
+        yield Finding("privacy", "ok", "nobody else may read what is stored")
+        return
+    shown = ", ".join(f"{path.name} ({stat.S_IMODE(path.stat().st_mode):04o})"
+                      for path in open_ones[:_SHOWN])  # fmt: skip
+    more = f" and {len(open_ones) - _SHOWN} more" if len(open_ones) > _SHOWN else ""
+    yield Finding("privacy", "problem", f"others may read {shown}{more}", "kds doctor --fix")
+
+
+def too_open(workspace: Workspace) -> Iterator[Path]:
+    """The folders and files of the workspace that others have rights to."""
+    if workspace.brain.stat().st_mode & OTHERS:
+        yield workspace.brain
+    for path in sorted(workspace.brain.rglob("*")):
+        if path.relative_to(workspace.brain).parts[0] in _USERS_OWN or path.is_symlink():
+            continue
+        if path.stat().st_mode & OTHERS:
+            yield path
+
+
+def make_private(workspace: Workspace) -> int:
+    """Take the rights of others away, and return from how many files and folders."""
+    paths = list(too_open(workspace)) if workspace.brain.is_dir() else []
+    for path in paths:
+        path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
+    return len(paths)
+
+
+def context(workspace: Workspace) -> Iterator[Finding]:
+    """Whether the conversation context can be read."""
+    if not workspace.context_path.exists():
+        yield Finding("context", "ok", "nothing is remembered yet")
+        return
+    loaded = ContextJournal(workspace.context_path).load()
+    for warning in loaded.warnings:
+        yield Finding("context", "note", warning)
+    count = len(loaded.entries)
+    yield Finding("context", "ok", f"{count} {'message' if count == 1 else 'messages'} remembered")
+
+
+def settings(workspace: Workspace) -> Iterator[Finding]:
+    """Whether the settings load."""
+    service = load_settings(workspace).service
+    switched = "on" if service.enabled else "off"
+    yield Finding("settings", "ok", f"service {switched}, idle after {service.idle_minutes:g} min")
+
+
+def rules(workspace: Workspace) -> Iterator[Finding]:
+    """Whether the rules load."""
+    load_rules(workspace.rules_dir)
+    own = len(list(workspace.rules_dir.glob("*.yaml"))) if workspace.rules_dir.is_dir() else 0
+    yield Finding("rules", "ok", f"the rules load, {own} files of this workspace among them")
+
+
+def prompts(workspace: Workspace, library: PromptLibrary) -> Iterator[Finding]:
+    """How many prompts there are, and whether their intent model is there already."""
+    agents = len(library.agents())
+    yield Finding("prompts", "ok", f"{len(library.prompts())} prompts load, {agents} are agents")
+    cached = _model_path(workspace, library)
+    if cached.exists():
+        yield Finding("model", "ok", "the intent model is fitted")
+    else:
+        found = "the intent model is not fitted yet: the first message takes some seconds"
+        yield Finding("model", "note", found, "kds service start")
+
+
+def _model_path(workspace: Workspace, library: PromptLibrary) -> Path:
+    examples, rules = lessons(library.prompts())
+    return workspace.cache_dir / f"intents-{cache_key(examples, rules)}.npz"

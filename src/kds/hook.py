@@ -1,0 +1,174 @@
+"""`kds-hook`: hands a user's prompt to the service, and its answer to the assistant (DESIGN 7).
+
+It runs before every prompt, so it has to be cheap and must never stand in the way: whatever
+goes wrong, it exits with 0, prints nothing, and leaves one line in ``kds-brain/hook.log``.
+
+The `hook*` modules that it consists of import what Python has loaded by then, and the C halves
+of two modules of the standard library. On CPython 3.11 `json` costs 7 ms of CPU (for `re` and
+`enum`), `socket` 7 ms (for `selectors` and `enum`) and `typing` 8 ms; `_json` and `_socket` cost
+1 ms together. What they share with other modules, such as the search for the workspace, is
+therefore written here once more; tests hold both equal, and the list of imports.
+"""
+
+import _signal  # type: ignore[import-not-found]  # loaded anyway; `signal` costs 5 ms, for `enum`
+import os
+import sys
+import time
+
+from kds.hook_call import ask, connect
+from kds.hook_json import parsed
+from kds.hook_prompt import EVENTS, is_for_routing
+from kds.hook_start import start_service
+from kds.hook_trouble import Late, NoService, Trouble, note, reason_for
+from kds.hook_workspace import find_workspace
+
+TIMEOUT_VARIABLE = "KDS_HOOK_TIMEOUT_MS"
+TIMEOUT_MS = 1500
+"""A warm service answers in some ms, one that is reloading its rules within a second. The clients
+give a prompt hook 30 s (Claude Code and Copilot CLI): a person should not wait that long."""
+
+TIMEOUT_LIMIT_MS = 25_000
+"""What the environment may ask for: below the 30 s after which the clients kill the hook."""
+
+INPUT_LIMIT = 1_000_000
+"""Bytes of hook input: what the service takes. A prompt beyond it is a pasted file."""
+
+USAGE = """\
+kds-hook hands the prompts of an assistant to the KDS service of the workspace. Claude Code
+and Copilot CLI call it, with JSON on stdin; `kds init` sets that up.
+
+  --start  also start the service in the background when there is none
+"""
+
+
+def main() -> int:
+    """Run the hook on stdin and stdout. Returns 0, whatever happens."""
+    try:
+        if {"-h", "--help", "--version"} & set(sys.argv[1:]) or (sys.stdin and os.isatty(0)):
+            os.write(2, USAGE.encode())
+        else:
+            _guarded(start="--start" in sys.argv[1:])
+    except BaseException:  # noqa: BLE001  # an interrupt just then, a log that cannot be written
+        return 0
+    return 0
+
+
+def _guarded(*, start: bool) -> None:
+    """Run the hook; on any trouble leave a line in the log of the workspace it was about."""
+    timeout_s = _timeout_s()
+    folders = ["."]  # the last one is what is known of the user's folder when it goes wrong
+    try:
+        _set_alarm(timeout_s)
+        _run(folders, time.monotonic() + timeout_s, start=start)
+        _set_alarm(0)
+    except BaseException as error:  # noqa: BLE001  # the prompt goes on, whatever it was
+        _set_alarm(0)
+        found = find_workspace(folders[-1])
+        if found:
+            note(found[1], reason_for(error, timeout_s))
+
+
+def _run(folders: list[str], ends: float, *, start: bool) -> None:
+    content = _read_input()
+    data = parsed(content)
+    if not isinstance(data, dict):
+        raise Trouble("the input is no hook input")
+    folder = data.get("cwd")
+    if isinstance(folder, str) and folder:
+        found = find_workspace(folder)
+        folders.append(folder)
+    else:
+        found = find_workspace(folders[0])
+    event = _event(data)
+    if found is None or not _concerns_us(event, data.get("prompt"), start=start):
+        return
+    root, brain = found
+    try:
+        call = connect(brain, ends)
+    except NoService:
+        if start:
+            start_service(root, brain)
+        if event == "start":
+            return
+        raise
+    try:
+        answer = ask(call, content, ends) if event == "prompt" else b""
+    finally:
+        call.connection.close()
+    _print(answer)
+
+
+def _event(data: dict[str, object]) -> str:
+    """``prompt``, ``start`` or ``other``, in the spellings of the clients.
+
+    Copilot CLI says no name unless its event is configured in the spelling of Claude Code; the
+    start of a session has a ``source`` there, and no ``prompt``.
+    """
+    name = data.get("hook_event_name") or data.get("hookEventName")
+    if isinstance(name, str):
+        return EVENTS.get(name.lower(), "other")
+    if isinstance(data.get("prompt"), str):
+        return "prompt"
+    if "source" in data:
+        return "start"
+    raise Trouble("the input is no hook input")
+
+
+def _concerns_us(event: str, prompt: object, *, start: bool) -> bool:
+    if event == "prompt":
+        if not isinstance(prompt, str):
+            raise Trouble("the input has no prompt")
+        return is_for_routing(prompt)
+    return event == "start" and start
+
+
+def _read_input() -> bytes:
+    if sys.stdin is None:
+        raise Trouble("stdin is closed")
+    parts, size = [], 0
+    try:
+        while chunk := os.read(0, 65_536):  # to the end: a client may not expect a closed pipe
+            size += len(chunk)
+            if size <= INPUT_LIMIT:
+                parts.append(chunk)
+    except Late:
+        raise Trouble("stdin did not end in time") from None
+    if size > INPUT_LIMIT:
+        raise Trouble(f"the input is larger than {INPUT_LIMIT:,} bytes")
+    return b"".join(parts)
+
+
+def _print(answer: bytes) -> None:
+    """Write the service's answer as it is, if it is one JSON object and somebody listens."""
+    if not answer or sys.stdout is None:  # None: descriptor 1 is closed, or another file by now
+        return
+    if not isinstance(parsed(answer), dict):
+        raise Trouble("the service's answer is no JSON object")
+    rest = answer.strip() + b"\n"
+    while rest:
+        rest = rest[os.write(1, rest) :]
+
+
+def _timeout_s() -> float:
+    given = os.environ.get(TIMEOUT_VARIABLE, "")
+    wanted_ms = int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
+    return min(wanted_ms or TIMEOUT_MS, TIMEOUT_LIMIT_MS) / 1000
+
+
+def _set_alarm(seconds: float) -> None:
+    """Have `Late` raised after ``seconds``, wherever the hook is then; 0 takes it back.
+
+    Sockets have time limits of their own; this one is for a stdin that never ends. Windows has
+    no such alarm.
+    """
+    if hasattr(_signal, "setitimer"):
+        _signal.signal(_signal.SIGALRM, _ring)
+        _signal.setitimer(_signal.ITIMER_REAL, seconds)
+
+
+def _ring(number: int, frame: object) -> None:
+    raise Late
+
+
+if __name__ == "__main__":
+    sys.exit(main())

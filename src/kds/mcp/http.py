@@ -1,0 +1,99 @@
+"""The server over streamable HTTP: this machine only, with a token (DESIGN 7)."""
+
+import socket
+from collections.abc import Callable
+from typing import Any, Final
+
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+
+from kds.brain.errors import KdsError
+from kds.mcp.address import PATH, HttpAddress
+from kds.mcp.server import KdsServer
+from kds.service.address import ServiceAddress
+from kds.service.errors import AsgiApp, Receive, Scope, Send
+from kds.service.limits import BODY_LIMIT
+from kds.service.security import HttpDoor, is_loopback, open_token
+
+GRACE_S: Final = 2
+"""Seconds that open streams get to end when the server is stopped: clients hold one for as long
+as they live, and would hold the server too."""
+
+
+class LifespanAside:
+    """ASGI layer: requests go through the door, the server's start and end do not."""
+
+    def __init__(self, door: AsgiApp, app: AsgiApp) -> None:
+        self._door = door
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on."""
+        await (self._door if scope["type"] == "http" else self._app)(scope, receive, send)
+
+
+def serve_http(server: KdsServer, address: HttpAddress, *, announce: Callable[[str], None]) -> None:
+    """Serve until interrupted. ``announce`` is given the line that says where.
+
+    Raises KdsError when ``address`` is not this machine's or is taken, WorkspaceError when the
+    workspace cannot be used, StoreError when there can be no token.
+    """
+    if not is_loopback(address.host):
+        raise KdsError(
+            f"'{address.host}' is not this machine",
+            hint="use 127.0.0.1, ::1 or localhost, and a tunnel such as `ssh -L` from elsewhere",
+        )
+    workspace = server.workplace.workspace
+    workspace.ensure()
+    token_path = ServiceAddress(workspace.brain).token_path
+    token = open_token(token_path)
+    listener = _listen(address)
+    bound = HttpAddress(address.host, listener.getsockname()[1])
+    app = guarded_app(server, bound, token)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S, ws="none"
+    )
+    place = f"kds: MCP at {bound.url}; the token is in {token_path}"
+    _Announced(config, lambda: announce(place)).run(sockets=[listener])
+
+
+def guarded_app(server: KdsServer, address: HttpAddress, token: str) -> AsgiApp:
+    """The server's ASGI application behind the door: `Host`, `Origin`, token, size."""
+    names = ("127.0.0.1", "localhost", "[::1]")
+    settings = TransportSecuritySettings(
+        allowed_hosts=[f"{name}:*" for name in names],
+        allowed_origins=[f"http://{name}:*" for name in names],
+    )
+    app: Any = server.streamable_http_app(
+        streamable_http_path=PATH,
+        host=address.host,
+        max_request_body_size=BODY_LIMIT,
+        transport_security=settings,
+    )
+    root = str(server.workplace.workspace.root)
+    return LifespanAside(HttpDoor(app, {token: root}), app)
+
+
+class _Announced(uvicorn.Server):
+    """A server that says so once it listens, and can be stopped."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        self._announce()
+
+
+def _listen(address: HttpAddress) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        return socket.create_server((address.host, address.port), family=family)
+    except OSError as error:
+        raise KdsError(
+            f"cannot listen there: {error.strerror or error}",
+            where=f"{address.host}:{address.port}",
+            hint="use another port, or 0 for any that is free",
+        ) from error

@@ -1,0 +1,205 @@
+"""The workspace as the MCP server sees it: its desk, its prompts and its conversations.
+
+Prompts and rules are read again when their files change; a set that does not load leaves the
+one before in place, with a warning, as the resident service does.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from kds.brain.document import nearest
+from kds.brain.errors import ConfigError, DispatchError, KdsError, MessageError
+from kds.brain.journal import ContextJournal
+from kds.brain.turn import Turn
+from kds.brain.workspace import Workspace
+from kds.conversations import conversation_path
+from kds.desk import Desk, open_desk
+from kds.router.library import FOLDERS, PromptLibrary
+from kds.router.promptfile import PromptFile
+
+logger = logging.getLogger(__name__)
+
+MESSAGE_LIMIT: Final = 100_000
+"""Characters of one message, as in the service (kds/service/schemas.py)."""
+
+NAMES_KEPT: Final = 100
+"""Conversation names remembered for completion: as many values as one answer may hold (MCP
+2025-11-25, completion)."""
+
+_WARM_UP: Final = "hello"
+"""Any message will do: routing one loads all that routing needs."""
+
+_Stamp = frozenset[tuple[str, int, int]]
+
+
+class Workplace:
+    """What every tool, prompt and resource of the server works on. Threads may share it."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._reading = threading.RLock()
+        self._routing = threading.Lock()
+        self._desk: Desk = open_desk(workspace)
+        self._proven: Desk | None = None
+        self._library: PromptLibrary | None = None
+        self._trouble: ConfigError | None = None
+        self._stamp: _Stamp | None = None
+        self._names: dict[str, None] = {}
+        self.edition = 0
+        """Counts the sets of prompts and rules that took the place of another."""
+
+    def route(self, message: str, *, conversation: str | None, log: bool) -> Turn:
+        """Route ``message``; `kds.conversations.Conversations.route` says how.
+
+        Raises MessageError when it is longer than MESSAGE_LIMIT, ConfigError when no set of
+        rules and prompts has loaded so far, and what routing raises.
+        """
+        _check_size(message)
+        self.library()
+        with self._routing:  # a desk's first call loads the router, which is to happen once
+            turn = self._route(message, conversation, log=log)
+        self._remember(conversation)
+        return turn
+
+    def warm(self) -> None:
+        """Load what routing needs, in a thread that nobody waits for.
+
+        Not where there is no `kds-brain` yet: a client may start servers in any folder, and
+        loading makes one.
+        """
+        if not self.workspace.brain.is_dir():
+            return
+        threading.Thread(target=self._warm, name="kds-warm-up", daemon=True).start()
+
+    def library(self) -> PromptLibrary:
+        """The prompts as their files are now, or as they last loaded.
+
+        Raises ConfigError when they have never loaded.
+        """
+        with self._reading:
+            self.refresh()
+            if self._library is not None:
+                return self._library
+            raise self._trouble or RuntimeError("refresh() leaves a library or the trouble with it")
+
+    def refresh(self) -> int:
+        """Read the prompts again if a file of the set changed; returns the edition in use."""
+        with self._reading:
+            stamp = frozenset(_stamps(self.workspace))
+            if stamp != self._stamp:
+                self._reload(stamp)
+            return self.edition
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is wrong with the files of the workspace while an earlier set is in use."""
+        return () if self._trouble is None else (str(self._trouble),)
+
+    def journal(self, conversation: str | None) -> ContextJournal:
+        """The context of a conversation; without a name, that of the workspace.
+
+        Raises MessageError when the name cannot be one.
+        """
+        if conversation is None:
+            return ContextJournal(self.workspace.context_path)
+        self._remember(conversation)
+        return ContextJournal(conversation_path(self.workspace, conversation))
+
+    def conversations(self) -> tuple[str, ...]:
+        """The names of conversations that are known: used here, or read off their files.
+
+        A file name holds a shortened name and a hash; where the short one has the same hash,
+        it is the whole name.
+        """
+        found = dict(self._names)
+        for path in sorted(self.workspace.conversations_dir.glob("*.jsonl")):
+            name = path.stem.rpartition("-")[0]
+            if name and conversation_path(self.workspace, name) == path:
+                found[name] = None
+        return tuple(sorted(found))
+
+    def intents(self) -> tuple[str, ...]:
+        """Every intent that has an agent, by priority."""
+        return tuple(agent.intent for agent in self.library().agents() if agent.intent)
+
+    def agent_of(self, intent: str) -> PromptFile:
+        """The agent of an intent, however it is cased. Raises DispatchError with a near one."""
+        agent = self.library().for_intent(intent.strip().upper())
+        if agent is None:
+            known = list(self.intents())
+            near = nearest(intent.strip().upper(), known)
+            hint = f"did you mean {near}?" if near else f"use one of: {', '.join(known)}"
+            raise DispatchError(f"unknown intent '{intent}'", hint=hint)
+        return agent
+
+    def _reload(self, stamp: _Stamp) -> None:
+        replaces = self._library is not None
+        self._stamp = stamp
+        try:
+            self._library = PromptLibrary.load(self.workspace.prompts_dir)
+        except ConfigError as error:
+            self._note(error)
+            return
+        self._trouble = None
+        if replaces:
+            self.edition += 1
+            self._desk = open_desk(self.workspace)
+            if self._proven is not None:  # it has been needed, and will be again
+                self.warm()
+
+    def _route(self, message: str, conversation: str | None, *, log: bool) -> Turn:
+        desk = self._desk
+        try:
+            turn = desk.route(message, conversation=conversation, log=log)
+        except ConfigError as error:  # files that `refresh` does not check, or changed since
+            if self._proven is None:
+                raise
+            self._note(error)
+            self._desk = self._proven
+            return self._proven.route(message, conversation=conversation, log=log)
+        self._proven = desk
+        return turn
+
+    def _note(self, error: ConfigError) -> None:
+        self._trouble = error
+        logger.warning("the prompts and rules before stay in use: %s", error)
+
+    def _warm(self) -> None:
+        try:
+            self.route(_WARM_UP, conversation=None, log=False)
+        except KdsError as error:
+            logger.warning("not ready yet: %s", error)
+
+    def _remember(self, conversation: str | None) -> None:
+        if conversation is not None:
+            self._names.pop(conversation, None)
+            self._names[conversation] = None
+            while len(self._names) > NAMES_KEPT:
+                del self._names[next(iter(self._names))]
+
+
+def _check_size(message: str) -> None:
+    if len(message) > MESSAGE_LIMIT:
+        raise MessageError(
+            f"the message has {len(message):,} characters, more than {MESSAGE_LIMIT:,}",
+            hint="send the request without the files it is about",
+        )
+
+
+def _stamps(workspace: Workspace) -> Iterator[tuple[str, int, int]]:
+    """Name, time and size of every file that a set of prompts and rules is made from."""
+    folders = [(workspace.prompts_dir / name, "*.md") for name in FOLDERS]
+    for folder, pattern in [*folders, (workspace.rules_dir, "*.yaml")]:
+        for path in folder.glob(pattern):
+            yield _stamp(path)
+
+
+def _stamp(path: Path) -> tuple[str, int, int]:
+    try:
+        status = path.stat()
+    except OSError:  # gone or unreadable: the loader will say so
+        return str(path), 0, 0
+    return str(path), status.st_mtime_ns, status.st_size

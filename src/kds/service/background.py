@@ -1,0 +1,188 @@
+"""The service as a background process: starting it, stopping it, and looking at it.
+
+A service is alive as long as its lock file is held: the system lets go of the lock however
+the process ends, so no pid from a stale file is ever signalled.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from filelock import FileLock, Timeout
+
+from kds.brain.errors import KdsError, WorkspaceError
+from kds.brain.workspace import Workspace
+from kds.service.address import ServiceAddress
+from kds.service.client import ServiceUnavailableError, reach
+
+START_S: Final = 60.0
+"""Seconds until a start has failed. It takes 3 s on a quiet machine, and a first fit more."""
+
+STOP_S: Final = 15.0
+"""Seconds for the requests in flight before a stop has failed."""
+
+POLL_S: Final = 0.05
+LOG_LIMIT: Final = 1_000_000
+"""Bytes of service.log beyond which a start begins a new one; the old one keeps one name."""
+
+Stopped = Literal["stopped", "killed", "not running"]
+
+
+def is_running(workspace: Workspace) -> bool:
+    """Tell whether a process holds the lock of the service of ``workspace``."""
+    path = ServiceAddress(workspace.brain).lock_path
+    if not path.exists():
+        return False
+    lock = FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        return True
+    except OSError as error:
+        raise WorkspaceError(
+            f"cannot look at the service: {error.strerror}", where=str(path), hint="check its mode"
+        ) from error
+    lock.release()
+    return False
+
+
+def health(workspace: Workspace) -> Mapping[str, Any] | None:
+    """What the service of ``workspace`` says of itself; None when nobody answers."""
+    client = reach(workspace, timeout_s=STOP_S)
+    try:
+        return None if client is None else client.health()
+    except ServiceUnavailableError:
+        return None
+
+
+def spawn_service(workspace: Workspace, *, idle_minutes: float) -> int:
+    """Start a service that outlives this process; return its pid without waiting for it.
+
+    When one is running already, the new one ends by itself. Raises WorkspaceError when the
+    workspace cannot be used.
+    """
+    with _spawned(workspace, idle_minutes=idle_minutes) as process:
+        return process.pid
+
+
+@contextmanager
+def _spawned(workspace: Workspace, *, idle_minutes: float) -> Iterator[subprocess.Popen[bytes]]:
+    workspace.ensure()
+    command = [sys.executable, "-P", "-m", "kds", "serve", "--workspace", str(workspace.root)]
+    if idle_minutes:
+        command += ["--idle-timeout", f"{idle_minutes:g}m"]
+    with _open_log(ServiceAddress(workspace.brain).log_path) as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            cwd=workspace.root, start_new_session=True, close_fds=True,
+        )  # fmt: skip
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.returncode = 0  # it is meant to outlive us: Popen need not warn of that
+
+
+def start(
+    workspace: Workspace, *, idle_minutes: float, timeout_s: float = START_S
+) -> Mapping[str, Any]:
+    """Start a service unless one runs, wait until it answers, and return its health.
+
+    Raises KdsError with the last line of its log when it does not come up.
+    """
+    if (running := health(workspace)) is not None:
+        return running
+    answered: list[Mapping[str, Any]] = []
+    with _spawned(workspace, idle_minutes=idle_minutes) as process:
+
+        def up() -> bool:
+            if (answer := health(workspace)) is not None:
+                answered.append(answer)
+            return bool(answered) or (process.poll() is not None and not is_running(workspace))
+
+        _wait(up, timeout_s)
+    if not answered:
+        path = ServiceAddress(workspace.brain).log_path
+        raise KdsError(
+            f"the service did not start: {_last_line(path)}",
+            where=str(path),
+            hint="run `kds serve` in a terminal to see why",
+        )
+    return answered[0]
+
+
+def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S) -> Stopped:
+    """End the service of ``workspace``: requests in flight are answered first.
+
+    With ``force`` a process that does not end within ``timeout_s`` is killed; without it this
+    raises KdsError.
+    """
+    if not is_running(workspace):
+        return "not running"
+    pid = _pid(workspace)
+    _signal(pid, signal.SIGTERM)
+    if _wait(lambda: not is_running(workspace), timeout_s):
+        return "stopped"
+    if not force:
+        raise KdsError(
+            f"the service (pid {pid}) did not end within {timeout_s:g} s",
+            hint="kds service stop --force",
+        )
+    _signal(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+    _wait(lambda: not is_running(workspace), timeout_s)
+    return "killed"
+
+
+def _pid(workspace: Workspace) -> int:
+    path = ServiceAddress(workspace.brain).state_path
+    try:
+        return int(json.loads(path.read_bytes())["pid"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise KdsError(
+            "a service is running, but its state file does not say which process it is",
+            where=str(path),
+            hint="it may be starting: try again; else end the process `kds serve` yourself",
+        ) from error
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _wait(done: Callable[[], bool], timeout_s: float) -> bool:
+    """Ask ``done`` until it is, for at most ``timeout_s`` seconds."""
+    deadline = time.monotonic() + timeout_s
+    while not done():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+    return True
+
+
+def _open_log(path: Path) -> Any:
+    with suppress(OSError):
+        if path.stat().st_size > LOG_LIMIT:
+            path.replace(path.with_suffix(".log.1"))
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        return os.fdopen(os.open(path, flags, 0o600), "ab")
+    except OSError as error:
+        raise WorkspaceError(
+            f"cannot write the log: {error.strerror}", where=str(path), hint="check its mode"
+        ) from error
+
+
+def _last_line(path: Path) -> str:
+    try:
+        lines = path.read_text(errors="replace").split("\n")
+    except OSError:
+        return "it left no log"
+    return next((line.strip() for line in reversed(lines) if line.strip()), "it left no log")

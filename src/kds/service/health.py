@@ -1,0 +1,72 @@
+"""What the service says of itself at /healthz."""
+
+import importlib.metadata
+import os
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from kds.brain.clock import Clock, utc_now
+from kds.service.workspaces import ServedWorkspace, Workspaces
+
+_MEMORY: Final = Path("/proc/self/statm")
+
+
+class Vitals:
+    """The process: its version, age and memory."""
+
+    def __init__(self, *, clock: Clock = utc_now) -> None:
+        self.version = importlib.metadata.version("kds")
+        self.pid = os.getpid()
+        self.started_at = clock()
+        self._started = time.monotonic()
+
+    def report(self, workspaces: Workspaces) -> dict[str, object]:
+        """The reply of /healthz. ``degraded``: a reload failed, the last good set is in use."""
+        each = list(workspaces)
+        degraded = any(one.reload.error for one in each)
+        return {
+            "status": "degraded" if degraded else "ok",
+            "version": self.version,
+            "pid": self.pid,
+            "started_at": as_text(self.started_at),
+            "uptime_s": round(time.monotonic() - self._started, 3),
+            "rss_bytes": resident_bytes(),
+            "turns": sum(one.turns for one in each),
+            "workspaces": [_workspace(one) for one in each],
+        }
+
+
+def resident_bytes() -> int | None:
+    """Memory that the process occupies now; None where the system does not say it simply."""
+    try:
+        pages = int(_MEMORY.read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE") if sys.platform != "win32" else None
+
+
+def as_text(moment: datetime) -> str:
+    """A UTC moment as JSON has it.
+
+    >>> from datetime import UTC
+    >>> as_text(datetime(2025, 11, 3, 9, tzinfo=UTC))
+    '2025-11-03T09:00:00Z'
+    """
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def _workspace(served: ServedWorkspace) -> dict[str, object]:
+    reload = served.reload
+    return {
+        "root": served.root,
+        "turns": served.turns,
+        "reload": {
+            "count": reload.count,
+            "at": None if reload.at is None else as_text(reload.at),
+            "error": reload.error,
+        },
+        "warnings": list(served.warnings),
+    }

@@ -1,0 +1,139 @@
+"""Prompts and rules that change while the service runs: read anew, and used when they load.
+
+Watched are the workspace's `prompts/` and `kds-brain/rules/` where they exist, and the two
+folders they stand in without their other subfolders (a project has its node_modules there). What a
+change means is decided by a fingerprint of the files that count, so KDS's own writes beside
+them, an editor's temporary files and two events for one change are no reason to reload.
+"""
+
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+import watchfiles
+
+from kds.brain.errors import KdsError
+from kds.brain.workspace import Workspace
+from kds.router.library import FOLDERS
+from kds.service.errors import describe_fault
+from kds.service.workspaces import ServedWorkspace
+
+STEP_MS: Final = 200
+"""Silence after which a change counts as done, and how often the watcher looks whether it is
+to stop: an editor writes a file in less, and five wake-ups a second cost nothing."""
+
+DEBOUNCE_MS: Final = 1_600
+"""A change is acted on after this long even when others follow (the default of watchfiles)."""
+
+LOOK_MS: Final = 10_000
+"""The fingerprint is taken this often without any event: network file systems send none."""
+
+STOP_S: Final = 10.0
+"""Seconds a set that is being read may hold up a stop; it takes one to three."""
+
+Fingerprint = tuple[tuple[str, int, int, int], ...]
+
+
+class Reloader:
+    """Watches the files of every workspace, on a thread of its own, and swaps new parts in."""
+
+    def __init__(self, served: Iterable[ServedWorkspace], log: Callable[[str], None]) -> None:
+        self._served = tuple(served)
+        self._log = log
+        self._seen = {one.root: fingerprint(one.workspace) for one in self._served}
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="kds-reload", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Watch no more, and wait for the thread: it must not outlive the interpreter."""
+        self._stopping.set()
+        self._thread.join(STOP_S)
+
+    def check(self) -> None:
+        """Read anew what has changed since the last look; what is broken changes nothing."""
+        for one in self._served:
+            now = fingerprint(one.workspace)
+            if now != self._seen[one.root] and not self._stopping.is_set():
+                self._seen[one.root] = now
+                self._reload(one)
+
+    def _reload(self, served: ServedWorkspace) -> None:
+        try:
+            conversations = served.conversations.reloaded()
+        except KdsError as error:
+            served.kept(error)
+            self._log(f"reload failed, the last good set stays: {served.reload.error}")
+        except Exception as error:  # noqa: BLE001  # the service goes on with what it has
+            served.kept(f"internal error: {describe_fault(error)}")
+            self._log(f"reload failed, the last good set stays: {served.reload.error}")
+        else:
+            served.reloaded(conversations)
+            self._log(f"reloaded prompts and rules of {served.root}")
+
+    def _watch(self) -> None:
+        while not self._stopping.is_set():
+            folders = watched_folders(one.workspace for one in self._served)
+            try:
+                self._watch_folders(folders)
+            except OSError as error:  # no watches left, or a folder went away meanwhile
+                self._log(f"cannot watch for changes, looking instead: {error.strerror or error}")
+                self._stopping.wait(LOOK_MS / 1000)
+                self.check()
+
+    def _watch_folders(self, folders: frozenset[Path]) -> None:
+        """Check after every change, until other folders are to be watched."""
+        changes = watchfiles.watch(
+            *folders, watch_filter=_counts, debounce=DEBOUNCE_MS, step=STEP_MS,
+            rust_timeout=LOOK_MS, yield_on_timeout=True, stop_event=self._stopping,
+            raise_interrupt=False, recursive=False,
+        )  # fmt: skip
+        self.check()  # what changed between the last look and the watch
+        for batch in changes:
+            self.check()
+            replaced = any(Path(path) in folders for _, path in batch)
+            if replaced or watched_folders(one.workspace for one in self._served) != folders:
+                return
+
+
+def fingerprint(workspace: Workspace) -> Fingerprint:
+    """What tells one state of a workspace's prompts and rules from another."""
+    files = [
+        *(path for name in FOLDERS for path in (workspace.prompts_dir / name).glob("*.md")),
+        *workspace.rules_dir.glob("*.yaml"),
+    ]
+    return tuple(sorted(_mark(path) for path in files))
+
+
+def watched_folders(workspaces: Iterable[Workspace]) -> frozenset[Path]:
+    """The folders that exist and in which a change may count; never looked into deeper."""
+    return frozenset(
+        folder
+        for workspace in workspaces
+        for folder in (
+            workspace.root,
+            workspace.brain,
+            workspace.rules_dir,
+            workspace.prompts_dir,
+            *(workspace.prompts_dir / name for name in FOLDERS),
+        )
+        if folder.is_dir()
+    )
+
+
+def _counts(_: watchfiles.Change, path: str) -> bool:
+    """Whether a change may matter: a prompt, a rule file, or one of their folders."""
+    name = Path(path).name
+    return name.endswith((".md", ".yaml")) or name in ("prompts", "rules", *FOLDERS)
+
+
+def _mark(path: Path) -> tuple[str, int, int, int]:
+    try:
+        status = path.stat()
+    except OSError:  # a link to nowhere, or gone since it was listed: a state like any other
+        return str(path), -1, -1, -1
+    return str(path), status.st_mtime_ns, status.st_size, status.st_ino

@@ -1,0 +1,167 @@
+"""Who may ask: the door in front of every listener.
+
+A unix socket is guarded by its file mode, and by the peer's user id where the system tells it.
+Loopback TCP is open to every user and web page of the machine, so there a bearer token is
+asked for, and `Host` and `Origin` are checked: a page that rebinds its DNS name to 127.0.0.1
+sends its own name in `Host` (DNS rebinding), and one that posts across origins sends `Origin`.
+"""
+
+import hmac
+import ipaddress
+import os
+import secrets
+import socket
+import struct
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from kds.brain.errors import StoreError
+from kds.brain.private_file import read_private, replace_private
+from kds.service.errors import AsgiApp, Receive, Scope, Send, error_response
+
+WORKSPACE: Final = "kds.workspace"
+"""Key of the ASGI scope: root of the workspace whose door the request came through."""
+
+TOKEN_BYTES: Final = 32
+"""256 bits, the default of `secrets` and beyond any guessing."""
+
+_TOKEN_LENGTH: Final = 43
+"""Characters of TOKEN_BYTES in URL-safe base64 without padding."""
+
+_CREDENTIALS: Final = struct.Struct("iII")
+"""struct ucred of unix(7): pid, uid, gid."""
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether ``host`` names this machine's loopback interface, and nothing else.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
+    (True, True, True)
+    >>> is_loopback("0.0.0.0"), is_loopback("localhost.example.com")
+    (False, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def open_token(path: Path) -> str:
+    """Return the token in ``path``, made when there is none, or when others could read it.
+
+    Raises StoreError when the file can neither be read nor written.
+    """
+    content = read_private(path)
+    if content is not None and _is_private(path):
+        token = content.decode("ascii", "replace").strip()
+        if len(token) >= _TOKEN_LENGTH:
+            return token
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    replace_private(path, f"{token}\n".encode())
+    return token
+
+
+def peer_is_trusted(connection: socket.socket | None) -> bool:
+    """Tell whether the process at the other end is this user's, or root's.
+
+    True where the system does not say (SO_PEERCRED is Linux's): the socket's file mode, which
+    is the first wall, stands there too.
+    """
+    if connection is None or sys.platform != "linux" or connection.family != socket.AF_UNIX:
+        return True
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    _, uid, _ = _CREDENTIALS.unpack(raw)
+    return uid in (os.geteuid(), 0)
+
+
+class SocketDoor:
+    """ASGI layer of a unix socket: says whose workspace it is. The file mode keeps others out."""
+
+    def __init__(self, app: AsgiApp, root: str) -> None:
+        self._app = app
+        self._root = root
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Note the workspace and pass the request on."""
+        scope[WORKSPACE] = self._root
+        await self._app(scope, receive, send)
+
+
+class HttpDoor:
+    """ASGI layer of loopback TCP: `Host`, `Origin`, then the token of one of the workspaces."""
+
+    def __init__(self, app: AsgiApp, tokens: Mapping[str, str]) -> None:
+        self._app = app
+        self._roots = {token.encode(): root for token, root in tokens.items()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or note the workspace of the token and pass the request on."""
+        headers = Headers(scope=scope)
+        refusal = _refused_origin(headers)
+        if refusal is None:
+            root = self._root_of(headers.get("authorization", ""))
+            if root is not None:
+                scope[WORKSPACE] = root
+                await self._app(scope, receive, send)
+                return
+            refusal = error_response(
+                401,
+                "no valid token",
+                where="Authorization",
+                hint="send `Authorization: Bearer TOKEN`, the content of kds-brain/service.token",
+                headers={"WWW-Authenticate": "Bearer", "Connection": "close"},
+            )
+        await refusal(scope, receive, send)
+
+    def _root_of(self, authorization: str) -> str | None:
+        scheme, _, given = authorization.partition(" ")
+        found = None
+        for token, root in self._roots.items():  # every one, so that the time tells nothing
+            if hmac.compare_digest(given.strip().encode("utf-8", "replace"), token):
+                found = root
+        return found if scheme.lower() == "bearer" else None
+
+
+def _refused_origin(headers: Headers) -> Response | None:
+    hosts = headers.getlist("host")
+    if len(hosts) != 1 or not is_loopback(_host_name(hosts[0])):
+        return _forbidden("Host", "use http://127.0.0.1, http://[::1] or http://localhost")
+    origins = headers.getlist("origin")
+    if any(origin.lower() != f"http://{hosts[0]}".lower() for origin in origins):
+        return _forbidden("Origin", "a web page from elsewhere may not ask this service")
+    return None
+
+
+def _forbidden(where: str, hint: str) -> Response:
+    return error_response(
+        403, f"refused: {where} is not this machine", where=where, hint=hint,
+        headers={"Connection": "close"},
+    )  # fmt: skip
+
+
+def _host_name(host: str) -> str:
+    """The name in a `Host` header, without port and brackets; "" when it is malformed."""
+    try:
+        parts = urlsplit(f"//{host}")
+        _ = parts.port
+    except ValueError:
+        return ""
+    if parts.username is not None or parts.path or parts.query or parts.fragment:
+        return ""
+    return parts.hostname or ""
+
+
+def _is_private(path: Path) -> bool:
+    if sys.platform == "win32":  # modes mean nothing there; the profile folder's ACL does
+        return True
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise StoreError(f"cannot read it: {error.strerror}", where=str(path)) from error
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o077

@@ -1,0 +1,233 @@
+"""The running service: claims its workspaces, loads them, listens, and leaves nothing behind."""
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Final
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import KdsError
+from kds.brain.workspace import Workspace
+from kds.conversations import Conversations
+from kds.service.app import make_app
+from kds.service.errors import AsgiApp, LastResort, describe_fault
+from kds.service.health import Vitals, as_text
+from kds.service.idle import Attendance, Attended
+from kds.service.instance import Instance
+from kds.service.limits import BodyLimit
+from kds.service.listener import HttpAddress, Listener, bind_http
+from kds.service.reload import Reloader
+from kds.service.security import HttpDoor, SocketDoor, open_token
+from kds.service.worker import Worker
+from kds.service.workspaces import ServedWorkspace, Workspaces
+
+TIDY_S: Final = 3600.0
+"""How often conversations that nobody speaks in any more are removed. They expire after two
+hours (DESIGN 3); what lies a little longer on the disk is read by nobody."""
+
+_ENDING: Final = ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
+"""Signals that end the service in good order, unless it was started with them ignored (nohup)."""
+
+Log = Callable[[str], None]
+Entrance = tuple[socket.socket, AsgiApp]
+"""A socket that listens, and what answers there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """How to serve: ``idle_s`` seconds without a request end the service, None: nothing does."""
+
+    http: HttpAddress | None = None
+    unix_socket: bool = True
+    idle_s: float | None = None
+
+    def possible(self) -> "ServiceOptions":
+        """The same, with loopback HTTP where there is no unix socket to listen on."""
+        unix_socket = self.unix_socket and hasattr(socket, "AF_UNIX")
+        http = self.http if unix_socket or self.http else HttpAddress()
+        return replace(self, unix_socket=unix_socket, http=http)
+
+
+class Service:
+    """Serves workspaces until it is told to stop: `run` blocks, `stop` ends it from anywhere."""
+
+    def __init__(
+        self,
+        workspaces: Iterable[Workspace],
+        options: ServiceOptions,
+        *,
+        log: Log,
+        clock: Clock = utc_now,
+    ) -> None:
+        self._workspaces = tuple(dict.fromkeys(workspaces))
+        self._options = options.possible()
+        self._log = log
+        self._clock = clock
+        self._vitals = Vitals(clock=clock)
+        self._attendance = Attendance()
+        self._reason: str | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = asyncio.Event()
+        self.ready = threading.Event()
+        """Set once connections are accepted."""
+
+    def run(self) -> None:
+        """Serve, and return when the service has stopped and left nothing behind.
+
+        Raises AlreadyServedError when another process serves one of the workspaces, KdsError
+        when one cannot be loaded or listened for.
+        """
+        with ExitStack() as stack:
+            stack.enter_context(self._signals())
+            instances = self._claim(stack)
+            served = [self._load(workspace) for workspace in self._workspaces]
+            worker = Worker()
+            stack.callback(worker.close)
+            app = make_app(Workspaces(served), worker, self._vitals)
+            inner = BodyLimit(Attended(app, self._attendance))
+            entrances = self._listen(stack, instances, inner)
+            reloader = Reloader(served, self._log)
+            reloader.start()
+            stack.callback(reloader.stop)
+            asyncio.run(self._serve(entrances, instances, served, worker))
+        self._log(f"stopped: {self._reason}")
+
+    def stop(self, reason: str = "asked to") -> None:
+        """Finish the requests in flight and end; from any thread, or a signal handler."""
+        self._reason = self._reason or reason
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it has come to its end meanwhile
+                self._loop.call_soon_threadsafe(self._stopping.set)
+
+    def _claim(self, stack: ExitStack) -> dict[Workspace, Instance]:
+        """Take every workspace; in one order, so that two services cannot each take half."""
+        claimed = {}
+        for workspace in sorted(self._workspaces, key=lambda one: str(one.root)):
+            instance = claimed[workspace] = Instance.claim(workspace)
+            stack.callback(instance.release)
+            stack.callback(instance.withdraw)
+            instance.announce(self._state(instance, None, listening=False))
+        return claimed
+
+    def _load(self, workspace: Workspace) -> ServedWorkspace:
+        conversations = Conversations.open(workspace, clock=self._clock)
+        for warning in conversations.warnings:
+            self._log(f"warning: {warning}")
+        return ServedWorkspace(conversations, clock=self._clock)
+
+    def _listen(
+        self, stack: ExitStack, instances: Mapping[Workspace, Instance], app: AsgiApp
+    ) -> list[Entrance]:
+        """Bind the sockets that are wanted, and write down where they are."""
+        entrances: list[Entrance] = []
+        http = None
+        if self._options.http is not None:
+            tokens: dict[str, str] = {}
+            for workspace in self._workspaces:
+                token = open_token(instances[workspace].address.token_path)
+                tokens.setdefault(token, str(workspace.root))
+            listener, http = bind_http(self._options.http)
+            stack.callback(listener.close)
+            entrances.append((listener, HttpDoor(app, tokens)))
+        for workspace in self._workspaces:
+            if self._options.unix_socket:
+                listener = instances[workspace].bind()
+                stack.callback(listener.close)
+                entrances.append((listener, SocketDoor(app, str(workspace.root))))
+            state = self._state(instances[workspace], http, listening=True)
+            instances[workspace].announce(state)
+        return entrances
+
+    async def _serve(
+        self,
+        entrances: Iterable[Entrance],
+        instances: Mapping[Workspace, Instance],
+        served: Iterable[ServedWorkspace],
+        worker: Worker,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        if self._reason is not None:  # told to stop while it was loading
+            self._stopping.set()
+        closing = asyncio.Event()
+        serving = [
+            asyncio.create_task(
+                Listener(LastResort(app, self._log), closing).serve(sockets=[listener])
+            )
+            for listener, app in entrances
+        ]
+        chores = [asyncio.create_task(self._tidy(served, worker))]
+        if self._options.idle_s is not None:
+            chores.append(asyncio.create_task(self._end_when_idle(self._options.idle_s)))
+        self._say_started(instances)
+        self.ready.set()
+        stopping = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait({stopping, *serving}, return_when=asyncio.FIRST_COMPLETED)
+        for instance in instances.values():
+            self._withdraw(instance)
+        closing.set()
+        for task in (stopping, *chores):
+            task.cancel()
+        await asyncio.gather(*serving)
+
+    async def _end_when_idle(self, limit_s: float) -> None:
+        await self._attendance.wait_idle(limit_s)
+        self.stop(f"no request for {limit_s:g} s")
+
+    async def _tidy(self, served: Iterable[ServedWorkspace], worker: Worker) -> None:
+        while True:
+            for one in served:
+                try:
+                    await worker.run(one.conversations.tidy)
+                except (KdsError, OSError) as error:
+                    self._log(f"cannot tidy up {one.root}: {describe_fault(error)}")
+            await asyncio.sleep(TIDY_S)
+
+    def _withdraw(self, instance: Instance) -> None:
+        try:
+            instance.withdraw()
+        except KdsError as error:
+            self._log(f"cannot clean up: {' '.join(str(error).split())}")
+
+    def _say_started(self, instances: Mapping[Workspace, Instance]) -> None:
+        names = ", ".join(str(workspace.root) for workspace in instances)
+        self._log(f"started: kds {self._vitals.version}, pid {self._vitals.pid}, serving {names}")
+
+    def _state(
+        self, instance: Instance, http: HttpAddress | None, *, listening: bool
+    ) -> Mapping[str, object]:
+        """The content of service.json. Before it listens, only the process is known."""
+        unix = listening and self._options.unix_socket
+        return {
+            "pid": self._vitals.pid,
+            "version": self._vitals.version,
+            "started_at": as_text(self._vitals.started_at),
+            "http": http and {"host": http.host, "port": http.port, "url": http.url},
+            "socket": str(instance.address.socket_path) if unix else None,
+        }
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Stop in good order at a signal; a second one of the same kind ends the process."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        numbers = [signal.Signals[name] for name in _ENDING if hasattr(signal, name)]
+        before = {number: signal.getsignal(number) for number in numbers}
+        before = {n: handler for n, handler in before.items() if handler is not signal.SIG_IGN}
+
+        def end(number: int, _: FrameType | None) -> None:
+            signal.signal(number, before[signal.Signals(number)])
+            self.stop(signal.Signals(number).name)
+
+        for number in before:
+            signal.signal(number, end)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -1,0 +1,143 @@
+"""The workspaces of a service: the parts in use for each, and how their last reload went."""
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import KdsError
+from kds.brain.message import clean_message
+from kds.brain.turn import ContextEntry, Turn
+from kds.brain.workspace import Workspace
+from kds.conversations import Conversations
+from kds.service.errors import NotServedError, ServiceError
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """How often prompts and rules were read anew, when last, and what is wrong with them now."""
+
+    count: int = 0
+    at: datetime | None = None
+    error: str | None = None
+
+
+class ServedWorkspace:
+    """One workspace: its conversations, which a reload replaces in one assignment."""
+
+    def __init__(self, conversations: Conversations, *, clock: Clock = utc_now) -> None:
+        self.conversations = conversations
+        self.reload = Reload()
+        self.turns = 0
+        self._clock = clock
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace itself."""
+        return self.conversations.workspace
+
+    @property
+    def root(self) -> str:
+        """What a client calls it."""
+        return str(self.workspace.root)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What every reply says until it is mended."""
+        broken = self.reload.error
+        note = f"prompts and rules are those before the last change: {broken}" if broken else None
+        return (*self.conversations.warnings, *([note] if note else []))
+
+    def route(
+        self, message: str, *, conversation: str | None, join: bool = False, log: bool = True
+    ) -> Turn:
+        """Route a message, and count it; see `Conversations.route`."""
+        turn = self.conversations.route(message, conversation=conversation, join=join, log=log)
+        self.turns += 1
+        return turn
+
+    def entry(
+        self, message: str, intent: str, *, context_ref: str | None, session_id: str | None
+    ) -> ContextEntry:
+        """Make the entry that `POST /context` logs.
+
+        Raises MessageError when a text is empty, ServiceError when no agent has the intent.
+        """
+        return ContextEntry(
+            timestamp=self._clock(),
+            user_message=clean_message(message),
+            intent=self._known_intent(intent),
+            session_id=clean_message(session_id) if session_id else None,
+            context_ref=clean_message(context_ref) if context_ref else None,
+        )
+
+    def reloaded(self, conversations: Conversations) -> None:
+        """Use a new set from the next message on."""
+        self.conversations = conversations
+        self.reload = Reload(self.reload.count + 1, self._clock())
+
+    def kept(self, error: KdsError | str) -> None:
+        """Remember that the new set is broken, and go on with the last good one."""
+        self.reload = replace(self.reload, at=self._clock(), error=in_one_line(error))
+
+    def _known_intent(self, given: str) -> str:
+        intent = given.strip().upper()
+        known = [agent.intent for agent in self.conversations.library.agents() if agent.intent]
+        if intent not in known:
+            near = difflib.get_close_matches(intent, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"use one of: {', '.join(known)}"
+            raise ServiceError(f"unknown intent '{given}'", hint=hint)
+        return intent
+
+
+class Workspaces:
+    """Every workspace of the service, by its root."""
+
+    def __init__(self, served: Iterable[ServedWorkspace]) -> None:
+        self._by_root = {one.root: one for one in served}
+        if not self._by_root:
+            raise ValueError("a service needs a workspace")
+
+    def __iter__(self) -> Iterator[ServedWorkspace]:
+        """In the order in which they were given."""
+        return iter(self._by_root.values())
+
+    def find(self, root: str | None, *, default: str | None = None) -> ServedWorkspace:
+        """The workspace of that ``root``, else the ``default``, else the first.
+
+        Raises NotServedError when the service has no such workspace.
+        """
+        if root is None:
+            return self._by_root[default] if default else next(iter(self))
+        if (named := self._by_root.get(root)) is not None:
+            return named
+        place = _resolved(root)
+        for one in self:
+            if place is not None and place in (
+                _resolved(one.root),
+                _resolved(str(one.workspace.brain)),
+            ):
+                return one
+        raise NotServedError(
+            "this workspace is not served here",
+            where=root,
+            hint=f"start it with `kds serve --workspace DIR`; served: {', '.join(self._by_root)}",
+        )
+
+
+def in_one_line(error: KdsError | str) -> str:
+    """What is wrong, where, and the fix, for a log or a warning.
+
+    >>> in_one_line(KdsError("no intent", where="prompts/internal/x.md:3", hint="add one"))
+    'prompts/internal/x.md:3: no intent; fix: add one'
+    """
+    return "; ".join(line.strip() for line in str(error).splitlines())
+
+
+def _resolved(path: str) -> Path | None:
+    try:
+        return Path(path).resolve()
+    except (OSError, ValueError, RuntimeError):  # a zero byte, a loop of links
+        return None

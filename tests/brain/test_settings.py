@@ -1,0 +1,52 @@
+"""Settings: a file, the environment over it, and every fault at once."""
+
+from pathlib import Path
+
+import pytest
+
+from kds.brain.settings import IDLE_MINUTES, SettingsError, load_settings
+from kds.brain.workspace import Workspace
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workspace:
+    (tmp_path / "kds-brain").mkdir()
+    return Workspace(tmp_path, tmp_path / "kds-brain")
+
+
+def test_without_a_file_everything_has_its_default(place: Workspace) -> None:
+    service = load_settings(place, environ={}).service
+    assert (service.enabled, service.autostart, service.idle_minutes) == (True, False, IDLE_MINUTES)
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "service: {}\n"])
+def test_an_empty_file_sets_nothing(place: Workspace, text: str) -> None:
+    place.settings_path.write_text(text)
+    assert load_settings(place, environ={}) == load_settings(place, environ={})
+    assert load_settings(place, environ={}).service.enabled
+
+
+def test_the_file_is_read_and_the_environment_wins(place: Workspace) -> None:
+    place.settings_path.write_text("service:\n  autostart: true\n  idle_minutes: 5\n")
+    assert load_settings(place, environ={}).service.autostart
+    over = {"KDS_SERVICE_AUTOSTART": "off", "KDS_SERVICE": "0"}
+    service = load_settings(place, environ=over).service
+    assert (service.enabled, service.autostart, service.idle_minutes) == (False, False, 5)
+
+
+def test_all_faults_are_reported_at_once_with_their_place(place: Workspace) -> None:
+    place.settings_path.write_text("service:\n  autostart: maybe\n  ilde_minutes: 5\n")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(place, environ={"KDS_SERVICE_IDLE_MINUTES": "-1"})
+    places = [problem.where for problem in caught.value.problems]
+    assert places[0].endswith("settings.yaml:2")
+    assert places[1].endswith("settings.yaml:3")
+    assert places[2] == "$KDS_SERVICE_IDLE_MINUTES"
+    assert "idle_minutes" in caught.value.problems[1].hint
+
+
+@pytest.mark.parametrize("text", ["[]", "service: 3", "service: {idle_minutes: .nan}", "a: b: c"])
+def test_what_is_no_settings_file_is_refused(place: Workspace, text: str) -> None:
+    place.settings_path.write_text(text)
+    with pytest.raises(SettingsError):
+        load_settings(place, environ={})

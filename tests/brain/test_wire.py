@@ -1,0 +1,97 @@
+"""A turn travels as JSON: nothing of it is lost, and nothing else is taken for one."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.brain.errors import StoreError
+from kds.brain.turn import ContextEntry, IntentScore, Reference, StepRecord, Turn
+from kds.brain.wire import from_wire, to_wire
+
+AT = datetime(2025, 11, 3, 9, 30, tzinfo=UTC)
+TURN = Turn(message="Make it purple", at=AT, expanded="Make the FAB button purple")
+
+texts = st.text(max_size=20)
+maybe = st.none() | texts
+scores = st.integers(0, 10_000).map(lambda number: number / 10_000)
+moments = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
+entries = st.builds(ContextEntry, moments, texts, texts, maybe, maybe)
+turns = st.builds(
+    Turn,
+    message=texts,
+    at=moments,
+    context=st.lists(entries, max_size=3).map(tuple),
+    references=st.lists(
+        st.builds(Reference, texts, st.integers(0, 9), st.integers(0, 9), texts, texts, scores),
+        max_size=2,
+    ).map(tuple),
+    expanded=texts,
+    context_ref=maybe,
+    context_switch=st.booleans(),
+    intent=texts,
+    confidence=scores,
+    in_scope=scores,
+    alternatives=st.lists(st.builds(IntentScore, texts, scores), max_size=2).map(tuple),
+    secondary_intents=st.lists(texts, max_size=2).map(tuple),
+    action=st.sampled_from(["route", "clarify", "abstain"]),
+    question=maybe,
+    candidates=st.lists(texts, max_size=2).map(tuple),
+    session_id=maybe,
+    agent=maybe,
+    prompt_file=maybe,
+    prompt=texts,
+    records=st.lists(
+        st.builds(StepRecord, texts, st.lists(texts, max_size=2).map(tuple), scores), max_size=2
+    ).map(tuple),
+)
+
+
+@given(turns)
+def test_a_turn_comes_back_as_it_was_sent(turn: Turn) -> None:
+    back = from_wire(json.loads(json.dumps(to_wire(turn))))
+    assert back == turn
+    assert back.why == turn.why
+
+
+def test_it_is_the_documented_json_and_more() -> None:
+    assert to_wire(TURN).items() >= TURN.as_dict().items()
+
+
+def test_what_a_newer_version_adds_is_passed_over() -> None:
+    assert from_wire({**to_wire(TURN), "mood": "good"}) == TURN
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"message": None}, {"action": "explode"}, {"confidence": "high"}, {"context": "none"},
+        {"references": [{}]}, {"at": "yesterday"}, {"candidates": [1]}, {"records": {"a": 1}},
+    ],
+)  # fmt: skip
+def test_what_is_no_turn_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(StoreError, match="this is no turn"):
+        from_wire({**to_wire(TURN), **change})
+
+
+@pytest.mark.parametrize("missing", ["message", "at", "records", "agent"])
+def test_a_turn_that_lacks_a_field_is_refused(missing: str) -> None:
+    data = {key: value for key, value in to_wire(TURN).items() if key != missing}
+    with pytest.raises(StoreError, match=missing):
+        from_wire(data)
+
+
+@pytest.mark.parametrize("data", [None, [], "turn", 3])
+def test_what_is_no_object_is_refused(data: object) -> None:
+    with pytest.raises(StoreError):
+        from_wire(data)
+
+
+def test_edits_are_the_only_thing_left_behind() -> None:
+    sent = {field for field in TURN.__slots__ if field not in ("edits", "notes")}
+    assert replace(from_wire(to_wire(TURN)), edits=(), notes=()) == TURN
+    assert sent <= {*to_wire(TURN)}

@@ -1,0 +1,169 @@
+"""The two clients, as programs: how each is started offline, and what its tools are called.
+
+Each gets an environment of its own: a home and settings in a temporary folder, the fake model
+as its only server, a made-up key. Nothing of the machine's own settings is seen.
+"""
+
+import json
+import os
+import subprocess
+import sysconfig
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from .dialects import Call
+
+TIMEOUT_S = 120
+"""For one run of a client, which takes 1 to 4 s on a quiet machine."""
+
+KEY = "not-a-key"
+
+ALLOWED_TOOLS = ("Bash(kds:*)", "mcp__plugin_kds_kds__route_message", "Skill(kds:kds)")
+"""What Claude Code asks its user about; without a terminal it takes a no for granted. Skills of
+a project, unlike those of a plugin, need no permission."""
+
+
+@dataclass(frozen=True)
+class Client(ABC):
+    """A coding assistant, run without a terminal in ``project``."""
+
+    npm: Path
+    """The folder of the installed programs: `node_modules/.bin`."""
+    state: Path
+    """A folder for what the client writes: settings, sessions, caches."""
+    project: Path
+    model_url: str
+    more: Mapping[str, str] = field(default_factory=dict)
+    """Further variables of the environment."""
+
+    name: ClassVar[str]
+    mcp_tool: ClassVar[str]
+    """What the client calls the tool `route_message` of the MCP server `kds`."""
+
+    @abstractmethod
+    def own_environ(self) -> Mapping[str, str]:
+        """The variables that keep the client offline and to itself."""
+
+    @abstractmethod
+    def arguments(self, prompt: str, *, carry_on: bool) -> Sequence[str]:
+        """The command line that hands over ``prompt``, in the newest session or a new one."""
+
+    @abstractmethod
+    def shell(self, command: str) -> Call:
+        """A call of the client's shell."""
+
+    @abstractmethod
+    def skill(self, name: str) -> Call:
+        """A call of the tool that loads a skill."""
+
+    @abstractmethod
+    def trust(self) -> None:
+        """Let the client use what the project has for it."""
+
+    def environ(self) -> dict[str, str]:
+        """All that the client sees of the environment."""
+        commands = (str(self.npm), sysconfig.get_path("scripts"), os.defpath.lstrip(":"))
+        return {
+            "HOME": str(self.state / "home"),
+            "PATH": os.pathsep.join(commands),
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            **self.own_environ(),
+            **self.more,
+        }
+
+    def ask(self, prompt: str, *options: str, carry_on: bool = False) -> str:
+        """Run the client on ``prompt`` and return what it answers."""
+        return self.run(*self.arguments(prompt, carry_on=carry_on), *options)
+
+    def run(self, *arguments: str) -> str:
+        """Run the client's program to its end, which must be a good one."""
+        (self.state / "home").mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(
+            [str(self.npm / self.name), *arguments],
+            cwd=self.project,
+            env=self.environ(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+        )
+        assert done.returncode == 0, f"{done.args}:\n{done.stdout}{done.stderr}"
+        return done.stdout.strip()
+
+
+class Claude(Client):
+    """Claude Code. Hooks of a project run without a question when there is no terminal."""
+
+    name = "claude"
+    mcp_tool = "mcp__kds__route_message"
+
+    def own_environ(self) -> Mapping[str, str]:
+        """Variables of Claude Code's settings reference; MCP servers are waited for."""
+        return {
+            "ANTHROPIC_BASE_URL": self.model_url,
+            "ANTHROPIC_API_KEY": KEY,
+            "CLAUDE_CONFIG_DIR": str(self.state / "claude"),
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "MCP_CONNECTION_NONBLOCKING": "false",
+        }
+
+    def arguments(self, prompt: str, *, carry_on: bool) -> Sequence[str]:
+        """Tools that somebody must allow are allowed: KDS's own, and its command."""
+        allowed = ",".join((*ALLOWED_TOOLS, self.mcp_tool))
+        return (*(["--continue"] if carry_on else []), "-p", prompt, "--allowedTools", allowed)
+
+    def trust(self) -> None:
+        """Nothing to do: what is tested here works in a folder that is not trusted."""
+
+    def shell(self, command: str) -> Call:
+        """The tool `Bash`."""
+        return Call("Bash", {"command": command, "description": "ask KDS"})
+
+    def skill(self, name: str) -> Call:
+        """The tool `Skill`."""
+        return Call("Skill", {"skill": name})
+
+
+class Copilot(Client):
+    """GitHub Copilot CLI. Hooks and MCP servers of a project want a folder that is trusted."""
+
+    name = "copilot"
+    mcp_tool = "kds-route_message"
+
+    def own_environ(self) -> Mapping[str, str]:
+        """Variables of `copilot help environment`."""
+        return {
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_AUTO_UPDATE": "false",
+            "COPILOT_PROVIDER_BASE_URL": f"{self.model_url}/v1",
+            "COPILOT_PROVIDER_API_KEY": KEY,
+            "COPILOT_MODEL": "gpt-5.4",
+            "COPILOT_HOME": str(self.state / "copilot"),
+        }
+
+    def arguments(self, prompt: str, *, carry_on: bool) -> Sequence[str]:
+        """Not `--trust-folder`, which does not go together with `--continue`."""
+        return (*(["--continue"] if carry_on else []), "-s", "--allow-all-tools", "-p", prompt)
+
+    def trust(self) -> None:
+        """Answer the question that it asks in a terminal, as it stores the answer itself."""
+        config = self.state / "copilot" / "config.json"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text(json.dumps({"trustedFolders": [str(self.project)]}), encoding="utf-8")
+
+    def shell(self, command: str) -> Call:
+        """The tool `bash`."""
+        arguments = {"command": command, "description": "ask KDS", "mode": "sync"}
+        return Call("bash", arguments)
+
+    def skill(self, name: str) -> Call:
+        """The tool `skill`."""
+        return Call("skill", {"skill": name})
+
+
+CLIENTS: Mapping[str, type[Client]] = {each.name: each for each in (Claude, Copilot)}

@@ -1,0 +1,246 @@
+"""The three model APIs that the clients speak: what a request holds, and an answer in its form.
+
+Anthropic Messages, OpenAI chat completions and OpenAI responses, each streamed and not. Only
+what a client needs in order to go on is answered: the shapes are those of the vendors' API
+references, the ids and counts are made up.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+Json: TypeAlias = dict[str, Any]
+Event: TypeAlias = tuple[str | None, Json]
+"""One server-sent event: its name where the API has names, and its data."""
+
+USAGE = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The model's wish to use a tool."""
+
+    tool: str
+    arguments: Mapping[str, object]
+    id: str = field(default_factory=lambda: f"call_{uuid4().hex}")
+    """Claude Code drops the result of a call whose id it has seen before."""
+
+    @property
+    def json(self) -> str:
+        """The arguments as the OpenAI APIs carry them."""
+        return json.dumps(dict(self.arguments))
+
+
+Reply: TypeAlias = str | Call
+"""What the fake model says: a text, or one call of a tool."""
+
+
+def strings(value: object) -> Iterator[str]:
+    """Every string anywhere inside JSON data, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from strings(inner)
+
+
+class Messages:
+    """Anthropic's `/v1/messages`."""
+
+    path = "/v1/messages"
+    ending: str | None = None
+
+    @staticmethod
+    def tools(body: Json) -> set[str]:
+        """The names of the tools on offer."""
+        return {tool["name"] for tool in body.get("tools", ()) if "name" in tool}
+
+    @staticmethod
+    def conversation(body: Json) -> list[Json]:
+        """The messages, without the system prompt."""
+        return list(body["messages"])
+
+    @staticmethod
+    def whole(body: Json, reply: Reply) -> Json:
+        """The answer in one piece."""
+        content: Json = {"type": "text", "text": reply}
+        if isinstance(reply, Call):
+            content = {
+                "type": "tool_use",
+                "id": reply.id,
+                "name": reply.tool,
+                "input": dict(reply.arguments),
+            }
+        return {
+            "id": f"msg_{uuid4().hex}",
+            "type": "message",
+            "role": "assistant",
+            "model": body.get("model", "fake"),
+            "content": [content],
+            "stop_reason": "tool_use" if isinstance(reply, Call) else "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 10, "output_tokens": 5},
+        }
+
+    @classmethod
+    def events(cls, body: Json, reply: Reply) -> Iterator[Event]:
+        """The answer in pieces."""
+        whole = cls.whole(body, reply)
+        block = whole["content"][0]
+        if isinstance(reply, Call):
+            empty, delta = {"input": {}}, {"type": "input_json_delta", "partial_json": reply.json}
+        else:
+            empty, delta = {"text": ""}, {"type": "text_delta", "text": reply}
+        stop = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+        for kind, data in (
+            ("message_start", {"message": whole | {"content": [], "stop_reason": None}}),
+            ("content_block_start", {"index": 0, "content_block": block | empty}),
+            ("content_block_delta", {"index": 0, "delta": delta}),
+            ("content_block_stop", {"index": 0}),
+            ("message_delta", {"delta": stop, "usage": {"output_tokens": 5}}),
+            ("message_stop", {}),
+        ):
+            yield kind, {"type": kind, **data}
+
+
+class ChatCompletions:
+    """OpenAI's `/v1/chat/completions`."""
+
+    path = "/v1/chat/completions"
+    ending: str | None = "[DONE]"
+
+    @staticmethod
+    def tools(body: Json) -> set[str]:
+        """The names of the tools on offer."""
+        return {tool["function"]["name"] for tool in body.get("tools", ()) if "function" in tool}
+
+    @staticmethod
+    def conversation(body: Json) -> list[Json]:
+        """The messages, without the system prompt."""
+        return [message for message in body["messages"] if message["role"] != "system"]
+
+    @classmethod
+    def whole(cls, body: Json, reply: Reply) -> Json:
+        """The answer in one piece."""
+        choice = {"index": 0, "message": cls._said(reply), "finish_reason": cls._reason(reply)}
+        return cls._frame(body, "chat.completion", [choice]) | {"usage": cls._usage()}
+
+    @classmethod
+    def events(cls, body: Json, reply: Reply) -> Iterator[Event]:
+        """The answer in pieces."""
+        said = cls._said(reply)
+        for number, call in enumerate(said.get("tool_calls", ())):
+            call["index"] = number
+        for delta, reason in ((said, None), ({}, cls._reason(reply))):
+            choice = {"index": 0, "delta": delta, "finish_reason": reason}
+            yield None, cls._frame(body, "chat.completion.chunk", [choice])
+        yield None, cls._frame(body, "chat.completion.chunk", []) | {"usage": cls._usage()}
+
+    @staticmethod
+    def _said(reply: Reply) -> Json:
+        if isinstance(reply, str):
+            return {"role": "assistant", "content": reply}
+        function = {"name": reply.tool, "arguments": reply.json}
+        call = {"id": reply.id, "type": "function", "function": function}
+        return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+    @staticmethod
+    def _reason(reply: Reply) -> str:
+        return "tool_calls" if isinstance(reply, Call) else "stop"
+
+    @staticmethod
+    def _usage() -> Json:
+        return {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+
+    @staticmethod
+    def _frame(body: Json, kind: str, choices: list[Json]) -> Json:
+        model = body.get("model", "fake")
+        return {"id": "chat_1", "object": kind, "created": 0, "model": model, "choices": choices}
+
+
+class Responses:
+    """OpenAI's `/v1/responses`."""
+
+    path = "/v1/responses"
+    ending: str | None = None
+
+    @staticmethod
+    def tools(body: Json) -> set[str]:
+        """The names of the tools on offer."""
+        return {tool["name"] for tool in body.get("tools", ()) if "name" in tool}
+
+    @staticmethod
+    def conversation(body: Json) -> list[Json]:
+        """The input items, without the system prompt."""
+        given = body["input"]
+        if isinstance(given, str):
+            return [{"role": "user", "content": given}]
+        return [item for item in given if item.get("role") not in {"system", "developer"}]
+
+    @classmethod
+    def whole(cls, body: Json, reply: Reply) -> Json:
+        """The answer in one piece."""
+        return cls._frame(body, "completed", [cls._item(reply)])
+
+    @classmethod
+    def events(cls, body: Json, reply: Reply) -> Iterator[Event]:
+        """The answer in pieces."""
+        item = cls._item(reply)
+        place = {"item_id": item["id"], "output_index": 0}
+        steps: list[tuple[str, Json]] = [
+            ("response.created", {"response": cls._frame(body, "in_progress", [])}),
+            ("response.output_item.added", {"output_index": 0, "item": _opened(item)}),
+        ]
+        if isinstance(reply, Call):
+            kind = "response.function_call_arguments"
+            steps += [
+                (f"{kind}.delta", place | {"delta": reply.json}),
+                (f"{kind}.done", place | {"arguments": reply.json}),
+            ]
+        else:
+            part = place | {"content_index": 0}
+            steps += [
+                ("response.content_part.added", part | {"part": _text("")}),
+                ("response.output_text.delta", part | {"delta": reply}),
+                ("response.output_text.done", part | {"text": reply}),
+                ("response.content_part.done", part | {"part": _text(reply)}),
+            ]
+        steps += [
+            ("response.output_item.done", {"output_index": 0, "item": item}),
+            ("response.completed", {"response": cls.whole(body, reply)}),
+        ]
+        for number, (kind, data) in enumerate(steps):
+            yield kind, {"type": kind, "sequence_number": number, **data}
+
+    @staticmethod
+    def _item(reply: Reply) -> Json:
+        if isinstance(reply, Call):
+            call = {"call_id": reply.id, "name": reply.tool, "arguments": reply.json}
+            return {"id": "fc_1", "type": "function_call", "status": "completed", **call}
+        said = {"role": "assistant", "content": [_text(reply)]}
+        return {"id": "item_1", "type": "message", "status": "completed", **said}
+
+    @staticmethod
+    def _frame(body: Json, status: str, output: list[Json]) -> Json:
+        head = {"id": "resp_1", "object": "response", "created_at": 0, "status": status}
+        usage = USAGE if status == "completed" else None
+        return head | {"model": body.get("model", "fake"), "output": output, "usage": usage}
+
+
+def _text(text: str) -> Json:
+    return {"type": "output_text", "text": text, "annotations": []}
+
+
+def _opened(item: Json) -> Json:
+    empty: Json = {"content": []} if item["type"] == "message" else {"arguments": ""}
+    return item | {"status": "in_progress"} | empty
+
+
+Dialect: TypeAlias = type[Messages] | type[ChatCompletions] | type[Responses]
+
+DIALECTS: tuple[Dialect, ...] = (Messages, ChatCompletions, Responses)

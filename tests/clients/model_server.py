@@ -1,0 +1,140 @@
+"""A fake model on loopback: writes down every request, and plays the script it was given.
+
+The script is a list of tool calls. Each is played once, as the answer to the first request that
+offers the tool; every other request is answered "ok". So the requests that a client makes on
+the side (titles, summaries: they offer no tools) do not use up the script.
+"""
+
+import json
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from .dialects import DIALECTS, Call, Dialect, Json, Reply, strings
+
+DONE = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request to the model."""
+
+    dialect: Dialect
+    body: Json
+
+    @property
+    def tools(self) -> set[str]:
+        """The names of the tools on offer."""
+        return self.dialect.tools(self.body)
+
+    @property
+    def text(self) -> str:
+        """Everything the model would have read of the conversation, system prompt aside."""
+        return "\n".join(strings(self.dialect.conversation(self.body)))
+
+    @property
+    def newest(self) -> str:
+        """The text of the newest message."""
+        return "\n".join(strings(self.dialect.conversation(self.body)[-1]))
+
+
+@dataclass
+class FakeModel:
+    """What was asked of the model so far, and what it is still going to do."""
+
+    url: str = ""
+    script: list[Call] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def turns(self) -> list[Asked]:
+        """The requests that offer tools: those of the conversation itself."""
+        return [request for request in self.asked if request.tools]
+
+    def play(self, calls: Iterable[Call]) -> None:
+        """Start over: forget what was asked, and make these ``calls``."""
+        with self._lock:
+            self.script, self.asked = list(calls), []
+
+    def answer(self, request: Asked) -> Reply:
+        """Write the request down and say what comes next."""
+        with self._lock:
+            self.asked.append(request)
+            for call in self.script:
+                if call.tool in request.tools:
+                    self.script.remove(call)
+                    return call
+        return DONE
+
+
+@contextmanager
+def serving(model: FakeModel) -> Iterator[FakeModel]:
+    """Serve ``model`` on a free port of loopback."""
+
+    class Handler(_Handler):
+        fake = model
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    model.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield model
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    fake: FakeModel
+    protocol_version = "HTTP/1.1"
+
+    def do_HEAD(self) -> None:
+        self._send({})
+
+    def do_GET(self) -> None:
+        self._send({"object": "list", "data": [{"id": "fake", "object": "model"}]})
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        path = self.path.partition("?")[0]
+        dialect = next((each for each in DIALECTS if path.endswith(each.path)), None)
+        if path.endswith("/count_tokens"):
+            self._send({"input_tokens": 10})
+        elif dialect is None:
+            self._send({})
+        else:
+            self._reply(dialect, json.loads(raw))
+
+    def _reply(self, dialect: Dialect, body: Json) -> None:
+        reply = self.fake.answer(Asked(dialect, body))
+        if not body.get("stream"):
+            self._send(dialect.whole(body, reply))
+            return
+        lines = []
+        for name, data in dialect.events(body, reply):
+            lines += [f"event: {name}\n"] if name else []
+            lines += [f"data: {json.dumps(data)}\n\n"]
+        if dialect.ending:
+            lines += [f"data: {dialect.ending}\n\n"]
+        self._write("".join(lines), "text/event-stream")
+
+    def _send(self, data: Json) -> None:
+        self._write(json.dumps(data), "application/json")
+
+    def _write(self, text: str, kind: str) -> None:
+        raw = text.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(raw)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep quiet: what matters is written down in `FakeModel.asked`."""

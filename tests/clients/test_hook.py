@@ -1,0 +1,119 @@
+"""KDS in the real clients by its hook: what reaches the model, and how often (DESIGN 7)."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from .clients import Client, Copilot
+from .conftest import Install, await_service, logged_messages
+from .model_server import FakeModel
+
+FIRST, SECOND = "I want to add a FAB button", "Make it purple"
+EXPANDED = "Make the FAB button purple"
+
+MARK = 'KDS: "'
+"""How the line begins that the hook adds."""
+
+
+@pytest.mark.usefixtures("service")
+@pytest.mark.parametrize("carry_on", [True, False], ids=["same session", "new session"])
+def test_the_second_message_arrives_expanded_with_the_agents_prompt(
+    client: Client, install: Install, model: FakeModel, executor_sentence: str, carry_on: bool
+) -> None:
+    install(client.name)
+    client.ask(FIRST)
+    client.ask(SECOND, carry_on=carry_on)
+    first, second = model.turns
+    assert MARK in first.newest
+    assert EXPANDED not in first.text
+    assert EXPANDED in second.newest
+    assert executor_sentence in second.newest
+    assert logged_messages(client.project) == [FIRST, SECOND]
+
+
+@pytest.mark.usefixtures("service")
+@pytest.mark.parametrize("in_venv", [False, True], ids=["on the PATH", "in a venv"])
+@pytest.mark.parametrize("order", [("claude", "copilot"), ("copilot", "claude")], ids="-".join)
+def test_with_the_files_of_both_clients_one_hook_runs_per_message(
+    client: Client, install: Install, model: FakeModel, order: Sequence[str], in_venv: bool
+) -> None:
+    for name in order:
+        install(name, in_venv=in_venv)
+    client.ask(FIRST)
+    client.ask(SECOND, carry_on=True)
+    assert [turn.newest.count(MARK) for turn in model.turns] == [1, 1]
+    assert EXPANDED in model.turns[1].newest
+    assert logged_messages(client.project) == [FIRST, SECOND]
+
+
+@pytest.mark.usefixtures("service")
+def test_installing_twice_leaves_one_hook(
+    client: Client, install: Install, model: FakeModel
+) -> None:
+    install(client.name)
+    install(client.name)
+    client.ask(FIRST)
+    assert [turn.newest.count(MARK) for turn in model.turns] == [1]
+    assert logged_messages(client.project) == [FIRST]
+
+
+def test_without_a_service_the_prompt_goes_through_as_it_is(
+    client: Client, install: Install, model: FakeModel
+) -> None:
+    started = time.monotonic()
+    client.ask(FIRST)
+    alone_s = time.monotonic() - started
+    install(client.name, "--no-start")
+    model.play([])
+    started = time.monotonic()
+    assert client.ask(FIRST) == "ok"
+    with_hook_s = time.monotonic() - started
+    [turn] = model.turns
+    assert FIRST in turn.text
+    assert MARK not in turn.text
+    assert logged_messages(client.project) == []
+    assert with_hook_s < alone_s + 10, "the hook gives up in time"
+
+
+def test_the_hook_starts_the_service_for_the_prompts_to_come(
+    client: Client, install: Install, model: FakeModel
+) -> None:
+    install(client.name)
+    client.ask("Good morning")
+    await_service(client.project)
+    client.ask(FIRST)
+    assert MARK in model.turns[-1].newest
+    assert FIRST in logged_messages(client.project)
+
+
+@pytest.mark.usefixtures("service")
+@pytest.mark.parametrize("client", [Copilot.name], indirect=True)
+@pytest.mark.parametrize(
+    "wire",
+    [
+        {"COPILOT_PROVIDER_WIRE_API": "responses"},
+        {"COPILOT_PROVIDER_TYPE": "anthropic", "COPILOT_MODEL": "claude-sonnet-4.6"},
+    ],
+    ids=["responses", "messages"],
+)
+def test_copilot_brings_the_context_to_models_of_every_api(
+    client: Client, install: Install, model: FakeModel, wire: Mapping[str, str]
+) -> None:
+    install(client.name)
+    assert replace(client, more=wire).ask(FIRST) == "ok"
+    [turn] = model.turns
+    assert MARK in turn.newest
+
+
+@pytest.mark.usefixtures("service")
+def test_a_slash_command_reaches_the_model_without_context(
+    client: Client, install: Install, model: FakeModel
+) -> None:
+    install(client.name)
+    client.ask(f"/kds {SECOND}")
+    [turn] = model.turns
+    assert SECOND in turn.text
+    assert MARK not in turn.text
+    assert logged_messages(client.project) == []

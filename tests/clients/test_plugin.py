@@ -1,0 +1,51 @@
+"""KDS in the real clients as a plugin, made by `kds export plugin`; no file in the project."""
+
+from pathlib import Path
+
+import pytest
+
+from .clients import Client
+from .conftest import Run, logged_messages, opening_sentence
+from .dialects import Call
+from .model_server import FakeModel
+
+MCP_TOOLS = {"claude": "mcp__plugin_kds_kds__route_message", "copilot": "kds-route_message"}
+SKILLS = {"claude": "kds:kds", "copilot": "kds"}
+
+
+@pytest.fixture
+def plugin(run_kds: Run, tmp_path: Path) -> Path:
+    """The plugin in a folder outside the project."""
+    folder = tmp_path / "plugin"
+    run_kds("export", "plugin", "--to", str(folder))
+    return folder
+
+
+@pytest.mark.usefixtures("service")
+def test_the_hook_of_the_plugin_expands_the_second_message(
+    client: Client, plugin: Path, model: FakeModel, executor_sentence: str
+) -> None:
+    for message in ("I want to add a FAB button", "Make it purple"):
+        client.ask(message, "--plugin-dir", str(plugin))
+    _, second = model.turns
+    assert "Make the FAB button purple" in second.newest
+    assert executor_sentence in second.newest
+    assert logged_messages(client.project) == ["I want to add a FAB button", "Make it purple"]
+
+
+@pytest.mark.usefixtures("service")
+def test_the_mcp_server_of_the_plugin_serves_the_project_the_client_is_in(
+    client: Client, plugin: Path, run_kds: Run, model: FakeModel
+) -> None:
+    run_kds("route", "I want to add a FAB button")
+    model.play([Call(MCP_TOOLS[client.name], {"message": "Make it purple"})])
+    client.ask("#file:KDS/prompts/user/kds.md Make it purple", "--plugin-dir", str(plugin))
+    assert not model.script, "the client offers no such tool"
+    assert "Make the FAB button purple" in model.turns[-1].newest
+
+
+@pytest.mark.usefixtures("service")
+def test_the_skills_of_the_plugin_are_there(client: Client, plugin: Path, model: FakeModel) -> None:
+    model.play([client.skill(SKILLS[client.name])])
+    client.ask("#file:KDS/prompts/user/kds.md Make it purple", "--plugin-dir", str(plugin))
+    assert opening_sentence(plugin / "skills" / "kds" / "SKILL.md") in model.turns[-1].text

@@ -1,0 +1,49 @@
+"""KDS in the real clients by its skill: its text reaches the model, and its command runs."""
+
+from pathlib import Path
+
+import pytest
+
+from .clients import Claude, Client
+from .conftest import Install, Run, opening_sentence
+from .model_server import FakeModel
+
+ROUTE = "kds route --json 'Make it purple'"
+FOLDERS = {"claude": ".claude/skills", "copilot": ".github/skills"}
+
+
+def _skill(project: Path) -> str:
+    found = [project / folder / "kds" / "SKILL.md" for folder in FOLDERS.values()]
+    return opening_sentence(next(path for path in found if path.exists()))
+
+
+@pytest.mark.usefixtures("service")
+def test_the_skill_tool_hands_over_the_skill_and_its_command_answers(
+    client: Client, install: Install, run_kds: Run, model: FakeModel, executor_sentence: str
+) -> None:
+    install(client.name)
+    run_kds("route", "I want to add a FAB button")
+    model.play([client.skill("kds"), client.shell(ROUTE)])
+    client.ask("#file:KDS/prompts/user/kds.md Make it purple")
+    asked, taught, told = model.turns
+    assert _skill(client.project) not in asked.text
+    assert _skill(client.project) in taught.text
+    assert "Make the FAB button purple" not in taught.text
+    assert "Make the FAB button purple" in told.newest
+    assert executor_sentence in told.newest
+
+
+@pytest.mark.usefixtures("service")
+@pytest.mark.parametrize("client", [Claude.name], indirect=True)
+def test_a_slash_command_opens_the_skill(
+    client: Client, install: Install, run_kds: Run, model: FakeModel, executor_sentence: str
+) -> None:
+    install(client.name)
+    run_kds("route", "I want to add a FAB button")
+    model.play([client.shell(ROUTE)])
+    client.ask("/kds Make it purple")
+    taught, told = model.turns
+    assert _skill(client.project) in taught.text
+    assert "Make it purple" in taught.text
+    assert "Make the FAB button purple" in told.newest
+    assert executor_sentence in told.newest

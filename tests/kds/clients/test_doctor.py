@@ -1,0 +1,243 @@
+"""`kds doctor`: quiet on a healthy workspace, and exact about what is broken."""
+
+import json
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kds.brain.workspace import Workspace
+from kds.service.address import ServiceAddress
+from kds.service.server import Service, ServiceOptions
+
+Call = Callable[..., Any]
+Write = Callable[[str, str], Path]
+START_S = 30.0
+
+needs_unix_sockets = pytest.mark.skipif(
+    not hasattr(socket, "AF_UNIX"), reason="the hook talks over a unix socket"
+)
+
+
+@pytest.fixture
+def fitted_project(project: Path, fitted_brain: Path) -> Path:
+    shutil.copytree(fitted_brain, project / "kds-brain", dirs_exist_ok=True)
+    return project
+
+
+@pytest.fixture
+def service(fitted_project: Path) -> Iterator[Service]:
+    """A service of the project, on its real socket."""
+    running = Service((Workspace.find(fitted_project),), ServiceOptions(), log=lambda line: None)
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    assert running.ready.wait(START_S)
+    yield running
+    running.stop()
+    thread.join(START_S)
+
+
+def _doctor(kds_call: Call, *arguments: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
+    done = kds_call("doctor", "--json", *arguments)
+    report = json.loads(done.out)
+    assert report["well"] is (done.code == 0)
+    checks: dict[str, list[dict[str, str]]] = {}
+    for finding in report["findings"]:
+        checks.setdefault(finding["check"], []).append(finding)
+        assert finding["mark"] != "problem" or finding["fix"], finding
+    return done.code, checks
+
+
+def _problems(checks: dict[str, list[dict[str, str]]]) -> list[str]:
+    return [f["found"] for each in checks.values() for f in each if f["mark"] == "problem"]
+
+
+@needs_unix_sockets
+def test_all_is_well_and_a_prompt_comes_through_the_hook_unremembered(
+    fitted_project: Path, service: Service, kds_call: Call
+) -> None:
+    assert kds_call("init", "--client", "claude").code == 0
+    code, checks = _doctor(kds_call)
+    assert (code, _problems(checks)) == (0, [])
+    found = [finding["found"] for finding in checks["hook"]]
+    assert found == ["a prompt comes through the one in .claude/settings.json"]
+    assert "running" in checks["service"][0]["found"]
+    assert checks["model"][0]["mark"] == "ok"
+    assert json.loads(kds_call("context", "load", "--json").out) == {"entries": []}
+    assert "all is well" in kds_call("doctor").out
+
+
+@needs_unix_sockets
+def test_a_hook_that_runs_something_else_is_found_out(
+    fitted_project: Path, service: Service, programs: Path, kds_call: Call
+) -> None:
+    kds_call("init", "--client", "claude")
+    (programs / "kds-hook").write_text("#!/bin/sh\necho broken >&2\n")
+    _, checks = _doctor(kds_call)
+    assert _problems(checks) == ["the one in .claude/settings.json said nothing: broken"]
+    (programs / "kds-hook").write_text("#!/bin/sh\necho '{\"hookSpecificOutput\": 1}'\n")
+    assert "said nothing: see the hook log" in _problems(_doctor(kds_call)[1])[0]
+    settings = Path(".claude/settings.json")
+    settings.write_text(settings.read_text().replace(" || true", "; exit 3"))
+    assert "ended with 3" in _problems(_doctor(kds_call)[1])[0]
+
+
+@needs_unix_sockets
+def test_a_reload_that_failed_is_told(
+    fitted_project: Path, service: Service, kds_call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kds.clients.servicehealth.kds_version", lambda: "9.9")
+    _, checks = _doctor(kds_call)
+    assert "the commands are kds 9.9" in _problems(checks)[0]
+    path = fitted_project / "prompts" / "internal" / "bad.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("no front matter")
+    end = time.monotonic() + START_S
+    while not any("it still uses older" in found for found in _problems(_doctor(kds_call)[1])):
+        assert time.monotonic() < end
+
+
+def test_an_empty_project_has_no_problem(project: Path, kds_call: Call) -> None:
+    shutil.rmtree("kds-brain")
+    code, checks = _doctor(kds_call)
+    assert code == 0
+    assert checks["workspace"][0]["mark"] == "note"
+    assert checks["hook"][0]["fix"] == "kds init"
+    assert not Path("kds-brain").exists()
+
+
+def test_without_a_service_the_hook_is_not_run(project: Path, kds_call: Call) -> None:
+    kds_call("init", "--client", "claude")
+    code, checks = _doctor(kds_call)
+    assert code == 0
+    assert checks["hook"][0]["fix"] == "kds service start"
+    assert not Path("kds-brain/hook.log").exists()
+    ServiceAddress(Path("kds-brain").absolute()).socket_path.write_text("")
+    assert "nobody answers" in _doctor(kds_call)[1]["service"][0]["found"]
+
+
+def test_rights_of_others_are_a_problem_that_it_can_fix(project: Path, kds_call: Call) -> None:
+    brain = Path("kds-brain")
+    brain.chmod(0o755)
+    (brain / "memory.db").write_text("")
+    (brain / "memory.db").chmod(0o644)
+    (brain / "rules").mkdir(mode=0o755)
+    code, checks = _doctor(kds_call)
+    assert code == 1
+    assert _problems(checks) == ["others may read kds-brain (0755), memory.db (0644)"]
+    code, checks = _doctor(kds_call, "--fix")
+    assert code == 0
+    assert checks["privacy"][0]["mark"] == "ok"
+    assert (brain / "rules").stat().st_mode & 0o777 == 0o755, "rules are committed"
+
+
+def test_broken_files_of_the_user_are_named_with_line_and_fix(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    write("kds-brain/rules/own.yaml", "- id: x\n  nonsense: 1\n")
+    write("kds-brain/settings.yaml", "service: {enable: true}\n")
+    write("prompts/internal/bad.md", "no front matter")
+    write(".claude/settings.json", '{"hooks": ')
+    write(".mcp.json", "{}}")
+    code, checks = _doctor(kds_call)
+    assert code == 1
+    for check in ("rules", "settings", "prompts", "hook files", "mcp"):
+        assert {f["mark"] for f in checks[check]} == {"problem"}, check
+    assert len(_problems(checks)) == len(set(_problems(checks)))
+    assert checks["hook files"][0]["found"].startswith(f"{project}/.claude/settings.json:1:")
+
+
+def test_a_context_that_cannot_be_read_is_a_problem(project: Path, kds_call: Call) -> None:
+    Path("kds-brain/conversation-context.jsonl").mkdir(mode=0o700)
+    assert _doctor(kds_call)[1]["context"][0]["mark"] == "problem"
+
+
+def test_doubled_hooks_are_a_problem_that_init_solves(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    kds_call("init", "--client", "claude")
+    hooks = {"userPromptSubmitted": [{"type": "command", "bash": "kds-hook"}]}
+    write(".github/hooks/other.json", json.dumps({"version": 1, "hooks": hooks}))
+    (problem,) = _problems(_doctor(kds_call)[1])
+    assert ".claude/settings.json and .github/hooks/other.json" in problem
+    kds_call("init", "--client", "claude")
+    assert _problems(_doctor(kds_call)[1]) == []
+
+
+def test_a_hook_beside_the_plugin_is_a_problem(project: Path, kds_call: Call, write: Write) -> None:
+    kds_call("init", "--client", "claude")
+    settings = Path(".claude/settings.json")
+    text = settings.read_text().replace("{", '{\n  "enabledPlugins": {"kds@kds": true},', 1)
+    settings.write_text(text)
+    assert "runs the hook twice" in _problems(_doctor(kds_call)[1])[0]
+
+
+def test_programs_that_went_away_are_a_problem(
+    project: Path, kds_call: Call, programs: Path
+) -> None:
+    kds_call("init", "--client", "claude", "--client", "vscode")
+    for name in ("kds", "kds-hook"):
+        (programs / name).unlink()
+    found = _problems(_doctor(kds_call)[1])
+    assert ".claude/settings.json runs kds-hook, which is not there" in found
+    assert ".mcp.json runs kds, which is not there" in found
+    assert ".vscode/mcp.json runs kds, which is not there" in found
+
+
+def test_foreign_servers_and_machine_paths_are_told(
+    project: Path, kds_call: Call, write: Write, programs: Path
+) -> None:
+    write(".cursor/mcp.json", '{"mcpServers": {"kds": {"command": "docker", "args": []}}}')
+    group = {"hooks": [{"type": "command", "command": f"{programs}/kds-hook"}]}
+    write(".claude/settings.json", json.dumps({"hooks": {"UserPromptSubmit": [group]}}))
+    _, checks = _doctor(kds_call)
+    assert _problems(checks) == ["the server 'kds' in .cursor/mcp.json is not this one"]
+    assert "by its path on this machine" in checks["hook files"][0]["found"]
+
+
+def test_skills_that_are_old_doubled_or_edited_are_told(project: Path, kds_call: Call) -> None:
+    kds_call("init", "--client", "claude")
+    kds_call("export", "skills", "--to", ".agents/skills")
+    skill = Path(".claude/skills/kds/SKILL.md")
+    skill.write_text(skill.read_text() + "mine")
+    shutil.rmtree(".claude/skills/kds-work-planner")
+    _, checks = _doctor(kds_call)
+    found = [finding["found"] for finding in checks["skills"]]
+    assert "1 of 13 in .claude/skills are not those of the prompts of today" in found
+    assert "changed by hand in .claude/skills, and left so: kds" in found
+    assert any("one client reads both" in each for each in found)
+    kds_call("init", "--client", "claude")
+    assert _problems(_doctor(kds_call)[1]) == []
+
+
+def test_recent_troubles_of_the_hook_are_told_and_old_ones_are_not(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    now = datetime.now(UTC)
+    old = now - timedelta(days=3)
+    log = write("kds-brain/hook.log", f"{old.isoformat()} no service\n")
+    log.chmod(0o600)
+    assert _doctor(kds_call)[1]["hook log"][0]["mark"] == "ok"
+    log.write_text(f"{old.isoformat()} old\n{now.isoformat()} no service\nbroken\n")
+    (finding,) = _doctor(kds_call)[1]["hook log"]
+    assert "once within a day" in finding["found"]
+    assert finding["found"].endswith("no service")
+
+
+def test_clients_are_asked_for_their_versions(
+    project: Path, kds_call: Call, programs: Path
+) -> None:
+    for name, script in (("claude", "echo 2.1.197."), ("copilot", "exit 1")):
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    found = [finding["found"] for finding in _doctor(kds_call)[1]["clients"]]
+    assert found == [
+        "Claude Code 2.1.197",
+        f"Copilot CLI: {programs}/copilot does not say its version",
+    ]

@@ -1,0 +1,269 @@
+"""`kds export`: what is written, and what is left alone."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kds.clients.mark import digest_in, digest_of
+from kds.router.library import PromptLibrary
+
+NAME = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
+AGENT = """---
+name: {name}
+description: {description}
+intent: {intent}
+inputs: [message, session_id, context]
+examples: [draw a logo, draw an icon]
+---
+# Artist
+
+{{{{ message }}}} {{{{ session_id.upper() }}}} {{{{ context[0].intent.lower() }}}}
+"""
+
+Call = Callable[..., Any]
+
+
+def _front(path: Path) -> dict[str, Any]:
+    _, front, _ = path.read_text(encoding="utf-8").split("---\n", 2)
+    found = yaml.safe_load(front)
+    assert isinstance(found, dict)
+    return found
+
+
+def _agent(workspace: Path, name: str, description: str = "Draws.", intent: str = "DRAW") -> Path:
+    path = workspace / "prompts" / "internal" / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(AGENT.format(name=name, description=json.dumps(description), intent=intent))
+    return path
+
+
+def test_every_skill_keeps_the_rules_of_the_specification(workspace: Path, kds_call: Call) -> None:
+    assert kds_call("export", "skills", "--to", "out").code == 0
+    folders = sorted(path.name for path in Path("out").iterdir())
+    agents = [agent for agent in PromptLibrary.load().agents() if agent.intent != "UNKNOWN"]
+    assert folders == sorted(["kds", *(f"kds-{agent.name}" for agent in agents)])
+    for folder in folders:
+        front = _front(Path("out", folder, "SKILL.md"))
+        assert front["name"] == folder
+        assert NAME.match(folder)
+        assert len(folder) <= 64
+        assert len(front["description"]) <= 1024
+        assert "Use it" in front["description"]
+        assert set(front) <= {"name", "description", "metadata"}
+        assert all(isinstance(value, str) for value in front["metadata"].values())
+        assert front["metadata"]["generator"] == "kds"
+
+
+def test_a_skill_is_static_text_that_tells_where_to_look(workspace: Path, kds_call: Call) -> None:
+    kds_call("export", "skills", "--to", "out")
+    for path in Path("out").rglob("SKILL.md"):
+        text = path.read_text(encoding="utf-8")
+        assert "{{" not in text
+        assert "{%" not in text
+        assert "FAB" not in text
+        assert len(text.splitlines()) < 500
+    door = Path("out/kds/SKILL.md").read_text(encoding="utf-8")
+    assert "`route_message`" in door
+    assert "`kds route --json`" in door
+    assert "- kds-work-planner (PLAN):" in door
+    assert "The message of the user" in Path("out/kds-work-planner/SKILL.md").read_text()
+
+
+def test_claude_leaves_what_needs_a_confirmation_to_the_user(
+    workspace: Path, kds_call: Call
+) -> None:
+    kds_call("export", "skills", "--to", "out", "--client", "claude")
+    marked = [
+        path.parent.name
+        for path in Path("out").rglob("SKILL.md")
+        if _front(path).get("disable-model-invocation")
+    ]
+    assert marked == ["kds-brain-amnesia"]
+    assert "mcp__kds__route_message" in _front(Path("out/kds/SKILL.md"))["allowed-tools"]
+
+
+def test_agents_of_the_workspace_are_exported_too(workspace: Path, kds_call: Call) -> None:
+    _agent(workspace, "artist", description="Draws: logos, 'icons' & #more.")
+    kds_call("export", "skills", "--to", "out")
+    skill = Path("out/kds-artist/SKILL.md")
+    assert _front(skill)["description"].startswith("Draws: logos, 'icons' & #more. Use it")
+    assert _front(skill)["metadata"]["source"] == "prompts/internal/artist.md"
+    assert "before this message" in skill.read_text()
+
+
+def test_long_names_and_descriptions_are_cut_to_the_limits(workspace: Path, kds_call: Call) -> None:
+    _agent(workspace, "a" * 60 + "-bcd", description="word " * 200)
+    kds_call("export", "skills", "--to", "out")
+    (path,) = Path("out").glob("kds-aaa*/SKILL.md")
+    assert len(path.parent.name) <= 64
+    assert NAME.match(path.parent.name)
+    description = _front(path)["description"]
+    assert len(description) <= 1024
+    assert "... Use it when" in description
+
+
+@pytest.mark.parametrize("kind", ["skills", "prompts", "agents", "plugin"])
+def test_a_second_export_changes_nothing(workspace: Path, kds_call: Call, kind: str) -> None:
+    first = json.loads(kds_call("export", kind, "--to", "out", "--json").out)
+    times = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*") if path.is_file()}
+    again = json.loads(kds_call("export", kind, "--to", "out", "--json").out)
+    assert {file["action"] for file in first["files"]} == {"write"}
+    assert {file["state"] for file in again["files"]} == {"current"}
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+
+
+def test_a_dry_run_writes_nothing(workspace: Path, kds_call: Call) -> None:
+    assert "13 would be written" in kds_call("export", "skills", "--to", "out", "--dry-run").out
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda text: "mine", "was not written by KDS"),
+        (lambda text: text + "More.\n", "was generated by KDS and changed by hand since"),
+        (lambda text: text.replace("kds-digest: sha-", "digest: "), "was not written by KDS"),
+    ],
+)
+def test_files_of_others_and_edited_ones_stay_unless_forced(
+    workspace: Path, kds_call: Call, change: Callable[[str], str], reason: str
+) -> None:
+    path = Path("out/kds/SKILL.md")
+    kds_call("export", "skills", "--to", "out")
+    original = path.read_text()
+    path.write_text(change(original))
+    Path("out/kds-work-planner/SKILL.md").unlink()
+    refused = kds_call("export", "skills", "--to", "out")
+    assert refused.code == 2
+    assert f"{path}: {reason}" in refused.err
+    assert path.read_text() == change(original)
+    assert not Path("out/kds-work-planner/SKILL.md").exists(), "all or nothing"
+    assert kds_call("export", "skills", "--to", "out", "--force").code == 0
+    assert path.read_text() == original
+
+
+def test_an_untouched_older_file_is_replaced_and_line_ends_do_not_matter(
+    workspace: Path, kds_call: Call
+) -> None:
+    path = Path("out/kds/SKILL.md")
+    kds_call("export", "skills", "--to", "out")
+    text = path.read_text()
+    older = text.replace("generator-version: ", "generator-version: 0.0.")
+    older = older.replace(digest_in(older) or "", digest_of(older))
+    path.write_bytes(older.replace("\n", "\r\n").encode())
+    assert kds_call("export", "skills", "--to", "out").code == 0
+    assert path.read_bytes() == text.encode()
+
+
+def test_what_has_no_prompt_any_more_goes_if_it_is_untouched(
+    workspace: Path, kds_call: Call
+) -> None:
+    prompt = _agent(workspace, "artist")
+    kept = _agent(workspace, "painter", intent="PAINT")
+    kds_call("export", "skills", "--to", "out")
+    Path("out/kds-painter/SKILL.md").write_text(
+        Path("out/kds-painter/SKILL.md").read_text() + "mine"
+    )
+    Path("out/other").mkdir()
+    Path("out/other/SKILL.md").write_text("---\nname: other\n---\n")
+    prompt.unlink()
+    kept.unlink()
+    done = kds_call("export", "skills", "--to", "out")
+    assert done.code == 0
+    assert not Path("out/kds-artist").exists()
+    assert Path("out/kds-painter/SKILL.md").exists(), "changed by hand"
+    assert Path("out/other/SKILL.md").exists()
+
+
+def test_prompt_files_ask_for_the_message(workspace: Path, kds_call: Call) -> None:
+    kds_call("export", "prompts", "--to", "out")
+    path = Path("out/kds-code-executor.prompt.md")
+    assert _front(path)["agent"] == "agent"
+    assert "${input:message:" in path.read_text()
+    assert path.read_text().rstrip().endswith("-->")
+
+
+def test_cursor_gets_plain_commands(workspace: Path, kds_call: Call) -> None:
+    kds_call("export", "prompts", "--to", "out", "--client", "cursor")
+    text = Path("out/kds.md").read_text()
+    assert text.startswith("# KDS")
+    assert "${input" not in text
+
+
+def test_agents_hand_over_to_agents_that_exist(workspace: Path, kds_call: Call) -> None:
+    kds_call("export", "agents", "--to", "out")
+    names = {_front(path)["name"] for path in Path("out").glob("*.agent.md")}
+    handoffs = {
+        front["name"]: [handoff["agent"] for handoff in front.get("handoffs", ())]
+        for front in map(_front, Path("out").glob("*.agent.md"))
+    }
+    assert handoffs["kds-work-planner"] == ["kds-code-executor", "kds-test-generator"]
+    assert set(handoffs["kds"]) == names - {"kds"}
+    assert {agent for each in handoffs.values() for agent in each} <= names
+    assert "handoffs" not in _front(Path("out/kds-brain-amnesia.agent.md"))
+
+
+def test_kinds_in_one_folder_leave_each_other_alone(workspace: Path, kds_call: Call) -> None:
+    kds_call("export", "agents", "--to", "out")
+    kds_call("export", "prompts", "--to", "out")
+    kds_call("export", "prompts", "--to", "out", "--client", "cursor")
+    assert len(list(Path("out").glob("*.md"))) == 39
+
+
+def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Call) -> None:
+    kds_call("export", "plugin", "--to", "out")
+    read = {path: json.loads(Path("out", path).read_text()) for path in (
+        ".claude-plugin/plugin.json", ".claude-plugin/marketplace.json", "hooks/hooks.json",
+        ".mcp.json")}  # fmt: skip
+    assert NAME.match(read[".claude-plugin/plugin.json"]["name"])
+    (entry,) = read[".claude-plugin/marketplace.json"]["plugins"]
+    assert (entry["name"], entry["source"]) == ("kds", "./")
+    assert set(read["hooks/hooks.json"]["hooks"]) == {"UserPromptSubmit", "SessionStart"}
+    assert read[".mcp.json"]["mcpServers"]["kds"]["args"] == ["mcp"]
+    assert Path("out/skills/kds/SKILL.md").exists()
+
+
+def test_an_edited_json_file_of_a_plugin_stays_and_an_older_one_does_not(
+    workspace: Path, kds_call: Call
+) -> None:
+    kds_call("export", "plugin", "--to", "out")
+    hooks, manifest = Path("out/hooks/hooks.json"), Path("out/.claude-plugin/generated-by-kds.json")
+    current = hooks.read_text()
+    hooks.write_text("{}\n")
+    assert kds_call("export", "plugin", "--to", "out").code == 2
+    listed = json.loads(manifest.read_text())
+    listed["files"]["hooks/hooks.json"] = digest_of("{}\n")
+    manifest.write_text(json.dumps(listed))
+    assert kds_call("export", "plugin", "--to", "out").code == 0
+    assert hooks.read_text() == current
+
+
+def test_a_foreign_manifest_is_not_believed(workspace: Path, kds_call: Call) -> None:
+    manifest = Path("out/.claude-plugin/generated-by-kds.json")
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text('{"mine": true}')
+    assert kds_call("export", "plugin", "--to", "out").code == 2
+    assert manifest.read_text() == '{"mine": true}'
+
+
+def test_a_prompt_that_cannot_be_static_is_named(workspace: Path, kds_call: Call) -> None:
+    path = _agent(workspace, "artist")
+    path.write_text(path.read_text().replace("{{ message }}", "{{ message[4][0]['x'] }}"))
+    refused = kds_call("export", "skills", "--to", "out")
+    assert refused.code == 2
+    assert "artist.md" in refused.err
+    assert not Path("out").exists()
+
+
+def test_what_cannot_be_read_or_written_is_refused(workspace: Path, kds_call: Call) -> None:
+    Path("out/kds/SKILL.md").mkdir(parents=True)
+    refused = kds_call("export", "skills", "--to", "out")
+    assert refused.code == 2
+    assert "is not an ordinary file" in refused.err
+    Path("file").write_text("")
+    assert kds_call("export", "skills", "--to", "file").code == 2

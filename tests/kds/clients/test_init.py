@@ -1,0 +1,418 @@
+"""`kds init` on real folders: what it writes, what it leaves alone, and the way back."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kds.clients.jsontext import parse_json_text
+
+from .conftest import Snapshot
+
+Call = Callable[..., Any]
+Write = Callable[[str, str], Path]
+
+ALL = ("--client", "claude", "--client", "copilot", "--client", "vscode", "--client", "cursor")
+HOOK = "kds-hook --start || true"
+THEIRS = {
+    ".claude/settings.json": '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": []}\n}\n',
+    ".mcp.json": '{"mcpServers": {"github": {"command": "npx"}}}',
+    ".vscode/mcp.json": '{\r\n\t"servers": {\r\n\t\t"x": {"command": "y"}, // one\r\n\t},\r\n}\r\n',
+    ".cursor/mcp.json": "{}",
+    ".gitignore": "node_modules\nkds-brain.txt",
+    ".claude/skills/mine/SKILL.md": "---\nname: mine\n---\n",
+}
+
+
+def _init(kds_call: Call, *arguments: str) -> dict[str, Any]:
+    done = kds_call("init", *arguments, "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert isinstance(found, dict)
+    return found
+
+
+def _json(path: str) -> Any:
+    return parse_json_text(Path(path).read_text()).value()
+
+
+def _commands(path: str) -> dict[str, list[str]]:
+    return {
+        event: [
+            handler.get("command") or handler["bash"]
+            for entry in entries
+            for handler in entry.get("hooks", [entry])
+        ]
+        for event, entries in _json(path)["hooks"].items()
+    }
+
+
+def test_claude_gets_hook_server_and_skills(project: Path, kds_call: Call) -> None:
+    shutil.rmtree("kds-brain")
+    _init(kds_call, "--client", "claude")
+    assert _commands(".claude/settings.json") == {
+        "UserPromptSubmit": [HOOK],
+        "SessionStart": [HOOK],
+    }
+    assert _json(".mcp.json")["mcpServers"]["kds"]["command"] == "kds"
+    assert len(list(Path(".claude/skills").iterdir())) == 13
+    assert "kds-brain/*\n!kds-brain/rules/\n" in Path(".gitignore").read_text()
+    assert stat.S_IMODE(Path("kds-brain").stat().st_mode) == 0o700
+    assert {stat.S_IMODE(p.stat().st_mode) for p in Path("kds-brain/init").iterdir()} == {0o600}
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_git_ignores_the_conversations_and_not_the_rules(project: Path, kds_call: Call) -> None:
+    git = shutil.which("git", path=os.defpath) or "git"
+    subprocess.run([git, "init", "-q"], check=True)
+    _init(kds_call, "--client", "claude")
+    Path("kds-brain/rules").mkdir()
+    Path("kds-brain/rules/own.yaml").write_text("")
+    listed = subprocess.run(
+        [git, "status", "--porcelain", "-uall"], check=True, capture_output=True, text=True
+    ).stdout
+    assert "kds-brain/rules/own.yaml" in listed
+    assert "kds-brain/init" not in listed
+
+
+def test_a_second_run_changes_nothing_and_says_so(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    for name, text in THEIRS.items():
+        write(name, text)
+    _init(kds_call, *ALL)
+    before = Snapshot.of(project, without="-")
+    assert _init(kds_call, *ALL)["files"] == []
+    assert Snapshot.of(project, without="-") == before
+    assert "nothing to change" in kds_call("init", *ALL).out
+
+
+@pytest.mark.parametrize("theirs", [{}, THEIRS], ids=["empty", "settled"])
+def test_undo_gives_back_every_byte(
+    project: Path, kds_call: Call, write: Write, theirs: dict[str, str]
+) -> None:
+    for name, text in theirs.items():
+        write(name, text)
+    (project / ".github").mkdir()
+    before = Snapshot.of(project)
+    _init(kds_call, "--client", "copilot")
+    _init(kds_call, *ALL)
+    _init(kds_call, *ALL, "--no-start")
+    assert Snapshot.of(project) != before
+    undone = _init(kds_call, "--undo")
+    assert undone["files"]
+    assert Snapshot.of(project) == before
+    assert _init(kds_call, "--undo")["files"] == []
+
+
+def test_the_users_entries_keep_order_comments_and_layout(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    for name, text in THEIRS.items():
+        write(name, text)
+    _init(kds_call, *ALL)
+    settings = Path(".claude/settings.json").read_text()
+    assert settings.startswith('{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": [], "User')
+    vscode = Path(".vscode/mcp.json").read_bytes()
+    assert vscode.startswith(
+        b'{\r\n\t"servers": {\r\n\t\t"x": {"command": "y"}, // one\r\n\t\t"kds'
+    )
+    assert b"\n" not in vscode.replace(b"\r\n", b"")
+    assert Path(".gitignore").read_text().startswith("node_modules\nkds-brain.txt\n# KDS")
+
+
+def test_undo_keeps_what_the_user_changed_since(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    write(".claude/settings.json", '{\n  "model": "opus"\n}\n')
+    _init(kds_call, *ALL)
+    for name, old, new in (
+        (".claude/settings.json", '"opus"', '"sonnet"'),
+        (".mcp.json", '"mcpServers": {', '"mcpServers": {\n    "db": {"command": "x"},'),
+        (".gitignore", "# KDS", "dist\n# KDS"),
+    ):
+        path = Path(name)
+        path.write_text(path.read_text().replace(old, new, 1))
+    skill = Path(".claude/skills/kds/SKILL.md")
+    skill.write_text(skill.read_text() + "mine")
+    _init(kds_call, "--undo")
+    assert Path(".claude/settings.json").read_text() == '{\n  "model": "sonnet"\n}\n'
+    assert _json(".mcp.json") == {"mcpServers": {"db": {"command": "x"}}}
+    assert Path(".gitignore").read_text() == "dist\n"
+    assert skill.exists()
+    assert not Path(".claude/skills/kds-work-planner").exists()
+    assert not Path(".vscode").exists()
+
+
+def test_edits_between_two_runs_are_kept_too(project: Path, kds_call: Call, write: Write) -> None:
+    write(".mcp.json", "{}\n")
+    _init(kds_call, "--client", "claude")
+    path = Path(".mcp.json")
+    path.write_text(path.read_text().replace('"mcp"', '"mcp", "--old"'))
+    _init(kds_call, "--client", "claude")
+    assert _json(".mcp.json")["mcpServers"]["kds"]["args"] == ["mcp"]
+    _init(kds_call, "--undo")
+    assert _json(".mcp.json") == {}
+
+
+def test_without_a_record_undo_goes_by_the_content(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    write(".claude/settings.json", THEIRS[".claude/settings.json"])
+    write(".mcp.json", THEIRS[".mcp.json"])
+    _init(kds_call, *ALL)
+    shutil.rmtree("kds-brain/init")
+    _init(kds_call, "--undo")
+    assert Path(".claude/settings.json").read_text() == THEIRS[".claude/settings.json"]
+    assert _json(".mcp.json") == json.loads(THEIRS[".mcp.json"])
+    assert _json(".vscode/mcp.json") == {}
+    assert not list(Path(".claude").glob("skills/kds*"))
+
+
+def test_a_clone_with_the_files_in_it_needs_no_change(project: Path, kds_call: Call) -> None:
+    _init(kds_call, *ALL)
+    shutil.rmtree("kds-brain")
+    assert _init(kds_call, *ALL)["files"] == []
+
+
+def test_a_dry_run_prints_a_diff_and_writes_nothing(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    write(".mcp.json", THEIRS[".mcp.json"])
+    shutil.rmtree("kds-brain")
+    before = Snapshot.of(project, without="-")
+    shown = kds_call("init", *ALL, "--dry-run")
+    assert Snapshot.of(project, without="-") == before
+    assert "--- /dev/null\n+++ b/.claude/settings.json\n" in shown.out
+    assert f"-{THEIRS['.mcp.json']}\n\\ No newline at end of file\n" in shown.out
+    assert "a dry run" in shown.out
+    _init(kds_call, *ALL)
+    installed = Snapshot.of(project)
+    assert "+++ /dev/null" in kds_call("init", "--undo", "--dry-run").out
+    assert Snapshot.of(project) == installed
+
+
+def test_copilot_alone_has_its_own_hook_file(project: Path, kds_call: Call) -> None:
+    _init(kds_call, "--client", "copilot")
+    assert _json(".github/hooks/kds.json")["version"] == 1
+    assert _commands(".github/hooks/kds.json") == {
+        "userPromptSubmitted": [HOOK],
+        "sessionStart": [HOOK],
+    }
+    assert not Path(".claude").exists()
+    assert Path(".agents/skills/kds/SKILL.md").exists()
+    assert "kds" in _json(".mcp.json")["mcpServers"]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [("claude", "copilot"), ("copilot", "claude"), ("vscode", "claude", "copilot", "cursor")],
+)
+def test_in_any_order_of_clients_there_is_one_hook_and_one_set_of_skills(
+    project: Path, kds_call: Call, order: tuple[str, ...]
+) -> None:
+    for client in order:
+        _init(kds_call, "--client", client)
+    assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
+    assert not Path(".github/hooks").exists()
+    assert not Path(".agents/skills/kds").exists()
+    assert len(list(Path(".claude/skills").iterdir())) == 13
+    _init(kds_call, "--undo")
+    assert Snapshot.of(project) == Snapshot({}, frozenset())
+
+
+def test_a_user_wide_hook_of_claude_is_not_doubled(
+    project: Path, kds_call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "claude-home"
+    home.mkdir()
+    hooks = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "kds-hook"}]}]}
+    (home / "settings.json").write_text(json.dumps({"hooks": hooks}))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home))
+    done = _init(kds_call, "--client", "claude", "--client", "copilot")
+    assert any("has one for all projects" in note for note in done["notes"])
+    assert not Path(".claude/settings.json").exists()
+    assert Path(".github/hooks/kds.json").exists()
+
+
+def test_an_enabled_plugin_is_not_doubled(project: Path, kds_call: Call, write: Write) -> None:
+    text = '{"enabledPlugins": {"kds@kds": true, "other@kds": true}}'
+    write(".claude/settings.json", text)
+    done = _init(kds_call, "--client", "claude")
+    assert any("the plugin kds@kds brings it" in note for note in done["notes"])
+    assert Path(".claude/settings.json").read_text() == text
+
+
+def test_cursor_gets_server_and_skills_and_hears_why_no_hook(project: Path, kds_call: Call) -> None:
+    done = _init(kds_call, "--client", "cursor")
+    assert any("cannot pass anything on" in note for note in done["notes"])
+    arguments = _json(".cursor/mcp.json")["mcpServers"]["kds"]["args"]
+    assert arguments == ["mcp", "--workspace", "${workspaceFolder}"]
+    assert Path(".agents/skills/kds/SKILL.md").exists()
+
+
+def test_programs_of_an_environment_go_into_the_local_settings(
+    project: Path, programs: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    environment = tmp_path / "my env"
+    shutil.copytree(programs, environment / "bin", symlinks=True)
+    (environment / "pyvenv.cfg").write_text("")
+    monkeypatch.setenv("PATH", str(environment / "bin"))
+    monkeypatch.setattr("sys.executable", str(environment / "bin" / "python"))
+    done = _init(kds_call, "--client", "claude")
+    assert not Path(".claude/settings.json").exists()
+    (command,) = _commands(".claude/settings.local.json")["UserPromptSubmit"]
+    assert command == f"'{environment}/bin/kds-hook' --start || true"
+    assert _json(".mcp.json")["mcpServers"]["kds"]["command"] == f"{environment}/bin/kds"
+    assert any("do not commit" in note for note in done["notes"])
+    assert ".claude/settings.local.json\n" in Path(".gitignore").read_text()
+    monkeypatch.setenv("PATH", str(programs))
+    _init(kds_call, "--client", "claude")
+    assert not Path(".claude/settings.local.json").exists()
+    assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
+
+
+def test_programs_that_are_nowhere_are_an_error(
+    project: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    refused = kds_call("init", "--client", "claude")
+    assert refused.code == 2
+    assert "pipx install kds" in refused.err
+
+
+def test_parts_can_be_left_out(project: Path, kds_call: Call) -> None:
+    _init(kds_call, "--client", "claude", "--no-mcp", "--no-skills", "--no-start")
+    assert _commands(".claude/settings.json") == {"UserPromptSubmit": ["kds-hook || true"]}
+    assert not Path(".mcp.json").exists()
+    assert not Path(".claude/skills").exists()
+    _init(kds_call, "--undo")
+    _init(kds_call, "--client", "claude", "--no-hook")
+    assert not Path(".claude/settings.json").exists()
+    assert Path(".mcp.json").exists()
+
+
+def test_the_copilot_servers_stay_in_their_file(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    write(".github/mcp.json", '{"mcpServers": {}}')
+    _init(kds_call, "--client", "copilot")
+    assert "kds" in _json(".github/mcp.json")["mcpServers"]
+    assert not Path(".mcp.json").exists()
+    done = _init(kds_call, "--client", "claude", "--client", "copilot")
+    assert any("move your servers there" in note for note in done["notes"])
+    assert "kds" in _json(".mcp.json")["mcpServers"]
+
+
+def test_clients_are_found_by_what_they_leave_and_by_their_programs(
+    project: Path, kds_call: Call, write: Write, programs: Path
+) -> None:
+    refused = kds_call("init")
+    assert refused.code == 2
+    assert "--client claude" in refused.err
+    (project / ".github" / "workflows").mkdir(parents=True)
+    assert kds_call("init").code == 2, ".github alone is no sign of Copilot"
+    write("CLAUDE.md", "")
+    (project / ".vscode").mkdir()
+    (programs / "cursor").symlink_to(programs / "kds")
+    assert _init(kds_call)["clients"] == [
+        {"client": "claude", "because": "CLAUDE.md"},
+        {"client": "vscode", "because": ".vscode"},
+        {"client": "cursor", "because": "`cursor` on the PATH"},
+    ]
+
+
+def test_a_workspace_below_kds_belongs_to_the_project_above(project: Path, kds_call: Call) -> None:
+    shutil.rmtree("kds-brain")
+    Path("KDS/kds-brain").mkdir(parents=True)
+    _init(kds_call, "--client", "claude")
+    assert Path(".claude/settings.json").exists()
+    assert "KDS/kds-brain/*\n" in Path(".gitignore").read_text()
+
+
+@pytest.mark.parametrize("line", ["kds-brain/", "/kds-brain", "kds-brain/*"])
+def test_what_is_ignored_already_is_not_ignored_again(
+    project: Path, kds_call: Call, write: Write, line: str
+) -> None:
+    path = write(".gitignore", f"{line}\n")
+    _init(kds_call, "--client", "claude")
+    assert path.read_text() == f"{line}\n"
+
+
+def test_all_files_that_cannot_be_worked_with_are_named_at_once(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    shutil.rmtree("kds-brain")
+    write(".claude/settings.json", '{\n  "hooks": [1,\n}')
+    write(".vscode/mcp.json", "{}")
+    write(".mcp.json", '{"mcpServers": {"kds": {"command": "other"}}}')
+    Path(".gitignore").write_bytes(b"\xff\n")
+    before = Snapshot.of(project, without="-")
+    refused = kds_call("init", *ALL)
+    assert refused.code == 2
+    assert f"{project}/.claude/settings.json:3: is no JSON" in refused.err
+    assert f"{project}/.mcp.json:1: an MCP server named 'kds' is there" in refused.err
+    assert f"{project}/.gitignore:1: is not UTF-8 text" in refused.err
+    assert refused.err.count("fix:") == 3
+    assert Snapshot.of(project, without="-") == before
+
+
+def test_a_link_out_of_the_project_is_refused(
+    project: Path, kds_call: Call, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    Path(".claude").symlink_to(tmp_path / "elsewhere")
+    refused = kds_call("init", "--client", "claude")
+    assert refused.code == 2
+    assert "is reached by a link that leaves the project" in refused.err
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_link_within_the_project_stays_one(project: Path, kds_call: Call, write: Write) -> None:
+    write("config/mcp.json", "{}")
+    Path(".mcp.json").symlink_to("config/mcp.json")
+    _init(kds_call, "--client", "claude")
+    assert Path(".mcp.json").is_symlink()
+    assert "kds" in _json("config/mcp.json")["mcpServers"]
+    _init(kds_call, "--undo")
+    assert Path("config/mcp.json").read_text() == "{}"
+
+
+def test_a_read_only_file_is_refused_and_a_mode_is_kept(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    path = write(".mcp.json", "{}")
+    path.chmod(0o444)
+    refused = kds_call("init", "--client", "claude")
+    assert refused.code == 2
+    assert f"{path}: cannot write it: the file is read-only" in refused.err
+    path.chmod(0o640)
+    _init(kds_call, "--client", "claude")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_damaged_record_is_refused_with_a_way_out(project: Path, kds_call: Call) -> None:
+    _init(kds_call, "--client", "claude")
+    Path("kds-brain/init/record.json").write_text("{")
+    refused = kds_call("init", "--undo")
+    assert refused.code == 2
+    assert "it is no record of kds init" in refused.err
+    Path("kds-brain/init/record.json").unlink()
+    _init(kds_call, "--undo")
+    assert not list(Path(".claude").glob("skills/*"))
+
+
+def test_skills_changed_by_hand_stay_and_are_named(project: Path, kds_call: Call) -> None:
+    _init(kds_call, "--client", "claude")
+    skill = Path(".claude/skills/kds/SKILL.md")
+    skill.write_text(skill.read_text() + "mine")
+    done = _init(kds_call, "--client", "claude")
+    assert ".claude/skills/kds/SKILL.md stays as it is: changed by hand" in done["notes"]
+    assert skill.read_text().endswith("mine")

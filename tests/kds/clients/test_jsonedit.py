@@ -1,0 +1,161 @@
+"""Edits of JSON text: the data changes as asked, and nothing else in the text does."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kds.clients.jsonedit import insert, remove, replace
+from kds.clients.jsontext import JsonTextError, parse_json_text
+
+ENTRY = {"command": "kds", "args": ["mcp"]}
+
+_blanks = st.lists(
+    st.sampled_from([" ", "\n", "\t", "\n    ", "/* note */", "// line, {\n", "\r\n"]), max_size=3
+).map("".join)
+_keys = st.text(st.sampled_from('ab"\\/ é'), max_size=3)
+_leaves = st.none() | st.booleans() | st.integers(-9, 99) | _keys | st.just("// no comment")
+
+
+@st.composite
+def _texts(draw: st.DrawFn, depth: int = 2) -> str:
+    """A JSONC text with comments, odd spacing and trailing commas."""
+    shape = draw(st.sampled_from("[{s" if depth else "s"))
+    if shape == "s":
+        return json.dumps(draw(_leaves), ensure_ascii=draw(st.booleans()))
+    parts = draw(st.lists(_texts(depth - 1), max_size=3))
+    if shape == "{":
+        keys = draw(st.lists(_keys, min_size=len(parts), max_size=len(parts), unique=True))
+        parts = [
+            f"{json.dumps(key)}{draw(_blanks)}:{draw(_blanks)}{part}"
+            for key, part in zip(keys, parts, strict=True)
+        ]
+    inner = ",".join(f"{draw(_blanks)}{part}{draw(_blanks)}" for part in parts)
+    trailing = draw(st.sampled_from(["", ","])) if parts else ""
+    closing = "]" if shape == "[" else "}"
+    return f"{shape}{inner}{trailing}{draw(_blanks)}{closing}"
+
+
+_documents = _texts().filter(lambda text: text[0] == "{")
+
+
+def _value(text: str) -> object:
+    return parse_json_text(text).value()
+
+
+def _comments(text: str) -> list[str]:
+    strings_or_comments = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+    found = strings_or_comments.findall(text)
+    return sorted(each for each in found if not each.startswith('"'))
+
+
+@settings(max_examples=50)
+@given(st.recursive(_leaves, lambda inner: st.lists(inner) | st.dictionaries(_keys, inner)))
+def test_plain_json_is_read_as_the_standard_library_reads_it(value: object) -> None:
+    assert _value(json.dumps(value)) == value
+    assert _value(json.dumps(value, indent="\t")) == value
+
+
+@settings(max_examples=50)
+@given(_documents)
+def test_an_inserted_member_comes_last_and_all_else_stays(text: str) -> None:
+    before = _value(text)
+    assert isinstance(before, dict)
+    after = insert(text, (), "kds", ENTRY)
+    assert list(_value(after).items()) == [*before.items(), ("kds", ENTRY)]
+    assert _comments(after) == _comments(text)
+
+
+@settings(max_examples=50)
+@given(_documents)
+def test_taking_an_inserted_member_out_again_leaves_the_same_data_and_comments(text: str) -> None:
+    after = remove(insert(text, (), "kds", ENTRY), ("kds",))
+    assert _value(after) == _value(text)
+    assert _comments(after) == _comments(text)
+
+
+@settings(max_examples=50)
+@given(_documents, st.data())
+def test_any_part_can_be_taken_out(text: str, data: st.DataObject) -> None:
+    root = parse_json_text(text)
+    paths = [
+        (part.key, *deeper)
+        for part in root.parts
+        for deeper in [(), *[(each.key,) for each in part.node.parts]]
+    ]
+    if not paths:
+        return
+    path = data.draw(st.sampled_from(paths))
+    cut = remove(text, path)
+    expected = root.value()
+    container: object = expected
+    for key in path[:-1]:
+        container = container[key]  # type: ignore[index]  # the paths come from the tree
+    del container[path[-1]]  # type: ignore[attr-defined]
+    assert _value(cut) == expected
+
+
+@settings(max_examples=50)
+@given(_documents)
+def test_a_replaced_value_keeps_its_place(text: str) -> None:
+    root = parse_json_text(text)
+    for part in root.parts:
+        changed = replace(text, (part.key,), ENTRY)
+        expected = {each.key: each.node.value() for each in root.parts} | {part.key: ENTRY}
+        assert list(_value(changed).items()) == list(expected.items())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n  "a": 1\n}\n',
+        '{\n\t"a": {\n\t\t"b": 1\n\t}\n}',
+        '{\r\n    "a": 1,\r\n    "b": []\r\n}\r\n',
+        '{\n  // mine\n  "a": 1, // one\n  "b": 2 // two\n  /* end */\n}\n',
+        '{\n  "a": 1,\n}\n',
+        '{"a": 1}',
+        '{"a": 1,}\n',
+        "{}\n",
+        '\ufeff{\n  "a": 1\n}\n',
+    ],
+)
+def test_in_and_out_again_gives_the_same_characters(text: str) -> None:
+    assert remove(insert(text, (), "kds", ENTRY), ("kds",)) == text
+
+
+def test_the_style_of_the_file_is_kept() -> None:
+    text = '{\r\n\t"a": 1 // one\r\n}\r\n'
+    assert insert(text, (), "b", {"c": [1]}) == (
+        '{\r\n\t"a": 1, // one\r\n\t"b": {\r\n\t\t"c": [\r\n\t\t\t1\r\n\t\t]\r\n\t}\r\n}\r\n'
+    )
+
+
+def test_items_of_an_array_are_added_in_the_line_or_below() -> None:
+    assert insert('{"a": [1, 2]}', ("a",), None, 3) == '{"a": [1, 2, 3]}'
+    assert insert('{"a": [\n  1\n]}', ("a",), None, 3) == '{"a": [\n  1,\n  3\n]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line", "column"),
+    [
+        ("", "expected a value, found the end of the file", 1, 1),
+        ('{\n  "a": }', "expected a value, found '}'", 2, 8),
+        ('{"a": 1 "b": 2}', "expected ',' or '}', found '\"'", 1, 9),
+        ('{"a": 1}\n x', "something stands behind the end of the JSON", 2, 2),
+        ('{"a": 1,\n "a": 2}', "the key 'a' stands twice", 2, 2),
+        ("{a: 1}", "expected a text in quotes, found 'a'", 1, 2),
+        ('{"a": [1, , 2]}', "expected a value, found ','", 1, 11),
+        ('{"a": 01}', "'01' is no number", 1, 7),
+        ("[" * 200, "it is nested more than 100 deep", 1, 102),
+        ('{"a": "x', "expected a text in quotes, found '\"'", 1, 7),
+        ("{/* open", "expected a text in quotes, found '/'", 1, 2),
+    ],
+)
+def test_what_is_no_json_is_refused_with_its_place(
+    text: str, message: str, line: int, column: int
+) -> None:
+    with pytest.raises(JsonTextError) as stop:
+        parse_json_text(text)
+    assert (stop.value.message, stop.value.line, stop.value.column) == (message, line, column)

@@ -1,0 +1,70 @@
+"""How clients are told to call KDS."""
+
+from pathlib import Path
+
+import pytest
+
+from kds.brain.errors import WorkspaceError
+from kds.clients.programs import Programs, calls_hook, calls_server, find_programs
+
+
+def _install(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    for name in ("kds", "kds-hook"):
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def test_names_do_where_they_are_on_the_path(tmp_path: Path) -> None:
+    found = find_programs(path=str(_install(tmp_path / "bin")), scripts=tmp_path)
+    assert found == Programs("kds-hook", "kds", shared=True)
+
+
+@pytest.mark.parametrize("mark", ["pyvenv.cfg", "conda-meta"])
+def test_an_environment_on_the_path_does_not_count(tmp_path: Path, mark: str) -> None:
+    scripts = _install(tmp_path / "my env" / "bin")
+    (tmp_path / "my env" / mark).mkdir()
+    found = find_programs(path=str(scripts), scripts=scripts)
+    assert found == Programs(f"'{scripts}/kds-hook'", f"{scripts}/kds", shared=False)
+
+
+def test_without_programs_it_says_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="neither on the PATH"):
+        find_programs(path="", scripts=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("command", "ours"),
+    [
+        ("kds-hook", True),
+        ("kds-hook --start || true", True),
+        ("'/opt/my env/bin/kds-hook' --start", True),
+        (r"C:\tools\kds-hook.exe --start", True),
+        ('"$CLAUDE_PROJECT_DIR"/.venv/bin/kds-hook', True),
+        ("kds-hooks", False),
+        ("my-kds-hook", False),
+        ("kds-hook.sh", False),
+        ("echo hi", False),
+    ],
+)
+def test_our_hook_is_told_from_others(command: str, ours: bool) -> None:
+    assert calls_hook(command) is ours
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "ours"),
+    [
+        ("kds", ["mcp"], True),
+        ("/x/bin/kds", ["mcp", "--workspace", "."], True),
+        (r"C:\x\kds.exe", ["mcp"], True),
+        ("uvx", ["kds", "mcp"], True),
+        ("python", ["-m", "kds", "mcp"], True),
+        ("kds", ["serve"], False),
+        ("kds", None, False),
+        ("docker", ["run", "kds", "mcp"], False),
+        (None, None, False),
+    ],
+)
+def test_our_server_is_told_from_others(command: object, arguments: object, ours: bool) -> None:
+    assert calls_server(command, arguments) is ours

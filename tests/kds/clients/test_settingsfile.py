@@ -1,0 +1,193 @@
+"""Our entries in settings of the user: whatever is there survives, in any order of events."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kds.clients.entries import hook_settings, mcp_server, shared_command
+from kds.clients.jsonedit import insert, remove
+from kds.clients.jsontext import parse_json_text
+from kds.clients.settingsfile import SettingsFile, SettingsFileError
+
+EVENTS = ("UserPromptSubmit", "SessionStart")
+SERVER = mcp_server("kds", style="claude")
+
+
+def _wanted(*, start: bool = True) -> dict[str, object]:
+    hooks = hook_settings(shared_command(start=start), style="claude")["hooks"]
+    assert isinstance(hooks, dict)
+    return {event: hooks[event][0] for event in (EVENTS if start else EVENTS[:1])}
+
+
+_handlers = st.fixed_dictionaries(
+    {"type": st.just("command"), "command": st.sampled_from(["echo hi", "my-hook", "kds-hooker"])}
+)
+_groups = st.fixed_dictionaries(
+    {"hooks": st.lists(_handlers, max_size=2)}, optional={"matcher": st.sampled_from(["", "Bash"])}
+)
+_hooks = st.dictionaries(
+    st.sampled_from([*EVENTS, "PreToolUse"]), st.lists(_groups, max_size=2), max_size=3
+)
+_others = st.dictionaries(
+    st.sampled_from(["model", "permissions", "env"]), st.sampled_from([1, "x", {"a": []}, []])
+)
+_servers = st.dictionaries(
+    st.sampled_from(["github", "db"]), st.just({"command": "npx", "args": ["-y", "x"]})
+)
+
+
+@st.composite
+def _settings(draw: st.DrawFn) -> dict[str, Any]:
+    """Settings as people have them, with and without hooks and servers."""
+    value: dict[str, Any] = dict(draw(_others))
+    if draw(st.booleans()):
+        value["hooks"] = draw(_hooks)
+    if draw(st.booleans()):
+        value["mcpServers"] = draw(_servers)
+    return {key: value[key] for key in draw(st.permutations(sorted(value)))}
+
+
+_texts = st.builds(
+    lambda value, indent, end: json.dumps(value, indent=indent) + end,
+    _settings(),
+    st.sampled_from([None, 2, 4, "\t"]),
+    st.sampled_from(["", "\n"]),
+)
+
+
+def _set(settings: SettingsFile, *, start: bool = True) -> None:
+    settings.set_hooks(_wanted(start=start))
+    settings.set_server("mcpServers", SERVER)
+
+
+def _value(text: str) -> Any:
+    return parse_json_text(text).value()
+
+
+@settings(max_examples=50)
+@given(_texts)
+def test_the_users_entries_stay_and_ours_are_there_once(text: str) -> None:
+    settings = SettingsFile("s.json", text)
+    _set(settings)
+    value, before = _value(settings.text), _value(text)
+    assert [hook.event for hook in settings.hooks()].count("UserPromptSubmit") == 1
+    assert len(settings.hooks()) == 2
+    assert value["mcpServers"].pop("kds") == SERVER
+    for event in EVENTS:
+        assert value["hooks"][event].pop() == _wanted()[event]
+    for key, kept in before.items():
+        if key == "hooks":
+            assert {event: value["hooks"][event] for event in kept} == kept
+        else:
+            assert value[key] == kept
+    assert [key for key in value if key in before] == list(before), "the order is the user's"
+
+
+@settings(max_examples=50)
+@given(_texts, st.booleans())
+def test_setting_twice_changes_nothing(text: str, start: bool) -> None:
+    settings = SettingsFile("s.json", text)
+    _set(settings, start=start)
+    again = SettingsFile("s.json", settings.text)
+    _set(again, start=start)
+    assert again.text == settings.text
+
+
+@settings(max_examples=50)
+@given(_texts)
+def test_taking_all_out_again_leaves_the_users_data(text: str) -> None:
+    settings = SettingsFile("s.json", text)
+    _set(settings)
+    settings.take_out_all(settings.made)
+    assert _value(settings.text) == _value(text)
+    assert list(_value(settings.text)) == list(_value(text))
+
+
+@settings(max_examples=50)
+@given(_texts, st.lists(st.sampled_from(["init", "no-start", "add", "drop", "undo"]), max_size=6))
+def test_any_order_of_init_undo_and_edits_leaves_what_the_user_wrote(
+    text: str, steps: list[str]
+) -> None:
+    settings = SettingsFile("s.json", text)
+    expected = copy.deepcopy(_value(text))
+    for number, step in enumerate(steps):
+        if step in ("init", "no-start"):
+            _set(settings, start=step == "init")
+        elif step == "undo":
+            settings.take_out_all(settings.made)
+            settings.made.clear()
+        elif step == "add":
+            settings.text = insert(settings.text, (), f"mine{number}", {"a": number})
+            expected[f"mine{number}"] = {"a": number}
+        elif expected and next(iter(expected)) not in ("hooks", "mcpServers"):
+            first = next(iter(expected))
+            settings.text = remove(settings.text, (first,))
+            del expected[first]
+    settings.take_out_all(settings.made)
+    assert _value(settings.text) == expected
+
+
+def test_a_hook_that_the_user_tuned_keeps_its_tuning() -> None:
+    settings = SettingsFile("s.json", "{}")
+    settings.set_hooks(_wanted())
+    settings.text = settings.text.replace('"timeout": 5', '"timeout": 9').replace(
+        '"hooks": [', '"matcher": "x", "hooks": [', 1
+    )
+    tuned = settings.text
+    settings.set_hooks(_wanted())
+    assert settings.text == tuned
+    settings.set_hooks(_wanted(start=False))
+    assert '"timeout": 9' in settings.text
+    assert "--start" not in settings.text
+    assert "SessionStart" not in settings.text
+
+
+def test_a_server_keeps_what_the_user_added_to_it() -> None:
+    entry = {"command": "/old/bin/kds", "args": ["mcp"], "env": {"KDS_HOME": "/x"}}
+    settings = SettingsFile("s.json", json.dumps({"mcpServers": {"kds": entry}}))
+    settings.set_server("mcpServers", SERVER)
+    assert _value(settings.text)["mcpServers"]["kds"] == {**entry, "command": "kds"}
+
+
+def test_of_doubled_hooks_one_is_left() -> None:
+    once = _wanted()["UserPromptSubmit"]
+    value = {"hooks": {"UserPromptSubmit": [once, {"hooks": [{"command": "mine"}]}, once]}}
+    settings = SettingsFile("s.json", json.dumps(value))
+    settings.set_hooks({"UserPromptSubmit": once})
+    assert len(settings.hooks()) == 1
+    assert "mine" in settings.text
+
+
+def test_a_handler_that_the_user_put_beside_ours_survives() -> None:
+    settings = SettingsFile("s.json", "{}")
+    settings.set_hooks(_wanted())
+    path = ("hooks", "UserPromptSubmit", 0, "hooks")
+    settings.text = insert(settings.text, path, None, {"type": "command", "command": "mine"})
+    settings.take_out_all(settings.made)
+    group = {"hooks": [{"type": "command", "command": "mine"}]}
+    assert _value(settings.text) == {"hooks": {"UserPromptSubmit": [group]}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "the file is not an object"),
+        ('{\n"hooks": []}', "'hooks' is not an object"),
+        ('{"hooks": {"UserPromptSubmit": {}}}', "'hooks.UserPromptSubmit' is not an array"),
+        ('{"mcpServers": 1}', "'mcpServers' is not an object"),
+        ('{"mcpServers": {"kds": {"command": "docker", "args": ["run"]}}}', "it is not this one"),
+        ('{"a": 1,', "is no JSON"),
+        ('{"a": 1, "a": 2}', "the key 'a' stands twice"),
+    ],
+)
+def test_another_shape_is_refused_with_its_place(text: str, message: str) -> None:
+    settings = SettingsFile("s.json", text)
+    with pytest.raises(SettingsFileError) as stop:
+        _set(settings)
+    assert message in str(stop.value)
+    assert str(stop.value).startswith("s.json:")
+    assert "fix:" in str(stop.value)

@@ -1,0 +1,164 @@
+"""Real `kds mcp` processes, and real clients of the `mcp` package to talk to them."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jsonschema
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp import Client, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
+
+KDS = Path(sys.executable).with_name("kds")
+
+VAGUE = ("review the plan", "the plan for the login", "look at the header again", "plan review")
+"""Messages that call for a question; one of them always does."""
+
+
+@dataclass
+class Asked:
+    """What the server asked the user, and the next answers; without one the user declines."""
+
+    answers: list[ElicitResult] = field(default_factory=list)
+    questions: list[ElicitRequestParams] = field(default_factory=list)
+
+    async def __call__(self, context: Any, params: ElicitRequestParams) -> ElicitResult:
+        self.questions.append(params)
+        return self.answers.pop(0) if self.answers else ElicitResult(action="decline")
+
+
+@dataclass
+class Talk:
+    """A client and its connection, driven from plain test functions."""
+
+    portal: BlockingPortal
+    client: Client
+    asked: Asked
+
+    def do(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        async def call() -> Any:
+            return await getattr(self.client, method)(*args, **kwargs)
+
+        return self.portal.call(call)
+
+    def call(self, tool: str, **arguments: Any) -> CallToolResult:
+        """Call a tool; a result that is no error must be what its schema promises."""
+        result: CallToolResult = self.do("call_tool", tool, arguments)
+        if not result.is_error:
+            schemas = {found.name: found.output_schema for found in self.do("list_tools").tools}
+            jsonschema.validate(result.structured_content, schemas[tool])
+        return result
+
+    def data(self, tool: str, **arguments: Any) -> Any:
+        """The structured content of a call that has to succeed."""
+        result = self.call(tool, **arguments)
+        assert not result.is_error, result.content
+        return result.structured_content
+
+    def text(self, tool: str, **arguments: Any) -> str:
+        """The text of a call, succeeded or not."""
+        return text_of(self.call(tool, **arguments))
+
+    def vague(self) -> str:
+        """A message that makes the router ask."""
+        asking = (
+            text for text in VAGUE if self.data("explain", message=text)["action"] == "clarify"
+        )
+        return next(asking)
+
+
+Connect = Callable[..., Talk]
+
+
+def text_of(result: CallToolResult) -> str:
+    return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+@pytest.fixture(scope="session")
+def portal() -> Iterator[BlockingPortal]:
+    with start_blocking_portal() as portal:
+        yield portal
+
+
+@pytest.fixture(scope="session")
+def mcp_workspace(tmp_path_factory: pytest.TempPathFactory, fitted_brain: Path) -> Path:
+    """The workspace that the shared processes serve. Tests name conversations of their own."""
+    folder = tmp_path_factory.mktemp("mcp")
+    shutil.copytree(fitted_brain, folder / "kds-brain")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("KDS_")}
+    return {**kept, "HOME": str(tmp_path_factory.mktemp("home"))}
+
+
+@pytest.fixture(scope="session")
+def stdio(
+    portal: BlockingPortal, mcp_workspace: Path, environment: dict[str, str]
+) -> Iterator[Talk]:
+    """A client of a `kds mcp` process; its user can be asked."""
+    parameters = StdioServerParameters(
+        command=str(KDS), args=["mcp", "--workspace", str(mcp_workspace)], env=environment
+    )
+    asked = Asked()
+    client = Client(stdio_client(parameters), mode="legacy", elicitation_callback=asked)
+    with portal.wrap_async_context_manager(client):
+        yield Talk(portal, client, asked)
+
+
+@dataclass(frozen=True)
+class HttpServer:
+    """A running `kds mcp --http`."""
+
+    url: str
+    token: str
+    workspace: Path
+
+
+@pytest.fixture(scope="session")
+def http_server(mcp_workspace: Path, environment: dict[str, str]) -> Iterator[HttpServer]:
+    command = [KDS, "mcp", "--http", "127.0.0.1:0", "--workspace", mcp_workspace]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line.startswith("kds: MCP at "), line + process.stderr.read()
+        threading.Thread(target=process.stderr.read, daemon=True).start()  # it must not fill up
+        url = line.removeprefix("kds: MCP at ").partition(";")[0]
+        token = (mcp_workspace / "kds-brain" / "service.token").read_text().strip()
+        yield HttpServer(url, token, mcp_workspace)
+        process.terminate()
+        assert process.wait(timeout=20) in (0, -15)
+
+
+@pytest.fixture
+def connect(portal: BlockingPortal, http_server: HttpServer) -> Iterator[Connect]:
+    """Connect a client to the HTTP server: `mode` of the protocol, and whether it can be asked."""
+    with ExitStack() as stack:
+
+        def connected(mode: str = "legacy", *, can_ask: bool = True) -> Talk:
+            headers = {"Authorization": f"Bearer {http_server.token}"}
+            http = stack.enter_context(
+                portal.wrap_async_context_manager(httpx2.AsyncClient(headers=headers, timeout=30))
+            )
+            asked = Asked()
+            client = Client(
+                streamable_http_client(http_server.url, http_client=http),
+                mode=mode,  # type: ignore[arg-type]  # a Literal of the package
+                elicitation_callback=asked if can_ask else None,
+            )
+            stack.enter_context(portal.wrap_async_context_manager(client))
+            return Talk(portal, client, asked)
+
+        yield connected

@@ -1,0 +1,110 @@
+"""Streamable HTTP: a real server on a free port, and who it lets in."""
+
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from .conftest import Connect, HttpServer
+
+INITIALIZE = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}  # fmt: skip
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+Post = Callable[..., httpx2.Response]
+
+
+@pytest.fixture
+def post(http_server: HttpServer) -> Post:
+    def send(**headers: str) -> httpx2.Response:
+        given = ACCEPT | {"Authorization": f"Bearer {http_server.token}"} | headers
+        given = {name: value for name, value in given.items() if value}
+        return httpx2.post(http_server.url, json=INITIALIZE, headers=given, timeout=30)
+
+    return send
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_a_conversation_works_over_http(connect: Connect, mode: str) -> None:
+    talk = connect(mode)
+    talk.data("route_message", message="I want to add a FAB button", conversation=mode)
+    routed = talk.data("route_message", message="Make it purple", conversation=mode)
+    assert routed["expanded"] == "Make the FAB button purple"
+    assert "kds" in [prompt.name for prompt in talk.do("list_prompts").prompts]
+    assert talk.do("read_resource", "kds://prompts/kds").contents
+
+
+def test_two_clients_of_one_server_share_the_conversation_they_name(connect: Connect) -> None:
+    one, two = connect(), connect("2026-07-28")
+    one.data("route_message", message="I want to add a search box", conversation="both")
+    routed = two.data("route_message", message="Make it purple", conversation="both")
+    assert routed["expanded"] == "Make the search box purple"
+
+
+def test_the_token_opens_the_door(post: Post) -> None:
+    assert post().status_code == 200
+
+
+@pytest.mark.parametrize("token", ["", "Bearer wrong", "Basic a2RzOmtkcw=="])
+def test_without_the_token_nobody_comes_in(post: Post, token: str) -> None:
+    answer = post(Authorization=token)
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert "service.token" in answer.json()["error"]["hint"]
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:80", "192.0.2.7"])
+def test_a_name_from_elsewhere_is_refused(post: Post, host: str) -> None:
+    assert post(Host=host).status_code == 403
+
+
+def test_a_page_from_elsewhere_is_refused(post: Post) -> None:
+    assert post(Origin="https://evil.example").status_code == 403
+
+
+def test_a_body_beyond_the_limit_is_refused(http_server: HttpServer) -> None:
+    headers = ACCEPT | {"Authorization": f"Bearer {http_server.token}"}
+    large: dict[str, Any] = INITIALIZE | {"padding": "x" * 1_000_001}
+    answer = httpx2.post(http_server.url, json=large, headers=headers, timeout=30)
+    assert answer.status_code == 413
+
+
+def test_the_token_is_for_the_owner_alone(http_server: HttpServer) -> None:
+    path = http_server.workspace / "kds-brain" / "service.token"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("address", "complaint", "fix"),
+    [
+        ("0.0.0.0:0", "'0.0.0.0' is not this machine", "use 127.0.0.1"),
+        ("example.com:80", "'example.com' is not this machine", "use 127.0.0.1"),
+        ("loud", "'loud' is no port", "such as 8765"),
+        ("70000", "'70000' is no port", "such as 8765"),
+    ],
+)
+def test_an_address_that_cannot_be_is_refused(
+    workspace: Path, kds_call: Callable[..., Any], address: str, complaint: str, fix: str
+) -> None:
+    result = kds_call("mcp", "--http", address)
+    assert (result.code, result.out) == (2, "")
+    assert complaint in result.err
+    assert fix in result.err
+
+
+def test_a_port_that_is_taken_is_refused(
+    workspace: Path, kds_call: Callable[..., Any], http_server: HttpServer
+) -> None:
+    port = http_server.url.rpartition(":")[2].removesuffix("/mcp")
+    result = kds_call("mcp", "--http", port)
+    assert result.code == 2
+    assert "cannot listen there" in result.err
+    assert "use another port" in result.err

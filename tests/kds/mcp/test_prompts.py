@@ -1,0 +1,140 @@
+"""The agents' prompts as MCP prompts, the resources, and the completion of their arguments."""
+
+import json
+from typing import Any
+
+import pytest
+from mcp import MCPError
+from mcp_types import PromptReference, ResourceTemplateReference
+
+from .conftest import Talk
+
+
+def read(talk: Talk, uri: str) -> str:
+    [content] = talk.do("read_resource", uri).contents
+    text: str = content.text
+    return text
+
+
+def refused(talk: Talk, method: str, *arguments: Any) -> str:
+    with pytest.raises(MCPError) as error:
+        talk.do(method, *arguments)
+    return error.value.message
+
+
+def complete(talk: Talk, ref: Any, name: str, value: str) -> list[str]:
+    answer = talk.do("complete", ref, {"name": name, "value": value})
+    values: list[str] = answer.completion.values
+    return values
+
+
+def test_the_entrance_comes_first_then_the_agents_by_priority(stdio: Talk) -> None:
+    prompts = stdio.do("list_prompts").prompts
+    names = [prompt.name for prompt in prompts]
+    assert names[0] == "kds"
+    assert (
+        names.index("error-corrector") < names.index("work-planner") < names.index("code-executor")
+    )
+    assert "conversation-context-manager" not in names
+    for prompt in prompts:
+        assert prompt.title
+        assert prompt.description
+        assert [(argument.name, argument.required) for argument in prompt.arguments] == [
+            ("message", True)
+        ]
+
+
+def test_a_prompt_is_rendered_for_its_message_and_nothing_is_remembered(stdio: Talk) -> None:
+    stdio.data("context_clear")
+    stdio.data("route_message", message="I want to add a FAB button")
+    found = stdio.do("get_prompt", "code-executor", {"message": "Make it purple"})
+    [message] = found.messages
+    assert message.role == "user"
+    assert "# Code executor" in message.content.text
+    assert "Make the FAB button purple" in message.content.text
+    assert stdio.data("context_clear")["cleared"] == 1
+
+
+def test_the_entrance_renders_the_agent_that_the_message_is_for(stdio: Talk) -> None:
+    found = stdio.do("get_prompt", "kds", {"message": "I want to add a FAB button"})
+    assert "# Work planner" in found.messages[0].content.text
+
+
+def test_a_message_that_names_a_file_reaches_the_prompt_whole(stdio: Talk) -> None:
+    message = "#file:src/app.ts add dark mode"
+    found = stdio.do("get_prompt", "work-planner", {"message": message})
+    assert message in found.messages[0].content.text
+
+
+def test_an_unknown_prompt_is_refused_with_the_nearest(stdio: Talk) -> None:
+    message = refused(stdio, "get_prompt", "work-planer", {"message": "hm"})
+    assert message == "no prompt 'work-planer'\n  fix: did you mean 'work-planner'?"
+
+
+def test_a_prompt_without_its_message_is_refused(stdio: Talk) -> None:
+    assert "needs 'message'" in refused(stdio, "get_prompt", "work-planner", {})
+    assert "needs 'message'" in refused(stdio, "get_prompt", "work-planner", {"message": " "})
+
+
+def test_the_context_is_a_resource(stdio: Talk) -> None:
+    stdio.data("route_message", message="Add a footer", conversation="resource/one two")
+    view = json.loads(read(stdio, "kds://context/resource%2Fone%20two"))
+    assert view["conversation"] == "resource/one two"
+    assert [entry["user_message"] for entry in view["entries"]] == ["Add a footer"]
+    assert json.loads(read(stdio, "kds://context"))["conversation"] is None
+
+
+def test_the_prompts_are_resources(stdio: Talk) -> None:
+    listed = {resource.uri for resource in stdio.do("list_resources").resources}
+    summaries = json.loads(read(stdio, "kds://prompts"))
+    assert {f"kds://prompts/{summary['name']}" for summary in summaries} <= listed
+    body = read(stdio, "kds://prompts/work-planner")
+    assert body.lstrip().startswith("# Work planner")
+    assert '{% include "shared/_ground_rules.md" %}' in body
+
+
+def test_the_intents_are_resources(stdio: Talk) -> None:
+    assert json.loads(read(stdio, "kds://intents"))["PLAN"] == "work-planner"
+    intent = json.loads(read(stdio, "kds://intents/plan"))
+    assert (intent["intent"], intent["name"]) == ("PLAN", "work-planner")
+    assert intent["examples"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "fix"),
+    [
+        ("kds://prompts/work-planer", "did you mean 'work-planner'?"),
+        ("kds://intents/PLAM", "did you mean PLAN?"),
+        ("kds://contexts", "kds://context/{conversation}"),
+        (f"kds://context/{'x' * 129}", "use the session id of the client"),
+        ("file:///etc/passwd", "use one of kds://context"),
+    ],
+)
+def test_an_unknown_resource_is_refused_with_the_fix(stdio: Talk, uri: str, fix: str) -> None:
+    assert fix in refused(stdio, "read_resource", uri)
+
+
+def test_names_are_completed(stdio: Talk) -> None:
+    prompts = ResourceTemplateReference(uri="kds://prompts/{name}")
+    assert complete(stdio, prompts, "name", "work") == ["work-planner"]
+    intents = ResourceTemplateReference(uri="kds://intents/{intent}")
+    assert complete(stdio, intents, "intent", "me") == ["METRICS", "RESUME"]
+    stdio.data("context_load", conversation="window seven")
+    talks = ResourceTemplateReference(uri="kds://context/{conversation}")
+    assert complete(stdio, talks, "conversation", "window s") == ["window seven"]
+
+
+def test_messages_are_completed_by_the_examples_of_the_agent(stdio: Talk) -> None:
+    values = complete(stdio, PromptReference(name="commit-handler"), "message", "commit")
+    assert values
+    assert all("commit" in value.lower() for value in values)
+    everything = stdio.do("complete", PromptReference(name="kds"), {"name": "message", "value": ""})
+    assert len(everything.completion.values) == 100
+    assert everything.completion.has_more
+
+
+def test_what_is_not_known_is_completed_by_nothing(stdio: Talk) -> None:
+    assert complete(stdio, PromptReference(name="nobody"), "message", "a") == []
+    assert complete(stdio, PromptReference(name="kds"), "colour", "a") == []
+    unknown = ResourceTemplateReference(uri="kds://weather/{city}")
+    assert complete(stdio, unknown, "city", "a") == []

@@ -1,0 +1,165 @@
+"""The tools over stdio: a real `kds mcp` process and the client of the `mcp` package."""
+
+import pytest
+from mcp_types import ElicitResult
+
+from kds.mcp.workplace import MESSAGE_LIMIT
+
+from .conftest import Talk
+
+
+def test_a_follow_up_is_routed_with_its_reference_filled_in(stdio: Talk) -> None:
+    stdio.data("route_message", message="I want to add a FAB button", conversation="fab")
+    routed = stdio.data("route_message", message="Make it purple", conversation="fab")
+    assert routed["expanded"] == "Make the FAB button purple"
+    assert (routed["action"], routed["intent"]) == ("route", "EXECUTE")
+    assert routed["agent"] == "code-executor"
+    assert "Make the FAB button purple" in routed["prompt"]
+    assert "Make the FAB button purple" in routed["next_step"]
+    assert routed["references"][0]["target"] == "FAB button"
+
+
+def test_the_text_of_a_routed_message_begins_with_the_request(stdio: Talk) -> None:
+    stdio.data("route_message", message="I want to add a FAB button", conversation="text")
+    text = stdio.text("route_message", message="Make it purple", conversation="text")
+    assert text.splitlines()[0] == "Make the FAB button purple"
+    assert "'it' -> FAB button" in text
+    assert "# Code executor" in text
+
+
+def test_the_workspace_has_one_conversation_and_named_ones_are_apart(stdio: Talk) -> None:
+    stdio.data("context_clear")
+    stdio.data("route_message", message="I want to add a search box")
+    apart = stdio.data("route_message", message="Make it purple", conversation="another")
+    assert apart["expanded"] == "Make it purple"
+    shared = stdio.data("route_message", message="Make it purple", conversation=None)
+    assert shared["expanded"] == "Make the search box purple"
+    assert stdio.data("context_clear") == {"conversation": None, "cleared": 2}
+
+
+def test_a_message_is_not_remembered_when_logging_is_off(stdio: Talk) -> None:
+    routed = stdio.data("route_message", message="Add a footer", conversation="off", log=False)
+    assert routed["intent"] == "PLAN"
+    assert stdio.data("context_load", conversation="off")["entries"] == []
+
+
+def test_references_are_resolved_and_nothing_is_remembered(stdio: Talk) -> None:
+    stdio.data("route_message", message="I want to add a FAB button", conversation="refs")
+    found = stdio.data("resolve_references", message="Make it purple", conversation="refs")
+    assert found["expanded"] == "Make the FAB button purple"
+    assert found["context_ref"] == "FAB button"
+    assert found["context_switch"] is False
+    assert "prompt" not in found
+    assert len(stdio.data("context_load", conversation="refs")["entries"]) == 1
+
+
+def test_the_text_of_a_resolution_says_what_points_to_what(stdio: Talk) -> None:
+    text = stdio.text("resolve_references", message="Add a footer", conversation="none")
+    assert text == "Add a footer\nnothing in it points back"
+
+
+def test_explain_shows_every_step_and_remembers_nothing(stdio: Talk) -> None:
+    explained = stdio.data("explain", message="Add a footer", conversation="explain")
+    assert [step["step"] for step in explained["steps"]] == [
+        "load", "resolve", "expand", "classify", "answer", "dispatch",
+    ]  # fmt: skip
+    assert any("act" in note or "route" in note for note in explained["steps"][-1]["notes"])
+    assert stdio.data("context_load", conversation="explain")["entries"] == []
+
+
+def test_a_logged_message_is_there_for_the_next_one(stdio: Talk) -> None:
+    entry = {"message": "Make it purple", "intent": "execute", "context_ref": "FAB button"}
+    view = stdio.data("context_log", **entry, session_id="fab-button-1", conversation="log")
+    [logged] = view["entries"]
+    assert logged["user_message"] == "Make it purple"
+    assert (logged["intent"], logged["context_ref"]) == ("EXECUTE", "FAB button")
+    assert logged["session_id"] == "fab-button-1"
+    assert stdio.data("context_load", conversation="log")["entries"] == [logged]
+
+
+def test_secrets_are_not_remembered(stdio: Talk) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    view = stdio.data(
+        "context_log", message=f"use {secret}", intent="EXECUTE", conversation="secret"
+    )
+    assert secret not in str(view)
+
+
+def test_text_that_looks_like_json_stays_text(stdio: Talk) -> None:
+    odd = {"message": "null", "intent": "EXECUTE", "context_ref": '["a"]', "session_id": "{}"}
+    [entry] = stdio.data("context_log", **odd, conversation="null")["entries"]
+    assert (entry["user_message"], entry["context_ref"]) == ("null", '["a"]')
+    assert entry["session_id"] == "{}"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "wrong", "fix"),
+    [
+        ("route_message", {"message": "  "}, "the message is empty", "write what you want"),
+        (
+            "route_message",
+            {"message": "x" * (MESSAGE_LIMIT + 1)},
+            "100,001 characters",
+            "without the files",
+        ),
+        (
+            "route_message",
+            {"message": "#file:KDS/prompts/internal/work-planer.md go"},
+            "no prompt file",
+            "did you mean 'prompts/internal/work-planner.md'?",
+        ),
+        (
+            "context_log",
+            {"message": "Make it purple", "intent": "EXECUT"},
+            "unknown intent 'EXECUT'",
+            "did you mean EXECUTE?",
+        ),
+        (
+            "context_load",
+            {"conversation": "x" * 129},
+            "1 to 128 characters",
+            "use the session id of the client",
+        ),
+        ("route_mesage", {"message": "hm"}, "no tool 'route_mesage'", "'route_message'"),
+        ("route_message", {}, "message", "Field required"),
+    ],
+)
+def test_what_goes_wrong_is_a_tool_error_with_the_fix(
+    stdio: Talk, tool: str, arguments: dict[str, str], wrong: str, fix: str
+) -> None:
+    result = stdio.call(tool, **arguments)
+    [block] = result.content
+    assert result.is_error
+    assert result.structured_content is None
+    assert wrong in block.text
+    assert fix in block.text
+    assert "Traceback" not in block.text
+
+
+def test_every_tool_says_what_it_is_and_what_it_returns(stdio: Talk) -> None:
+    tools = {tool.name: tool for tool in stdio.do("list_tools").tools}
+    assert set(tools) == {
+        "route_message", "resolve_references", "context_load", "context_log", "context_clear",
+        "explain",
+    }  # fmt: skip
+    for tool in tools.values():
+        assert tool.title
+        assert tool.description
+        assert tool.output_schema is not None
+        assert tool.annotations is not None
+        assert tool.annotations.open_world_hint is False
+    reading = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
+    assert reading == {"resolve_references", "context_load", "explain"}
+    assert tools["context_clear"].annotations.destructive_hint is True
+    assert tools["route_message"].input_schema["required"] == ["message"]
+
+
+def test_the_choice_of_the_user_is_routed_and_remembered_once(stdio: Talk) -> None:
+    message = stdio.vague()
+    stdio.asked.answers.append(ElicitResult(action="accept", content={"intent": "PLAN"}))
+    routed = stdio.data("route_message", message=message, conversation="asked")
+    assert (routed["action"], routed["intent"]) == ("route", "PLAN")
+    assert routed["clarification"] == "accepted"
+    assert routed["agent"] == "work-planner"
+    [entry] = stdio.data("context_load", conversation="asked")["entries"]
+    assert (entry["user_message"], entry["intent"]) == (message, "PLAN")

@@ -1,0 +1,139 @@
+"""Services that really run: in a thread of the test process, on a real unix socket."""
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from kds.brain.workspace import Workspace
+from kds.service.address import ServiceAddress
+from kds.service.listener import HttpAddress
+from kds.service.server import Service, ServiceOptions
+
+DEADLINE_S = 30.0
+"""For what takes a second on a quiet machine."""
+
+NO_SOCKETS = not hasattr(socket, "AF_UNIX")
+
+
+class Running:
+    """A service, where it is, and what it logged."""
+
+    def __init__(self, folders: tuple[Path, ...], options: ServiceOptions) -> None:
+        self.workspaces = tuple(Workspace.find(environ={"KDS_HOME": str(f)}) for f in folders)
+        self.lines: list[str] = []
+        self.error: Exception | None = None
+        self.service = Service(self.workspaces, options, log=self.lines.append)
+        self._thread = threading.Thread(target=self._run)
+
+    @property
+    def root(self) -> Path:
+        return self.workspaces[0].root
+
+    @property
+    def address(self) -> ServiceAddress:
+        return ServiceAddress(self.workspaces[0].brain)
+
+    def start(self) -> "Running":
+        self._thread.start()
+        wait_until(lambda: self.service.ready.is_set() or self.error is not None)
+        return self
+
+    def client(self, index: int = 0) -> httpx.Client:
+        """A client of the unix socket of one of the workspaces."""
+        path = ServiceAddress(self.workspaces[index].brain).socket_path
+        transport = httpx.HTTPTransport(uds=str(path))
+        return httpx.Client(transport=transport, base_url="http://localhost", timeout=DEADLINE_S)
+
+    def stop(self) -> None:
+        self.service.stop()
+        self.join()
+
+    def join(self) -> None:
+        self._thread.join(DEADLINE_S)
+        assert not self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self.service.run()
+        except Exception as error:  # noqa: BLE001  # handed to the test
+            self.error = error
+
+
+def wait_until(done: Callable[[], Any], *, deadline_s: float = DEADLINE_S) -> Any:
+    """Return what ``done`` returns once it is true."""
+    end = time.monotonic() + deadline_s
+    tick = threading.Event()
+    while not (found := done()):
+        assert time.monotonic() < end, f"not within {deadline_s} s: {done}"
+        tick.wait(0.01)
+    return found
+
+
+@contextmanager
+def running(*folders: Path, options: ServiceOptions | None = None) -> Iterator[Running]:
+    service = Running(folders, options or ServiceOptions()).start()
+    try:
+        if service.error is not None:
+            raise service.error
+        yield service
+    finally:
+        service.stop()
+
+
+@pytest.fixture(scope="session", name="wait_until")
+def _wait_until() -> Callable[..., Any]:
+    return wait_until
+
+
+@pytest.fixture(scope="session", name="running")
+def _running() -> Callable[..., Any]:
+    """Runs a service of folders for the length of a `with` block."""
+    return running
+
+
+@pytest.fixture(scope="session")
+def new_workspace(
+    tmp_path_factory: pytest.TempPathFactory, fitted_brain: Path
+) -> Callable[[], Path]:
+    """Makes workspaces in which the intent model is fitted."""
+
+    def make() -> Path:
+        folder = tmp_path_factory.mktemp("served")
+        shutil.copytree(fitted_brain, folder / "kds-brain")
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def shared_service(new_workspace: Callable[[], Path]) -> Iterator[Running]:
+    """One service of two workspaces, with HTTP, for every test that leaves it as it was."""
+    if NO_SOCKETS:
+        pytest.skip("no unix sockets here")
+    options = ServiceOptions(http=HttpAddress())
+    with running(new_workspace(), new_workspace(), options=options) as service:
+        yield service
+
+
+@pytest.fixture
+def service(shared_service: Running) -> Running:
+    """The shared service, with nothing remembered."""
+    for index in range(len(shared_service.workspaces)):
+        with shared_service.client(index) as client:
+            assert client.delete("/context").status_code == 200
+    return shared_service
+
+
+@pytest.fixture
+def client(service: Running) -> Iterator[httpx.Client]:
+    """A client of the first workspace's socket."""
+    with service.client() as client:
+        yield client

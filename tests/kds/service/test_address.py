@@ -1,0 +1,54 @@
+"""Where a service is found: short paths, long ones, and none."""
+
+import os
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from kds.service.address import PATH_LIMIT, ServiceAddress
+
+
+def _listen(address: ServiceAddress) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with address.reachable_socket() as path:
+        listener.bind(path)
+    listener.listen()
+    return listener
+
+
+def test_every_file_of_the_service_lies_in_the_brain(tmp_path: Path) -> None:
+    address = ServiceAddress(tmp_path)
+    names = ("socket_path", "lock_path", "state_path", "token_path", "log_path")
+    assert {getattr(address, name).parent for name in names} == {tmp_path}
+
+
+@pytest.mark.parametrize("depth", [1, 30])
+def test_a_socket_is_reached_however_long_its_path_is(tmp_path: Path, depth: int) -> None:
+    brain = tmp_path.joinpath(*["deep-folder"] * depth)
+    brain.mkdir(parents=True)
+    address = ServiceAddress(brain)
+    assert (len(os.fsencode(address.socket_path)) > PATH_LIMIT) == (depth == 30)
+    with _listen(address) as listener:
+        answered = threading.Thread(target=lambda: listener.accept()[0].close())
+        answered.start()
+        with address.connect(timeout_s=5) as connection:
+            assert connection.recv(1) == b""
+        answered.join()
+
+
+def test_nobody_there_is_an_oserror(tmp_path: Path) -> None:
+    with pytest.raises(OSError):
+        ServiceAddress(tmp_path).connect(timeout_s=1)
+    with pytest.raises(OSError):
+        ServiceAddress(tmp_path / "nowhere").connect(timeout_s=1)
+
+
+def test_a_short_spelling_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    brain = tmp_path.joinpath(*["deep-folder"] * 30)
+    brain.mkdir(parents=True)
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  # pathlib would open one more
+    with ServiceAddress(brain).reachable_socket() as path:
+        assert len(path) < PATH_LIMIT
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208

@@ -1,0 +1,89 @@
+"""The service in the background: started, asked, stopped, and never twice."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kds.brain.errors import KdsError
+from kds.brain.workspace import Workspace
+from kds.service import background
+from kds.service.address import ServiceAddress
+from kds.service.client import ServiceClient, reach
+
+
+@pytest.fixture
+def place(fitted_workspace: Path) -> Iterator[Workspace]:
+    found = Workspace.find(fitted_workspace)
+    yield found
+    background.stop(found, force=True)
+
+
+def test_without_a_service_there_is_nothing_to_see_or_stop(place: Workspace) -> None:
+    assert not background.is_running(place)
+    assert background.health(place) is None
+    assert background.stop(place) == "not running"
+    assert reach(place) is None
+
+
+def test_a_service_is_started_once_asked_and_stopped(place: Workspace) -> None:
+    first = background.start(place, idle_minutes=5)
+    again = background.start(place, idle_minutes=5)
+    assert again["pid"] == first["pid"] != os.getpid()
+    client = ServiceClient(place)
+    client.route("I want to add a FAB button")
+    turn = client.route("Make it purple")
+    assert (turn.expanded, turn.context_ref) == ("Make the FAB button purple", "FAB button")
+    assert turn.why
+    with pytest.raises(KdsError, match="empty"):
+        client.route("   ")
+    log = ServiceAddress(place.brain).log_path
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert "purple" not in log.read_text()
+    assert background.stop(place) == "stopped"
+    assert not ServiceAddress(place.brain).socket_path.exists()
+
+
+def test_a_service_that_hangs_is_killed_only_when_that_is_wanted(place: Workspace) -> None:
+    pid = background.start(place, idle_minutes=5)["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(KdsError, match=f"pid {pid}.*did not end"):
+        background.stop(place, timeout_s=0.2)
+    assert background.stop(place, timeout_s=0.2, force=True) == "killed"
+    assert not background.is_running(place)
+
+
+def test_a_start_that_fails_says_why(place: Workspace) -> None:
+    place.rules_dir.mkdir()
+    (place.rules_dir / "broken.yaml").write_text("rules: [")
+    with pytest.raises(KdsError, match="did not start") as caught:
+        background.start(place, idle_minutes=5)
+    assert "broken.yaml" in ServiceAddress(place.brain).log_path.read_text()
+    assert "kds serve" in str(caught.value)
+
+
+def test_a_process_is_never_signalled_by_a_stale_file(place: Workspace) -> None:
+    bystander = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        state = {"pid": bystander.pid, "http": None}
+        ServiceAddress(place.brain).state_path.write_text(json.dumps(state))
+        ServiceAddress(place.brain).lock_path.touch()
+        assert background.stop(place, force=True) == "not running"
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.communicate()
+
+
+def test_a_large_log_gives_way_to_a_new_one(place: Workspace) -> None:
+    path = ServiceAddress(place.brain).log_path
+    path.write_bytes(b"x" * (background.LOG_LIMIT + 1))
+    background._open_log(path).close()
+    assert path.stat().st_size == 0
+    assert path.with_suffix(".log.1").stat().st_size > background.LOG_LIMIT

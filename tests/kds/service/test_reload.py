@@ -1,0 +1,194 @@
+"""Prompts and rules that change under a running service: used when they load, else not."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kds.brain.workspace import Workspace
+from kds.conversations import Conversations
+from kds.service import reload
+from kds.service.reload import Reloader, fingerprint, watched_folders
+from kds.service.workspaces import ServedWorkspace
+
+PROMPT = """---
+name: tea-maker
+description: Makes tea.
+intent: TEA
+patterns:
+  - regex: '\\b(?:brew|make)\\b.*\\btea\\b'
+    weight: 0.9
+examples: [brew a pot of tea, make some green tea, please make tea for all of us]
+inputs: [message]
+---
+Make the tea: {{ message }}
+"""
+
+RULE = """rules:
+  - id: own.widget
+    signal: {kind: pattern, cues: ['\\bthe widget thing\\b']}
+    render: {text: the FAB button}
+    tests:
+      - {in: Paint the widget thing, out: Paint the FAB button}
+      - {in: Paint the door, out: unchanged}
+"""
+
+
+@pytest.fixture(scope="module")
+def place(new_workspace: Callable[[], Path]) -> Path:
+    return new_workspace()
+
+
+@pytest.fixture(scope="module")
+def loaded(place: Path) -> Conversations:
+    return Conversations.open(Workspace(place, place / "kds-brain"))
+
+
+@pytest.fixture
+def served(place: Path, loaded: Conversations) -> Iterator[ServedWorkspace]:
+    yield ServedWorkspace(loaded)
+    shutil.rmtree(place / "prompts", ignore_errors=True)
+    shutil.rmtree(place / "kds-brain" / "rules", ignore_errors=True)
+
+
+@pytest.fixture
+def log() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def reloader(served: ServedWorkspace, log: list[str]) -> Reloader:
+    return Reloader([served], log.append)
+
+
+def write(place: Path, text: str) -> Path:
+    folder = place / "prompts" / "internal"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "tea-maker.md"
+    path.write_text(text)
+    return path
+
+
+def intents(served: ServedWorkspace) -> set[str | None]:
+    return {agent.intent for agent in served.conversations.library.agents()}
+
+
+def test_nothing_is_read_anew_while_nothing_changes(
+    served: ServedWorkspace, reloader: Reloader, log: list[str]
+) -> None:
+    before = served.conversations
+    reloader.check()
+    served.route("I want to add a FAB button", conversation=None)
+    (served.workspace.brain / "settings.yaml").touch()
+    reloader.check()
+    assert served.conversations is before
+    assert served.reload.count == 0
+    assert log == []
+
+
+def test_a_new_prompt_is_used(
+    place: Path, served: ServedWorkspace, reloader: Reloader, log: list[str]
+) -> None:
+    path = write(place, PROMPT)
+    reloader.check()
+    assert "TEA" in intents(served)
+    assert served.reload.count == 1
+    path.unlink()
+    reloader.check()
+    assert "TEA" not in intents(served)
+    assert log == [f"reloaded prompts and rules of {place}"] * 2
+
+
+def test_a_broken_set_changes_nothing_and_says_so_until_it_is_mended(
+    place: Path, served: ServedWorkspace, reloader: Reloader, log: list[str]
+) -> None:
+    before = served.conversations
+    path = write(place, PROMPT.replace("weight: 0.9", "weight: 9"))
+    reloader.check()
+    reloader.check()
+    assert served.conversations is before
+    assert served.reload.count == 0
+    assert served.reload.at is not None
+    assert served.reload.error is not None
+    assert f"{path}:7" in served.reload.error
+    assert len(log) == 1
+    assert str(path) in served.warnings[-1]
+    path.write_text(PROMPT)
+    reloader.check()
+    assert served.reload.error is None
+    assert served.warnings == ()
+    assert "TEA" in intents(served)
+
+
+def test_a_fault_in_reading_is_no_end_of_the_service(
+    place: Path,
+    served: ServedWorkspace,
+    reloader: Reloader,
+    log: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(_: Conversations) -> Conversations:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(Conversations, "reloaded", fail)
+    write(place, PROMPT)
+    reloader.check()
+    assert served.reload.error is not None
+    assert served.reload.error.startswith("internal error: RuntimeError at ")
+    assert len(log) == 1
+
+
+def test_an_edit_of_the_same_size_is_seen(place: Path, served: ServedWorkspace) -> None:
+    path = write(place, PROMPT)
+    before = fingerprint(served.workspace)
+    path.with_suffix(".tmp").write_text(PROMPT.replace("Makes tea", "Pours tea"))
+    assert fingerprint(served.workspace) == before
+    path.with_suffix(".tmp").replace(path)
+    assert fingerprint(served.workspace) != before
+
+
+def test_only_the_folders_that_count_are_watched_and_none_deeper(
+    place: Path, served: ServedWorkspace
+) -> None:
+    (place / "node_modules" / "x").mkdir(parents=True, exist_ok=True)
+    assert watched_folders([served.workspace]) == {place, place / "kds-brain"}
+    write(place, PROMPT)
+    (place / "prompts" / "drafts").mkdir()
+    assert watched_folders([served.workspace]) == {
+        place, place / "kds-brain", place / "prompts", place / "prompts" / "internal",
+    }  # fmt: skip
+
+
+@pytest.fixture
+def watching(reloader: Reloader, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reloader]:
+    monkeypatch.setattr(reload, "STEP_MS", 20)
+    reloader.start()
+    yield reloader
+    reloader.stop()
+
+
+def test_folders_made_and_removed_while_it_watches_are_noticed(
+    place: Path,
+    served: ServedWorkspace,
+    watching: Reloader,
+    wait_until: Callable[[Any], Any],
+) -> None:
+    write(place, PROMPT)
+    wait_until(lambda: "TEA" in intents(served))
+    shutil.rmtree(place / "prompts")
+    wait_until(lambda: "TEA" not in intents(served))
+    write(place, PROMPT)
+    wait_until(lambda: "TEA" in intents(served))
+    rules = place / "kds-brain" / "rules"
+    rules.mkdir()
+    (rules / "own.yaml").write_text(RULE)
+    wait_until(
+        lambda: (
+            served.route("Paint the widget thing", conversation=None, log=False).expanded
+            == "Paint the FAB button"
+        )
+    )
+    (rules / "own.yaml").write_text("rules: [{id: x}]\n")
+    assert wait_until(lambda: served.reload.error).startswith(str(rules / "own.yaml"))

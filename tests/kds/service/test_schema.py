@@ -1,0 +1,94 @@
+"""The service keeps to what /openapi.json says, whatever schemathesis sends."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from fastapi import FastAPI
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from starlette.testclient import TestClient
+
+from kds.brain.workspace import Workspace
+from kds.conversations import Conversations
+from kds.service.app import make_app
+from kds.service.worker import Worker
+from kds.service.workspaces import ServedWorkspace, Workspaces
+
+
+@pytest.fixture(scope="module")
+def served(new_workspace: Callable[[], Path]) -> Workspaces:
+    folder = new_workspace()
+    conversations = Conversations.open(Workspace(folder, folder / "kds-brain"))
+    return Workspaces([ServedWorkspace(conversations)])
+
+
+@pytest.fixture(scope="module")
+def app(served: Workspaces) -> Iterator[FastAPI]:
+    worker = Worker()
+    yield make_app(served, worker)
+    worker.close()
+
+
+@pytest.fixture(scope="module")
+def api(app: FastAPI) -> Any:
+    config = schemathesis.Config.from_dict(
+        {"checks": {"positive_data_acceptance": {"expected-statuses": [200, 204, 400, 404]}}}
+    )
+    return schemathesis.openapi.from_asgi("/openapi.json", app, config=config)
+
+
+OPERATIONS = (
+    ("GET", "/healthz"),
+    ("POST", "/route"),
+    ("GET", "/context"),
+    ("POST", "/context"),
+    ("DELETE", "/context"),
+    ("GET", "/prompts"),
+    ("GET", "/prompts/{name}"),
+    ("POST", "/hook"),
+)
+
+
+def test_every_operation_is_tried(api: Any) -> None:
+    listed = {(result.ok().method.upper(), result.ok().path) for result in api.get_all_operations()}
+    assert listed == set(OPERATIONS)
+
+
+@pytest.mark.parametrize("mode", GenerationMode)
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_the_service_keeps_to_its_schema(
+    api: Any, method: str, path: str, mode: GenerationMode
+) -> None:
+    """With data that the schema allows, and with data that it does not."""
+    operation = api[path][method]
+
+    @settings(
+        max_examples=15,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(operation.as_strategy(generation_mode=mode))
+    def check(case: schemathesis.Case) -> None:
+        case.call_and_validate()
+
+    try:
+        check()
+    except Unsatisfiable:
+        assert mode is GenerationMode.NEGATIVE  # it takes no data that could be wrong
+
+
+def test_a_full_queue_says_when_to_come_back(served: Workspaces) -> None:
+    worker = Worker(limit=0)
+    with TestClient(make_app(served, worker)) as client:
+        reply = client.post("/route", json={"message": "hello"})
+        assert reply.status_code == 503
+        assert reply.headers["Retry-After"] == "1"
+        assert client.get("/healthz").status_code == 200
+    worker.close()

@@ -1,0 +1,55 @@
+"""The `kds serve` command: what it takes, what it refuses, how it ends."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kds.service.server import Service
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--http", "0.0.0.0:8765"), "'0.0.0.0' is not this machine's loopback address"),
+        (("--http", "example.com:80"), "'example.com' is not this machine's loopback address"),
+        (("--http", "http"), "'http' names no port"),
+        (("--http", "70000"), "'70000' names no port"),
+        (("--idle-timeout", "soon"), "'soon' is no time"),
+        (("--workspace", "nowhere"), "no such folder"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_fix(
+    workspace: Path, kds_call: Callable[..., Any], options: tuple[str, ...], message: str
+) -> None:
+    result = kds_call("serve", *options)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert "  fix: " in result.err
+    assert not list(workspace.glob("kds-brain/service*"))
+
+
+def test_a_workspace_that_is_served_already_has_an_exit_code_of_its_own(
+    service: Any, kds_call: Callable[..., Any]
+) -> None:
+    result = kds_call("serve", "--workspace", str(service.root))
+    assert result.code == 3
+    assert "serves this workspace already" in result.err
+
+
+def test_the_options_reach_the_service(
+    workspace: Path, kds_call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Service] = []
+    monkeypatch.setattr(Service, "run", lambda self: seen.append(self))
+    result = kds_call("serve", "--http", "[::1]:0", "--idle-timeout", "1.5m", "--no-socket")
+    assert result.code == 0
+    options = seen[0]._options
+    assert (options.http.host, options.http.port) == ("::1", 0)
+    assert (options.idle_s, options.unix_socket) == (90.0, False)
+
+
+def test_the_help_says_where_the_token_is(kds_call: Callable[..., Any]) -> None:
+    result = kds_call("serve", "--help")
+    assert "kds-brain/service.token" in " ".join(result.out.split())

@@ -1,0 +1,247 @@
+"""A service's life: start, reload, stop, and every way in which it may end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from kds.brain.errors import PromptFileError
+from kds.brain.journal import ContextJournal
+from kds.brain.turn import Turn
+from kds.conversations import Conversations
+from kds.service.address import ServiceAddress
+from kds.service.errors import AlreadyServedError, ServiceError
+from kds.service.listener import HttpAddress
+from kds.service.server import ServiceOptions
+
+SERVE = (sys.executable, "-m", "kds", "serve", "--workspace")
+KEPT = {"service.lock", "service.token"}
+"""What stays in `kds-brain/` when a service has ended."""
+
+PLAN = {"message": "I want to add a FAB button"}
+PURPLE = {"message": "Make it purple"}
+
+
+def left_behind(folder: Path) -> set[str]:
+    return {path.name for path in (folder / "kds-brain").glob("*service*")} - KEPT
+
+
+def test_a_stop_finishes_what_is_in_flight_and_leaves_nothing_behind(
+    new_workspace: Callable[[], Path],
+    running: Any,
+    wait_until: Callable[[Any], Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    entered, gate = threading.Event(), threading.Event()
+    route = Conversations.route
+
+    def wait_and_route(self: Conversations, message: str, **options: Any) -> Turn:
+        entered.set()
+        assert gate.wait(30)
+        return route(self, message, **options)
+
+    monkeypatch.setattr(Conversations, "route", wait_and_route)
+    folder = new_workspace()
+    replies: list[httpx.Response] = []
+    with running(folder) as service, service.client() as client:
+        asking = threading.Thread(target=lambda: replies.append(client.post("/route", json=PLAN)))
+        asking.start()
+        assert entered.wait(30)
+        service.service.stop()
+        wait_until(lambda: not service.address.socket_path.exists())
+        with pytest.raises(AlreadyServedError):  # it has not ended yet
+            service.service.run()
+        gate.set()
+        asking.join(30)
+        service.join()
+    assert replies[0].json()["intent"] == "PLAN"
+    assert left_behind(folder) == set()
+    assert [line.split(":")[0] for line in service.lines] == ["started", "stopped"]
+
+
+def test_a_service_that_nobody_asks_ends_by_itself(
+    new_workspace: Callable[[], Path], running: Any
+) -> None:
+    folder = new_workspace()
+    with running(folder, options=ServiceOptions(idle_s=0.01)) as service:
+        service.join()
+    assert service.lines[-1] == "stopped: no request for 0.01 s"
+    assert left_behind(folder) == set()
+
+
+def test_a_second_service_of_the_workspace_does_not_start(service: Any, running: Any) -> None:
+    with pytest.raises(AlreadyServedError, match=f"process {os.getpid()} serves"):
+        running(service.root).__enter__()
+    with service.client() as client:
+        assert client.get("/healthz").status_code == 200
+
+
+def test_a_service_whose_prompts_are_broken_does_not_start_and_lets_go(
+    new_workspace: Callable[[], Path], running: Any
+) -> None:
+    folder = new_workspace()
+    prompt = folder / "prompts" / "internal" / "broken.md"
+    prompt.parent.mkdir(parents=True)
+    prompt.write_text("no front matter")
+    with pytest.raises(PromptFileError, match=r"broken\.md"):
+        running(folder).__enter__()
+    assert left_behind(folder) == set()
+    prompt.unlink()
+    with running(folder) as service, service.client() as client:
+        assert client.get("/healthz").json()["status"] == "ok"
+
+
+def test_a_broken_rule_is_told_in_every_reply_until_it_is_mended(
+    new_workspace: Callable[[], Path], running: Any, wait_until: Callable[[Any], Any]
+) -> None:
+    folder = new_workspace()
+    rules = folder / "kds-brain" / "rules"
+    with running(folder) as service, service.client() as client:
+
+        def health() -> Any:
+            return client.get("/healthz").json()
+
+        rules.mkdir()
+        (rules / "own.yaml").write_text("rules: [{id: x}]\n")
+        wait_until(lambda: health()["status"] == "degraded")
+        error = health()["workspaces"][0]["reload"]["error"]
+        assert error.startswith(f"{rules / 'own.yaml'}:1: ")
+        assert "; fix: " in error
+        reply = client.post("/route", json=PLAN).json()
+        assert reply["intent"] == "PLAN"
+        assert error in reply["warnings"][0]
+        (rules / "own.yaml").unlink()
+        wait_until(lambda: health()["status"] == "ok")
+        assert client.post("/route", json=PURPLE).json()["warnings"] == []
+
+
+def test_without_a_socket_it_is_found_through_its_state_file(
+    new_workspace: Callable[[], Path], running: Any
+) -> None:
+    folder = new_workspace()
+    with running(folder, options=ServiceOptions(unix_socket=False)) as service:
+        assert not service.address.socket_path.exists()
+        state = json.loads(service.address.state_path.read_bytes())
+        assert state["socket"] is None
+        assert state["pid"] == os.getpid()
+        assert state["http"]["host"] == "127.0.0.1"
+        headers = {"Authorization": f"Bearer {service.address.token_path.read_text().strip()}"}
+        reply = httpx.post(f"{state['http']['url']}/route", json=PLAN, headers=headers, timeout=30)
+        assert reply.json()["intent"] == "PLAN"
+    assert left_behind(folder) == set()
+
+
+def test_where_there_are_no_unix_sockets_loopback_takes_their_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr("socket.AF_UNIX")
+    assert ServiceOptions().possible() == ServiceOptions(HttpAddress(), unix_socket=False)
+
+
+def test_a_workspace_deep_in_the_tree_is_served(
+    new_workspace: Callable[[], Path], running: Any
+) -> None:
+    folder = new_workspace() / ("d" * 100) / ("e" * 100)
+    folder.parent.mkdir(parents=True)
+    new_workspace().rename(folder)
+    with running(folder) as service, service.address.connect(timeout_s=30) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "example.com"])
+def test_no_other_host_than_loopback_is_listened_on(host: str) -> None:
+    with pytest.raises(ServiceError, match="is not this machine's loopback address"):
+        HttpAddress(host, 8765)
+
+
+def test_a_port_that_is_taken_ends_the_start(
+    service: Any, new_workspace: Callable[[], Path], running: Any
+) -> None:
+    port = json.loads(service.address.state_path.read_bytes())["http"]["port"]
+    folder = new_workspace()
+    with pytest.raises(ServiceError, match=f"cannot listen on http://127.0.0.1:{port}"):
+        running(folder, options=ServiceOptions(http=HttpAddress(port=port))).__enter__()
+    assert left_behind(folder) == set()
+
+
+@contextmanager
+def process(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen([*SERVE, str(folder)], stderr=subprocess.PIPE, text=True) as started:
+        try:
+            yield started
+        finally:
+            started.kill()
+
+
+def client_of(folder: Path) -> httpx.Client:
+    path = ServiceAddress(folder / "kds-brain").socket_path
+    transport = httpx.HTTPTransport(uds=str(path))
+    return httpx.Client(transport=transport, base_url="http://localhost", timeout=30)
+
+
+unix = pytest.mark.skipif(sys.platform == "win32", reason="signals of unix")
+
+
+@unix
+def test_of_two_starts_at_once_one_remains_and_ends_well_at_a_signal(
+    new_workspace: Callable[[], Path], wait_until: Callable[[Any], Any]
+) -> None:
+    folder = new_workspace()
+    with process(folder) as one, process(folder) as two:
+        wait_until(lambda: one.poll() is not None or two.poll() is not None)
+        loser, winner = (one, two) if one.poll() is not None else (two, one)
+        assert loser.returncode == 3
+        assert "serves this workspace already" in loser.communicate()[1]
+        wait_until(ServiceAddress(folder / "kds-brain").socket_path.exists)
+        with client_of(folder) as client:
+            assert client.get("/healthz").json()["pid"] == winner.pid
+            assert client.post("/route", json=PLAN).json()["intent"] == "PLAN"
+            winner.send_signal(signal.SIGTERM)
+            _, log = winner.communicate(timeout=30)
+    assert winner.returncode == 0
+    assert log.splitlines()[-1].endswith("stopped: SIGTERM")
+    assert "FAB" not in log
+    assert left_behind(folder) == set()
+
+
+@unix
+def test_after_a_kill_in_the_middle_of_requests_the_next_start_serves(
+    new_workspace: Callable[[], Path], running: Any, wait_until: Callable[[Any], Any]
+) -> None:
+    folder = new_workspace()
+    replies: list[int] = []
+
+    def ask_on() -> None:
+        with client_of(folder) as client:
+            try:
+                while True:
+                    replies.append(client.post("/route", json=PLAN).status_code)
+            except httpx.TransportError:
+                return
+
+    with process(folder) as killed:
+        wait_until(ServiceAddress(folder / "kds-brain").socket_path.exists)
+        asking = [threading.Thread(target=ask_on) for _ in range(3)]
+        for thread in asking:
+            thread.start()
+        wait_until(lambda: len(replies) > 10)
+        killed.kill()
+        for thread in asking:
+            thread.join(30)
+    assert left_behind(folder) == {"service.sock", "service.json"}
+    loaded = ContextJournal(folder / "kds-brain" / "conversation-context.jsonl").load()
+    assert len(loaded.entries) == 10
+    assert loaded.warnings == ()
+    with running(folder) as service, service.client() as client:
+        reply = client.post("/route", json=PURPLE).json()
+        assert reply["expanded"] == "Make the FAB button purple"
