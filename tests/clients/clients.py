@@ -21,9 +21,14 @@ TIMEOUT_S = 120
 
 KEY = "not-a-key"
 
-ALLOWED_TOOLS = ("Bash(kds:*)", "mcp__plugin_kds_kds__route_message", "Skill(kds:kds)")
-"""What Claude Code asks its user about; without a terminal it takes a no for granted. Skills of
-a project, unlike those of a plugin, need no permission."""
+ALLOWED_TOOLS = (
+    "Bash(kds:*)",
+    "mcp__plugin_kds_kds__route_message",
+    "Skill(kds)",
+    "Skill(kds:kds)",
+)
+"""What Claude Code asks its user about; without a terminal it takes a no for granted. It asks for
+a skill too when the model opens one that names `allowed-tools`."""
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from .conftest import Install, Run, opening_sentence
 from .model_server import FakeModel
 
 ROUTE = "kds route --json 'Make it purple'"
-FOLDERS = {"claude": ".claude/skills", "copilot": ".github/skills"}
 
 
 def _skill(project: Path) -> str:
-    found = [project / folder / "kds" / "SKILL.md" for folder in FOLDERS.values()]
-    return opening_sentence(next(path for path in found if path.exists()))
+    [skill] = project.glob(".*/skills/kds/SKILL.md")
+    return opening_sentence(skill)
 
 
 @pytest.mark.usefixtures("service")
@@ -35,13 +34,13 @@ def test_the_skill_tool_hands_over_the_skill_and_its_command_answers(
 
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize("client", [Claude.name], indirect=True)
-def test_a_slash_command_opens_the_skill(
+def test_a_slash_command_opens_the_skill_which_may_run_its_command_unasked(
     client: Client, install: Install, run_kds: Run, model: FakeModel, executor_sentence: str
 ) -> None:
     install(client.name)
     run_kds("route", "I want to add a FAB button")
     model.play([client.shell(ROUTE)])
-    client.ask("/kds Make it purple")
+    client.run("-p", "/kds Make it purple")
     taught, told = model.turns
     assert _skill(client.project) in taught.text
     assert "Make it purple" in taught.text
