@@ -137,7 +137,7 @@ def _context_command(rest: str, library: PromptLibrary) -> ContextCommand:
     return ContextCommand(
         operation,
         message=_required(options, "--message"),
-        intent=_known_intent(_required(options, "--intent"), library),
+        intent=library.intent_named(_required(options, "--intent")),
         context_ref=options.get("--context-ref"),
         session_id=options.get("--session-id"),
     )
@@ -175,13 +175,3 @@ def _required(options: dict[str, str], name: str) -> str:
     if not options.get(name, "").strip():
         raise DispatchError(f"'log' needs {name}", hint=f"as in: {_EXAMPLE}")
     return options[name]
-
-
-def _known_intent(given: str, library: PromptLibrary) -> str:
-    intent = given.strip().upper()
-    if library.for_intent(intent) is None:
-        known = [agent.intent for agent in library.agents() if agent.intent]
-        near = nearest(intent, known)
-        hint = f"did you mean {near}?" if near else f"use one of: {', '.join(known)}"
-        raise DispatchError(f"unknown intent '{given}'", hint=hint)
-    return intent

@@ -76,6 +76,23 @@ class PromptLibrary:
         """The agent of an intent, or None."""
         return self._by_intent.get(intent)
 
+    def agent_of(self, intent: str) -> PromptFile:
+        """The agent of an intent, however that is cased; see `intent_named`."""
+        return self._by_intent[self.intent_named(intent)]
+
+    def intent_named(self, given: str) -> str:
+        """An intent as its agent spells it.
+
+        Raises DispatchError, which names the nearest one: a typing error is not acted on.
+        """
+        intent = given.strip().upper()
+        if intent in self._by_intent:
+            return intent
+        near = nearest(intent, list(self._by_intent))
+        known = ", ".join(agent.intent for agent in self.agents() if agent.intent)
+        hint = f"did you mean {near}?" if near else f"use one of: {known}"
+        raise DispatchError(f"unknown intent '{given}'", hint=hint)
+
     def get(self, name: str) -> PromptFile:
         """The prompt of that name, or at that place ("prompts/user/kds.md").
 

@@ -21,7 +21,7 @@ from kds import hook, hook_call, hook_start
 from kds.hook_log import read_hook_log
 from kds.hook_prompt import OWN_LINE
 from kds.hook_trouble import LOG_LIMIT, LOG_NAME, note
-from kds.service.address import PATH_LIMIT, ServiceAddress
+from kds.service.address import PATH_LIMIT, ServiceAddress, short_spelling
 from kds.service.limits import BODY_LIMIT
 
 HOOK = Path(sys.executable).with_name("kds-hook")
@@ -102,7 +102,7 @@ def _request(connection: socket.socket) -> bytes:
 @contextmanager
 def serving(brain: Path, answer: bytes | Answer) -> Iterator[FakeService]:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    with ServiceAddress(brain).reachable_socket() as path:
+    with short_spelling(ServiceAddress(brain).socket_path) as path:
         listener.bind(path)
     listener.listen()
     service = FakeService(listener, answer)

@@ -1,5 +1,7 @@
 """Names that are known by their shape."""
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,3 +75,11 @@ def test_contractions_and_plain_words_are_left_to_the_tokenizer(text: str) -> No
 @given(st.text(max_size=300))
 def test_any_text_has_a_shape_or_none(text: str) -> None:
     assert isinstance(shape(text), str)
+
+
+def test_a_long_word_of_mixed_cases_is_read_at_once() -> None:
+    """Base64 has runs of capitals and small letters in every order: nothing may try them all."""
+    began = process_time()
+    shape("ABcD" * 2_000 + "!")
+    shape("AbCd" * 2_000 + "_")
+    assert process_time() - began < 1

@@ -1,6 +1,5 @@
 """`kds context`: the conversation context of a workspace (DESIGN 3)."""
 
-import difflib
 from pathlib import Path
 
 import click
@@ -10,8 +9,7 @@ from kds.brain.clock import utc_now
 from kds.brain.journal import ContextJournal, LoadedContext
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry
-from kds.brain.workspace import Workspace
-from kds.cli.guard import Refusal, complain
+from kds.cli.guard import complain
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import entry_dict, print_entries, print_json
 
@@ -60,7 +58,7 @@ def log(
     entry = ContextEntry(
         timestamp=utc_now(),
         user_message=clean_message(message),
-        intent=_known_intent(intent, found),
+        intent=kds.PromptLibrary.load(found.prompts_dir).intent_named(intent),
         session_id=clean_message(session_id) if session_id else None,
         context_ref=clean_message(context_ref) if context_ref else None,
     )
@@ -94,18 +92,6 @@ def path(*, as_json: bool, workspace: Path | None) -> None:
 
 def _journal(workspace: Path | None) -> ContextJournal:
     return ContextJournal(find_workspace(workspace).context_path)
-
-
-def _known_intent(given: str, workspace: Workspace) -> str:
-    """The intent as its agent spells it; a typing error is not remembered."""
-    intent = given.strip().upper()
-    agents = kds.PromptLibrary.load(workspace.prompts_dir).agents()
-    known = [agent.intent for agent in agents if agent.intent]
-    if intent not in known:
-        near = difflib.get_close_matches(intent, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"use one of: {', '.join(known)}"
-        raise Refusal(f"unknown intent '{given}'", hint)
-    return intent
 
 
 def _show(loaded: LoadedContext, *, as_json: bool) -> None:

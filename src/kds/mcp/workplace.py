@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kds.brain.document import nearest
-from kds.brain.errors import ConfigError, DispatchError, KdsError, MessageError
+from kds.brain.errors import ConfigError, KdsError, MessageError
 from kds.brain.journal import ContextJournal
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
@@ -127,13 +126,7 @@ class Workplace:
 
     def agent_of(self, intent: str) -> PromptFile:
         """The agent of an intent, however it is cased. Raises DispatchError with a near one."""
-        agent = self.library().for_intent(intent.strip().upper())
-        if agent is None:
-            known = list(self.intents())
-            near = nearest(intent.strip().upper(), known)
-            hint = f"did you mean {near}?" if near else f"use one of: {', '.join(known)}"
-            raise DispatchError(f"unknown intent '{intent}'", hint=hint)
-        return agent
+        return self.library().agent_of(intent)
 
     def _reload(self, stamp: _Stamp) -> None:
         replaces = self._library is not None

@@ -5,6 +5,7 @@ Standard library only, and little of it: the command line asks this on every cal
 
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,31 +51,39 @@ class ServiceAddress:
         """What a service in the background has to say."""
         return self.brain / "service.log"
 
-    @contextmanager
-    def reachable_socket(self) -> Iterator[str]:
-        """Yield a spelling of ``socket_path`` that is short enough to connect or bind to.
-
-        A long path goes by way of an open descriptor of its folder. Raises OSError when the
-        folder does not exist, or when the path is too long on a system without /proc.
-        """
-        plain = str(self.socket_path)
-        if len(os.fsencode(plain)) <= PATH_LIMIT or not _DESCRIPTORS.is_dir():
-            yield plain
-            return
-        folder = os.open(self.brain, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            yield str(_DESCRIPTORS / str(folder) / self.socket_path.name)
-        finally:
-            os.close(folder)
-
     def connect(self, *, timeout_s: float) -> socket.socket:
         """Connect to the service's unix socket. Raises OSError when nobody listens there."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.settimeout(timeout_s)
-            with self.reachable_socket() as path:
+            with short_spelling(self.socket_path) as path:
                 connection.connect(path)
         except BaseException:
             connection.close()
             raise
         return connection
+
+
+@contextmanager
+def short_spelling(path: Path) -> Iterator[str]:
+    """Yield ``path`` as a socket address can hold it (see PATH_LIMIT).
+
+    A long one goes by way of an open descriptor of its folder; where the system has no /proc,
+    by way of the current folder, which is put back: better called before there are
+    threads. Raises OSError when the folder does not exist.
+    """
+    if len(os.fsencode(path)) <= PATH_LIMIT:
+        yield str(path)
+    elif _DESCRIPTORS.is_dir() and sys.platform != "win32":
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            yield str(_DESCRIPTORS / str(folder) / path.name)
+        finally:
+            os.close(folder)
+    else:
+        here = Path.cwd()
+        os.chdir(path.parent)
+        try:
+            yield path.name
+        finally:
+            os.chdir(here)

@@ -135,6 +135,8 @@ def _answer(status: int, content: bytes) -> Any:
         raise StoreError("the service's answer is no JSON", hint="kds service stop") from error
     if status < 400:
         return answer
+    if status == http.client.SERVICE_UNAVAILABLE:
+        raise ServiceUnavailableError("the service is busy or stopping", hint="try again")
     problem = answer.get("error") if isinstance(answer, dict) else None
     if not isinstance(problem, dict):
         raise KdsError(f"the service answered with status {status}", hint="kds service status")

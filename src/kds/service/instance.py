@@ -8,9 +8,8 @@ import json
 import os
 import shutil
 import socket
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -26,17 +25,15 @@ from kds.brain.private_file import (
     replace_private,
 )
 from kds.brain.workspace import Workspace
-from kds.service.address import PATH_LIMIT, ServiceAddress
+from kds.service.address import ServiceAddress, short_spelling
 from kds.service.errors import AlreadyServedError, ServiceError
 
 BACKLOG: Final = 256
 """Connections that may wait to be accepted; a burst of windows, not the internet."""
 
-_PROBE_S: Final = 0.2
+_PROBE_S: Final = 0.5
 """Seconds until a held lock counts as held: who only looks whether there is a service
 (`kds.service.background.is_running`) holds it for less than a millisecond."""
-
-_DESCRIPTORS: Final = Path("/proc/self/fd")
 
 
 class Instance:
@@ -121,30 +118,6 @@ def bind_private(path: Path) -> socket.socket:
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return listener
-
-
-@contextmanager
-def short_spelling(path: Path) -> Iterator[str]:
-    """Yield ``path`` as a socket address can hold it (see `kds.service.address.PATH_LIMIT`).
-
-    A long one goes by way of an open descriptor of its folder; where the system has no /proc,
-    by way of the current folder, which is put back: call it before there are threads.
-    """
-    if len(os.fsencode(path)) <= PATH_LIMIT:
-        yield str(path)
-    elif _DESCRIPTORS.is_dir() and sys.platform != "win32":
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            yield str(_DESCRIPTORS / str(folder) / path.name)
-        finally:
-            os.close(folder)
-    else:
-        here = Path.cwd()
-        os.chdir(path.parent)
-        try:
-            yield path.name
-        finally:
-            os.chdir(here)
 
 
 def _already(workspace: Workspace) -> AlreadyServedError:

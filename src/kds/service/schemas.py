@@ -11,8 +11,8 @@ from kds.conversations import NAME_LIMIT
 
 MESSAGE_LIMIT: Final = 100_000
 """Characters of one message. Only its first 2,000 are analysed, but all are searched for
-secrets and scored: 0.5 s of CPU at this length (measured), linear, and nobody else is served
-meanwhile."""
+secrets and scored, and nobody else is served meanwhile: 0.1 to 0.6 s of CPU at this length
+(measured on 28 kinds of text, from prose to nothing but brackets)."""
 
 TEXT_LIMIT: Final = 500
 """Characters of a name that is no message: an intent, a session, what a message refers to."""

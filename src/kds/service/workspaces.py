@@ -1,6 +1,5 @@
 """The workspaces of a service: the parts in use for each, and how their last reload went."""
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,7 +11,7 @@ from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 from kds.conversations import Conversations
-from kds.service.errors import NotServedError, ServiceError
+from kds.service.errors import NotServedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class ServedWorkspace:
         return ContextEntry(
             timestamp=self._clock(),
             user_message=clean_message(message),
-            intent=self._known_intent(intent),
+            intent=self.conversations.library.intent_named(intent),
             session_id=clean_message(session_id) if session_id else None,
             context_ref=clean_message(context_ref) if context_ref else None,
         )
@@ -81,15 +80,6 @@ class ServedWorkspace:
     def kept(self, error: KdsError | str) -> None:
         """Remember that the new set is broken, and go on with the last good one."""
         self.reload = replace(self.reload, at=self._clock(), error=in_one_line(error))
-
-    def _known_intent(self, given: str) -> str:
-        intent = given.strip().upper()
-        known = [agent.intent for agent in self.conversations.library.agents() if agent.intent]
-        if intent not in known:
-            near = difflib.get_close_matches(intent, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"use one of: {', '.join(known)}"
-            raise ServiceError(f"unknown intent '{given}'", hint=hint)
-        return intent
 
 
 class Workspaces:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kds.service.address import PATH_LIMIT, ServiceAddress
+from kds.service.address import PATH_LIMIT, ServiceAddress, short_spelling
 
 
 def _listen(address: ServiceAddress) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    with address.reachable_socket() as path:
+    with short_spelling(address.socket_path) as path:
         listener.bind(path)
     listener.listen()
     return listener
@@ -49,6 +49,6 @@ def test_a_short_spelling_leaves_no_descriptor_open(tmp_path: Path) -> None:
     brain = tmp_path.joinpath(*["deep-folder"] * 30)
     brain.mkdir(parents=True)
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  # pathlib would open one more
-    with ServiceAddress(brain).reachable_socket() as path:
+    with short_spelling(ServiceAddress(brain).socket_path) as path:
         assert len(path) < PATH_LIMIT
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208

@@ -251,6 +251,24 @@ def test_a_chunked_body_beyond_the_limit_is_refused(client: httpx.Client) -> Non
     assert client.get("/healthz").status_code == 200
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "a" + " " * (MESSAGE_LIMIT - 2) + "b",
+        "a" + " " * 3_000 + "b",
+        "```\n" * (MESSAGE_LIMIT // 4),
+        "ABc" + "Dd" * 900 + "/",
+        "(" * MESSAGE_LIMIT,
+    ],
+    ids=["spaces", "fewer spaces", "fences", "base64", "brackets"],
+)
+def test_no_message_within_the_limit_holds_the_service_up(
+    client: httpx.Client, message: str
+) -> None:
+    """Each took from 18 s to for ever before; now 0.6 s of CPU at most on a quiet machine."""
+    assert route(client, message, log=False).elapsed.total_seconds() < 15
+
+
 def test_eight_conversations_at_once_are_not_mixed_up(service: Any) -> None:
     things = ["FAB button", "login form", "search bar", "progress bar", "settings page",
               "user table", "price chart", "help menu"]  # fmt: skip

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from kds.brain.workspace import Workspace
+from kds.service.address import short_spelling
 from kds.service.errors import AlreadyServedError, ServiceError
-from kds.service.instance import Instance, bind_private, short_spelling
+from kds.service.instance import Instance, bind_private
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no unix sockets here")
 
@@ -101,7 +102,7 @@ def test_the_socket_may_have_a_long_path(tmp_path: Path) -> None:
 def test_without_proc_a_long_path_goes_by_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kds.service.instance._DESCRIPTORS", tmp_path / "none")
+    monkeypatch.setattr("kds.service.address._DESCRIPTORS", tmp_path / "none")
     folder = tmp_path / ("d" * 120)
     folder.mkdir()
     here = Path.cwd()
