@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,6 +12,17 @@ from kds.brain.errors import WorkspaceError
 from kds.brain.private_file import may_write
 
 BRAIN: Final = "kds-brain"
+
+IGNORED: Final = """\
+# Conversations, caches and tokens of one person: no version control. What a team may share is let
+# through. Written by KDS once; it is yours to change.
+/*
+!/.gitignore
+!/README.md
+!/rules/
+!/settings.yaml
+"""
+"""Git's rules for a new workspace folder: `git add -A` must not take a conversation along."""
 HOME_VARIABLE: Final = "KDS_HOME"
 _NESTED: Final = "KDS"
 
@@ -78,8 +90,8 @@ class Workspace:
     def ensure(self) -> None:
         """Make ``brain`` with mode 0700 unless it is there, and see that it can be written to.
 
-        A folder that is there already keeps its mode: it may be shared on purpose, and every
-        file in it is 0600.
+        A new folder, and one that is still empty, gets a ``.gitignore``. One that is there
+        already keeps its mode: it may be shared on purpose, and every file in it is 0600.
 
         Raises WorkspaceError when it is not a folder, is read-only, or may not be made.
         """
@@ -88,8 +100,12 @@ class Workspace:
             self.brain.chmod(0o700)  # whatever the umask took away
         except FileExistsError:
             self._check()
+            if next(self.brain.iterdir(), None) is not None:
+                return
         except OSError as error:
             raise self._failure(error) from error
+        with suppress(OSError):  # a disk that is full says so when there is something to store
+            (self.brain / ".gitignore").write_text(IGNORED)
 
     def _check(self) -> None:
         if not _is_folder(self.brain):

@@ -1,5 +1,6 @@
 import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,29 @@ def test_a_parent_that_may_not_be_searched_is_passed_over(users_folder: Path) ->
     closed = users_folder / "KDS"
     closed.mkdir(mode=0)
     assert Workspace.find(users_folder, environ={}).root == users_folder
+
+
+def test_git_leaves_a_new_workspace_alone_but_for_what_a_team_shares(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    place = Workspace(tmp_path, tmp_path / "kds-brain")
+    place.ensure()
+    for name in ("conversation-context.jsonl", "service.token", "cache/model.npz", "init/a.before",
+                 "rules/team.yaml", "settings.yaml", "README.md"):  # fmt: skip
+        path = place.brain / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    subprocess.run(["git", "-C", str(tmp_path), "add", "-A"], check=True)
+    listed = subprocess.run(
+        ["git", "-C", str(tmp_path), "ls-files"], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert listed == [
+        "kds-brain/.gitignore", "kds-brain/README.md", "kds-brain/rules/team.yaml",
+        "kds-brain/settings.yaml",
+    ]  # fmt: skip
+
+
+def test_a_workspace_with_something_in_it_gets_no_file_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "kds-brain").mkdir()
+    (tmp_path / "kds-brain" / "README.md").touch()
+    Workspace(tmp_path, tmp_path / "kds-brain").ensure()
+    assert [path.name for path in (tmp_path / "kds-brain").iterdir()] == ["README.md"]
