@@ -74,7 +74,9 @@ class Workspace:
 
         The first that applies (DESIGN 1): ``$KDS_HOME``, which names the folder that holds
         ``kds-brain/`` or that folder itself; the nearest of ``start`` and its parents with
-        ``kds-brain/`` or ``KDS/kds-brain/``; ``start``.
+        ``kds-brain/`` or ``KDS/kds-brain/``; ``start``. A ``kds-brain/`` that belongs neither to
+        this user nor to the owner of ``start`` is passed over: whoever may write to a folder
+        above, such as /tmp, must not read along.
 
         Raises WorkspaceError when the current folder no longer exists.
         """
@@ -83,7 +85,7 @@ class Workspace:
         origin = _origin(start)
         for folder in (origin, *origin.parents):
             for root in (folder, folder / _NESTED):
-                if _is_folder(root / BRAIN):
+                if _is_folder(root / BRAIN) and _is_owned(root / BRAIN, origin):
                     return cls(root, root / BRAIN)
         return cls(origin, origin / BRAIN)
 
@@ -159,6 +161,17 @@ def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
     except OSError:  # a parent that may not be searched: not ours
+        return False
+
+
+def _is_owned(brain: Path, origin: Path) -> bool:
+    """Whether ``brain`` is this user's, or of the one whose folder this user works in."""
+    if not hasattr(os, "geteuid"):
+        return True
+    owner = brain.stat().st_uid
+    try:
+        return owner == os.geteuid() or owner == origin.stat().st_uid
+    except OSError:  # ``origin`` need not exist
         return False
 
 

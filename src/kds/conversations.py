@@ -20,6 +20,7 @@ from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 from kds.router.library import PromptLibrary
 from kds.routing import Parts, Router
+from kds.turn_log import TurnLog
 
 NAME_LIMIT: Final = 128
 """Longest name of a conversation in characters; clients use UUIDs of 36."""
@@ -29,6 +30,9 @@ _SPELLED: Final = 40
 
 _UNSAFE: Final = re.compile(r"[^a-z0-9]+")
 
+_OURS: Final = re.compile(r"[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.lock|\.bad)?")
+"""Names that `conversation_path` makes, and what a journal keeps beside them."""
+
 
 class Conversations:
     """The conversations of one workspace. Make it with `Conversations.open`."""
@@ -36,6 +40,7 @@ class Conversations:
     def __init__(self, parts: Parts, *, clock: Clock = utc_now) -> None:
         self._parts = parts
         self._clock = clock
+        self._turns = TurnLog(parts.workspace, clock=clock)
 
     @classmethod
     def open(cls, workspace: Workspace, *, clock: Clock = utc_now) -> "Conversations":
@@ -74,7 +79,10 @@ class Conversations:
         if log:
             self.workspace.ensure()
         journal = self.journal(conversation, join=join)
-        return Router(self._parts, journal, clock=self._clock, log=log).route(message)
+        turn = Router(self._parts, journal, clock=self._clock, log=log).route(message)
+        if log:
+            self._turns.note(turn, conversation)
+        return turn
 
     def journal(self, conversation: str | None = None, *, join: bool = False) -> Journal:
         """The context of a conversation. Raises MessageError when its name cannot be one."""
@@ -112,13 +120,16 @@ def conversation_path(workspace: Workspace, conversation: str) -> Path:
 def tidy_conversations(folder: Path, *, now: Callable[[], float]) -> int:
     """Remove what in ``folder`` was last written longer than MAX_AGE before ``now`` (epoch s).
 
-    A conversation's lock and set-aside lines go with it.
+    A conversation's lock and set-aside lines go with it; files of other names stay, and so does
+    everything behind a link: a project may have brought one along that leads elsewhere.
     """
+    if folder.is_symlink():
+        return 0
     horizon = now() - MAX_AGE.total_seconds()
     count = 0
     for path in folder.glob("*"):
         with suppress(OSError):  # another process was faster, or it is none of ours
-            if path.stat().st_mtime < horizon:
+            if _OURS.fullmatch(path.name) and path.lstat().st_mtime < horizon:
                 path.unlink()
                 count += path.suffix == ".jsonl"
     return count

@@ -23,14 +23,26 @@ def find_workspace(start: str) -> tuple[str, str] | None:
     except OSError as error:
         if error.errno == errno.ELOOP:
             return None
+    start = origin
     while True:
         for root in (origin, os.path.join(origin, "KDS")):
-            if found := _existing(root):
+            found = _existing(root)
+            if found and _is_owned(found[1], start):
                 return found
         above = os.path.dirname(origin)
         if above == origin:
             return None
         origin = above
+
+
+def _is_owned(brain: str, origin: str) -> bool:
+    if not hasattr(os, "geteuid"):
+        return True
+    owner = os.stat(brain).st_uid
+    try:
+        return owner == os.geteuid() or owner == os.stat(origin).st_uid
+    except OSError:
+        return False
 
 
 def _named(home: str) -> tuple[str, str] | None:

@@ -96,13 +96,34 @@ def test_the_files_are_private(conversations: Conversations, place: Workspace) -
 
 
 def test_old_conversations_are_removed_and_young_ones_stay(tmp_path: Path) -> None:
-    for name in ("old.jsonl", "old.jsonl.lock", "young.jsonl"):
-        (tmp_path / name).touch()
+    old, young = (conversation_path(Workspace(tmp_path, tmp_path), name) for name in "ab")
+    old.parent.mkdir()
+    lock = old.with_name(f"{old.name}.lock")
+    for path in (old, lock, young):
+        path.touch()
+    _age(old, lock)
+    assert tidy_conversations(old.parent, now=time.time) == 1
+    assert list(old.parent.iterdir()) == [young]
+
+
+def test_files_that_are_no_conversations_are_left_alone(tmp_path: Path) -> None:
+    thesis = tmp_path / "home" / "thesis.txt"
+    decoy = thesis.with_name(f"x-{'0' * 16}.jsonl")
+    thesis.parent.mkdir()
+    for path in (thesis, decoy):
+        path.touch()
+    _age(thesis, decoy)
+    link = tmp_path / "conversations"
+    link.symlink_to(thesis.parent)
+    assert tidy_conversations(link, now=time.time) == 0
+    assert tidy_conversations(thesis.parent, now=time.time) == 1
+    assert thesis.exists()
+
+
+def _age(*paths: Path) -> None:
     long_ago = time.time() - 2 * 3600 - 1
-    for name in ("old.jsonl", "old.jsonl.lock"):
-        os.utime(tmp_path / name, (long_ago, long_ago))
-    assert tidy_conversations(tmp_path, now=time.time) == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["young.jsonl"]
+    for path in paths:
+        os.utime(path, (long_ago, long_ago))
 
 
 def test_reloading_sees_a_new_prompt(conversations: Conversations, place: Workspace) -> None:

@@ -5,6 +5,7 @@ Standard library only, and little of it: the command line asks this on every cal
 
 import os
 import socket
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,16 +53,38 @@ class ServiceAddress:
         return self.brain / "service.log"
 
     def connect(self, *, timeout_s: float) -> socket.socket:
-        """Connect to the service's unix socket. Raises OSError when nobody listens there."""
+        """Connect to the service's unix socket.
+
+        Raises OSError when nobody listens there; PermissionError when somebody else does, or
+        when the socket is a link: a project may have brought one along.
+        """
+        status = self.socket_path.lstat()
+        if not stat.S_ISSOCK(status.st_mode):
+            raise PermissionError("service.sock is no socket")
+        _check_user(status.st_uid)
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.settimeout(timeout_s)
             with short_spelling(self.socket_path) as path:
                 connection.connect(path)
+            _check_user(_peer(connection))
         except BaseException:
             connection.close()
             raise
         return connection
+
+
+def _peer(connection: socket.socket) -> int:
+    """The user at the other end, where the system tells (Linux); else ourselves."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return os.geteuid()
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    return int.from_bytes(credentials[4:8], sys.byteorder)  # pid, uid, gid
+
+
+def _check_user(uid: int) -> None:
+    if uid != os.geteuid():
+        raise PermissionError("the service belongs to another user")
 
 
 @contextmanager

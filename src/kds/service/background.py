@@ -17,7 +17,8 @@ from typing import Any, Final, Literal
 
 from filelock import FileLock, Timeout
 
-from kds.brain.errors import KdsError, WorkspaceError
+from kds.brain.errors import KdsError, StoreError, WorkspaceError
+from kds.brain.private_file import read_private
 from kds.brain.workspace import Workspace
 from kds.service.address import ServiceAddress
 from kds.service.client import ServiceUnavailableError, reach
@@ -26,7 +27,7 @@ START_S: Final = 60.0
 """Seconds until a start has failed. It takes 3 s on a quiet machine, and a first fit more."""
 
 STOP_S: Final = 15.0
-"""Seconds for the requests in flight before a stop has failed."""
+"""Seconds before a stop has failed; the service itself gives requests in flight ten."""
 
 POLL_S: Final = 0.05
 LOG_LIMIT: Final = 1_000_000
@@ -143,8 +144,11 @@ def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S
 def _pid(workspace: Workspace) -> int:
     path = ServiceAddress(workspace.brain).state_path
     try:
-        return int(json.loads(path.read_bytes())["pid"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        pid = int(json.loads(read_private(path) or b"{}")["pid"])
+        if pid <= 1:
+            raise ValueError(pid)
+        return pid
+    except (StoreError, ValueError, TypeError, KeyError) as error:
         raise KdsError(
             "a service is running, but its state file does not say which process it is",
             where=str(path),
@@ -185,4 +189,5 @@ def _last_line(path: Path) -> str:
         lines = path.read_text(errors="replace").split("\n")
     except OSError:
         return "it left no log"
-    return next((line.strip() for line in reversed(lines) if line.strip()), "it left no log")
+    said = [line.strip() for line in lines if line.strip() and not line.startswith("  ")]
+    return said[-1] if said else "it left no log"

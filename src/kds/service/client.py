@@ -1,12 +1,17 @@
 """Asking the service of a workspace, over its unix socket or the HTTP side it names."""
 
 import http.client
+import importlib
+import ipaddress
 import json
+import os
 import socket
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from kds.brain.errors import KdsError, StoreError
+from kds.brain.private_file import read_private
 from kds.brain.turn import Turn
 from kds.brain.wire import from_wire
 from kds.brain.workspace import Workspace
@@ -103,13 +108,20 @@ class _Connection:
         self._connection.close()
 
     def _over_tcp(self, address: ServiceAddress, timeout_s: float) -> http.client.HTTPConnection:
-        """The HTTP side that service.json names: where there are no unix sockets (Windows)."""
+        """The HTTP side that service.json names: where there are no unix sockets (Windows).
+
+        A project may bring such a file along: only one of our own making is believed, and only
+        as far as this machine.
+        """
         try:
-            state = json.loads(address.state_path.read_bytes())
+            state = json.loads(_own_content(address.state_path))
             host, port = str(state["http"]["host"]), int(state["http"]["port"])
-            token = address.token_path.read_text().strip()
-        except (KeyError, TypeError, ValueError) as error:
+            token = _own_content(address.token_path).decode("ascii").strip()
+            ours = ipaddress.ip_address(host).is_loopback and _is_held(address.lock_path)
+        except (KeyError, TypeError, ValueError, StoreError) as error:
             raise FileNotFoundError("no address of a service") from error
+        if not ours:
+            raise ConnectionRefusedError("service.json names no service of ours")
         self._headers["Authorization"] = f"Bearer {token}"
         return http.client.HTTPConnection(host, port, timeout=timeout_s)
 
@@ -126,6 +138,31 @@ class _UnixConnection(http.client.HTTPConnection):
         """Connect to the socket; `http.client` calls this before it writes."""
         self.sock = self._address.connect(timeout_s=CONNECT_S)
         self.sock.settimeout(self._timeout_s)
+
+
+def _own_content(path: Path) -> bytes:
+    """The content of a file that this user made for itself. Raises StoreError and OSError."""
+    content = read_private(path)
+    if content is None:
+        raise FileNotFoundError(path)
+    status = path.lstat()
+    if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o077):
+        raise StoreError("the file is not private", where=str(path), hint=f"rm {path}")
+    return content
+
+
+def _is_held(lock: Path) -> bool:
+    """Whether a process holds the lock, where that can be asked without taking it (POSIX)."""
+    try:
+        fcntl = importlib.import_module("fcntl")
+    except ImportError:
+        return True
+    with lock.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
 
 
 def _answer(status: int, content: bytes) -> Any:

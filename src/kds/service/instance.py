@@ -84,9 +84,13 @@ class Instance:
         content = json.dumps(state, indent=2).encode()
         replace_private(self.address.state_path, content + b"\n")
 
-    def withdraw(self) -> None:
-        """Remove socket and state file: nobody new comes. Raises StoreError."""
+    def hide(self) -> None:
+        """Remove the socket: nobody new comes. Who this is can still be read. Raises StoreError."""
         remove_private(self.address.socket_path)
+
+    def withdraw(self) -> None:
+        """Remove socket and state file. Raises StoreError."""
+        self.hide()
         remove_private(self.address.state_path)
         for stale in self.workspace.brain.glob(f".{self.address.socket_path.name}.*.tmp"):
             shutil.rmtree(stale, ignore_errors=True)

@@ -1,6 +1,7 @@
 """The running service: claims its workspaces, loads them, listens, and leaves nothing behind."""
 
 import asyncio
+import os
 import signal
 import socket
 import threading
@@ -20,7 +21,7 @@ from kds.service.health import Vitals, as_text
 from kds.service.idle import Attendance, Attended
 from kds.service.instance import Instance
 from kds.service.limits import BodyLimit
-from kds.service.listener import HttpAddress, Listener, bind_http
+from kds.service.listener import AcceptFaults, HttpAddress, Listener, bind_http
 from kds.service.reload import Reloader
 from kds.service.security import HttpDoor, SocketDoor, open_token
 from kds.service.worker import Worker
@@ -32,6 +33,12 @@ hours (DESIGN 3); what lies a little longer on the disk is read by nobody."""
 
 _ENDING: Final = ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
 """Signals that end the service in good order, unless it was started with them ignored (nohup)."""
+
+GRACE_S: Final = 10.0
+"""Seconds that a request in flight has to end after a stop: the slowest measured took 1.3 s."""
+
+STUCK: Final = 70
+"""Exit code when it did not (EX_SOFTWARE of sysexits)."""
 
 Log = Callable[[str], None]
 Entrance = tuple[socket.socket, AsgiApp]
@@ -73,6 +80,8 @@ class Service:
         self._reason: str | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
+        self._owns_process = False
+        self._watchdog: threading.Timer | None = None
         self.ready = threading.Event()
         """Set once connections are accepted."""
 
@@ -95,11 +104,17 @@ class Service:
             reloader.start()
             stack.callback(reloader.stop)
             asyncio.run(self._serve(entrances, instances, served, worker))
+        if self._watchdog is not None:
+            self._watchdog.cancel()
         self._log(f"stopped: {self._reason}")
 
     def stop(self, reason: str = "asked to") -> None:
         """Finish the requests in flight and end; from any thread, or a signal handler."""
         self._reason = self._reason or reason
+        if self._owns_process and self._watchdog is None:
+            self._watchdog = threading.Timer(GRACE_S, self._leave_at_once)
+            self._watchdog.daemon = True
+            self._watchdog.start()
         if self._loop is not None:
             with suppress(RuntimeError):  # it has come to its end meanwhile
                 self._loop.call_soon_threadsafe(self._stopping.set)
@@ -151,6 +166,7 @@ class Service:
         worker: Worker,
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(AcceptFaults(self._log))
         if self._reason is not None:  # told to stop while it was loading
             self._stopping.set()
         closing = asyncio.Event()
@@ -168,7 +184,7 @@ class Service:
         stopping = asyncio.create_task(self._stopping.wait())
         await asyncio.wait({stopping, *serving}, return_when=asyncio.FIRST_COMPLETED)
         for instance in instances.values():
-            self._withdraw(instance)
+            self._hide(instance)
         closing.set()
         for task in (stopping, *chores):
             task.cancel()
@@ -187,11 +203,16 @@ class Service:
                     self._log(f"cannot tidy up {one.root}: {describe_fault(error)}")
             await asyncio.sleep(TIDY_S)
 
-    def _withdraw(self, instance: Instance) -> None:
+    def _hide(self, instance: Instance) -> None:
         try:
-            instance.withdraw()
+            instance.hide()
         except KdsError as error:
             self._log(f"cannot clean up: {' '.join(str(error).split())}")
+
+    def _leave_at_once(self) -> None:
+        """End the process although a request still runs: the lock must not be held for ever."""
+        self._log(f"stopped: a request had not ended {GRACE_S:g} s after {self._reason}")
+        os._exit(STUCK)
 
     def _say_started(self, instances: Mapping[Workspace, Instance]) -> None:
         names = ", ".join(str(workspace.root) for workspace in instances)
@@ -216,6 +237,7 @@ class Service:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
+        self._owns_process = True
         numbers = [signal.Signals[name] for name in _ENDING if hasattr(signal, name)]
         before = {number: signal.getsignal(number) for number in numbers}
         before = {n: handler for n, handler in before.items() if handler is not signal.SIG_IGN}
