@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from kds.brain.errors import Problem
 from kds.brain.yamlreader import NodePath, YamlReader
 
-__all__ = ["Document", "NodePath", "nearest", "parse_yaml", "read_text", "validate"]
+__all__ = ["Document", "NodePath", "misfits", "nearest", "parse_yaml", "read_text", "validate"]
 
 MAX_BYTES: Final = 1_000_000
 """Files above this size are refused: no prompt or rule file written by a person comes near."""
@@ -94,10 +94,20 @@ def validate(
     try:
         value = model.model_validate(_node(document.data, at))
     except ValidationError as error:
-        problems += [_problem(document, at, model, found) for found in error.errors()]
+        wrong = _without_misspelt(error.errors())
+        problems += [_problem(document, at, model, found) for found in wrong]
     if problems:
         return tuple(sorted(problems, key=_line_number))
     return value
+
+
+def misfits(document: Document, model: type[BaseModel]) -> tuple[NodePath, ...]:
+    """The ways to all nodes that do not fit, or that ``model`` misses."""
+    try:
+        model.model_validate(document.data)
+    except ValidationError as error:
+        return tuple(found["loc"] for found in error.errors())
+    return ()
 
 
 def nearest(word: str, known: Mapping[str, object] | list[str]) -> str | None:
@@ -118,6 +128,17 @@ def _node(data: object, at: NodePath) -> object:
 
 def _line_number(problem: Problem) -> int:
     return int(problem.where.rpartition(":")[2])
+
+
+def _without_misspelt(found: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Leave out keys that are missing because they are misspelt beside: one fault, one problem."""
+    unknown = [one["loc"] for one in found if one["type"] == "extra_forbidden"]
+
+    def is_misspelt(loc: NodePath) -> bool:
+        beside = [str(key[-1]) for key in unknown if key[:-1] == loc[:-1]]
+        return nearest(str(loc[-1]), beside) is not None
+
+    return [one for one in found if one["type"] != "missing" or not is_misspelt(one["loc"])]
 
 
 def _problem(
@@ -142,7 +163,7 @@ _MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "string_type": ("must be text", "put the value in quotes"),
     "bool_type": ("must be true or false", "write true or false, without quotes"),
     "int_type": ("must be a whole number", "write a number such as 50, without quotes"),
-    "float_type": ("must be a number", "write a number such as 0.8, without quotes"),
+    "float_type": ("must be a number", "write a number such as 0.8 or 30, without quotes"),
     "list_type": ("must be a list", "write one item a line, each after '- '"),
     "dict_type": ("must be a mapping", "write 'key: value' lines"),
     "model_type": ("must be a mapping", "write 'key: value' lines"),

@@ -9,18 +9,18 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Turn
-from kds.router.resolver import Resolver, apply_edits
+from kds.router.resolver import Known, Resolver, apply_edits, nothing_known
 from kds.router.step import Step
 
 READS: Final = frozenset({"message", "context", "references", "edits"})
 WRITES: Final = frozenset({"expanded", "context_ref", "context_switch"})
 
 
-def make_expand(resolver: Resolver) -> Step:
+def make_expand(resolver: Resolver, known: Known = nothing_known) -> Step:
     """The expand step. ``resolver`` knows the rules for topic switches."""
 
     def expand(turn: Turn) -> Turn:
-        rule = resolver.switch(turn.message, resolver.discourse(turn.context))
+        rule = resolver.switch(turn.message, resolver.discourse(turn.context, known()))
         expanded = apply_edits(turn.message, turn.edits)
         targets = [reference.target for reference in turn.references]
         return replace(

@@ -9,18 +9,21 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Turn
-from kds.router.resolver import Resolver
+from kds.router.resolver import Known, Resolver, nothing_known
 from kds.router.step import Step
 
 READS: Final = frozenset({"message", "context"})
 WRITES: Final = frozenset({"references", "edits"})
 
 
-def make_resolve(resolver: Resolver) -> Step:
-    """The resolve step over the rules and the language layer of ``resolver``."""
+def make_resolve(resolver: Resolver, known: Known = nothing_known) -> Step:
+    """The resolve step over the rules and the language layer of ``resolver``.
+
+    ``known`` is asked for what the conversation referred to before its context begins.
+    """
 
     def resolve(turn: Turn) -> Turn:
-        resolution = resolver.resolve(turn.message, resolver.discourse(turn.context))
+        resolution = resolver.resolve(turn.message, resolver.discourse(turn.context, known()))
         notes = resolution.notes or ("no reference to resolve",)
         return replace(
             turn,

@@ -1,6 +1,6 @@
 """Applies the reference rules to a message in its discourse, and replays a context."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -73,9 +73,24 @@ def apply_edits(message: str, edits: Iterable[Edit]) -> str:
     return "".join([*out, message[at:]])
 
 
-def _said(context: Iterable[ContextEntry]) -> Iterator[str]:
+Known = Callable[[], Iterable[str]]
+"""Returns what else the conversation has referred to, oldest first: a longer memory than the
+context's, such as `kds.brain.memory.entity_session`."""
+
+
+def nothing_known() -> tuple[str, ...]:
+    """Without such a memory."""
+    return ()
+
+
+def _said(context: Sequence[ContextEntry], known: Iterable[str]) -> Iterator[str]:
     """The texts of a context in order, and the antecedents that have gone from it."""
     words: set[str] = set()
+    told = {word for entry in context for word in _words(entry.user_message)}
+    for antecedent in known:
+        if told.isdisjoint(_words(antecedent)):
+            words |= _words(antecedent)
+            yield _naming(antecedent)
     for entry in context:
         words |= _words(entry.user_message)
         if entry.context_ref and words.isdisjoint(_words(entry.context_ref)):
@@ -119,13 +134,13 @@ class Resolver:
         """The shallow analysis of a text."""
         return self._language.analyse(text)
 
-    def discourse(self, context: Iterable[ContextEntry]) -> Discourse:
+    def discourse(self, context: Sequence[ContextEntry], known: Iterable[str] = ()) -> Discourse:
         """The discourse that a context tells, each message expanded in the light of the earlier.
 
         What a message was taken to refer to counts as said before it, when no message that is
-        left says so: the one that did has rotated out, or expired.
+        left says so: the one that did has rotated out, or expired. So does what is ``known``.
         """
-        return self.replay(tuple(_said(context)))
+        return self.replay(tuple(_said(context, known)))
 
     def replay(self, history: Iterable[str | Utterance]) -> Discourse:
         """The discourse that a history tells, oldest first; plain texts are the user's."""

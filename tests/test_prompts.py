@@ -25,7 +25,7 @@ AGENTS = {
     "AMNESIA": "brain-amnesia",
     "UNKNOWN": "intent-router",
 }
-OTHERS = ("conversation-context-manager", "clear-conversation", "kds")
+OTHERS = ("conversation-context-manager", "conversation-summarizer", "clear-conversation", "kds")
 PRIORITY = [
     *("CORRECT", "AMNESIA", "RESUME", "COMMIT", "ANALYZE_SCREENSHOT", "PLAN", "EXECUTE"),
     *("TEST", "VALIDATE", "METRICS", "GOVERN", "ASK", "UNKNOWN"),
@@ -51,9 +51,14 @@ EMPTY = {
     "candidates": [],
     "workspace": "/w",
     "agents": [{"name": "work-planner", "intent": "PLAN", "description": "Plans."}],
+    "previous": "",
+    "messages": [],
+    "words": 200,
 }
 FULL = {
     **EMPTY,
+    "previous": "User: wants a FAB button.",
+    "messages": [{"speaker": "User", "text": "Make it purple"}],
     "expanded": "Make the FAB button purple",
     "alternatives": [{"intent": "PLAN", "confidence": 0.0512}],
     "secondary_intents": ["TEST", "COMMIT"],

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from kds.router.library import PromptLibrary as PromptLibrary
     from kds.routing import Router as Router
     from kds.service.background import spawn_service as spawn_service
+    from kds.turn_log import TurnLog as TurnLog
 
 _HOMES = {
     "kds.agents": "RouterRunnable",
@@ -69,6 +70,7 @@ _HOMES = {
     "kds.router.library": "PromptLibrary",
     "kds.routing": "Router",
     "kds.service.background": "spawn_service",
+    "kds.turn_log": "TurnLog",
 }
 """Module -> the public names that live there. A test holds it equal to the imports above."""
 

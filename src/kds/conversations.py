@@ -79,7 +79,9 @@ class Conversations:
         if log:
             self.workspace.ensure()
         journal = self.journal(conversation, join=join)
-        turn = Router(self._parts, journal, clock=self._clock, log=log).route(message)
+        known = self._turns.known(conversation)
+        router = Router(self._parts, journal, clock=self._clock, log=log, known=known)
+        turn = router.route(message)
         if log:
             self._turns.note(turn, conversation)
         return turn
@@ -92,6 +94,15 @@ class Conversations:
         path = conversation_path(self.workspace, conversation)
         own = ContextJournal(path, clock=self._clock)
         return _Joined(own, shared) if join else own
+
+    def clear(self, conversation: str | None = None) -> int:
+        """Forget the context of a conversation, and what it referred to; returns the entries.
+
+        Raises MessageError, and StoreError when either cannot be written.
+        """
+        count = self.journal(conversation).clear()
+        self._turns.forget(conversation)
+        return count
 
     def reloaded(self) -> "Conversations":
         """Return the same with rules and prompts as they are now; raises what `open` raises."""

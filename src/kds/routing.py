@@ -29,7 +29,7 @@ from kds.router.model_cache import open_model
 from kds.router.pipeline import GIVEN, Pipeline
 from kds.router.promptfile import PromptFile
 from kds.router.resolve import make_resolve
-from kds.router.resolver import Resolver
+from kds.router.resolver import Known, Resolver, nothing_known
 from kds.router.rule import Rule
 from kds.router.ruleset import load_rules
 from kds.router.step import Step
@@ -73,11 +73,11 @@ def load_resolver(workspace: Workspace, *, without: str | None = None) -> Resolv
     return Resolver(language, rules, found.knowledge)
 
 
-def build_steps(parts: Parts, journal: Journal) -> tuple[Step, ...]:
+def build_steps(parts: Parts, journal: Journal, known: Known = nothing_known) -> tuple[Step, ...]:
     """List the steps of the router, in order. `log` is the last one: all else has succeeded."""
     understand = (
-        make_resolve(parts.resolver),
-        make_expand(parts.resolver),
+        make_resolve(parts.resolver, known),
+        make_expand(parts.resolver, known),
         make_classify(parts.model),
     )
     dispatch = make_dispatch(
@@ -103,9 +103,15 @@ class Router:
     """
 
     def __init__(
-        self, parts: Parts, journal: Journal, *, clock: Clock = utc_now, log: bool = True
+        self,
+        parts: Parts,
+        journal: Journal,
+        *,
+        clock: Clock = utc_now,
+        log: bool = True,
+        known: Known = nothing_known,
     ) -> None:
-        *silent, last = build_steps(parts, journal)
+        *silent, last = build_steps(parts, journal, known)
         self._parts = parts
         self._journal = journal
         self._clock = clock

@@ -85,7 +85,6 @@ not:
         "f.md:7 'regex' (in patterns, item 2) must be text, not 1 | put the value in quotes",
         "f.md:7 'weight' (in patterns, item 2) must be 1.0 or less, not 2 | correct the number",
         "f.md:8 item 3 (in patterns) must be a mapping, not 'word' | write 'key: value' lines",
-        "f.md:10 key 'weight' (in not, item 1) is missing | add 'weight: ...'",
         "f.md:10 unknown key 'wieght' (in not, item 1) | did you mean 'weight'?",
     ]
 

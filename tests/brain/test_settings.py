@@ -50,3 +50,46 @@ def test_what_is_no_settings_file_is_refused(place: Workspace, text: str) -> Non
     place.settings_path.write_text(text)
     with pytest.raises(SettingsError):
         load_settings(place, environ={})
+
+
+def test_settings_of_the_memory_are_known_by_their_other_names_too(place: Workspace) -> None:
+    place.settings_path.write_text("RAG_HYBRID: false\nhistory_max_turns: 2\n")
+    settings = load_settings(place, environ={})
+    assert (settings.recall.hybrid, settings.memory.history_max_turns) == (False, 2)
+
+
+def test_a_setting_under_both_of_its_names_is_refused(place: Workspace) -> None:
+    place.settings_path.write_text("memory:\n  history_max_turns: 3\nhistory_max_turns: 2\n")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(place, environ={})
+    assert [problem.where.rpartition(":")[2] for problem in caught.value.problems] == ["3"]
+
+
+def test_a_fault_under_another_name_has_its_own_line(place: Workspace) -> None:
+    place.settings_path.write_text("# flags\nRAG_HYBRID: maybe\n")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(place, environ={})
+    assert caught.value.problems[0].where.endswith("settings.yaml:2")
+
+
+@pytest.mark.parametrize(
+    "name", ["KDS_RAG_TOKEN_BUDGET", "RAG_TOKEN_BUDGET", "KDS_HISTORY_MAX_TURNS", "KDS_MEMORY"]
+)
+def test_a_variable_that_is_wrong_is_named_as_it_was_set(place: Workspace, name: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_settings(place, environ={name: "perhaps"})
+    assert [problem.where for problem in caught.value.problems] == [f"${name}"]
+
+
+def test_the_variable_behind_kds_wins(place: Workspace) -> None:
+    environ = {"KDS_RAG_TOKEN_BUDGET": "2", "RAG_TOKEN_BUDGET": "1"}
+    assert load_settings(place, environ=environ).recall.token_budget == 2
+
+
+@pytest.mark.parametrize("text", ["recall: {rerank_beta: 0}\n", "RAG_RERANK_BETA: 0\n"])
+def test_weights_that_leave_nothing_are_refused_wherever_they_come_from(
+    place: Workspace, text: str
+) -> None:
+    place.settings_path.write_text(text)
+    with pytest.raises(SettingsError, match="nothing would be found"):
+        load_settings(place, environ={"RAG_RERANK_GAMMA": "0"})

@@ -207,7 +207,7 @@ def test_a_context_that_cannot_be_written_is_an_error_not_a_loss(
 def test_a_wrong_prompt_file_is_refused_when_the_router_opens(fitted_workspace: Path) -> None:
     folder = fitted_workspace / "prompts" / "internal"
     folder.mkdir(parents=True)
-    (folder / "mine.md").write_text("no front matter")
+    (folder / "mine.md").write_text("---\nno end of the front matter")
     with pytest.raises(PromptFileError):
         Router.open(fitted_workspace, log=False)
 

@@ -86,6 +86,43 @@ def test_a_partial_of_the_workspace_replaces_the_packaged_one(root: Path, tmp_pa
     assert library.render(library.get("tester"), {"message": "x"}) == "minex"
 
 
+def test_notes_of_the_project_in_our_folders_are_passed_over_and_named(
+    root: Path, tmp_path: Path
+) -> None:
+    overlay = tmp_path / "workspace"
+    write(overlay, "user/onboarding.md", "# Welcome\n\n{{ not jinja\n")
+    write(overlay, "shared/notes.md", "")
+    agent(overlay, "deployer", "DEPLOY")
+    library = PromptLibrary.from_roots([root, overlay])
+    assert [Path(note.where).name for note in library.passed_over] == [
+        "onboarding.md:1",
+        "notes.md:1",
+    ]
+    assert "is passed over" in library.passed_over[0].message
+    assert "if it is to be one, begin it with a line '---'" in str(library.passed_over[0].hint)
+    assert library.for_intent("DEPLOY") is not None
+    assert "onboarding" not in [prompt.name for prompt in library.prompts()]
+    assert PromptLibrary.from_roots([root]).passed_over == ()
+
+
+@pytest.mark.parametrize("place", ["internal/work-planner.md", "user/work-planner.md"])
+def test_a_file_with_the_name_of_a_packaged_prompt_needs_its_front_matter(
+    root: Path, tmp_path: Path, place: str
+) -> None:
+    write(tmp_path / "w", place, "# Mine\n")
+    assert problems(root, tmp_path / "w") == [
+        "work-planner.md:1 has no front matter, and the name of a prompt that comes with KDS"
+    ]
+
+
+@pytest.mark.parametrize("text", ["---\nname: deployer\n", "\n---\nname: deployer\n---\nx\n"])
+def test_a_front_matter_that_is_begun_wrongly_is_a_problem(
+    root: Path, tmp_path: Path, text: str
+) -> None:
+    write(tmp_path / "w", "internal/deployer.md", text)
+    assert problems(root, tmp_path / "w") == ["deployer.md:1 has no front matter"]
+
+
 def test_a_missing_overlay_is_an_empty_one(root: Path, tmp_path: Path) -> None:
     assert len(PromptLibrary.from_roots([root, tmp_path / "nowhere"]).agents()) == 3
 
@@ -173,3 +210,21 @@ def test_every_packaged_agent_renders_for_a_bare_turn() -> None:
         assert message in library.render(prompt, values), prompt.name
     for prompt in library.prompts():
         assert library.render(prompt, values)
+
+
+def test_all_kinds_of_faults_of_one_file_come_at_once(root: Path) -> None:
+    text = (
+        "---\nname: other\ndescription: d\nintent: MINE\npriority: high\npatterns:\n"
+        "  - {regex: '(', weight: 2}\ninputs: [message, context]\n---\n"
+        "{{ message }}\n{{ session_id }}\n"
+    )
+    write(root, "internal/mine.md", text)
+    found = [line.split(" ")[0] for line in problems(root)]
+    assert found == [f"mine.md:{line}" for line in (2, 5, 7, 7, 8, 11)]
+
+
+def test_a_template_is_checked_although_the_front_matter_is_wrong(root: Path) -> None:
+    write(root, "internal/mine.md", "---\nname: [\n---\n{{ message.__class__ }}\n")
+    write(root, "internal/yours.md", "---\nname: yours\nbad: 1\n---\n{% if %}\n")
+    found = [line.split(" ")[0] for line in problems(root)]
+    assert {"mine.md:4", "yours.md:3", "yours.md:5"} <= set(found)

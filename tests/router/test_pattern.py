@@ -42,6 +42,39 @@ def test_a_regex_that_backtracks_forever_is_refused(source: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
+        "(?:" + "|".join(["ab?"] * 400) + ")+c",
+        "(?:" + "|".join(["ab?"] * 99) + ")+c",
+        "(?:" + "|".join(["a"] * 99) + ")+c",
+        r"(?:b*|c*){30}d",
+        "(?:" + "a" * 40 + r"|(?:a|a|a)*b)+x",
+        r"(?:(?=.{25})(?:a|a|a)*b)+x",
+        "".join(rf"(?:\w?{letter}?\w?){{0,9}}" for letter in "abcdefghijklmnop"),
+    ],
+)
+def test_a_hostile_regex_is_refused_without_being_run_to_its_end(source: str) -> None:
+    started = process_time()
+    made = Pattern.compile(source, where="f.md:3")
+    assert process_time() - started < 2.0
+    assert isinstance(made, Problem)
+    assert made.where == "f.md:3"
+    assert len(made.message) < 600
+
+
+def test_hundreds_of_repeats_are_checked_in_bounded_time() -> None:
+    started = process_time()
+    Pattern.compile("(?:a?b)*" * 499, where="f.md:3")
+    assert process_time() - started < 2.0
+
+
+def test_a_regex_longer_than_anybody_writes_is_refused() -> None:
+    made = Pattern.compile("a" * 4_001, where="f.md:3")
+    assert isinstance(made, Problem)
+    assert "4001 characters" in made.message
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
         r"\b(?:commit|check in)\b",
         r"(?:\w+\s+)*\w+",
         r"(?:\s+\w+)*$",

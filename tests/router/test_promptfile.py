@@ -110,3 +110,31 @@ def test_words_that_yaml_takes_for_something_else_are_refused() -> None:
     assert messages(GOOD.replace("literal: check in,", "literal: yes,")) == [
         "committer.md:8 'literal' (in patterns, item 2) must be text, not True"
     ]
+
+
+def test_faults_of_the_schema_do_not_hide_those_of_meaning() -> None:
+    text = (
+        GOOD.replace("name: committer", "name: pusher")
+        .replace("priority: 30", "priority: high")
+        .replace('regex: "\\\\bcommit\\\\b", weight: 0.8', 'regex: "(a+)+$", weight: 2')
+        .replace("{literal: commit message}", "{exact: true, colour: red}")
+        .replace("inputs: [message]", "inputs: [message, message, 5]")
+    )
+    found = sorted(messages(text), key=lambda line: int(line.split(":")[1].split()[0]))
+    assert [line.split(" ", 1)[1][:40] for line in found] == [
+        "name 'pusher' is not the file name 'comm",
+        "'priority' must be a whole number, not '",
+        "'weight' (in patterns, item 1) must be 1",
+        "regex '(a+)+$' backtracks forever: '(a+)",
+        "unknown key 'colour' (in not, item 1)",
+        "a pattern has neither 'regex' nor 'liter",
+        "item 3 (in inputs) must be text, not 5",
+    ]
+
+
+def test_a_misspelt_key_is_one_problem() -> None:
+    assert messages(GOOD.replace("description:", "descripton:")) == [
+        "committer.md:3 unknown key 'descripton'"
+    ]
+    assert messages(GOOD.replace("intent:", "intnet:")) == ["committer.md:4 unknown key 'intnet'"]
+    assert messages(GOOD.replace("inputs:", "input:")) == ["committer.md:13 unknown key 'input'"]

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from kds.cli.guard import Refusal, guarded
+from kds.cli.guard import Refusal, guarded, wants_json
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "route": ("kds.cli.route:route", "Route MESSAGE: expand it, find its intent, pick the agent."),
@@ -25,6 +25,8 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "doctor": ("kds.cli.doctor:doctor", "Check workspace, service, hook and client files."),
     "export": ("kds.cli.export:export", "Write skills, prompt files, agents or a plugin."),
     "mcp": ("kds.cli.mcp:mcp", "Serve the router to MCP clients."),
+    "memory": ("kds.cli.memory:memory", "Search, show and look after remembered sessions."),
+    "metrics": ("kds.cli.metrics:metrics", "KDS's own numbers: recalls, turns, corrections."),
     "test": ("kds.cli.dialogues:test", "Run dialogue files as tests."),
     "eval": ("kds.cli.evaluation:evaluate", "Score the router on annotated data."),
     "invoke": ("kds.cli.invoke:invoke", ""),
@@ -55,7 +57,7 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
         if word not in COMMANDS and not word.startswith("-"):
-            raise Refusal(f"no such command '{word}'", f"try {_instead_of(word)}")
+            raise Refusal(f"no such command '{word}'", f"try {_instead_of(args)}")
         return super().resolve_command(ctx, args)
 
 
@@ -76,14 +78,21 @@ def app() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code: 0, 1 tests failed, 2 bad input."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    sys.exit(guarded(lambda: app.main(_spelled_out(given), prog_name="kds", standalone_mode=False)))
+
+    def run() -> object:
+        return app.main(_spelled_out(given), prog_name="kds", standalone_mode=False)
+
+    sys.exit(guarded(run, as_json=wants_json(given)))
 
 
-def _instead_of(word: str) -> str:
-    if len(word.split()) > 1:
-        return f"kds route {shlex.quote(word)}"
-    near = difflib.get_close_matches(word, COMMANDS, n=1)
-    return f"kds {near[0]}" if near else "kds --help"
+def _instead_of(arguments: Sequence[str]) -> str:
+    """What was meant by a first word that is no command: one like it, or a message to route."""
+    words = [word for word in arguments if not word.startswith("-")]
+    near = difflib.get_close_matches(words[0], COMMANDS, n=1)
+    if near:
+        return f"kds {near[0]}"
+    message = " ".join(words)
+    return f"kds route {shlex.quote(message)}" if " " in message else "kds --help"
 
 
 def _spelled_out(arguments: Sequence[str]) -> list[str]:

@@ -71,7 +71,9 @@ def log(
 @workspace_option
 def clear(*, as_json: bool, workspace: Path | None) -> None:
     """Forget the conversation context."""
-    count = _journal(workspace).clear()
+    found = find_workspace(workspace)
+    count = ContextJournal(found.context_path).clear()
+    kds.TurnLog(found).forget()
     if as_json:
         print_json({"cleared": count})
     else:

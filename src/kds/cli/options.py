@@ -10,7 +10,7 @@ import click
 import kds
 from kds.brain.errors import WorkspaceError
 from kds.brain.message import clean_message
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import HOME_VARIABLE, Workspace
 from kds.cli.guard import Refusal, complain
 from kds.service.client import ServiceUnavailableError, reach
 
@@ -42,10 +42,15 @@ def read_message(words: tuple[str, ...]) -> str:
 def find_workspace(folder: Path | None) -> Workspace:
     """Find the workspace at ``folder`` (as $KDS_HOME would name it), or from here upwards.
 
-    Raises WorkspaceError when ``folder`` was named and is none.
+    Raises WorkspaceError when the folder that ``folder`` or $KDS_HOME names is not there.
     """
     if folder is None:
-        return Workspace.find()
+        found = Workspace.find()
+        if os.environ.get(HOME_VARIABLE, "").strip() and not found.root.is_dir():
+            raise WorkspaceError(
+                "no such folder", where=str(found.root), hint=f"check ${HOME_VARIABLE}, or unset it"
+            )
+        return found
     if not folder.is_dir():
         raise WorkspaceError("no such folder", where=str(folder), hint="check --workspace")
     return Workspace.find(environ={"KDS_HOME": str(folder)})
@@ -73,7 +78,17 @@ def route_message(message: str, workspace: Path | None, *, log: bool) -> "kds.Tu
                 complain(f"{error.message}; routing without it")
         elif log and (service := kds.load_settings(found).service).autostart:
             kds.spawn_service(found, idle_minutes=service.idle_minutes)
-    return open_router(workspace, log=log).route(message)
+    if not _may_remember(found):
+        return open_router(workspace, log=log).route(message)
+    here = kds.Conversations.open(found)
+    for warning in here.warnings:
+        complain(warning)
+    return here.route(message, log=log)
+
+
+def _may_remember(workspace: Workspace) -> bool:
+    """Tell whether the memory may be on; looking closer costs 130 ms of imports."""
+    return "KDS_MEMORY" in os.environ or workspace.settings_path.exists()
 
 
 def _may_ask_service(workspace: Workspace) -> bool:

@@ -1,5 +1,6 @@
 """The server over streamable HTTP: this machine only, with a token (DESIGN 7)."""
 
+import asyncio
 import socket
 from collections.abc import Callable
 from typing import Any, Final
@@ -13,6 +14,7 @@ from kds.mcp.server import KdsServer
 from kds.service.address import ServiceAddress
 from kds.service.errors import AsgiApp, Receive, Scope, Send
 from kds.service.limits import BODY_LIMIT
+from kds.service.listener import KEEP_ALIVE_S, TCP_BACKLOG, AcceptFaults, Connection
 from kds.service.security import HttpDoor, is_loopback, open_token
 
 GRACE_S: Final = 2
@@ -33,7 +35,8 @@ class LifespanAside:
 
 
 def serve_http(server: KdsServer, address: HttpAddress, *, announce: Callable[[str], None]) -> None:
-    """Serve until interrupted. ``announce`` is given the line that says where.
+    """Serve until interrupted. ``announce`` is given the line that says where, and such as tell
+    that there is no room for connections.
 
     Raises KdsError when ``address`` is not this machine's or is taken, WorkspaceError when the
     workspace cannot be used, StoreError when there can be no token.
@@ -51,10 +54,18 @@ def serve_http(server: KdsServer, address: HttpAddress, *, announce: Callable[[s
     bound = HttpAddress(address.host, listener.getsockname()[1])
     app = guarded_app(server, bound, token)
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_S, ws="none"
+        app,
+        http=Connection,
+        ws="none",
+        log_config=None,
+        log_level="error",  # anybody could fill the log with warnings about what they sent
+        access_log=False,
+        backlog=TCP_BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=GRACE_S,
     )
     place = f"kds: MCP at {bound.url}; the token is in {token_path}"
-    _Announced(config, lambda: announce(place)).run(sockets=[listener])
+    _Announced(config, announce, place).run(sockets=[listener])
 
 
 def guarded_app(server: KdsServer, address: HttpAddress, token: str) -> AsgiApp:
@@ -77,14 +88,17 @@ def guarded_app(server: KdsServer, address: HttpAddress, token: str) -> AsgiApp:
 class _Announced(uvicorn.Server):
     """A server that says so once it listens, and can be stopped."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, announce: Callable[[str], None], place: str) -> None:
         super().__init__(config)
         self._announce = announce
+        self._place = place
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
+        faults = AcceptFaults(lambda line: self._announce(f"kds: {line}"))
+        asyncio.get_running_loop().set_exception_handler(faults)
         await super().startup(sockets)
-        self._announce()
+        self._announce(self._place)
 
 
 def _listen(address: HttpAddress) -> socket.socket:

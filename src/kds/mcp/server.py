@@ -31,8 +31,10 @@ from kds.brain.document import nearest
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
 from kds.mcp import prompts, resources
+from kds.mcp.arguments import check_arguments
 from kds.mcp.clarification import ANSWER_S
 from kds.mcp.completion import add_completion
+from kds.mcp.memory_tools import add_memory_tools
 from kds.mcp.tools import add_tools
 from kds.mcp.workplace import Workplace
 
@@ -73,6 +75,7 @@ class KdsServer(MCPServer[None]):
             middleware=[self._observe],
         )
         add_tools(self, self.workplace, answer_s=answer_s)
+        add_memory_tools(self, workspace)
         resources.add_resources(self, self.workplace)
         add_completion(self, self.workplace)
 
@@ -124,12 +127,14 @@ class KdsServer(MCPServer[None]):
         arguments: dict[str, Any],
         context: Context[None, Any] | None = None,
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool; an unknown one is refused with the nearest there is."""
-        known = [tool.name for tool in await self.list_tools()]
-        if name not in known:
+        """Call a tool; an unknown one, and arguments that do not fit, are refused with the fix."""
+        tool = self._tool_manager.get_tool(name)
+        if tool is None:
+            known = [each.name for each in await self.list_tools()]
             near = nearest(name, known)
             hint = f"did you mean '{near}'?" if near else f"use one of: {', '.join(known)}"
             raise ToolError(f"no tool '{name}'\n  fix: {hint}")
+        check_arguments(tool, arguments)
         return await super().call_tool(name, arguments, context)
 
     async def announce_changes(self) -> None:

@@ -1,22 +1,19 @@
 """The tools: routing, resolving, explaining, and the conversation context."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Final
 
 import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
-from pydantic import BaseModel, BeforeValidator, Field
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import BeforeValidator, Field
 
 from kds.brain.clock import utc_now
-from kds.brain.errors import KdsError
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry, Turn
 from kds.mcp.clarification import KEY, Answer, Question, ask, asks_by_result, can_ask
+from kds.mcp.results import result, told
 from kds.mcp.schemas import (
     Clarification,
     ClearedContext,
@@ -97,7 +94,7 @@ class _Tools:
         Call it with every message of the user before acting on it, and do what `next_step` says:
         `expanded` is the request with its references filled in, `prompt` are the instructions.
         """
-        with _told():
+        with told():
             wanted = _Wanted(self._workplace, message, conversation or None, log)
             if not can_ask(ctx.client_capabilities):
                 turn = await wanted.route()
@@ -111,19 +108,19 @@ class _Tools:
         self, message: Message, conversation: Conversation = ""
     ) -> Annotated[CallToolResult, Resolution]:
         """Say what a message refers to ("it", "the second one"), without remembering it."""
-        with _told():
+        with told():
             turn = self._workplace.route(message, conversation=conversation or None, log=False)
             found = Resolution.of(turn)
-        return _result(resolved_text(found), found)
+        return result(resolved_text(found), found)
 
     def context_load(
         self, conversation: Conversation = ""
     ) -> Annotated[CallToolResult, ContextView]:
         """Show what is remembered of the conversation: ten messages, two hours."""
-        with _told():
+        with told():
             named = conversation or None
             view = ContextView.of(self._workplace.journal(named).load(), conversation=named)
-        return _result(context_text(view), view)
+        return result(context_text(view), view)
 
     def context_log(
         self,
@@ -134,7 +131,7 @@ class _Tools:
         conversation: Conversation = "",
     ) -> Annotated[CallToolResult, ContextView]:
         """Remember a message that was handled without route_message, secrets taken out."""
-        with _told():
+        with told():
             named = conversation or None
             entry = ContextEntry(
                 timestamp=utc_now(),
@@ -145,26 +142,26 @@ class _Tools:
             )
             self._workplace.workspace.ensure()
             view = ContextView.of(self._workplace.journal(named).log(entry), conversation=named)
-        return _result(context_text(view), view)
+        return result(context_text(view), view)
 
     def context_clear(
         self, conversation: Conversation = ""
     ) -> Annotated[CallToolResult, ClearedContext]:
         """Forget the conversation so far. Do it only when the user asks for it."""
-        with _told():
+        with told():
             named = conversation or None
-            count = self._workplace.journal(named).clear()
+            count = self._workplace.clear(named)
         cleared = ClearedContext(conversation=named, cleared=count)
-        return _result(cleared_text(cleared), cleared)
+        return result(cleared_text(cleared), cleared)
 
     def explain(
         self, message: Message, conversation: Conversation = ""
     ) -> Annotated[CallToolResult, Explanation]:
         """Show how a message would be routed, step by step, without remembering it."""
-        with _told():
+        with told():
             turn = self._workplace.route(message, conversation=conversation or None, log=False)
             explanation = Explanation.of(turn)
-        return _result(explained_text(explanation), explanation)
+        return result(explained_text(explanation), explanation)
 
     async def _clarify(
         self, wanted: "_Wanted", asked: Turn, ctx: Context[Any, Any]
@@ -193,7 +190,7 @@ class _Tools:
     def _routed(self, turn: Turn, clarification: Clarification) -> CallToolResult:
         warnings = self._workplace.warnings
         routed = RoutedMessage.made_of(turn, clarification=clarification, warnings=warnings)
-        return _result(routed_text(routed), routed)
+        return result(routed_text(routed), routed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,22 +215,6 @@ class _Wanted:
     async def logged(self, turn: Turn) -> Turn:
         """Make up for the logging of a turn that was routed silently, if it is wanted."""
         return await self.route() if self.log else turn
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Turn what went wrong into a tool error: the client sees the text with `where` and `fix`."""
-    try:
-        yield
-    except KdsError as error:
-        raise ToolError(str(error)) from error
-
-
-def _result(text: str, structured: BaseModel) -> CallToolResult:
-    return CallToolResult(
-        content=[TextContent(type="text", text=text)],
-        structured_content=structured.model_dump(mode="json"),
-    )
 
 
 def _phrase(agent: PromptFile) -> str:

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import kds
 from kds.brain.errors import ConfigError, KdsError, MessageError
 from kds.brain.journal import ContextJournal
+from kds.brain.message import clean_message
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.conversations import conversation_path
@@ -53,10 +55,14 @@ class Workplace:
     def route(self, message: str, *, conversation: str | None, log: bool) -> Turn:
         """Route ``message``; `kds.conversations.Conversations.route` says how.
 
-        Raises MessageError when it is longer than MESSAGE_LIMIT, ConfigError when no set of
-        rules and prompts has loaded so far, and what routing raises.
+        Raises MessageError when it is empty or longer than MESSAGE_LIMIT, or the conversation's
+        name cannot be one; ConfigError when no set of rules and prompts has loaded so far; and
+        what routing raises.
         """
         _check_size(message)
+        clean_message(message)
+        if conversation is not None:
+            conversation_path(self.workspace, conversation)
         self.library()
         with self._routing:  # a desk's first call loads the router, which is to happen once
             turn = self._route(message, conversation, log=log)
@@ -106,6 +112,12 @@ class Workplace:
             return ContextJournal(self.workspace.context_path)
         self._remember(conversation)
         return ContextJournal(conversation_path(self.workspace, conversation))
+
+    def clear(self, conversation: str | None) -> int:
+        """Forget the context of a conversation, and what it referred to; returns the entries."""
+        count = self.journal(conversation).clear()
+        kds.TurnLog(self.workspace).forget(conversation)
+        return count
 
     def conversations(self) -> tuple[str, ...]:
         """The names of conversations that are known: used here, or read off their files.
@@ -158,7 +170,9 @@ class Workplace:
 
     def _note(self, error: ConfigError) -> None:
         self._trouble = error
-        logger.warning("the prompts and rules before stay in use: %s", error)
+        kept = self._library is not None or self._proven is not None
+        state = "the prompts and rules before stay in use" if kept else "nothing can be routed yet"
+        logger.warning("%s: %s", state, error)
 
     def _warm(self) -> None:
         try:

@@ -163,7 +163,7 @@ async def clear_context(
 ) -> Response:
     """Forget a conversation, and tell how many entries it had."""
     conversations = _served(request, workspace).conversations
-    count = await _worker(request).run(lambda: conversations.journal(conversation).clear())
+    count = await _worker(request).run(lambda: conversations.clear(conversation))
     return JSONResponse({"cleared": count})
 
 

@@ -12,8 +12,10 @@ import pytest
 from mcp import Client
 from mcp_types import PromptListChangedNotification
 
+from kds.brain.errors import MessageError
 from kds.brain.workspace import Workspace
 from kds.mcp.server import KdsServer
+from kds.mcp.workplace import Workplace
 
 from .conftest import KDS, Talk
 
@@ -153,7 +155,7 @@ def test_a_prompt_that_breaks_leaves_the_set_before_in_use(
         async with Client(server) as client:
             before = await client.list_prompts()
             await client.call_tool("route_message", {"message": "Add a header"})
-            add_deployer(fitted_workspace, "no front matter")
+            add_deployer(fitted_workspace, "---\nno end of it")
             assert await client.list_prompts(cache_mode="bypass") == before
             routed = await client.call_tool("route_message", {"message": "Add a footer"})
             assert routed.structured_content["intent"] == "PLAN"
@@ -167,13 +169,35 @@ def test_a_prompt_that_breaks_leaves_the_set_before_in_use(
     assert "stay in use" in caplog.text
 
 
-@pytest.mark.parametrize("broken", ["prompts/internal/deployer.md", "kds-brain/rules/mine.yaml"])
+def test_what_cannot_be_routed_is_refused_before_a_service_is_asked(workspace: Path) -> None:
+    place = Workplace(Workspace.find(workspace))
+    for message, conversation in (("", None), (" \n", "a"), ("hm", "x" * 129), ("hm", " ")):
+        with pytest.raises(MessageError) as caught:
+            place.route(message, conversation=conversation, log=True)
+        assert caught.value.hint
+
+
+def test_prompts_that_never_loaded_are_not_said_to_stay_in_use(
+    workspace: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = workspace / "prompts" / "internal" / "deployer.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("---\nname: [\n---\n", encoding="utf-8")
+    Workplace(Workspace.find(workspace)).refresh()
+    assert "nothing can be routed yet" in caplog.text
+    assert "stay in use" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("broken", "text"),
+    [("prompts/internal/deployer.md", "---\nname"), ("kds-brain/rules/mine.yaml", "- nonsense")],
+)
 def test_files_that_never_loaded_are_told_where_and_how_to_mend(
-    fitted_workspace: Path, broken: str
+    fitted_workspace: Path, broken: str, text: str
 ) -> None:
     path = fitted_workspace / broken
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("- nonsense", encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
 
     async def talk() -> None:
         server = KdsServer(Workspace.find(fitted_workspace))

@@ -1,5 +1,7 @@
 """The tools over stdio: a real `kds mcp` process and the client of the `mcp` package."""
 
+from typing import Any
+
 import pytest
 from mcp_types import ElicitResult
 
@@ -121,11 +123,29 @@ def test_text_that_looks_like_json_stays_text(stdio: Talk) -> None:
             "use the session id of the client",
         ),
         ("route_mesage", {"message": "hm"}, "no tool 'route_mesage'", "'route_message'"),
-        ("route_message", {}, "message", "Field required"),
+        ("route_message", {}, "the argument 'message' is missing", "send text: What the user"),
+        ("route_message", {"message": ""}, "the message is empty", "write what you want"),
+        ("route_message", {"message": 5}, "'message' must be text, not 5", "send text"),
+        (
+            "route_message",
+            {"message": "hm", "conversation": "x" * 129},
+            "1 to 128 characters",
+            "use the session id of the client",
+        ),
+        (
+            "resolve_references",
+            {"message": "hm", "conv": "a"},
+            "resolve_references: no argument 'conv'",
+            "did you mean 'conversation'?",
+        ),
+        ("context_clear", {"all": "yes"}, "no argument 'all'", "use: conversation"),
+        ("route_message", {"message": "hm", "log": "maybe"}, "true or false", 'not "maybe"'),
+        ("session_list", {"limit": 0}, "from 1 to 200, not 0", "Most sessions"),
+        ("session_export", {"session": "x", "format": "yaml"}, "markdown or json", "send"),
     ],
 )
 def test_what_goes_wrong_is_a_tool_error_with_the_fix(
-    stdio: Talk, tool: str, arguments: dict[str, str], wrong: str, fix: str
+    stdio: Talk, tool: str, arguments: dict[str, Any], wrong: str, fix: str
 ) -> None:
     result = stdio.call(tool, **arguments)
     [block] = result.content
@@ -134,13 +154,14 @@ def test_what_goes_wrong_is_a_tool_error_with_the_fix(
     assert wrong in block.text
     assert fix in block.text
     assert "Traceback" not in block.text
+    assert "pydantic" not in block.text
 
 
 def test_every_tool_says_what_it_is_and_what_it_returns(stdio: Talk) -> None:
     tools = {tool.name: tool for tool in stdio.do("list_tools").tools}
     assert set(tools) == {
         "route_message", "resolve_references", "context_load", "context_log", "context_clear",
-        "explain",
+        "explain", "memory_search", "session_list", "session_export",
     }  # fmt: skip
     for tool in tools.values():
         assert tool.title
@@ -149,7 +170,10 @@ def test_every_tool_says_what_it_is_and_what_it_returns(stdio: Talk) -> None:
         assert tool.annotations is not None
         assert tool.annotations.open_world_hint is False
     reading = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
-    assert reading == {"resolve_references", "context_load", "explain"}
+    assert reading == {
+        "resolve_references", "context_load", "explain", "memory_search", "session_list",
+        "session_export",
+    }  # fmt: skip
     assert tools["context_clear"].annotations.destructive_hint is True
     assert tools["route_message"].input_schema["required"] == ["message"]
 

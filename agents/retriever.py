@@ -1,0 +1,71 @@
+"""Recall as a LangChain retriever: a question in, what was said about it out.
+
+chain = MemoryRetriever(memory=store, k=5) | format_documents | prompt | model
+"""
+
+from typing import Annotated, Any, Final
+
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import ConfigDict, Field, SkipValidation
+
+from kds.brain.clock import utc_now
+from kds.brain.memory.recall_log import logged_recall
+from kds.brain.memory.recalled import Hit, RecallSettings
+from kds.brain.memory.store import Embedder, MemoryStore
+from kds.brain.memory.values import Scope
+
+SURFACE: Final = "retriever"
+
+
+class MemoryRetriever(BaseRetriever):
+    """Retrieves passages of past conversations; `k` may also be given with a call.
+
+    Metadata of a document: `session_id`, `message_id`, `role`, `speaker`, `at` (ISO 8601),
+    `kind` ("prose" or "code"), `header`, `score`, `elsewhere` (of another session than the one
+    asked about) and `why`. Raises StoreError when the memory cannot be read.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    memory: Annotated[MemoryStore, SkipValidation]
+    k: int = Field(default=10, ge=1)
+    session_id: str | None = None
+    """This session first, the others only when it has too little."""
+    document: str | None = None
+    """Sessions about this document are preferred."""
+    settings: RecallSettings = RecallSettings()
+    embedder: Annotated[Embedder | None, SkipValidation] = None
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        found = logged_recall(
+            self.memory,
+            query,
+            surface=SURFACE,
+            scope=Scope(self.session_id, self.document),
+            limit=self.k if k is None else k,
+            settings=self.settings,
+            embedder=self.embedder,
+            now=utc_now(),
+        )
+        return [Document(hit.passage.body, id=str(hit.passage.chunk_id), metadata=_metadata(hit))
+                for hit in found.hits]  # fmt: skip
+
+
+def _metadata(hit: Hit) -> dict[str, Any]:
+    passage = hit.passage
+    return {
+        "session_id": passage.session_id,
+        "message_id": passage.message_id,
+        "role": passage.role,
+        "speaker": passage.speaker,
+        "at": passage.at.isoformat(),
+        "kind": passage.kind,
+        "header": passage.header,
+        "score": round(hit.score, 4),
+        "elsewhere": hit.elsewhere,
+        "why": list(hit.why),
+    }

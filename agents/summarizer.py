@@ -1,0 +1,55 @@
+"""The user's chat model as a summariser of conversations, with the prompt from its file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kds.brain.memory.extractive import SUMMARY_WORDS
+from kds.brain.memory.sentences import LABELS
+from kds.brain.memory.transit import mark_code, shorten
+from kds.brain.memory.values import Message
+from kds.router.library import PromptLibrary
+
+if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): whoever has a model has imported it
+    from langchain_core.language_models import BaseChatModel
+
+PROMPT: Final = "conversation-summarizer"
+
+MESSAGE_CHARS: Final = 4000
+"""Characters of one message that the model reads; what it misses of a longer one is added from
+the facts that `kds.brain.memory.summary` finds lacking."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSummarizer:
+    """A `kds.brain.memory.summary.Summarizer` that asks a LangChain chat model.
+
+    It raises whatever the model raises and waits as long as the model takes: `CheckedSummarizer`
+    bounds the time, checks what comes back, and falls back.
+    """
+
+    model: BaseChatModel
+    library: PromptLibrary
+    words: int = SUMMARY_WORDS
+
+    def __call__(self, messages: Sequence[Message], previous: str) -> str:
+        """Return the model's summary. Raises DispatchError when the prompt cannot be rendered."""
+        answer = self.model.invoke(self.render(messages, previous))
+        return str(answer.text).strip()
+
+    def render(self, messages: Sequence[Message], previous: str) -> str:
+        """Return the prompt. What was said enters it as data only."""
+        values = {
+            "previous": previous,
+            "messages": [
+                {
+                    "speaker": message.speaker or LABELS[message.role],
+                    "text": shorten(mark_code(message.content), limit=MESSAGE_CHARS),
+                }
+                for message in messages
+            ],
+            "words": self.words,
+        }
+        return self.library.render(self.library.get(PROMPT), values)

@@ -1,0 +1,201 @@
+"""What the conversation memory costs at 100k messages: appending, searching, disk, deleting.
+
+    python benchmarks/memory_store.py [--messages N] [--width N] [--folder DIR] [--json]
+
+Builds a database of made-up conversations (words of a Zipf-distributed vocabulary, a fifth of the
+answers with a block of code) with a random vector for each chunk, then measures on it. CPU time
+is the process's own, all threads; embedding is not part of it. DIR keeps the database; without
+it a temporary folder is used and removed.
+"""
+
+import argparse
+import json
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate, pairwise
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import TypeVar
+
+import numpy as np
+
+from kds.brain.memory.sqlite_store import FILE_NAME, SqliteStore
+from kds.brain.memory.values import Archive, Message, Role, Scope, Session
+from kds.measures import percentile
+
+SESSION_MESSAGES = 100
+APPENDS = 1000
+QUESTIONS = 200
+MODEL = "random"
+T = TypeVar("T")
+START = datetime(2025, 1, 1, tzinfo=UTC)
+SYLLABLES = "ba ce di fo gu la me ni po ru sa te vi xo zu kra ble stri pho gna".split()
+COMMON = "the to of and a in is it that for on with as this be at or from you we can not".split()
+
+
+@dataclass
+class Writer:
+    """Makes up conversations; the same ones for the same seed."""
+
+    random: random.Random
+
+    def __post_init__(self) -> None:
+        made = {"".join(self.random.choices(SYLLABLES, k=2 + n % 3)) for n in range(40_000)}
+        self.words = [*COMMON, *sorted(made)]
+        self.random.shuffle(self.words)
+        self.weights = list(accumulate(1 / rank for rank in range(1, len(self.words) + 1)))
+
+    def some(self, count: int) -> list[str]:
+        """Return words, the frequent ones more often."""
+        return self.random.choices(self.words, cum_weights=self.weights, k=count)
+
+    def text(self, role: Role) -> str:
+        """Return a message: a short question, or an answer of some sentences."""
+        sentences = 1 if role == "user" else self.random.randint(2, 9)
+        text = " ".join(
+            " ".join(self.some(self.random.randint(6, 20))) + "." for _ in range(sentences)
+        )
+        if role == "assistant" and self.random.random() < 0.2:
+            text += f"\n\n```python\n{self.code()}\n```\n"
+        return text
+
+    def code(self) -> str:
+        """Return something that looks like a function."""
+        name, *others = self.some(9)
+        lines = [f"def {name}_{others[0]}(self, {others[1]}):"]
+        lines += [f"    {a}_{b} = self.{b}({a})" for a, b in pairwise(others)]
+        return "\n".join(lines)
+
+    def session(self, number: int, count: int) -> Archive:
+        """Return a whole conversation."""
+        at = START + timedelta(hours=number)
+        roles: list[Role] = ["user", "assistant"]
+        messages = tuple(
+            Message("", "", n, roles[n % 2], self.text(roles[n % 2]), at + timedelta(minutes=n), 0)
+            for n in range(count)
+        )
+        session = Session(f"s{number}", 0, "", at, at, None, count, 0)
+        return Archive(session, messages)
+
+
+def main() -> None:
+    """Build, measure, print."""
+    options = _options()
+    folder: AbstractContextManager[str]
+    folder = nullcontext(options.folder) if options.folder else tempfile.TemporaryDirectory()
+    with folder as name:
+        path = Path(name) / FILE_NAME
+        figures = dict(_measured(path, options.messages, options.width))
+    if options.json:
+        print(json.dumps(figures, indent=1))
+        return
+    for what, figure in figures.items():
+        print(f"{what:36} {figure}")
+
+
+def _measured(path: Path, count: int, width: int) -> Iterator[tuple[str, object]]:
+    writer = Writer(random.Random(5))
+    if not path.exists():
+        with SqliteStore(path) as store:
+            started = process_time()
+            _build(store, writer, count, width)
+            yield "build_cpu_s", round(process_time() - started, 1)
+    started = process_time()
+    store = SqliteStore(path)
+    yield "open_cpu_ms", round(1000 * (process_time() - started), 2)
+    stats = store.stats()
+    yield "messages", stats.messages
+    yield "chunks", stats.chunks
+    yield "vectors", sum(model.vectors for model in stats.models)
+    yield from _appending(store, writer)
+    yield from _searching(store, writer, width)
+    yield from _whole(store)
+
+
+def _build(store: SqliteStore, writer: Writer, count: int, width: int) -> None:
+    store.use_model(MODEL)
+    for number in range(count // SESSION_MESSAGES):
+        store.restore(writer.session(number, SESSION_MESSAGES))
+    generator = np.random.default_rng(5)
+    while jobs := store.pending_embeddings(500):
+        vectors = generator.standard_normal((len(jobs), width), dtype=np.float32)
+        store.store_embeddings(
+            MODEL, {job.chunk.id: vector for job, vector in zip(jobs, vectors, strict=True)}
+        )
+
+
+def _appending(store: SqliteStore, writer: Writer) -> Iterator[tuple[str, object]]:
+    session = store.create_session().id
+    texts: list[tuple[Role, str]] = []
+    for number in range(APPENDS):
+        role: Role = "assistant" if number % 2 else "user"
+        texts.append((role, writer.text(role)))
+    yield "message_characters_mean", round(sum(len(text) for _, text in texts) / APPENDS)
+    yield from _times("append", texts, lambda item: store.append(session, *item))
+    yield "bytes", (total := store.stats().size_bytes)
+    yield "mb_per_100k_messages", round(total / store.stats().messages * 100_000 / 2**20, 1)
+
+
+def _searching(store: SqliteStore, writer: Writer, width: int) -> Iterator[tuple[str, object]]:
+    rare = [" ".join(writer.random.sample(writer.words[200:5000], 4)) for _ in range(QUESTIONS)]
+    mixed = [" ".join(writer.some(8)) for _ in range(QUESTIONS)]
+    names = [[f"{a}_{b}"] for a, b in (writer.some(2) for _ in range(QUESTIONS))]
+    scope = Scope(store.sessions(limit=1)[0].id)
+    vectors = list(np.random.default_rng(6).standard_normal((QUESTIONS, width)))
+    search = store.search_lexical
+    yield from _times("lexical_session", mixed, lambda text: search(text, scope, limit=50))
+    yield from _times("lexical_global_rare", rare, lambda text: search(text, limit=50))
+    yield from _times("lexical_global", mixed, lambda text: search(text, limit=50))
+    identifiers = store.search_identifiers
+    yield from _times("identifiers_global", names, lambda given: identifiers(given, limit=50))
+    dense = store.search_dense
+    yield from _times(
+        "dense_session", vectors, lambda vector: dense(vector, model=MODEL, scope=scope, limit=50)
+    )
+    started = process_time()
+    dense(vectors[0], model=MODEL, limit=1)
+    yield "dense_load_cpu_ms", round(1000 * (process_time() - started), 1)
+    yield from _times("dense_global", vectors, lambda vector: dense(vector, model=MODEL, limit=50))
+
+
+def _whole(store: SqliteStore) -> Iterator[tuple[str, object]]:
+    for what, call in {
+        "stats": store.stats,
+        "check": store.check,
+        "delete_session": lambda: store.delete_session(store.sessions(limit=1)[0].id),
+        "rebuild": store.rebuild,
+    }.items():
+        wall, cpu = perf_counter(), process_time()
+        call()
+        yield f"{what}_cpu_s", round(process_time() - cpu, 2)
+        yield f"{what}_wall_s", round(perf_counter() - wall, 2)
+
+
+def _times(what: str, items: list[T], call: Callable[[T], object]) -> Iterator[tuple[str, object]]:
+    cpu: list[float] = []
+    wall: list[float] = []
+    for item in items:
+        started, started_wall = process_time(), perf_counter()
+        call(item)
+        cpu.append(1000 * (process_time() - started))
+        wall.append(1000 * (perf_counter() - started_wall))
+    for name, times in (("cpu", cpu), ("wall", wall)):
+        found = {f"p{p}": round(percentile(times, p), 2) for p in (50, 95, 99)}
+        yield f"{what}_{name}_ms", found
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=100_000)
+    parser.add_argument("--width", type=int, default=384, help="numbers of a vector")
+    parser.add_argument("--folder", help="keep the database here, or use the one that is here")
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Let many processes write to one conversation memory at once, and count the writes that fail.
+
+python benchmarks/memory_writers.py [--processes N] [--writes N] [--json]
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from kds.brain.errors import StoreError
+from kds.brain.memory.sqlite_store import FILE_NAME, SqliteStore
+
+SESSION = "shared"
+
+
+def main() -> None:
+    """Run the writers and print what they report."""
+    options = _options()
+    if options.work:
+        _work(Path(options.work), options.writes)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / FILE_NAME
+        with SqliteStore(path) as store:
+            store.create_session(session_id=SESSION)
+        started = perf_counter()
+        reports = _run(path, options.processes, options.writes)
+        with SqliteStore(path) as store:
+            problems = store.check().problems
+            stored = store.session(SESSION).message_count
+    figures = {
+        "processes": options.processes,
+        "writes": options.processes * options.writes,
+        "stored": stored,
+        "errors": sum(report["errors"] for report in reports),
+        "longest_wait_s": round(max(report["longest_s"] for report in reports), 2),
+        "problems": len(problems),
+        "wall_s": round(perf_counter() - started, 1),
+    }
+    print(json.dumps(figures) if options.json else figures)
+
+
+def _run(path: Path, processes: int, writes: int) -> list[dict[str, float]]:
+    command = [sys.executable, __file__, "--work", str(path), "--writes", str(writes)]
+    running = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(processes)
+    ]
+    for process in running:
+        assert process.stdout
+        process.stdout.readline()
+    for process in running:
+        assert process.stdin
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    return [json.loads(process.communicate()[0]) for process in running]
+
+
+def _work(path: Path, writes: int) -> None:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    errors = 0
+    longest = 0.0
+    with SqliteStore(path) as store:
+        for number in range(writes):
+            started = perf_counter()
+            try:
+                store.append(SESSION, "user", f"message {number} about the FAB button")
+            except StoreError:
+                errors += 1
+            longest = max(longest, perf_counter() - started)
+    print(json.dumps({"errors": errors, "longest_s": longest}))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--processes", type=int, default=8)
+    parser.add_argument("--writes", type=int, default=200)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--work", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

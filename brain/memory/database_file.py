@@ -1,0 +1,118 @@
+"""The file of the memory as a file: made private, set aside when damaged, copied before changes.
+
+A set-aside file is never overwritten; a file that another process uses is only ever renamed.
+"""
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from kds.brain.errors import StoreError
+from kds.brain.private_file import PRIVATE, append_private, failure, remove_private
+
+COMPANIONS: Final = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a database file."""
+
+SUSPECT: Final = ".suspect"
+"""Suffix of the mark that a process leaves when SQLite reports damage: the next one that opens
+the file examines it whole, which nobody wants to pay for at every start."""
+
+_BAD: Final = ".bad-"
+_BACKUP: Final = ".backup-"
+_STAMP: Final = "%Y%m%dT%H%M%SZ"
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file with mode 0600 if there is none; SQLite's companions take its mode."""
+    if path.is_file() and path.stat().st_mode & 0o777 == PRIVATE:
+        return
+    append_private(path, b"")
+
+
+def set_aside(path: Path, now: datetime) -> Path:
+    """Rename the file and its companions to a name that is free; returns the new name."""
+    stem = f"{path.name}{_BAD}{now.strftime(_STAMP)}"
+    number = 0
+    target = path.with_name(stem)
+    while target.exists() or path.with_name(f"{target.name}-wal").exists():
+        number += 1
+        target = path.with_name(f"{stem}.{number}")
+    try:
+        for suffix in (*COMPANIONS, ""):
+            source = path.with_name(path.name + suffix)
+            if source.exists():
+                source.rename(target.with_name(target.name + suffix))
+    except OSError as error:
+        raise failure("set aside", path, error) from error
+    return target
+
+
+def back_up(connection: sqlite3.Connection, path: Path, version: int, now: datetime) -> Path:
+    """Copy the whole database, private, before a migration; returns the copy's path."""
+    target = path.with_name(f"{path.name}{_BACKUP}v{version}-{now.strftime(_STAMP)}")
+    beside = path.with_name(f".{target.name}.tmp")
+    remove_private(beside)
+    append_private(beside, b"")
+    try:
+        with closing(sqlite3.connect(beside)) as copy:
+            connection.backup(copy)
+        beside.replace(target)
+    except BaseException as error:
+        with suppress(OSError):
+            beside.unlink()
+        if isinstance(error, OSError):
+            raise failure("back up", path, error) from error
+        raise
+    return target
+
+
+def backups(path: Path) -> tuple[Path, ...]:
+    """Return the copies that migrations made, oldest first."""
+    return tuple(sorted(path.parent.glob(f"{path.name}{_BACKUP}*")))
+
+
+def set_aside_files(path: Path) -> tuple[Path, ...]:
+    """Return the damaged files that were set aside, with their companions."""
+    return tuple(sorted(path.parent.glob(f"{path.name}{_BAD}*")))
+
+
+def all_files(path: Path) -> tuple[Path, ...]:
+    """Return every file of the store that exists: database, companions, copies, set aside."""
+    own = (path.with_name(path.name + suffix) for suffix in ("", *COMPANIONS))
+    return (*filter(Path.exists, own), *backups(path), *set_aside_files(path))
+
+
+def size_of(path: Path) -> int:
+    """Return the size of a file in bytes; 0 when another process has just removed it."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def mark_suspect(path: Path) -> None:
+    """Note that SQLite found damage, for whoever opens the file next."""
+    with suppress(StoreError):  # the damage itself is what is being reported
+        append_private(path.with_name(path.name + SUSPECT), b"")
+
+
+def is_suspect(path: Path) -> bool:
+    """Tell whether somebody noted damage."""
+    return path.with_name(path.name + SUSPECT).exists()
+
+
+def clear_suspect(path: Path) -> None:
+    """Take the note away: the file was examined, or is another one now."""
+    remove_private(path.with_name(path.name + SUSPECT))
+
+
+def identity(path: Path) -> tuple[int, int, int]:
+    """Say which process sees which file: connections hold for one of these only."""
+    try:
+        status = path.stat()
+    except OSError:
+        return os.getpid(), 0, 0
+    return os.getpid(), status.st_dev, status.st_ino

@@ -1,0 +1,179 @@
+"""`kds metrics`: what the memory measured of turns and recalls."""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from kds.brain.clock import utc_now
+from kds.brain.memory.metrics import KEPT
+from kds.brain.memory.values import Stats
+from kds.cli.guard import Refusal
+from kds.cli.memory_options import looking, read_span
+from kds.cli.memory_upkeep import EMPTY
+from kds.cli.options import json_option, workspace_option
+from kds.cli.output import percent, print_json, print_line, print_table
+from kds.intent_plots import SUFFIXES, load_drawing
+from kds.metrics_plots import draw_metrics
+from kds.metrics_report import MetricsReport, Recalls, Spread, Turns, report_metrics
+
+DEFAULT_SPAN: Final = "7d"
+SHOWN_INTENTS: Final = 8
+
+NOTHING: Final = """\
+nothing was measured in this time
+Turns and recalls are measured where the memory is on: set KDS_MEMORY=on, or `memory: {enabled: \
+true}` in kds-brain/settings.yaml. Measurements are kept for 30 days."""
+
+_BARS: Final = "▁▂▃▄▅▆▇█"
+_PLAIN_BARS: Final = ".:-=+*%#"
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds metrics
+  kds metrics --since 24h --json
+  kds metrics --since 30d --plot kds.png"""
+)
+@click.option("--since", metavar="TIME", default=DEFAULT_SPAN,
+              help=f"How far to look back, at most 30d.  [default: {DEFAULT_SPAN}]")  # fmt: skip
+@json_option
+@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="OUT.png|svg",
+              help="Draw the figures.")  # fmt: skip
+@workspace_option
+def metrics(*, since: str, as_json: bool, plot: Path | None, workspace: Path | None) -> None:
+    """Print KDS's own numbers: turns, corrections, recalls, hits, times.
+
+    What each figure means: docs/memory-cli.md.
+    """
+    span = read_span(since)
+    if span > KEPT:
+        raise Refusal(f"'{since}' is longer than measurements are kept", "at most 30d")
+    if plot is not None:
+        _check_plot(plot)
+    until = utc_now()
+    with looking(workspace) as store:
+        found = store.metrics.since(until - span) if store else ()
+        stats = store.stats() if store else EMPTY
+    report = report_metrics(found, since=until - span, until=until)
+    if plot is not None:
+        draw_metrics(plot, report)
+    if as_json:
+        print_json(report.as_dict() | {"memory": _size_dict(stats)})
+    else:
+        _print(report, stats)
+
+
+def sparkline(counts: Sequence[int], bars: str = _BARS) -> str:
+    """Draw counts as one line of bars; a blank where there is none.
+
+    >>> sparkline([0, 1, 4, 8])
+    ' ▁▄█'
+    """
+    most = max(counts, default=0)
+    return "".join(
+        bars[max(round(count / most * len(bars)), 1) - 1] if count else " " for count in counts
+    )
+
+
+def _check_plot(plot: Path) -> None:
+    if plot.suffix.lower() not in SUFFIXES:
+        raise Refusal(f"cannot draw '{plot}'", f"end its name in {' or '.join(SUFFIXES)}")
+    if not plot.absolute().parent.is_dir():
+        raise Refusal(f"no such folder '{plot.parent}'", "make it, or name another one")
+    load_drawing()
+
+
+def _print(report: MetricsReport, stats: Stats) -> None:
+    if report.turns is None and report.recalls is None:
+        click.echo(NOTHING)
+        return
+    print_line("since", f"{report.since:%Y-%m-%d %H:%M} UTC")
+    bars = _bars()
+    for label, counts in (
+        ("turns", [bucket.turns for bucket in report.buckets]),
+        ("recalls", [bucket.recalls for bucket in report.buckets]),
+    ):
+        print_line(label, f"{sum(counts):,}  [{sparkline(counts, bars)}]")
+    if report.turns is not None:
+        _print_turns(report.turns)
+    if report.recalls is not None:
+        _print_recalls(report.recalls)
+    click.echo()
+    size = f"{stats.sessions:,} sessions, {stats.messages:,} messages"
+    print_line("memory", f"{size}, {stats.size_bytes / 2**20:,.1f} MiB")
+
+
+def _print_turns(turns: Turns) -> None:
+    judged = turns.corrections
+    click.echo()
+    print_table(("turns", "", ""), [
+        *_shares(turns.actions, turns.count),
+        ("right, by corrections", percent(judged.accuracy),
+         f"{judged.judged - judged.corrected} of {judged.judged} judged"),
+        ("confidence where acted", percent(turns.confidence), ""),
+    ])  # fmt: skip
+    click.echo()
+    corrected = judged.by_intent
+    print_table(("intent", "turns", "share", "corrected"), [
+        (intent, str(count), percent(count / turns.count), str(corrected.get(intent, "")))
+        for intent, count in list(turns.intents.items())[:SHOWN_INTENTS]
+    ])  # fmt: skip
+    click.echo()
+    _print_times("CPU ms a turn", {"all steps": turns.cpu_ms, **turns.stages_ms})
+
+
+def _print_recalls(recalls: Recalls) -> None:
+    click.echo()
+    print_table(("recalls", "", ""), list(_recall_rows(recalls)))
+    click.echo()
+    _print_times("ms a recall", {"all but embedding": recalls.latency_ms, **recalls.stages_ms})
+
+
+def _recall_rows(recalls: Recalls) -> Iterable[tuple[str, str, str]]:
+    yield "found something", percent(recalls.hit_rate), f"of {recalls.count}"
+    if recalls.widened is not None:
+        yield "had to look elsewhere", percent(recalls.widened), "of those in one session"
+    if recalls.top_score is not None:
+        yield "best score, on average", f"{recalls.top_score:.2f}", ""
+    for source, count in recalls.candidates.items():
+        yield f"candidates: {source}", f"{count:.1f}", "a recall"
+    if recalls.budget is not None:
+        over = f", {recalls.budget.over} over it" if recalls.budget.over else ""
+        yield "budget used", percent(recalls.budget.used), f"of {recalls.budget.recalls}{over}"
+    for surface, count in recalls.surfaces.items():
+        yield f"asked by: {surface}", str(count), ""
+
+
+def _shares(counts: Mapping[str, int], total: int) -> Iterable[tuple[str, str, str]]:
+    names = {"route": "acted", "clarify": "asked back", "abstain": "abstained"}
+    for action, count in counts.items():
+        yield names.get(action, action), percent(count / total), f"{count} of {total}"
+
+
+def _print_times(label: str, stages: Mapping[str, Spread]) -> None:
+    rows = [
+        (stage, f"{spread.p50:.2f}", f"{spread.p95:.2f}", f"{spread.p99:.2f}")
+        for stage, spread in stages.items()
+    ]
+    print_table((label, "p50", "p95", "p99"), rows)
+
+
+def _bars() -> str:
+    try:
+        _BARS.encode(getattr(sys.stdout, "encoding", None) or "ascii")
+    except UnicodeEncodeError:
+        return _PLAIN_BARS
+    return _BARS
+
+
+def _size_dict(stats: Stats) -> dict[str, Any]:
+    return {
+        "sessions": stats.sessions,
+        "messages": stats.messages,
+        "tokens": stats.tokens,
+        "size_bytes": stats.size_bytes,
+    }

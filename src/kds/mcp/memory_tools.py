@@ -1,0 +1,163 @@
+"""The tools of the conversation memory: searching it, listing its sessions, writing one out."""
+
+import threading
+from typing import Annotated, Any, Final
+
+from mcp.server.mcpserver import MCPServer
+from mcp_types import CallToolResult, ToolAnnotations
+from pydantic import BeforeValidator, Field
+
+from kds.brain.clock import utc_now
+from kds.brain.errors import MessageError
+from kds.brain.memory.portable import archive, to_json, to_markdown
+from kds.brain.memory.recall_log import logged_recall
+from kds.brain.memory.recall_options import recall_settings
+from kds.brain.memory.store import Embedder
+from kds.brain.memory.values import Scope
+from kds.brain.settings import load_settings
+from kds.brain.workspace import Workspace
+from kds.embeddings import load_embedder
+from kds.mcp.memory_schemas import ExportedSession, Format, ListedSession, MemoryHits, SessionList
+from kds.mcp.results import result, told
+from kds.memory_place import memory_if_any
+from kds.session_names import NOTHING, find_session
+
+SURFACE: Final = "mcp"
+
+MOST_HITS: Final = 50
+MOST_SESSIONS: Final = 200
+
+EXPORT_CHARACTERS: Final = 40_000
+"""Of one answer: about 10,000 tokens. Claude Code warns above those and cuts off at 25,000
+(its documentation, "MCP output limits and warnings")."""
+
+_Absent = BeforeValidator(lambda given: "" if given is None else given)
+SessionName = Annotated[
+    str,
+    _Absent,
+    Field(description="A session: its id or the beginning of it, its title, or 'last'."),
+]
+
+_READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+
+
+def add_memory_tools(server: MCPServer[Any], workspace: Workspace) -> None:
+    """Register the three tools. None of them changes what is remembered."""
+    tools = _MemoryTools(workspace)
+    server.add_tool(tools.memory_search, title="Search the memory", annotations=_READS)
+    server.add_tool(tools.session_list, title="List the sessions", annotations=_READS)
+    server.add_tool(tools.session_export, title="Write a session out", annotations=_READS)
+
+
+class _MemoryTools:
+    """The functions behind the tools. Their docstrings are what a model reads of them."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._loading = threading.Lock()
+        self._embedder: tuple[str, Embedder] | None = None
+
+    def memory_search(
+        self,
+        query: Annotated[str, Field(description="A question, or words and names to look for.")],
+        session: SessionName = "",
+        limit: Annotated[int, Field(ge=1, le=MOST_HITS, description="Most passages.")] = 5,
+    ) -> Annotated[CallToolResult, MemoryHits]:
+        """Find what was said in past conversations: decisions, facts, code, where they stand.
+
+        With `session` that one is searched first, the others only when it has too little.
+        """
+        with told():
+            found = self._search(_asked(query), session, limit)
+        return result(_hits_text(found), found)
+
+    def session_list(
+        self,
+        limit: Annotated[int, Field(ge=1, le=MOST_SESSIONS, description="Most sessions.")] = 20,
+        offset: Annotated[int, Field(ge=0, description="Sessions to skip.")] = 0,
+    ) -> Annotated[CallToolResult, SessionList]:
+        """List the remembered sessions, the one changed last first."""
+        with told(), memory_if_any(self._workspace) as store:
+            sessions = store.sessions(limit=limit + 1, offset=offset) if store else ()
+        more = offset + limit if len(sessions) > limit else None
+        listed = [ListedSession.of(one) for one in sessions[:limit]]
+        found = SessionList(sessions=listed, next_offset=more)
+        return result(_sessions_text(found), found)
+
+    def session_export(
+        self,
+        session: SessionName,
+        format: Annotated[Format, Field(description="json can be imported again.")] = "markdown",
+        offset: Annotated[int, Field(ge=0, description="Characters to skip.")] = 0,
+    ) -> Annotated[CallToolResult, ExportedSession]:
+        """Write out a session with all its messages; a long one comes in several parts."""
+        with told(), memory_if_any(self._workspace) as store:
+            found = find_session(store, session)
+            assert store is not None  # find_session refuses without one
+            whole = archive(store, found.id)
+        text = to_markdown(whole) if format == "markdown" else to_json([whole])
+        end = offset + EXPORT_CHARACTERS
+        exported = ExportedSession(
+            id=found.id,
+            title=found.title,
+            format=format,
+            content=text[offset:end],
+            characters=len(text),
+            next_offset=end if end < len(text) else None,
+        )
+        return result(exported.content, exported)
+
+    def _search(self, query: str, session: str, limit: int) -> MemoryHits:
+        options = load_settings(self._workspace).recall
+        with memory_if_any(self._workspace) as store:
+            chosen = find_session(store, session) if session else None
+            if store is None:
+                return MemoryHits(query=query, hits=[], summaries=[], notes=[NOTHING])
+            recalled = logged_recall(
+                store,
+                query,
+                surface=SURFACE,
+                scope=Scope(chosen.id if chosen else None),
+                limit=limit,
+                settings=recall_settings(options),
+                embedder=self._embedding(options.embeddings),
+                now=utc_now(),
+            )
+            ids = dict.fromkeys(hit.passage.session_id for hit in recalled.hits)
+            sessions = {one.id: one for name in ids if (one := store.find_session(name))}
+        return MemoryHits.of(query, recalled, sessions)
+
+    def _embedding(self, name: str | None) -> Embedder | None:
+        """The model that the settings name; loading one may take seconds, which is done once."""
+        if name is None:
+            return None
+        with self._loading:
+            if self._embedder is None or self._embedder[0] != name:
+                self._embedder = (name, load_embedder(name))
+            return self._embedder[1]
+
+
+def _asked(query: str) -> str:
+    if not query.strip():
+        raise MessageError("the query is empty", hint="ask something")
+    return query
+
+
+def _hits_text(found: MemoryHits) -> str:
+    lines = [f"note: {note}" for note in found.notes]
+    lines += [f"summary: {summary}" for summary in found.summaries]
+    for number, hit in enumerate(found.hits, start=1):
+        title = f" '{hit.title}'" if hit.title else ""
+        lines.append(f"{number}. {hit.speaker or hit.role}, {hit.at}, session {hit.session}{title}")
+        lines.append(hit.text.strip())
+    return "\n".join(lines) if found.hits or found.notes else "nothing was found"
+
+
+def _sessions_text(found: SessionList) -> str:
+    lines = [
+        f"{one.id} {one.updated_at} {one.title or '(no title)'}, {one.messages} messages"
+        for one in found.sessions
+    ]
+    if found.next_offset is not None:
+        lines.append(f"more from offset {found.next_offset}")
+    return "\n".join(lines) or NOTHING

@@ -1,0 +1,92 @@
+"""Remembers and measures routed turns where the memory is on. Never stops a turn.
+
+Off, as long as nobody turns it on: with ``KDS_MEMORY=on``, or ``memory: {enabled: true}`` in the
+settings. Which of the two, and when, may change while KDS runs.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from threading import Lock
+from typing import Final
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import KdsError
+from kds.brain.memory.remembering import ConversationMemory, Tools
+from kds.brain.turn import Turn
+from kds.brain.workspace import Workspace
+from kds.memory_place import memory_path
+from kds.turn_metric import TURN, turn_metric
+
+logger = logging.getLogger(__name__)
+
+SHARED: Final = "workspace"
+"""Whose terms are remembered when no client names the conversation."""
+
+
+class TurnLog:
+    """The turns of one workspace in its long memory, for any number of threads."""
+
+    def __init__(self, workspace: Workspace, *, clock: Clock = utc_now) -> None:
+        self._workspace = workspace
+        self._tools = Tools(clock=clock, on_by_default=False, surface="router")
+        self._lock = Lock()
+        self._memory: ConversationMemory | None = None
+
+    def note(self, turn: Turn, conversation: str | None = None) -> None:
+        """Store what was said, what it referred to, and its figures, if that is wanted.
+
+        The message goes to the session of the conversation, or of the feature it is about
+        (`fab-button-20251103`); one without either is only measured. What goes wrong is logged.
+        """
+        try:
+            memory = self._opened()
+            if not memory.flags.enabled:
+                return
+            memory.store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
+            if session := conversation or turn.session_id:
+                memory.add(session, "user", turn.message, at=turn.at)
+            memory.remember_turn(conversation or SHARED, _terms(turn), fresh=turn.context_switch)
+        except KdsError as error:
+            logger.warning("the turn was not remembered: %s", error)
+
+    def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
+        """What a conversation has referred to, for `kds.routing.Router`; asked at each turn."""
+
+        def antecedents() -> Iterable[str]:
+            try:
+                memory = self._opened()
+                if not memory.flags.enabled:
+                    return ()
+                return [found.term for found in memory.antecedents(conversation or SHARED)]
+            except KdsError as error:
+                logger.warning("routed without the memory: %s", error)
+                return ()
+
+        return antecedents
+
+    def forget(self, conversation: str | None = None) -> None:
+        """Forget what a conversation has referred to, as its context is cleared. Raises StoreError.
+
+        The messages stay: they belong to the long memory (`kds memory delete`).
+        """
+        if memory_path(self._workspace).exists():
+            self._opened().store.entities.forget(conversation or SHARED)
+
+    def close(self) -> None:
+        """Let go of the memory; the next turn opens it again."""
+        with self._lock:
+            if self._memory is not None:
+                self._memory.close()
+                self._memory = None
+
+    def _opened(self) -> ConversationMemory:
+        with self._lock:
+            if self._memory is None:
+                self._memory = ConversationMemory.open(self._workspace, self._tools)
+            return self._memory
+
+
+def _terms(turn: Turn) -> list[str]:
+    """What a turn referred to, and what a new plan is about."""
+    targets = [reference.target for reference in turn.references]
+    return targets or ([turn.context_ref] if turn.context_ref else [])

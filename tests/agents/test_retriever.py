@@ -1,0 +1,86 @@
+"""The memory as a LangChain retriever: LangChain's own suite, and what is particular to it."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+
+from kds.agents.retriever import MemoryRetriever
+from kds.brain.memory.recall_log import RECALL
+from kds.brain.memory.sqlite_store import SqliteStore
+
+SAID = (
+    "Staging uses port 8443.",
+    "The port of production is 443.",
+    "The staging port is open to the office only.",
+    "Port 8443 on staging answers slowly.",
+)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[SqliteStore]:
+    with SqliteStore(tmp_path / "memory.db") as store:
+        session = store.create_session(title="Ports", session_id="ports")
+        for text in SAID:
+            store.append(session.id, "user", text, speaker="Ada")
+        other = store.create_session(session_id="lunch")
+        store.append(other.id, "assistant", "```python\ndef book_table(at):\n    return at\n```")
+        yield store
+
+
+@pytest.mark.anyio
+class TestStandards(RetrieversIntegrationTests):
+    @pytest.fixture(autouse=True)
+    def _memory(self, memory: SqliteStore) -> None:
+        self.memory = memory
+
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        return MemoryRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"memory": self.memory, "k": 2}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return "which port does staging use"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def test_a_document_says_where_it_comes_from_and_why(memory: SqliteStore) -> None:
+    [document] = MemoryRetriever(memory=memory, k=1).invoke("which port does staging use")
+    assert document.page_content in SAID
+    found = document.metadata
+    assert (found["session_id"], found["role"], found["speaker"]) == ("ports", "user", "Ada")
+    assert (found["kind"], found["elsewhere"]) == ("prose", False)
+    assert memory.message(found["message_id"]).at == datetime.fromisoformat(found["at"])
+    assert 0 < found["score"] <= 1.2
+    assert found["why"]
+
+
+def test_its_session_comes_first_and_others_are_marked(memory: SqliteStore) -> None:
+    [document] = MemoryRetriever(memory=memory, session_id="ports").invoke("book_table")
+    assert document.metadata["elsewhere"]
+    assert document.metadata["kind"] == "code"
+
+
+def test_every_retrieval_is_measured(memory: SqliteStore) -> None:
+    MemoryRetriever(memory=memory).invoke("port")
+    [metric] = memory.metrics.since(datetime.fromisoformat("2020-01-01T00:00:00Z"), name=RECALL)
+    assert metric.data["surface"] == "retriever"
+
+
+def test_it_composes_with_other_runnables(memory: SqliteStore) -> None:
+    count = MemoryRetriever(memory=memory, k=3) | RunnableLambda(len)
+    assert count.invoke("staging port") == 3
+    assert count.batch(["staging port", "zeppelin"]) == [3, 0]
