@@ -2,17 +2,19 @@
 
 A root holds `user/`, `internal/` and `shared/`, each with Markdown files; names that begin
 with "_" are partials. A file of the workspace replaces the packaged one at the same place.
+A file of the workspace without front matter is a note of the project, not a prompt: it is passed
+over, unless it has the name of a prompt that comes with KDS and so is meant to replace it.
 Everything is read once, when the library loads; nothing is read from disk afterwards.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import kds.prompts
 from kds.brain.document import nearest, read_text
 from kds.brain.errors import DispatchError, Problem, PromptFileError
-from kds.router.promptfile import PromptFile, parse_prompt
+from kds.router.promptfile import FENCE, PromptDraft, PromptFile, read_prompt
 from kds.router.template import TemplateSet, TemplateSource
 
 FOLDERS: Final = ("user", "internal", "shared")
@@ -26,7 +28,16 @@ def packaged_root() -> Path:
 class PromptLibrary:
     """The checked prompt files. Values are frozen; rendering is the only thing it does."""
 
-    def __init__(self, prompts: Iterable[PromptFile], templates: TemplateSet) -> None:
+    passed_over: tuple[Problem, ...]
+    """The Markdown files of the workspace that are not prompts of KDS, each with what to do."""
+
+    def __init__(
+        self,
+        prompts: Iterable[PromptFile],
+        templates: TemplateSet,
+        passed_over: tuple[Problem, ...] = (),
+    ) -> None:
+        self.passed_over = passed_over
         self._prompts = {prompt.name: prompt for prompt in prompts}
         self._templates = templates
         agents = (prompt for prompt in self._prompts.values() if prompt.intent is not None)
@@ -43,26 +54,38 @@ class PromptLibrary:
 
     @classmethod
     def from_roots(cls, roots: Iterable[Path]) -> "PromptLibrary":
-        """Prompts from several folders; later ones win. Raises PromptFileError."""
-        files, problems = _files(roots)
-        prompts: list[PromptFile] = []
+        """Prompts from several folders; later ones win. The first must be prompts throughout.
+
+        Raises PromptFileError.
+        """
+        first, *overlays = roots
+        own, problems = _files([first])
+        laid_over, links = _files(overlays)
+        packaged = {path.name for path in own.values()}
+        notes, unfenced = _without_front_matter(laid_over, packaged)
+        problems += [*links, *unfenced.values()]
+        left_out = notes.keys() | unfenced.keys()
+        files = own | {name: path for name, path in laid_over.items() if name not in left_out}
+        drafts: list[PromptDraft] = []
         sources: dict[str, TemplateSource] = {}
         for name, path in files.items():
-            source, prompt, found = _read(name, path)
-            problems += found
+            source, draft = _read(name, path)
+            problems += draft.problems
             sources |= {name: source} if source else {}
-            prompts += [prompt] if prompt else []
+            drafts.append(draft)
+        readable = [draft.prompt for draft in drafts if draft.prompt]
+        prompts = [draft.prompt for draft in drafts if draft.prompt and not draft.problems]
         templates = TemplateSet(sources)
         problems += [problem for name in sources for problem in templates.problems(name)]
         complete = not problems  # else an intent may be unknown because its own file is wrong
-        for check in (_same_names, _same_intents, *([_unknown_handoffs] if complete else [])):
-            problems += check(prompts)
-        for prompt in prompts:
+        problems += [*_same_names(prompts), *_same_intents(readable)]
+        problems += _unknown_handoffs(prompts) if complete else []
+        for prompt in [draft.prompt for draft in drafts if draft.prompt and draft.inputs_read]:
             if templates.is_sound(name := _template_name(prompt)):
                 problems += _input_problems(prompt, templates.variables(name))
         if problems:
             raise PromptFileError(sorted(problems, key=_place))
-        return cls(prompts, templates)
+        return cls(prompts, templates, tuple(notes.values()))
 
     def prompts(self) -> tuple[PromptFile, ...]:
         """Every prompt file, by its place."""
@@ -88,7 +111,7 @@ class PromptLibrary:
         intent = given.strip().upper()
         if intent in self._by_intent:
             return intent
-        near = nearest(intent, list(self._by_intent))
+        near = nearest(intent, [name for name in self._by_intent if name])
         known = ", ".join(agent.intent for agent in self.agents() if agent.intent)
         hint = f"did you mean {near}?" if near else f"use one of: {known}"
         raise DispatchError(f"unknown intent '{given}'", hint=hint)
@@ -132,23 +155,46 @@ def _files(roots: Iterable[Path]) -> tuple[dict[str, Path], list[Problem]]:
     return files, problems
 
 
+def _without_front_matter(
+    files: Mapping[str, Path], packaged: Container[str]
+) -> tuple[dict[str, Problem], dict[str, Problem]]:
+    """What only happens to lie in our folders, by name; and what was to replace one of ours.
+
+    A file is no note when "---" comes first, even if the rest of its front matter is wrong.
+    """
+    notes: dict[str, Problem] = {}
+    problems: dict[str, Problem] = {}
+    for name, path in files.items():
+        text = FENCE if path.name.startswith("_") else read_text(path)  # partials have none
+        if isinstance(text, Problem) or text.lstrip().startswith(FENCE):
+            continue
+        if path.name in packaged:
+            message = "has no front matter, and the name of a prompt that comes with KDS"
+            problems[name] = Problem(f"{path}:1", message, f"{_FRONT_MATTER}, or rename the file")
+        else:
+            message = "has no front matter, so it is not a prompt of KDS and is passed over"
+            notes[name] = Problem(f"{path}:1", message, f"if it is to be one, {_FRONT_MATTER}")
+    return notes, problems
+
+
+_FRONT_MATTER: Final = f"begin it with a line '{FENCE}', the YAML, and another line '{FENCE}'"
+
+
 def _markdown(root: Path) -> Iterator[Path]:
     for folder in FOLDERS:
         yield from sorted((root / folder).glob("*.md"))
 
 
-def _read(
-    name: str, path: Path
-) -> tuple[TemplateSource | None, PromptFile | None, tuple[Problem, ...]]:
+def _read(name: str, path: Path) -> tuple[TemplateSource | None, PromptDraft]:
+    """The template of a file, unless there is none to read, and what else the file holds."""
     text = read_text(path)
     if isinstance(text, Problem):
-        return None, None, (text,)
+        return None, PromptDraft((text,))
     if path.name.startswith("_"):
-        return TemplateSource(text, str(path)), None, ()
-    prompt = parse_prompt(text, path=path, ref=f"prompts/{name}")
-    if isinstance(prompt, tuple):
-        return None, None, prompt
-    return TemplateSource(prompt.body, str(path), prompt.body_line), prompt, ()
+        return TemplateSource(text, str(path)), PromptDraft(())
+    draft = read_prompt(text, path=path, ref=f"prompts/{name}")
+    source = TemplateSource(draft.body, str(path), draft.body_line) if draft.body else None
+    return source, draft
 
 
 def _template_name(prompt: PromptFile) -> str:

@@ -1,15 +1,17 @@
 """Regular expressions from files, compiled so that none of them can hang the router.
 
 Two guards: patterns whose repeats backtrack exponentially are refused when they load, and
-every search has a time limit, which also bounds the merely slow ones on very long messages.
+every search, those of the check included, has a time limit, which also bounds the merely
+slow ones on very long messages.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from time import process_time
+from time import thread_time
 from typing import Final
 
 import regex
@@ -19,16 +21,35 @@ from kds.brain.errors import Problem
 SEARCH_LIMIT_S: Final = 0.02
 """Wall time of one search. Ordinary ones take 1-5 microseconds on a ten-word message."""
 
+MAX_LENGTH: Final = 4_000
+"""Characters of a pattern. The longest that ships has below 1,000."""
+
+MAX_REPEATED_ALTERNATIVES: Final = 100
+"""Alternatives in a repeated group. The most that ship are 12."""
+
 PROBE_BUDGET_S: Final = 0.004
-"""CPU time after which a probe on a short string counts as slow: sane ones need microseconds."""
+"""CPU time after which a probe on a short string counts as slow. The slowest sane group that
+ships needs 0.001."""
+
+PROBE_LIMIT_S: Final = 0.05
+"""Time at which `regex` stops one probe: nothing before it knows how long a probe takes."""
+
+CHECK_LIMIT_S: Final = 1.0
+"""CPU time of all probes of one pattern. The slowest that ships needs 0.02, a cubic one 0.2."""
 
 PROBE_REPEATS: Final = 26
 """Longest hostile string, in repeats. The slowest exponential seen grows as 1.6**n, (a|aa)+,
 and is well above the budget here."""
 
+PROBE_CHARS: Final = 36
+"""Longest hostile string, in characters: long units are repeated fewer times, at least 4."""
+
 PROBE_GROWTH: Final = 3.0
 """Slow and growing this much over three more repeats: exponential. A cubic search of the
 length at which it becomes slow grows by less than 1.5."""
+
+QUOTED: Final = 200
+"""Characters of a pattern that a message shows."""
 
 _END_MARKS: Final = " \t\r\n.,;:!?…"
 _QUANTIFIER: Final = re.compile(r"[*+]|\{\d*,?\d*\}")
@@ -52,20 +73,18 @@ class Pattern:
     def compile(cls, source: str, *, where: str, exact: bool = False) -> "Pattern | Problem":
         """Compile a regular expression (syntax of the `regex` package).
 
-        Returns a Problem when it is invalid or when it backtracks exponentially.
+        Returns a Problem when it is invalid, too long, or when it backtracks exponentially.
         """
+        if len(source) > MAX_LENGTH:
+            message = f"a regex has {len(source)} characters, and at most {MAX_LENGTH} are accepted"
+            return Problem(where, message, "make several patterns of it")
         try:
             compiled = regex.compile(source, regex.IGNORECASE | regex.VERSION0)
         except regex.error as error:
-            message = f"invalid regex {source!r}: {_reason(error)}"
+            message = f"invalid regex {_cut(source)!r}: {_reason(error)}"
             return Problem(where, message, "correct the regex, or use 'literal' for plain words")
-        if (culprit := _exponential_part(source)) is not None:
-            return Problem(
-                where,
-                f"regex {source!r} backtracks forever: {culprit!r} can match the same text "
-                "in many ways",
-                r"let each repeat start with something fixed, such as (?:\s+\w+)*",
-            )
+        if (fault := _slowness(source)) is not None:
+            return Problem(where, f"regex {_cut(source)!r} {fault[0]}", fault[1])
         return cls(source, where, exact, compiled)
 
     @classmethod
@@ -124,16 +143,24 @@ def _without_ends(text: str) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=4096)
-def _exponential_part(source: str) -> str | None:
-    """The repeated group of ``source`` that can match one text in exponentially many ways.
+def _slowness(source: str) -> tuple[str, str] | None:
+    """What makes ``source`` too slow, as a message and a hint.
 
     Each repeated group is tried alone, made to fail at the end, on short hostile strings: what
     stands before it cannot hide it then. Exponential growth needs a repeat within a repeat or
     alternatives that overlap within one, so patterns without repeated groups are not tried.
     """
+    ends = thread_time() + CHECK_LIMIT_S
     for group in _repeated_groups(source):
-        if any(_explodes(group, unit) for unit in _hostile_units(group)):
-            return group
+        if group.count("|") >= MAX_REPEATED_ALTERNATIVES:
+            message = f"repeats a group of more than {MAX_REPEATED_ALTERNATIVES} alternatives"
+            return message, r"repeat something simpler, such as \w+"
+        for unit in _hostile_units(group):
+            if _explodes(group, unit):
+                ways = f"backtracks forever: {_cut(group)!r} can match the same text in many ways"
+                return ways, r"let each repeat start with something fixed, such as (?:\s+\w+)*"
+            if thread_time() > ends:
+                return "is too slow: it repeats too much", "make several simpler patterns of it"
     return None
 
 
@@ -171,40 +198,52 @@ def _hostile_units(group: str) -> list[str]:
 
 
 def _explodes(group: str, unit: str) -> bool:
-    try:
-        probe = re.compile(rf"(?:{group})\Z(?<!\0)\0", re.IGNORECASE)
-    except re.error:  # syntax that only `regex` has, or a reference to an outer group
-        return _times_out(group, unit)
-    for count in range(1, PROBE_REPEATS + 1):
+    probe = _probe(group)
+    if probe is None:
+        return False
+    longest = min(PROBE_REPEATS, max(4, PROBE_CHARS // len(unit)))
+    for count in range(1, longest + 1):
         spent_s = _cpu_s(probe, unit * count)
-        if spent_s > PROBE_BUDGET_S and count > 3:
+        if spent_s > PROBE_BUDGET_S:
             if _grows(probe, unit, count):
                 return True
             # near the budget a busy machine can hide the growth: look once more, further on
-            if spent_s > 8 * PROBE_BUDGET_S:
+            if spent_s > 4 * PROBE_BUDGET_S:
                 return False
-    return _times_out(group, unit)
-
-
-def _grows(probe: "re.Pattern[str]", unit: str, count: int) -> bool:
-    """Measure again, so that a pause of the machine does not condemn a pattern."""
-    shorter = min(_cpu_s(probe, unit * (count - 3)) for _ in range(3))
-    longer = min(_cpu_s(probe, unit * count) for _ in range(2))
-    return longer > PROBE_BUDGET_S and longer > PROBE_GROWTH * shorter
-
-
-def _cpu_s(probe: "re.Pattern[str]", text: str) -> float:
-    started = process_time()
-    probe.match(text)
-    return process_time() - started
-
-
-def _times_out(group: str, unit: str) -> bool:
-    try:
-        probe = regex.compile(rf"(?:{group})\0", regex.IGNORECASE | regex.VERSION0)
-        probe.match(unit * PROBE_REPEATS, timeout=10 * SEARCH_LIMIT_S)
-    except regex.error:
-        return False
-    except TimeoutError:
-        return True
     return False
+
+
+@lru_cache(maxsize=64)
+def _probe(group: str) -> "regex.Pattern[str] | None":
+    """The group, made to fail behind its end. None when it cannot stand alone.
+
+    `regex` remembers where a repeat has failed, which hides most exponential repeats from a
+    probe, and brings them back with a small change of the pattern. It does not while it may
+    also change one character (`s<=1`), so probes ask for that.
+    """
+    try:
+        return regex.compile(rf"(?:(?:{group})(?!)){{s<=1}}", regex.IGNORECASE | regex.VERSION0)
+    except regex.error:
+        return None
+
+
+def _grows(probe: "regex.Pattern[str]", unit: str, count: int) -> bool:
+    """Measure again, so that a pause of the machine does not condemn a pattern."""
+    longer = min(_cpu_s(probe, unit * count) for _ in range(2))
+    if longer <= PROBE_BUDGET_S or count <= 3:
+        return longer > 0.8 * PROBE_LIMIT_S
+    shorter = min(_cpu_s(probe, unit * (count - 3)) for _ in range(3))
+    return longer > PROBE_GROWTH * shorter
+
+
+def _cpu_s(probe: "regex.Pattern[str]", text: str) -> float:
+    """CPU time of one probe, at most about PROBE_LIMIT_S."""
+    started = thread_time()
+    with suppress(TimeoutError):
+        probe.match(text, timeout=PROBE_LIMIT_S)
+    return thread_time() - started
+
+
+def _cut(text: str) -> str:
+    """``text`` as a message quotes it."""
+    return text if len(text) <= QUOTED else f"{text[: QUOTED - 1]}…"

@@ -1,6 +1,6 @@
 """One prompt file: YAML front matter between `---` lines, then a Jinja body (DESIGN 4).
 
-The front matter is the only place where an intent is defined. `parse_prompt` reports every
+The front matter is the only place where an intent is defined. `read_prompt` reports every
 problem that one file shows by itself; what needs the other files is checked by the library.
 """
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kds.brain.document import Document, NodePath, parse_yaml, validate
+from kds.brain.document import Document, NodePath, misfits, parse_yaml, validate
 from kds.brain.errors import Problem
 from kds.router.pattern import Pattern
+from kds.router.promptmend import NAMELESS, doubtful_keys, mended
 
 FENCE: Final = "---"
 INTENT_NAME: Final = r"^[A-Z][A-Z0-9_]*$"
@@ -61,26 +62,53 @@ class PromptFile:
     front: Document
 
 
+@dataclass(frozen=True, slots=True)
+class PromptDraft:
+    """A prompt file with what is wrong in it, as far as it can be read all the same.
+
+    Its ``prompt`` is in order when there are no problems. Else it is for further checks only,
+    and stand-ins take the place of what does not fit; it is None when nothing can be read of
+    the front matter. ``inputs_read`` is False when its inputs are not those of the file.
+    """
+
+    problems: tuple[Problem, ...]
+    prompt: PromptFile | None = None
+    body: str = ""
+    body_line: int = 1
+    inputs_read: bool = False
+
+
 def parse_prompt(text: str, *, path: Path, ref: str) -> PromptFile | tuple[Problem, ...]:
     """Read one prompt file, or say everything that is wrong with it."""
+    draft = read_prompt(text, path=path, ref=ref)
+    return draft.prompt if draft.prompt and not draft.problems else draft.problems
+
+
+def read_prompt(text: str, *, path: Path, ref: str) -> PromptDraft:
+    """Read one prompt file, with everything that it shows to be wrong by itself."""
     split = _split(text)
     if split is None:
         hint = "begin the file with a line '---', the YAML, and another line '---'"
-        return (Problem(f"{path}:1", "has no front matter", hint),)
+        return PromptDraft((Problem(f"{path}:1", "has no front matter", hint),))
     yaml_text, body, body_line = split
     front = parse_yaml(yaml_text, path=str(path), first_line=2)
-    found = validate(front, _FrontMatter)
+    checked = validate(front, _FrontMatter)
+    problems = [*checked] if isinstance(checked, tuple) else []
+    doubtful: frozenset[str] = frozenset()
+    found: _FrontMatter | None
+    if isinstance(checked, tuple):
+        found, doubtful = _stand_in(front, path)
+    else:
+        found = checked
     body_problems = _body_problems(body, f"{path}:{body_line}")
-    if isinstance(found, tuple):
-        return (*found, *body_problems)
-    problems = _own_problems(found, front, path)
+    if found is None:
+        return PromptDraft((*problems, *body_problems), None, body, body_line)
+    problems += _own_problems(found, front, path)
     patterns = _patterns(found, front, ref, problems)
-    if problems or body_problems:
-        return (*problems, *body_problems)
-    return PromptFile(
+    prompt = PromptFile(
         name=found.name,
         description=found.description,
-        intent=found.intent,
+        intent=found.intent if found.intent != NAMELESS else None,
         priority=found.priority,
         patterns=patterns[0],
         excludes=patterns[1],
@@ -96,6 +124,22 @@ def parse_prompt(text: str, *, path: Path, ref: str) -> PromptFile | tuple[Probl
         ref=ref,
         front=front,
     )
+    whole = (*problems, *body_problems)
+    return PromptDraft(whole, prompt, body, body_line, inputs_read="inputs" not in doubtful)
+
+
+def _stand_in(front: Document, path: Path) -> tuple["_FrontMatter | None", frozenset[str]]:
+    """A front matter to go on checking with, and the keys of which it says nothing."""
+    if not isinstance(front.data, dict):
+        return None, frozenset()
+    places = misfits(front, _FrontMatter)
+    doubtful = doubtful_keys(front.data, places, FRONT_MATTER_KEYS)
+    given = {"name": path.stem, "description": "none", "intent": NAMELESS}
+    try:
+        found = _FrontMatter.model_validate(mended(front.data, places, given, doubtful))
+    except ValidationError:
+        return None, doubtful
+    return found, doubtful
 
 
 _Text = Annotated[str, Field(min_length=1, max_length=2000)]

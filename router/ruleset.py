@@ -124,6 +124,10 @@ def _entries(document: Document, problems: list[Problem]) -> list[object]:
     shaped = isinstance(data, dict) and isinstance(data.get("rules"), list) and data["rules"]
     if shaped and isinstance(data, dict) and set(data) == {"rules"} and not document.problems:
         return list(data["rules"])
+    if isinstance(data, list):
+        message, hint = "is a list", "write 'rules:' above the list, and indent the list below it"
+        problems += [*document.problems, Problem(document.where(), message, hint)]
+        return []
     outer = validate(document, RuleFile)
     if isinstance(outer, tuple):
         inner = re.compile(r"\(in rules, item")

@@ -15,7 +15,8 @@ from jinja2.exceptions import SecurityError
 
 from kds.brain.document import nearest
 from kds.brain.errors import DispatchError, Problem
-from kds.router.sandbox import bounded_range, sandbox
+from kds.router.budget import Rendering
+from kds.router.sandbox import sandbox
 
 MAX_OUTPUT_CHARS: Final = 4_000_000
 """Size of a rendered prompt. A 100 kB message stands in one a few times, with ten of context."""
@@ -23,13 +24,19 @@ MAX_OUTPUT_CHARS: Final = 4_000_000
 _RENDER_FAULTS: Final = (
     TemplateError,
     ArithmeticError,
+    AssertionError,
     AttributeError,
     LookupError,
-    RecursionError,
+    MemoryError,
+    RuntimeError,
+    SyntaxError,
     TypeError,
     ValueError,
 )
-"""What an expression of a template can raise."""
+"""What a template can raise: its expressions, and Python where it compiles one that is too deep."""
+
+MAX_REASON: Final = 300
+"""Characters of what is wrong: it can quote a text of the template, which may be long."""
 
 
 _ACCESSES: Final = (nodes.Getattr, nodes.Getitem)
@@ -95,13 +102,14 @@ class TemplateSet:
         Newlines at both ends are dropped.
         """
         source = self._sources[name]
-        bounded = {**values, "range": bounded_range()}
         try:
-            template = self._environment.get_template(name)
-            return _joined(template.generate(bounded)).strip("\n")
+            with Rendering():
+                template = self._environment.get_template(name)
+                return _joined(template.generate(values)).strip("\n")
         except _RENDER_FAULTS as error:
             where = self._where(error) or source.where(1)
-            message = f"the prompt cannot be rendered: {error}"
+            reason = str(error)[:MAX_REASON] or type(error).__name__
+            message = f"the prompt cannot be rendered: {reason}"
             raise DispatchError(message, where=where, hint=_hint(error)) from error
 
     def _load(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
@@ -159,6 +167,10 @@ def _facts(source: TemplateSource, environment: Environment) -> _Facts:
         return _Facts((Problem(source.where(error.lineno), message, "correct it here"),))
     except RecursionError:
         return _Facts((Problem(source.where(1), "is nested too deeply", "flatten the template"),))
+    except ValueError as error:  # a number of thousands of digits
+        return _Facts(
+            (Problem(source.where(1), f"is not a Jinja template: {error}", "correct it"),)
+        )
     first_use = {node.name: source.where(node.lineno) for node in reversed(names)}
     return _Facts(
         faults=tuple(fault for fault in faults if fault is not None),

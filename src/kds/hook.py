@@ -16,7 +16,7 @@ import sys
 import time
 
 from kds.hook_call import ask, connect
-from kds.hook_json import parsed
+from kds.hook_json import parsed, written
 from kds.hook_prompt import EVENTS, is_for_routing
 from kds.hook_start import start_service
 from kds.hook_trouble import Late, NoService, Trouble, note, reason_for
@@ -33,6 +33,12 @@ TIMEOUT_LIMIT_MS = 25_000
 INPUT_LIMIT = 1_000_000
 """Bytes of hook input: what the service takes. A prompt beyond it is a pasted file."""
 
+OUTPUT = (
+    b'{"additionalContext": %(text)s, "hookSpecificOutput": '
+    b'{"hookEventName": "UserPromptSubmit", "additionalContext": %(text)s}}\n'
+)
+"""As in `kds.service.hook_reply`: Copilot CLI reads the outer key, Claude Code the inner one."""
+
 USAGE = """\
 kds-hook hands the prompts of an assistant to the KDS service of the workspace. Claude Code
 and Copilot CLI call it, with JSON on stdin; `kds init` sets that up.
@@ -44,17 +50,30 @@ and Copilot CLI call it, with JSON on stdin; `kds init` sets that up.
 def main() -> int:
     """Run the hook on stdin and stdout. Returns 0, whatever happens."""
     try:
-        if {"-h", "--help", "--version"} & set(sys.argv[1:]) or (sys.stdin and os.isatty(0)):
+        given = sys.argv[1:]
+        if "--version" in given:
+            os.write(2, f"kds-hook {_version()}\n".encode())
+        elif {"-h", "--help"} & set(given) or (sys.stdin and os.isatty(0)):
             os.write(2, USAGE.encode())
         else:
-            _guarded(start="--start" in sys.argv[1:])
+            unknown = [f"unknown option {one[:40]!a}" for one in given if one != "--start"]
+            _guarded(start="--start" in given, remarks=unknown)
     except BaseException:  # noqa: BLE001  # an interrupt just then, a log that cannot be written
         return 0
     return 0
 
 
-def _guarded(*, start: bool) -> None:
-    """Run the hook; on any trouble leave a line in the log of the workspace it was about."""
+def _version() -> str:
+    from importlib.metadata import version  # 30 ms, for a person who asks
+
+    return version("kds")
+
+
+def _guarded(*, start: bool, remarks: list[str]) -> None:
+    """Run the hook; on any trouble leave a line in the log of the workspace it was about.
+
+    ``remarks`` are what was wrong before: a hook does its work all the same.
+    """
     timeout_s = _timeout_s()
     folders = ["."]  # the last one is what is known of the user's folder when it goes wrong
     try:
@@ -63,9 +82,9 @@ def _guarded(*, start: bool) -> None:
         _set_alarm(0)
     except BaseException as error:  # noqa: BLE001  # the prompt goes on, whatever it was
         _set_alarm(0)
-        found = find_workspace(folders[-1])
-        if found:
-            note(found[1], reason_for(error, timeout_s))
+        remarks = [*remarks, reason_for(error, timeout_s)]
+    if remarks and (found := find_workspace(folders[-1])):
+        note(found[1], "; ".join(remarks))
 
 
 def _run(folders: list[str], ends: float, *, start: bool) -> None:
@@ -139,12 +158,19 @@ def _read_input() -> bytes:
 
 
 def _print(answer: bytes) -> None:
-    """Write the service's answer as it is, if it is one JSON object and somebody listens."""
+    """Write the text of the service's answer, and no other key of it, if somebody listens.
+
+    A client obeys other keys too: Claude Code takes ``decision`` and ``continue`` from a hook.
+    """
     if not answer or sys.stdout is None:  # None: descriptor 1 is closed, or another file by now
         return
-    if not isinstance(parsed(answer), dict):
+    data = parsed(answer)
+    if not isinstance(data, dict):
         raise Trouble("the service's answer is no JSON object")
-    rest = answer.strip() + b"\n"
+    text = data.get("additionalContext")
+    if not isinstance(text, str):
+        raise Trouble("the service's answer has no text")
+    rest = OUTPUT % {b"text": written(text)}
     while rest:
         rest = rest[os.write(1, rest) :]
 

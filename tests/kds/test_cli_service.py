@@ -1,6 +1,7 @@
 """The command line with a service: the same answers, sooner; and `kds service` itself."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,13 @@ import pytest
 
 from kds.brain.workspace import Workspace
 from kds.service import background
+from kds.service.address import ServiceAddress
 
 Run = Callable[..., Any]
 
+DEGRADED = 1
 NOT_RUNNING = 3
+DEADLINE_S = 30.0
 
 
 @pytest.fixture
@@ -85,3 +89,51 @@ def test_wrong_settings_are_an_error_with_their_line(place: Workspace, kds_call:
     result = kds_call("route", "I want to add a FAB button")
     assert result.code == 2
     assert "settings.yaml:2" in result.err
+
+
+def test_a_service_on_its_way_is_starting_and_not_started_twice(
+    place: Workspace, kds_call: Run
+) -> None:
+    first = json.loads(kds_call("service", "start", "--no-wait", "--json").out)
+    again = json.loads(kds_call("service", "start", "--no-wait", "--json").out)
+    assert again == first
+    early = kds_call("service", "status", "--json")
+    assert json.loads(early.out) == {"status": "starting", "pid": first["pid"]}
+    assert early.code == NOT_RUNNING
+    assert "it answers in some seconds" in kds_call("service", "status").out
+    up = json.loads(kds_call("service", "start", "--json").out)
+    assert up["pid"] == first["pid"]
+    later = json.loads(kds_call("service", "start", "--no-wait", "--json").out)
+    assert (later["status"], later["pid"]) == ("ok", first["pid"])
+
+
+def test_the_status_names_the_address_and_a_failed_reload_once(
+    place: Workspace, kds_call: Run
+) -> None:
+    background.start(place, idle_minutes=5)
+    socket = str(ServiceAddress(place.brain).socket_path)
+    assert json.loads(kds_call("service", "status", "--json").out)["socket"] == socket
+    assert f"address    {socket}" in kds_call("service", "status").out
+    place.rules_dir.mkdir()
+    (place.rules_dir / "broken.yaml").write_text("rules: [")
+    deadline = time.monotonic() + DEADLINE_S
+    while kds_call("service", "status").code != DEGRADED:
+        assert time.monotonic() < deadline
+    assert kds_call("service", "status").out.count("broken.yaml") == 1
+
+
+def test_another_service_is_told_how_to_take_over(place: Workspace, kds_call: Run) -> None:
+    background.start(place, idle_minutes=5)
+    refused = kds_call("serve", "--http", "0")
+    assert refused.code == NOT_RUNNING
+    assert "end it first with `kds service stop`" in refused.err
+
+
+def test_a_service_that_does_not_answer_is_not_said_to_be_starting(
+    place: Workspace, kds_call: Run
+) -> None:
+    pid = background.start(place, idle_minutes=5)["pid"]
+    ServiceAddress(place.brain).socket_path.unlink()
+    told = kds_call("service", "status")
+    assert told.code == NOT_RUNNING
+    assert told.out.startswith(f"the service is not answering, pid {pid}; end it with")

@@ -11,13 +11,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from kds import hook, hook_call, hook_start
+from kds.brain.private_file import replace_private
 from kds.hook_log import read_hook_log
 from kds.hook_prompt import OWN_LINE
 from kds.hook_trouble import LOG_LIMIT, LOG_NAME, note
@@ -153,7 +155,7 @@ def reasons(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("spelling", [claude, copilot])
-def test_a_prompt_goes_to_the_service_as_written_and_the_answer_comes_back_as_it_is(
+def test_a_prompt_goes_to_the_service_as_written_and_the_text_of_the_answer_comes_back(
     spelling: Callable[[Path], dict[str, object]], workspace: Path
 ) -> None:
     written = spelling(workspace)
@@ -172,6 +174,25 @@ def test_nothing_is_printed_when_the_service_has_nothing_to_say(workspace: Path)
         assert was_silent(run(claude(workspace)))
     assert len(service.requests) == 1
     assert reasons(workspace) == []
+
+
+def test_no_other_key_of_the_answer_is_passed_on(workspace: Path) -> None:
+    more = {"decision": "block", "continue": False, "systemMessage": "Hello"}
+    inner = {"hookEventName": "PreToolUse", "permissionDecision": "allow"}
+    answer = json.dumps({"additionalContext": OUTPUT, "hookSpecificOutput": inner, **more})
+    with serving(workspace / "kds-brain", http("200 OK", answer.encode())):
+        assert run(claude(workspace)).stdout == REPLY + b"\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["\u00e9t\u00e9 \u65e5 \U0001f680", 'a "b"\n\t\\ \x00\x7f', "\ud83d"]
+)
+def test_any_text_comes_back_as_it_is(text: str, workspace: Path) -> None:
+    answer = json.dumps({"additionalContext": text}).encode()
+    with serving(workspace / "kds-brain", http("200 OK", answer)):
+        output = json.loads(run(claude(workspace)).stdout)
+    assert output["additionalContext"] == text
+    assert output["hookSpecificOutput"]["additionalContext"] == text
 
 
 def test_the_folder_of_the_client_decides_about_the_workspace(
@@ -230,7 +251,24 @@ def test_somebody_who_types_its_name_reads_what_it_is_for() -> None:
     assert b"kds init" in done.stderr
 
 
+def test_it_tells_its_version() -> None:
+    done = run(b"", "--version")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.startswith(b"kds-hook ")
+
+
 # -- whatever goes wrong: exit 0, silence, one line in the log ---------------------------------
+
+
+def test_an_unknown_option_is_written_down_and_the_prompt_served(workspace: Path) -> None:
+    with serving(workspace / "kds-brain", http("200 OK", REPLY)):
+        done = run(claude(workspace), "--strat")
+    assert (done.returncode, done.stdout, done.stderr) == (0, REPLY + b"\n", b"")
+    assert was_silent(run(claude(workspace), "--strat"))
+    assert reasons(workspace) == [
+        "unknown option '--strat'",
+        "unknown option '--strat'; no service is running",
+    ]
 
 
 def hang_up(connection: socket.socket) -> None:
@@ -258,6 +296,8 @@ def cut_off(connection: socket.socket) -> None:
         (http("200 OK", b"hello"), "what came is no JSON"),
         (http("200 OK", REPLY[:-1]), "what came is no JSON"),
         (http("200 OK", b"[1]"), "the service's answer is no JSON object"),
+        (http("200 OK", b'{"additionalContext": 7}'), "the service's answer has no text"),
+        (http("200 OK", b'{"decision": "block"}'), "the service's answer has no text"),
         (http("200 OK", b"\xff{}"), "what came is no JSON"),
         (b"HTTP/1.1 200 OK\r\n\r\n{}", "the service's answer has no length"),
         (http("503 Busy", b'{"error": {"message": "busy"}}'), "the service answered 503"),
@@ -304,7 +344,17 @@ def test_without_a_service_it_is_silent_and_says_so_in_the_log(workspace: Path) 
 def test_a_file_in_the_place_of_the_socket_is_no_service(workspace: Path) -> None:
     (workspace / "kds-brain" / "service.sock").touch()
     assert was_silent(run(claude(workspace)))
-    assert reasons(workspace) == ["no service is running"]
+    assert reasons(workspace) == ["service.sock is no socket"]
+
+
+def test_a_link_in_the_place_of_the_socket_is_not_followed(workspace: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere" / "kds-brain"
+    elsewhere.mkdir(parents=True)
+    (workspace / "kds-brain" / "service.sock").symlink_to(elsewhere / "service.sock")
+    with serving(elsewhere, http("200 OK", REPLY)) as service:
+        assert was_silent(run(claude(workspace)))
+    assert service.requests == []
+    assert reasons(workspace) == ["service.sock is no socket"]
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can chown")
@@ -459,22 +509,62 @@ def test_the_time_limit_stays_below_that_of_the_clients(monkeypatch: pytest.Monk
 
 
 @contextmanager
-def serving_tcp(brain: Path, host: str = "127.0.0.1") -> Iterator[FakeService]:
+def serving_tcp(
+    brain: Path, host: str = "127.0.0.1", *, lock: bool = True
+) -> Iterator[FakeService]:
     listener = socket.create_server(("127.0.0.1", 0))
     state = {"pid": 1, "http": {"host": host, "port": listener.getsockname()[1]}}
-    (brain / "service.json").write_text(json.dumps(state))
-    (brain / "service.token").write_text("s3cret\n")
+    replace_private(brain / "service.json", json.dumps(state).encode())
+    replace_private(brain / "service.token", b"s3cret\n")
+    replace_private(brain / "service.lock", b"")
     service = FakeService(listener, http("200 OK", REPLY))
     try:
-        yield service
+        with locked(brain / "service") if lock else nullcontext():
+            yield service
     finally:
         service.close()
+
+
+def locked(path: Path) -> FileLock:
+    """The lock as `kds.service.instance` takes it."""
+    return FileLock(path.with_suffix(".lock"), mode=0o600, timeout=30)
 
 
 def test_without_a_unix_socket_it_asks_the_http_side_with_its_token(workspace: Path) -> None:
     with serving_tcp(workspace / "kds-brain") as service:
         assert run(claude(workspace)).stdout == REPLY + b"\n"
     assert b"\r\nAuthorization: Bearer s3cret\r\n" in service.requests[0]
+
+
+def test_files_of_an_address_that_no_service_vouches_for_are_not_believed(workspace: Path) -> None:
+    with serving_tcp(workspace / "kds-brain", lock=False) as service:
+        assert was_silent(run(claude(workspace)))
+        (workspace / "kds-brain" / "service.lock").unlink()
+        assert was_silent(run(claude(workspace)))
+    assert service.requests == []
+    assert reasons(workspace) == ["no service is running"] * 2
+
+
+@pytest.mark.parametrize("name", ["service.json", "service.token", "service.lock"])
+def test_files_of_an_address_that_others_may_read_are_not_believed(
+    name: str, workspace: Path
+) -> None:
+    with serving_tcp(workspace / "kds-brain") as service:
+        (workspace / "kds-brain" / name).chmod(0o644)
+        assert was_silent(run(claude(workspace)))
+    assert service.requests == []
+    assert reasons(workspace) == [f"{name} is not a private file"]
+
+
+@pytest.mark.parametrize("name", ["service.json", "service.token", "service.lock"])
+def test_files_of_an_address_that_are_links_are_not_believed(name: str, workspace: Path) -> None:
+    path = workspace / "kds-brain" / name
+    with serving_tcp(workspace / "kds-brain") as service:
+        path.rename(path.with_suffix(".moved"))
+        path.symlink_to(path.with_suffix(".moved"))
+        assert was_silent(run(claude(workspace)))
+    assert service.requests == []
+    assert len(reasons(workspace)) == 1
 
 
 def test_an_address_that_is_not_on_this_machine_is_not_asked(workspace: Path) -> None:
@@ -486,8 +576,10 @@ def test_an_address_that_is_not_on_this_machine_is_not_asked(workspace: Path) ->
 
 @pytest.mark.parametrize("state", ["", "[]", '{"http": null}', '{"http": {"port": "x"}}'])
 def test_a_service_without_an_http_side_is_none(state: str, workspace: Path) -> None:
-    (workspace / "kds-brain" / "service.json").write_text(state)
-    assert was_silent(run(claude(workspace)))
+    with serving_tcp(workspace / "kds-brain") as service:
+        (workspace / "kds-brain" / "service.json").write_text(state)
+        assert was_silent(run(claude(workspace)))
+    assert service.requests == []
     assert len(reasons(workspace)) == 1
 
 
@@ -588,9 +680,11 @@ def test_a_run_imports_nothing_beyond_a_short_list(workspace: Path) -> None:
 def test_what_it_repeats_of_other_modules_is_equal() -> None:
     address = ServiceAddress(Path("brain"))
     source = Path(hook_call.__file__).read_text()
-    for path in (address.socket_path, address.state_path, address.token_path):
+    paths = (address.socket_path, address.state_path, address.token_path, address.lock_path)
+    for path in paths:
         assert f'"{path.name}"' in source
     assert hook_call.PATH_LIMIT == PATH_LIMIT
+    assert address.starting_path.name == hook_start.STAMP_NAME
     assert hook.INPUT_LIMIT == BODY_LIMIT
 
 

@@ -209,7 +209,8 @@ def test_every_packaged_agent_renders_for_a_bare_turn() -> None:
     for prompt in library.agents():
         assert message in library.render(prompt, values), prompt.name
     for prompt in library.prompts():
-        assert library.render(prompt, values)
+        if prompt.name != "conversation-summarizer":  # takes messages, not a turn
+            assert library.render(prompt, values)
 
 
 def test_all_kinds_of_faults_of_one_file_come_at_once(root: Path) -> None:

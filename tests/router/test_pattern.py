@@ -54,7 +54,7 @@ def test_a_regex_that_backtracks_forever_is_refused(source: str) -> None:
 def test_a_hostile_regex_is_refused_without_being_run_to_its_end(source: str) -> None:
     started = process_time()
     made = Pattern.compile(source, where="f.md:3")
-    assert process_time() - started < 2.0
+    assert process_time() - started < 4.0
     assert isinstance(made, Problem)
     assert made.where == "f.md:3"
     assert len(made.message) < 600
@@ -63,7 +63,7 @@ def test_a_hostile_regex_is_refused_without_being_run_to_its_end(source: str) ->
 def test_hundreds_of_repeats_are_checked_in_bounded_time() -> None:
     started = process_time()
     Pattern.compile("(?:a?b)*" * 499, where="f.md:3")
-    assert process_time() - started < 2.0
+    assert process_time() - started < 4.0
 
 
 def test_a_regex_longer_than_anybody_writes_is_refused() -> None:

@@ -7,8 +7,9 @@ from typing import Final
 import click
 
 import kds
+from kds.brain.errors import DialogueFileError, DispatchError, Problem
 from kds.cli.guard import TESTS_FAILED
-from kds.cli.options import json_option, open_router, workspace_option
+from kds.cli.options import find_workspace, json_option, open_router, workspace_option
 from kds.cli.output import decimal, percent, print_json, print_table
 from kds.cli.progress import tracked
 from kds.dialogues import find_dialogue_files, read_dialogues
@@ -53,6 +54,9 @@ def test(
 ) -> None:
     """Play the dialogues of files or folders; exit code 1 when a turn comes out wrong."""
     dialogues = read_all(paths)
+    library = kds.PromptLibrary.load(find_workspace(workspace).prompts_dir)
+    if problems := tuple(_unknown_intents(dialogues, library)):
+        raise DialogueFileError(problems)
     played = play_all(dialogues, open_router(workspace, log=False))
     failed = [one for one in played if not one.passed]
     if as_json:
@@ -107,6 +111,17 @@ def play_all(
     # The first message of a process also loads the language side: not what a turn costs.
     router.rehearse(MinuteClock()).route(WARM_UP)
     return tuple(play(dialogue, router.rehearse) for dialogue in tracked(dialogues, "playing"))
+
+
+def _unknown_intents(
+    dialogues: Sequence["kds.Dialogue"], library: "kds.PromptLibrary"
+) -> Iterable[Problem]:
+    for turn in (turn for dialogue in dialogues for turn in dialogue.turns):
+        for intent in dict.fromkeys((*turn.intents, *(turn.secondary or ()))):
+            try:
+                library.intent_named(intent)
+            except DispatchError as error:
+                yield Problem(turn.where, error.message, error.hint or "correct the intent")
 
 
 def _score_rows(result: Score, played: Sequence[PlayedDialogue]) -> Iterable[tuple[str, str, str]]:

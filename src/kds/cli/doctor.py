@@ -1,15 +1,18 @@
 """`kds doctor`: is everything in order, and what to do where it is not."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
 import click
 
+from kds.brain.errors import ConfigError
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_line
 from kds.clients import clienthealth, servicehealth, workspacehealth
+from kds.clients.copilottrust import trust
 from kds.clients.health import Checks, Finding, examine, is_well, this_kds
 from kds.clients.project import Project
 from kds.router.library import PromptLibrary
@@ -55,17 +58,19 @@ def _findings(project: Project) -> Iterator[Finding]:
 
     checks: dict[str, Checks] = {
         "kds": this_kds,
+        "programs": clienthealth.programs,
         "workspace": partial(workspacehealth.place, workspace),
         "privacy": partial(workspacehealth.rights, workspace),
         "settings": partial(workspacehealth.settings, workspace),
         "context": partial(workspacehealth.context, workspace),
         "rules": partial(workspacehealth.rules, workspace),
         "prompts": lambda: workspacehealth.prompts(workspace, library()),
-        "service": partial(servicehealth.service, workspace),
+        "service": lambda: servicehealth.service(workspace, _commands(project).values()),
         "hook files": partial(clienthealth.hooks, project),
         "hook": partial(_hook, project),
         "hook log": partial(servicehealth.hook_log, workspace),
         "mcp": partial(clienthealth.servers, project),
+        "trust": lambda: trust(project, has_hook=bool(_commands(project))),
         "skills": lambda: clienthealth.skills(project, library()),
         "clients": clienthealth.clients,
     }
@@ -78,8 +83,18 @@ def _findings(project: Project) -> Iterator[Finding]:
 
 
 def _hook(project: Project) -> Iterator[Finding]:
-    commands = {hook.name: hook.command for hook in clienthealth.installed_hooks(project)}
-    yield from servicehealth.hook(project.workspace, project.folder, commands)
+    yield from servicehealth.hook(project.workspace, project.folder, _installed(project))
+
+
+def _installed(project: Project) -> dict[str, str]:
+    return {hook.name: hook.command for hook in clienthealth.installed_hooks(project)}
+
+
+def _commands(project: Project) -> dict[str, str]:
+    """The installed hooks, for checks of other things; none where their files are broken."""
+    with suppress(ConfigError):  # the checks of the hook say so
+        return _installed(project)
+    return {}
 
 
 def _row(finding: Finding) -> dict[str, str | None]:

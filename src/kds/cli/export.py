@@ -7,6 +7,7 @@ import click
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_line
 from kds.clients.export import (
+    ExportConflictError,
     FileChange,
     Kind,
     apply_changes,
@@ -73,8 +74,22 @@ def _show(changes: list[FileChange], folder: Path, *, dry_run: bool) -> None:
     for change in changes:
         if change.state != "current":
             note = f" ({change.state})" if change.action == "keep" else ""
-            print_line(change.action, f"{change.path}{note}")
+            label = f"would {change.action} " if dry_run and not note else change.action
+            print_line(label, f"{change.path}{note}")
     current = sum(change.state == "current" for change in changes)
     written = sum(change.action == "write" for change in changes)
     what = "would be written" if dry_run else "written"
     click.echo(f"{folder}: {written} {what}, {current} already current")
+    if dry_run:
+        click.echo(_in_the_way(changes) or "a dry run: nothing was written")
+
+
+def _in_the_way(changes: list[FileChange]) -> str | None:
+    """What a real run would say instead of writing."""
+    try:
+        check_conflicts(changes)
+    except ExportConflictError as error:
+        count = len(error.problems)
+        who = "1 file is" if count == 1 else f"{count} files are"
+        return f"a dry run: nothing was written, and without it neither, as {who} in the way"
+    return None

@@ -1,15 +1,22 @@
-"""What a user sees when something goes wrong: `kds: ...`, a fix, an exit code, no traceback."""
+"""What a user sees when something goes wrong: `kds: ...`, a fix, an exit code, no traceback.
 
+A program that asked for JSON gets it on stdout as well, as one JSON object.
+"""
+
+import difflib
 import os
+import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
 import click
 
-from kds.brain.errors import KdsError
+from kds.brain.errors import ConfigError, KdsError, Problem
 
 TESTS_FAILED: Final = 1
 BAD_INPUT: Final = 2
@@ -20,6 +27,9 @@ PIPE_CLOSED: Final = 128 + 13
 """What a shell reports for SIGPIPE, which is number 13 wherever it exists."""
 
 DEBUG: Final = "KDS_DEBUG"
+
+_NO_CHOICE: Final = re.compile(r"'(.*?)' is not one of")
+"""How click words a value that is none of an option's choices (click/types.py, Choice)."""
 
 _HELP_SHOWN: Final = getattr(click.exceptions, "NoArgsIsHelpError", ())
 """A group called without a subcommand; click before 8.2 prints the help itself."""
@@ -33,8 +43,38 @@ class Refusal(click.UsageError):
         self.hint = hint
 
 
-def guarded(run: Callable[[], object]) -> int:
-    """Call ``run`` and return the exit code; every error becomes lines on stderr."""
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """An error as it is told; ``problems`` are all faults of a file that is wrong."""
+
+    message: str
+    where: str | None = None
+    hint: str | None = None
+    problems: Sequence[Problem] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        told: dict[str, object] = {"message": self.message, "where": self.where, "hint": self.hint}
+        if self.problems:
+            told["problems"] = problem_rows(self.problems)
+        return {"error": told}
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Tell whether ``--json`` is among the options.
+
+    >>> wants_json(["route", "--json", "x"]), wants_json(["route", "--", "--json"])
+    (True, False)
+    """
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in options
+
+
+def guarded(run: Callable[[], object], *, as_json: bool = False) -> int:
+    """Call ``run`` and return the exit code; every error becomes lines on stderr.
+
+    With ``as_json`` it is told on stdout too: ``{"error": {"message", "where", "hint"}}``, with
+    "problems" beside them when a file is wrong.
+    """
     _prepare_streams()
     try:
         result = run()
@@ -46,19 +86,19 @@ def guarded(run: Callable[[], object]) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return _leave_pipe()
-    except click.UsageError as error:
-        return _bad_usage(error)
-    except click.ClickException as error:
-        complain(error.format_message())
-        return BAD_INPUT
-    except KdsError as error:
-        complain_about(error)
-        return BAD_INPUT
-    except OSError as error:
-        return _unwritable(error)
     except Exception as error:  # noqa: BLE001  # the last resort: a user never meets a traceback
-        return _internal(error)
+        failure = _explained(error)
+        if as_json:
+            _print_failure(failure)
+        if isinstance(error, OSError):
+            _leave_pipe()
+        return BAD_INPUT if isinstance(error, _EXPECTED) else INTERNAL
     return result if isinstance(result, int) else 0
+
+
+def problem_rows(problems: Sequence[Problem]) -> list[dict[str, str]]:
+    """The faults of files as JSON has them."""
+    return [{"where": one.where, "message": one.message, "hint": one.hint} for one in problems]
 
 
 def complain(message: str, hint: str | None = None) -> None:
@@ -73,39 +113,68 @@ def complain_about(error: KdsError) -> None:
     click.echo(f"kds: {error}", err=True)
 
 
-def _bad_usage(error: click.UsageError) -> int:
+_EXPECTED: Final = (click.ClickException, KdsError, OSError)
+"""What a user or the system can bring about; anything else is a fault in KDS."""
+
+
+def _explained(error: Exception) -> _Failure:
+    """Write ``error`` to stderr, and return it as a program is told of it."""
+    if isinstance(error, KdsError):
+        complain_about(error)
+        problems = error.problems if isinstance(error, ConfigError) else ()
+        return _Failure(error.message, error.where, error.hint, problems)
     if isinstance(error, _HELP_SHOWN):
         click.echo(error.format_message(), err=True)
+        return _Failure("a subcommand is missing", hint="see --help")
+    if isinstance(error, click.ClickException):
+        hint = _usage_hint(error) if isinstance(error, click.UsageError) else None
+        failure = _Failure(error.format_message(), hint=hint)
     else:
-        complain(error.format_message(), _usage_hint(error))
-    return BAD_INPUT
+        if os.environ.get(DEBUG):
+            traceback.print_exception(error)
+        failure = _unwritable(error) if isinstance(error, OSError) else _internal(error)
+    complain(failure.message, failure.hint)
+    return failure
 
 
-def _unwritable(error: OSError) -> int:
+def _print_failure(failure: _Failure) -> None:
+    import json  # 7 ms: only an error pays
+
+    with suppress(OSError):  # stdout may be what is broken
+        click.echo(json.dumps(failure.as_dict(), indent=2))
+
+
+def _unwritable(error: OSError) -> _Failure:
     """A file or stream outside KDS failed: a full disk, a terminal that is gone."""
-    if os.environ.get(DEBUG):
-        traceback.print_exception(error)
     named = f"{error.filename}: " if error.filename else ""
-    complain(f"{named}{error.strerror or error}", "check the disk and where the output goes")
-    _leave_pipe()
-    return BAD_INPUT
+    message = f"{named}{error.strerror or error}"
+    return _Failure(message, hint="check the disk and where the output goes")
 
 
 def _usage_hint(error: click.UsageError) -> str:
     if isinstance(error, Refusal):
         return error.hint
+    if near := _near_choice(error):
+        return f"did you mean '{near}'?"
     return f"see {error.ctx.command_path} --help" if error.ctx else "see kds --help"
 
 
-def _internal(error: Exception) -> int:
-    if os.environ.get(DEBUG):
-        traceback.print_exception(error)
+def _near_choice(error: click.UsageError) -> str | None:
+    """The choice of an option that is most like what was given for it."""
+    kind = error.param.type if isinstance(error, click.BadParameter) and error.param else None
+    given = _NO_CHOICE.search(error.message)
+    if not isinstance(kind, click.Choice) or given is None:
+        return None
+    choices = [str(choice) for choice in kind.choices]
+    return next(iter(difflib.get_close_matches(given[1], choices, n=1)), None)
+
+
+def _internal(error: Exception) -> _Failure:
     name, text = type(error).__name__, " ".join(str(error).split())
-    complain(
+    return _Failure(
         f"internal error: {name}: {text}"[:500],
-        f"run it again with {DEBUG}=1 for the trace, and report that",
+        hint=f"run it again with {DEBUG}=1 for the trace, and report that",
     )
-    return INTERNAL
 
 
 def _leave_pipe() -> int:

@@ -1,22 +1,25 @@
 """`kds init`: set KDS up in the coding assistants of a project."""
 
-import difflib
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+import os
+import shlex
+from pathlib import Path
 
 import click
 
+from kds.brain.workspace import HOME_VARIABLE
+from kds.cli.changes import Outcome, report
 from kds.cli.guard import Refusal
 from kds.cli.options import find_workspace, json_option, workspace_option
-from kds.cli.output import print_json, print_line
+from kds.clients.evidence import clients_in_use
 from kds.clients.generated import CLIENTS, Client
 from kds.clients.installation import InstallPlan, PlannedFile, Wish, plan_install
 from kds.clients.programs import find_programs
-from kds.clients.project import Project
+from kds.clients.project import Project, repository_of
 from kds.clients.record import InitRecord, RecordStore
 from kds.clients.undo import carry_out, plan_undo, undo
+from kds.clients.workspacehealth import make_private, ours_too_open
 from kds.router.library import PromptLibrary
+from kds.service.client import reach
 
 
 @click.command(
@@ -31,6 +34,7 @@ Examples:
     "[default: those that the project or the PATH shows]",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print what would change as a diff; write nothing.")
+@click.option("--full", is_flag=True, help="With --dry-run: also the text of new skills.")
 @click.option("--undo", "back", is_flag=True, help="Take back what earlier runs wrote.")
 @click.option("--no-hook", is_flag=True, help="Leave the prompt hook out.")
 @click.option("--no-mcp", is_flag=True, help="Leave the MCP server out.")
@@ -45,6 +49,7 @@ def init(
     *,
     named: tuple[Client, ...],
     dry_run: bool,
+    full: bool,
     back: bool,
     no_hook: bool,
     no_mcp: bool,
@@ -56,14 +61,20 @@ def init(
     """Write the hook, the MCP server and the skills into the project of the workspace.
 
     Files that you have keep their entries, order, comments and layout. A second run changes
-    nothing.
+    nothing. In a repository without a kds-brain/ above you, that is its top folder.
     """
-    project = Project.of(find_workspace(workspace))
+    if full and not dry_run:
+        raise Refusal("--full says how much a dry run shows", "add --dry-run")
+    project, notes = _project(workspace)
     if back:
         files = _undo(project, dry_run=dry_run)
-        _report(project, files, [], [], dry_run=dry_run, as_json=as_json)
+        left = _left_behind(project)
+        outcome = Outcome(project.folder, files, (*notes, *left), undo=True, dry_run=dry_run)
+        report(outcome, full=full, as_json=as_json)
         return
-    chosen = [(client, "named") for client in named] or list(project.signs())
+    written = _record(project).files
+    chosen = [(client, "named") for client in named]
+    chosen = chosen or list(clients_in_use(project, by_init=written))
     if not chosen:
         raise Refusal(
             f"no assistant is in use in {project.folder}, nor on the PATH",
@@ -74,7 +85,29 @@ def init(
         hook=not no_hook, mcp=not no_mcp, skills=not no_skills, start=start,
     )  # fmt: skip
     plan = _install(project, wish, dry_run=dry_run)
-    _report(project, plan.files, plan.notes, chosen, dry_run=dry_run, as_json=as_json)
+    outcome = Outcome(project.folder, plan.files, (*notes, *plan.notes), chosen, dry_run=dry_run)
+    report(outcome, full=full, as_json=as_json)
+
+
+def _project(workspace: Path | None) -> tuple[Project, list[str]]:
+    """The project to work on, and what to tell about the choice when nobody named it."""
+    found = find_workspace(workspace)
+    if workspace is not None or os.environ.get(HOME_VARIABLE, "").strip():
+        return Project.of(found), []
+    project = Project.new(found)
+    top = repository_of(project.folder)
+    if project.workspace != found:
+        here = f"for {found.root} alone: kds init --workspace ."
+        return project, [f"this is the top folder of the repository; {here}"]
+    if top is not None and top != project.folder:
+        whole = f"for all of it: kds init --workspace {shlex.quote(str(top))}"
+        return project, [f"this is a folder within the repository {top}; {whole}"]
+    return project, []
+
+
+def _record(project: Project) -> InitRecord:
+    store = RecordStore(project.workspace.brain)
+    return store.load() if store.folder.is_dir() else InitRecord()
 
 
 def _install(project: Project, wish: Wish, *, dry_run: bool) -> InstallPlan:
@@ -82,86 +115,43 @@ def _install(project: Project, wish: Wish, *, dry_run: bool) -> InstallPlan:
     library = PromptLibrary.load(project.workspace.prompts_dir)
     store = RecordStore(project.workspace.brain)
     if dry_run:
-        return plan_install(project, wish, programs, library, store.load())
+        plan = plan_install(project, wish, programs, library, store.load())
+        _note_rights(plan, len(ours_too_open(project.workspace)))
+        return plan
     plan_install(project, wish, programs, library, store.load())  # refuses before it makes a folder
     project.workspace.ensure()
+    closed = make_private(project.workspace)
     with store.hold():
         record = store.load()
         plan = plan_install(project, wish, programs, library, record)
         carry_out(project, plan.files, store, record)
+    _note_rights(plan, closed)
     return plan
+
+
+def _note_rights(plan: InstallPlan, count: int) -> None:
+    if count:
+        what = "1 file or folder" if count == 1 else f"{count} files and folders"
+        plan.notes.append(f"takes the rights of others from {what} in kds-brain/")
 
 
 def _undo(project: Project, *, dry_run: bool) -> list[PlannedFile]:
     store = RecordStore(project.workspace.brain)
     if dry_run or not project.workspace.brain.is_dir():
-        return plan_undo(project, store.load() if store.folder.is_dir() else InitRecord(), store)
+        return plan_undo(project, _record(project), store)
     with store.hold():
         files = plan_undo(project, store.load(), store)
         undo(project, files, store)
     return files
 
 
-def _report(
-    project: Project,
-    files: Sequence[PlannedFile],
-    notes: Sequence[str],
-    chosen: Sequence[tuple[Client, str]],
-    *,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
-    changed = [file for file in files if file.changes]
-    if as_json:
-        print_json(
-            {
-                "project": str(project.folder),
-                "dry_run": dry_run,
-                "clients": [{"client": client, "because": why} for client, why in chosen],
-                "files": [{"path": file.name, "change": _change(file)} for file in changed],
-                "unchanged": len(files) - len(changed),
-                "notes": list(notes),
-            }
-        )
-        return
-    print_line("project", str(project.folder))
-    if chosen:
-        print_line("clients", ", ".join(f"{client} ({why})" for client, why in chosen))
-    if dry_run:
-        for line in _diff(changed):
-            click.echo(line, nl=False)
-    for label, text in _grouped(changed):
-        print_line(label, text)
-    for note in notes:
-        print_line("note", note)
-    if not changed:
-        click.echo("nothing to change: everything is as it should be")
-    elif dry_run:
-        click.echo("a dry run: nothing was written")
-    elif chosen:
-        click.echo("restart the assistants; `kds doctor` checks the rest")
-
-
-def _change(file: PlannedFile) -> str:
-    return "remove" if file.after is None else "write"
-
-
-def _grouped(files: Sequence[PlannedFile]) -> Iterator[tuple[str, str]]:
-    """One line a file; the skills of one folder are one line."""
-    skills: Counter[tuple[str, str]] = Counter()
-    for file in files:
-        if file.kind == "generated":
-            skills[_change(file), str(PurePosixPath(file.name).parent.parent)] += 1
-        else:
-            yield _change(file), file.name
-    for (change, folder), count in skills.items():
-        yield change, f"{folder}/ ({count} skills)"
-
-
-def _diff(files: Sequence[PlannedFile]) -> Iterator[str]:
-    for file in files:
-        old, new = ((text or "").splitlines(keepends=True) for text in (file.before, file.after))
-        origin = "/dev/null" if file.before is None else f"a/{file.name}"
-        target = "/dev/null" if file.after is None else f"b/{file.name}"
-        for line in difflib.unified_diff(old, new, origin, target):
-            yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+def _left_behind(project: Project) -> list[str]:
+    """What an undo does not touch."""
+    brain = project.workspace.brain
+    if not brain.is_dir():
+        return []
+    left = [f"{brain} stays, with the conversations and your rules: delete it if you want"]
+    if (client := reach(project.workspace)) is not None:
+        pid = client.health().get("pid")
+        left.append(f"a service is running for it (process {pid}): kds service stop")
+    return left

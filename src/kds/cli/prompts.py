@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from kds.brain.document import nearest
-from kds.cli.guard import Refusal
+from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError
+from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_table
 from kds.router.library import PromptLibrary
@@ -68,17 +69,40 @@ def render(*, name: str, settings: tuple[str, ...], workspace: Path | None) -> N
 @prompts.command(epilog="\b\nExample:\n  kds prompts check")
 @json_option
 @workspace_option
-def check(*, as_json: bool, workspace: Path | None) -> None:
+@click.pass_context
+def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
     """Load every prompt file and render it with sample inputs; report all problems."""
-    library = _library(workspace)
-    found = _ordered(library)
-    for prompt in found:
-        library.render(prompt, _sample(library, prompt))
-    agents = len(library.agents())
+    try:
+        library = _checked(workspace)
+    except ConfigError as error:
+        if not as_json:
+            raise
+        print_json({"prompts": None, "agents": None, "problems": problem_rows(error.problems)})
+        complain_about(error)
+        ctx.exit(BAD_INPUT)
+    count, agents = len(library.prompts()), len(library.agents())
     if as_json:
-        print_json({"prompts": len(found), "agents": agents, "problems": []})
+        notes = problem_rows(library.passed_over)
+        print_json({"prompts": count, "agents": agents, "problems": [], "passed_over": notes})
     else:
-        click.echo(f"{len(found)} prompts are in order, {agents} of them agents")
+        for note in library.passed_over:
+            complain(f"{note.where}: {note.message}", note.hint)
+        click.echo(f"{count} prompts are in order, {agents} of them agents")
+
+
+def _checked(workspace: Path | None) -> PromptLibrary:
+    """The prompts, each of which renders. PromptFileError names all that do not."""
+    library = _library(workspace)
+    problems = []
+    for prompt in _ordered(library):
+        try:
+            library.render(prompt, _sample(library, prompt))
+        except DispatchError as error:
+            place = error.where or f"{prompt.path}:{prompt.body_line}"
+            problems.append(Problem(place, error.message, error.hint or "correct the template"))
+    if problems:
+        raise PromptFileError(problems)
+    return library
 
 
 def _library(workspace: Path | None) -> PromptLibrary:
@@ -144,6 +168,9 @@ def _sample(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:
         "question": None,
         "candidates": [],
         "workspace": ".",
+        "previous": None,
+        "messages": [{"speaker": "user", "text": "Make it purple"}],
+        "words": 200,
         "agents": [
             {"name": agent.name, "intent": agent.intent, "description": agent.description}
             for agent in agents

@@ -6,8 +6,9 @@ from typing import Final
 
 import click
 
+from kds.brain.errors import ConfigError
 from kds.cli.dialogues import play_all, read_all
-from kds.cli.guard import TESTS_FAILED
+from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about, problem_rows
 from kds.cli.options import json_option, open_router, workspace_option
 from kds.cli.output import print_json, print_table
 from kds.rule_record import RuleRecord, rule_records
@@ -51,8 +52,16 @@ def check(
     """
     if more and not paths:
         raise click.UsageError(f"unexpected argument '{more[0]}'; write --dialogues {more[0]}")
-    dialogues = read_all((*paths, *more))
-    router = open_router(workspace, log=False)
+    try:
+        dialogues = read_all((*paths, *more))
+        router = open_router(workspace, log=False)
+    except ConfigError as error:
+        if not as_json:
+            raise
+        problems = problem_rows(error.problems)
+        print_json({"rules": None, "tests": None, "failed": [], "problems": problems})
+        complain_about(error)
+        ctx.exit(BAD_INPUT)
     outcomes = router.check_rules()
     records = rule_records(router.rules, play_all(dialogues, router)) if dialogues else ()
     failed = [outcome for outcome in outcomes if not outcome.passed]
@@ -94,6 +103,7 @@ def _report(
         "rules": len({outcome.rule for outcome in outcomes}),
         "tests": len(outcomes),
         "failed": [_failure_dict(outcome) for outcome in failed],
+        "problems": [],
     }
     if with_record:
         report["record"] = [

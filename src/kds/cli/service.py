@@ -11,9 +11,19 @@ from kds.brain.settings import load_settings
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_line
 from kds.service import background
+from kds.service.standing import standing_of
 
 NOT_RUNNING: Final = 3
 """Exit code of `kds service status` without a service, as LSB init scripts have it."""
+
+DEGRADED: Final = 1
+
+_NEXT: Final = {
+    "not running": "start it: kds service start",
+    "starting": "it answers in some seconds, the first time in a workspace after 10 s and more",
+    "not answering": "end it with `kds service stop --force`, then: kds service start",
+}
+"""What to do about a service that does not answer."""
 
 
 @click.group(
@@ -45,11 +55,16 @@ def start(
     """Start the service in the background, unless it runs already."""
     found = find_workspace(workspace)
     idle = load_settings(found).service.idle_minutes if idle_minutes is None else idle_minutes
-    if no_wait:
-        pid = background.spawn_service(found, idle_minutes=idle)
-        _show({"status": "starting", "pid": pid}, as_json=as_json)
-    else:
+    if not no_wait:
         _show(background.start(found, idle_minutes=idle), as_json=as_json)
+        return
+    now = standing_of(found)
+    if now.health is not None:
+        _show(now.health, as_json=as_json)
+        return
+    there = now.pid if now.state != "not running" else None
+    pid = there or background.spawn_service(found, idle_minutes=idle)
+    _show({"status": "starting" if there is None else now.state, "pid": pid}, as_json=as_json)
 
 
 @service.command(epilog="\b\nExample:\n  kds service stop")
@@ -70,17 +85,20 @@ def stop(*, force: bool, as_json: bool, workspace: Path | None) -> None:
 @workspace_option
 @click.pass_context
 def status(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
-    """Show whether the service runs, and how it is; exit code 3 when it does not."""
-    found = find_workspace(workspace)
-    answer = background.health(found)
-    if answer is not None:
-        _show(answer, as_json=as_json)
-        return
-    state = "starting or stuck" if background.is_running(found) else "not running"
+    """Show whether the service runs, and how it is.
+
+    Exit code 1: it answers by earlier rules and prompts, for the new ones do not load. 3: it does
+    not answer.
+    """
+    now = standing_of(find_workspace(workspace))
+    if now.health is not None:
+        _show({**now.health, "socket": now.socket, "http": now.http}, as_json=as_json)
+        ctx.exit(DEGRADED if now.health["status"] == "degraded" else 0)
     if as_json:
-        print_json({"status": state})
+        print_json({"status": now.state, **({"pid": now.pid} if now.pid else {})})
     else:
-        click.echo(f"the service is {state}; start it: kds service start")
+        who = f", pid {now.pid}" if now.pid else ""
+        click.echo(f"the service is {now.state}{who}; {_NEXT[now.state]}")
     ctx.exit(NOT_RUNNING)
 
 
@@ -94,9 +112,14 @@ def _show(health: Mapping[str, Any], *, as_json: bool) -> None:
     started = datetime.fromisoformat(health["started_at"])
     print_line("since", f"{started:%Y-%m-%d %H:%M:%S} UTC, {health['turns']:,} turns")
     print_line("memory", f"{health['rss_bytes'] / 2**20:.0f} MB")
+    for address in (health.get("socket"), health.get("http")):
+        if address:
+            print_line("address", address)
     for place in health["workspaces"]:
         print_line("workspace", place["root"])
-        if error := place["reload"]["error"]:
+        error = place["reload"]["error"]
+        if error:
             print_line("reload", f"failed; the earlier rules and prompts stay. {error}")
         for warning in place["warnings"]:
-            print_line("warning", warning)
+            if not error or error not in warning:  # every reply warns of it as well
+                print_line("warning", warning)

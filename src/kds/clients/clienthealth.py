@@ -14,7 +14,7 @@ from kds.clients.doubling import claude_has_own_hook
 from kds.clients.entries import PROMPT_EVENTS, SERVER
 from kds.clients.export import FileChange, plan_export
 from kds.clients.health import Finding
-from kds.clients.programs import calls_server
+from kds.clients.programs import calls_server, find_programs
 from kds.clients.project import (
     CLAUDE_LOCAL,
     CLAUDE_SETTINGS,
@@ -26,6 +26,7 @@ from kds.clients.project import (
 from kds.clients.projectfile import read_project_text
 from kds.clients.settingsfile import SERVER_LISTS, SettingsFile
 from kds.clients.skills import skill_files
+from kds.clients.tracking import is_tracked
 from kds.router.library import PromptLibrary
 
 VERSION_TIMEOUT_S: Final = 10.0
@@ -80,8 +81,18 @@ def hooks(project: Project) -> Iterator[Finding]:
         yield Finding("hook files", "ok", f"one hook, in {names[0]}")
 
 
+def programs() -> Iterator[Finding]:
+    """Whether assistants find our programs by name. Raises WorkspaceError when they are nowhere."""
+    found = find_programs()
+    if found.shared:
+        yield Finding("programs", "ok", "kds and kds-hook are on the PATH")
+    else:
+        said = "kds and kds-hook are only on the PATH of an environment: files name their place"
+        yield Finding("programs", "note", said, "pipx install kds, then kds init")
+
+
 def servers(project: Project) -> Iterator[Finding]:
-    """Whether the MCP entries are ours, and their programs there."""
+    """Whether the MCP entries are ours, their programs there, and no path of ours shared."""
     for name in MCP_FILES:
         text = read_project_text(project.folder / name)
         if not text:
@@ -90,7 +101,10 @@ def servers(project: Project) -> Iterator[Finding]:
         for container in SERVER_LISTS:
             node = root.find((container, SERVER))
             if node is not None:
-                yield _server(name, node.value())
+                finding = _server(name, node.value())
+                yield finding
+                if finding.mark == "ok" and _command_of(node.value()).is_absolute():
+                    yield from _shared_path(project, name)
 
 
 def skills(project: Project, library: PromptLibrary) -> Iterator[Finding]:
@@ -131,6 +145,18 @@ def _skills_in(name: str, changes: Sequence[FileChange]) -> Iterator[Finding]:
     if edited:
         found = f"changed by hand in {name}, and left so: {', '.join(edited)}"
         yield Finding("skills", "note", found)
+
+
+def _shared_path(project: Project, name: str) -> Iterator[Finding]:
+    if not is_tracked(project.folder, name):
+        return
+    found = f"git tracks {name}, and it names a program by its path on this machine"
+    fix = f"pipx install kds, then kds init; else take {name} out of git"
+    yield Finding("mcp", "note", found, fix)
+
+
+def _command_of(value: object) -> Path:
+    return Path(str(value.get("command", "")) if isinstance(value, dict) else "")
 
 
 def _server(name: str, value: object) -> Finding:

@@ -7,6 +7,7 @@ CLI; VS Code's MCP configuration reference; Cursor's MCP page.
 from typing import Final, Literal
 
 HOOK_PROGRAM: Final = "kds-hook"
+NEVER_FAILS: Final = " || true"
 SERVER: Final = "kds"
 """The name of the MCP server in every client."""
 
@@ -29,7 +30,7 @@ def shared_command(*, start: bool, program: str = HOOK_PROGRAM) -> str:
     `|| true`: whoever has the files of a team without KDS itself is not to see an error with
     each prompt; `kds doctor` says when the program is missing.
     """
-    return f"{program}{' --start' if start else ''} || true"
+    return f"{program}{' --start' if start else ''}{NEVER_FAILS}"
 
 
 def hook_settings(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
 
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.workspace import BRAIN
@@ -21,6 +20,7 @@ from kds.clients.project import (
     COPILOT_HOOKS,
     COPILOT_MCP,
     CURSOR_MCP,
+    IGNORE_FILE,
     SHARED_MCP,
     SKILL_FOLDERS,
     VSCODE_MCP,
@@ -31,8 +31,6 @@ from kds.clients.record import FileKind, InitRecord
 from kds.clients.settingsfile import EMPTY, HOOKS, SettingsFile
 from kds.clients.skills import skill_files
 from kds.router.library import PromptLibrary
-
-IGNORE_FILE: Final = ".gitignore"
 
 
 @dataclass(frozen=True, slots=True)

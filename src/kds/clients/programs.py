@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import WorkspaceError
-from kds.clients.entries import HOOK_PROGRAM, SERVER
+from kds.clients.entries import HOOK_PROGRAM, NEVER_FAILS, SERVER, shared_command
 
 _ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
 """What lies beside the `bin` folder of a virtual environment, and of a conda environment."""
@@ -55,6 +55,28 @@ def calls_hook(command: str) -> bool:
     (True, False)
     """
     return _HOOK_CALL.search(command) is not None
+
+
+def hook_arguments(command: str) -> list[str] | None:
+    """The program of a hook and its arguments, or None for what `kds init` does not write.
+
+    Settings come with a project that somebody else made. So nothing is read out of the command
+    line: it is compared with each that is ours, which run the hook of the PATH or the one
+    beside this Python.
+    """
+    beside = str(Path(sys.executable).parent)
+    found = (shutil.which(HOOK_PROGRAM), shutil.which(HOOK_PROGRAM, path=beside))
+    # a path that is not absolute is one of the folder we are in
+    paths = [path for path in found if path is not None and Path(path).is_absolute()]
+    names = {shlex.quote(path): path for path in paths}
+    if paths and paths[0] == found[0]:
+        names[HOOK_PROGRAM] = paths[0]
+    for name, path in names.items():
+        for start in (False, True):
+            full = shared_command(start=start, program=name)
+            if command in (full, full.removesuffix(NEVER_FAILS)):
+                return [path, *(["--start"] if start else [])]
+    return None
 
 
 def calls_server(command: object, arguments: object) -> bool:

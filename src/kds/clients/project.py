@@ -1,15 +1,12 @@
 """The project that KDS is set up in: its folder, and the files that clients read in it."""
 
 import os
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from shutil import which
 from typing import Final
 
 from kds.brain.errors import Problem
-from kds.brain.workspace import Workspace
-from kds.clients.generated import CLIENTS, Client
+from kds.brain.workspace import BRAIN, Workspace
 from kds.clients.projectfile import ProjectFileError
 
 CLAUDE_SETTINGS: Final = ".claude/settings.json"
@@ -23,29 +20,13 @@ VSCODE_MCP: Final = ".vscode/mcp.json"
 CURSOR_MCP: Final = ".cursor/mcp.json"
 MCP_FILES: Final = (SHARED_MCP, COPILOT_MCP, VSCODE_MCP, CURSOR_MCP)
 
+IGNORE_FILE: Final = ".gitignore"
+
 CLAUDE_SKILLS: Final = ".claude/skills"
 """Read by all four clients, and the only folder that Claude Code reads (tried)."""
 COMMON_SKILLS: Final = ".agents/skills"
 """Read by all but Claude Code."""
 SKILL_FOLDERS: Final = (CLAUDE_SKILLS, COMMON_SKILLS, ".github/skills", ".cursor/skills")
-
-_SIGNS: Final[Mapping[Client, tuple[str, ...]]] = {
-    "claude": (".claude", "CLAUDE.md"),
-    "copilot": (
-        ".github/copilot-instructions.md",
-        *(f".github/{name}" for name in ("copilot", "hooks", "skills", "agents", "prompts")),
-    ),
-    "vscode": (".vscode",),
-    "cursor": (".cursor",),
-}
-"""What a client leaves in a project. `.github` alone is no sign: most have it for other things."""
-
-_PROGRAMS: Final[Mapping[Client, str]] = {
-    "claude": "claude",
-    "copilot": "copilot",
-    "vscode": "code",
-    "cursor": "cursor",
-}
 
 _NESTED: Final = "KDS"
 
@@ -64,13 +45,31 @@ class Project:
         root = workspace.root
         return cls(root.parent if root.name == _NESTED else root, workspace)
 
+    @classmethod
+    def new(cls, workspace: Workspace) -> "Project":
+        """The project to set up: the top of the repository where there is no workspace yet.
+
+        Assistants are mostly started there, and Claude Code reads no settings of other folders.
+        """
+        top = repository_of(workspace.root)
+        if workspace.brain.is_dir() or top is None:
+            return cls.of(workspace)
+        return cls.of(Workspace(top, top / BRAIN))
+
     def path(self, name: str) -> Path:
-        """A file of the project. Raises ProjectFileError when a link leads out of it."""
+        """A file of the project.
+
+        Raises ProjectFileError when a link leads out of it, or to what version control has
+        there: git runs programs that its files name.
+        """
         path = self.folder / name
-        inside = Path(os.path.realpath(self.folder))
-        if not Path(os.path.realpath(path)).is_relative_to(inside):
+        inside, real = Path(os.path.realpath(self.folder)), Path(os.path.realpath(path))
+        if not real.is_relative_to(inside):
             problem = Problem(str(path), "is reached by a link that leaves the project", _LINK_HINT)
             raise ProjectFileError([problem])
+        if set(real.relative_to(inside).as_posix().casefold().split("/")) & set(_REPOSITORIES):
+            message = "is reached by a link into the files of version control"
+            raise ProjectFileError([Problem(str(path), message, _LINK_HINT)])
         return path
 
     def name(self, path: Path) -> str:
@@ -84,19 +83,21 @@ class Project:
         names = (CLAUDE_SETTINGS, CLAUDE_LOCAL, COPILOT_HOOKS, *COPILOT_SETTINGS, *found)
         return tuple(dict.fromkeys(names))
 
-    def signs(self, *, path: str | None = None) -> Iterator[tuple[Client, str]]:
-        """The clients that seem to be in use here, each with what gives it away.
 
-        A program on ``path`` counts where nothing in the project does.
-        """
-        for client in CLIENTS:
-            marks = (name for name in _SIGNS[client] if (self.folder / name).exists())
-            mark = next(marks, None)
-            if mark is not None:
-                yield client, mark
-            elif which(_PROGRAMS[client], path=path):
-                yield client, f"`{_PROGRAMS[client]}` on the PATH"
+def repository_of(folder: Path) -> Path | None:
+    """The top of the version control that a folder is in, or None.
 
+    A home folder under version control holds dot files, and is no project.
+    """
+    home = Path.home()
+    for place in (folder, *folder.parents):
+        if any((place / mark).exists() for mark in _REPOSITORIES):
+            return None if place == home else place
+    return None
+
+
+_REPOSITORIES: Final = (".git", ".hg", ".jj")
+"""`.git` is a file in a submodule and in a worktree: both are projects of their own."""
 
 _LINK_HINT: Final = "put an ordinary file or folder in its place, or edit the target by hand"
 

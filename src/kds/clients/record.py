@@ -2,15 +2,26 @@
 
 The record is private to this machine. Without it the changes can still be told by their
 content; with it the files come back as they were, to the byte.
+
+A cloned project may bring a record that somebody wrote to do harm: one that names anything but
+what `kds init` writes is refused as a whole.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Final, Literal
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+)
 
 from kds.brain.errors import StoreError
 from kds.brain.private_file import (
@@ -21,10 +32,58 @@ from kds.brain.private_file import (
     replace_private,
 )
 from kds.clients.jsontext import KeyPath
+from kds.clients.project import (
+    CLAUDE_LOCAL,
+    CLAUDE_SETTINGS,
+    COPILOT_SETTINGS,
+    IGNORE_FILE,
+    MCP_FILES,
+    SKILL_FOLDERS,
+)
 
 LOCK_TIMEOUT_S: Final = 10.0
 
 FileKind = Literal["settings", "ignore", "generated"]
+
+_HOOK_FOLDER: Final = ".github/hooks"
+_SETTINGS: Final = (CLAUDE_SETTINGS, CLAUDE_LOCAL, *COPILOT_SETTINGS, *MCP_FILES)
+_FOLDERS: Final = frozenset(
+    parent.as_posix()
+    for name in (*_SETTINGS, f"{_HOOK_FOLDER}/x", *(f"{folder}/x" for folder in SKILL_FOLDERS))
+    for parent in PurePosixPath(name).parents
+    if parent.parts
+)
+_PART: Final = re.compile(r"(?!\.\.?$)[^/\\:\0]+")
+"""One name below a folder; a colon is a drive or a stream on Windows."""
+
+
+def kind_of(name: str) -> FileKind | None:
+    """What KDS writes under this name, below the folder of a project; None for nothing.
+
+    >>> kind_of(".claude/skills/kds/SKILL.md"), kind_of(".git/config"), kind_of("../.mcp.json")
+    ('generated', None, None)
+    """
+    if name == IGNORE_FILE:
+        return "ignore"
+    folder, _, last = name.rpartition("/")
+    if name in _SETTINGS or (folder == _HOOK_FOLDER and _is_part(last) and last[-5:] == ".json"):
+        return "settings"
+    return "generated" if last == "SKILL.md" and _is_skill_folder(folder) else None
+
+
+def _is_skill_folder(name: str) -> bool:
+    folder, _, last = name.rpartition("/")
+    return folder in SKILL_FOLDERS and _is_part(last)
+
+
+def _is_part(name: str) -> bool:
+    return _PART.fullmatch(name) is not None
+
+
+def _of_ours(name: str) -> str:
+    if name in _FOLDERS or _is_skill_folder(name):
+        return name
+    raise ValueError("KDS makes no such folder")
 
 
 class FileRecord(BaseModel):
@@ -32,7 +91,7 @@ class FileRecord(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     kind: FileKind
-    before: str | None
+    before: Annotated[str, Field(pattern=r"^[0-9a-f]{16}\.before$")] | None
     after: str | None
     made: list[KeyPath] = []
 
@@ -43,7 +102,15 @@ class InitRecord(BaseModel):
     model_config = ConfigDict(extra="forbid")
     version: Literal[1] = 1
     files: dict[str, FileRecord] = {}
-    folders: list[str] = []
+    folders: list[Annotated[str, AfterValidator(_of_ours)]] = []
+
+    @field_validator("files")
+    @classmethod
+    def _only_ours(cls, files: dict[str, FileRecord]) -> dict[str, FileRecord]:
+        for name, file in files.items():
+            if kind_of(name) != file.kind:
+                raise ValueError(f"KDS writes no such file: {name}")
+        return files
 
 
 class RecordStore:
@@ -54,7 +121,8 @@ class RecordStore:
         self._path = self.folder / "record.json"
 
     def load(self) -> InitRecord:
-        """The record, empty when there is none. Raises StoreError when it is damaged."""
+        """The record, empty when there is none. Raises StoreError when it is none of ours."""
+        self._check_folder()
         content = read_private(self._path)
         if content is None:
             return InitRecord()
@@ -69,6 +137,7 @@ class RecordStore:
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Keep other runs of `kds init` out. Raises StoreError when one takes too long."""
+        self._check_folder()
         make_private_folder(self.folder)
         with locked(self._path, timeout_s=LOCK_TIMEOUT_S):
             yield
@@ -86,17 +155,29 @@ class RecordStore:
 
     def keep(self, content: bytes) -> str:
         """Store a copy of what was there, and return its name."""
-        name = f"{digest(content)[:16]}.before"
+        name = _copy_name(content)
         replace_private(self.folder / name, content)
         return name
 
     def copy(self, name: str) -> bytes:
-        """What was there before. Raises StoreError when the copy is gone."""
+        """What was there before. Raises StoreError when the copy is gone, or is another text."""
         content = read_private(self.folder / name)
         if content is None:
             hint = "restore the file from version control"
             raise StoreError("the copy is gone", where=str(self.folder / name), hint=hint)
+        if _copy_name(content) != name:
+            hint = "restore the file from version control"
+            raise StoreError("it was changed since", where=str(self.folder / name), hint=hint)
         return content
+
+    def _check_folder(self) -> None:
+        if self.folder.is_symlink():
+            hint = "remove the link: a record is kept in the project itself"
+            raise StoreError("it is a link", where=str(self.folder), hint=hint)
+
+
+def _copy_name(content: bytes) -> str:
+    return f"{digest(content)[:16]}.before"
 
 
 def digest(content: bytes) -> str:

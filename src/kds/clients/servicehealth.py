@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +10,7 @@ from typing import Any, Final
 from kds.brain.workspace import Workspace
 from kds.clients.generated import kds_version
 from kds.clients.health import Finding
+from kds.clients.programs import hook_arguments
 from kds.hook_log import read_hook_log
 from kds.service.address import ServiceAddress
 from kds.service.client import reach
@@ -25,18 +26,14 @@ RECENT: Final = timedelta(days=1)
 """Older troubles of the hook are history."""
 
 
-def service(workspace: Workspace) -> Iterator[Finding]:
-    """Whether a service runs, of which version, and what it last reloaded."""
+def service(workspace: Workspace, commands: Collection[str]) -> Iterator[Finding]:
+    """Whether a service runs, of which version, and what it last reloaded.
+
+    ``commands`` are the command lines of the installed hooks.
+    """
     client = reach(workspace, timeout_s=SERVICE_TIMEOUT_S)
     if client is None:
-        stale = ServiceAddress(workspace.brain).socket_path.exists()
-        found = "its socket is there, and nobody answers" if stale else "it is not running"
-        yield Finding(
-            "service",
-            "note",
-            f"{found}: the hook has nothing to say, and commands take seconds",
-            _START,
-        )
+        yield _no_service(workspace, commands)
         return
     health = client.health()
     running, ours = str(health.get("version")), kds_version()
@@ -53,14 +50,28 @@ def service(workspace: Workspace) -> Iterator[Finding]:
         yield from _served(served)
 
 
+def _no_service(workspace: Workspace, commands: Collection[str]) -> Finding:
+    stale = ServiceAddress(workspace.brain).socket_path.exists()
+    found = "its socket is there, and nobody answers" if stale else "it is not running"
+    if any("--start" in command for command in commands):
+        meant = "the hook starts it with the next session or prompt; that prompt goes on without it"
+    elif commands:
+        meant = "the hook has nothing to say, and commands take seconds"
+    else:
+        meant = "commands take seconds"
+    return Finding("service", "note", f"{found}: {meant}", _START)
+
+
 _START: Final = "kds service start"
 
 
 def hook(workspace: Workspace, folder: Path, commands: Mapping[str, str]) -> Iterator[Finding]:
     """Run each installed hook command (the keys of ``commands``: file, value: command line).
 
-    They run as the client would run them, in the folder of the project, with a prompt that is
-    not remembered. Without a service there is nobody to answer: then they are not run.
+    They run in the folder of the project as the client would run them, but without a shell, and
+    with a prompt that is not remembered. Without a service there is nobody to answer: then they
+    are not run. Nor is a command that `kds init` does not write: it may have come with the
+    project, and do anything.
     """
     if not commands:
         yield Finding("hook", "note", "no hook is installed here", "kds init")
@@ -102,11 +113,18 @@ def hook_input(folder: Path) -> bytes:
 
 
 def _round_trip(name: str, command: str, folder: Path) -> Finding:
+    arguments = hook_arguments(command)
+    if arguments is None:
+        found = f"the one in {name} is not as kds init writes it here; not tried: {command!a:.200}"
+        return Finding("hook", "note", found, f"look at it in {name}; kds init writes its own")
     try:
         done = subprocess.run(
-            command, shell=True, cwd=folder, input=hook_input(folder), capture_output=True,
+            arguments, cwd=folder, input=hook_input(folder), capture_output=True,
             timeout=HOOK_TIMEOUT_S, check=False,
         )  # fmt: skip
+    except OSError as error:
+        found = f"the one in {name} cannot be run: {error.strerror or error}"
+        return Finding("hook", "problem", found, "install KDS again, then kds init")
     except subprocess.TimeoutExpired:
         found = f"the one in {name} did not end within {HOOK_TIMEOUT_S:.0f} s"
         return Finding("hook", "problem", found, "see the hook log")

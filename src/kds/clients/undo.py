@@ -6,10 +6,10 @@ from pathlib import Path
 
 from kds.clients.export import leftovers
 from kds.clients.ignorefile import without_lines
-from kds.clients.installation import IGNORE_FILE, PlannedFile, ignored_lines
+from kds.clients.installation import PlannedFile, ignored_lines
 from kds.clients.jsontext import KeyPath
 from kds.clients.mark import digest_in, digest_of
-from kds.clients.project import MCP_FILES, SKILL_FOLDERS, Project
+from kds.clients.project import IGNORE_FILE, MCP_FILES, SKILL_FOLDERS, Project
 from kds.clients.projectfile import read_project_text, remove_project_file, write_project_text
 from kds.clients.record import FileKind, FileRecord, InitRecord, RecordStore, digest
 from kds.clients.settingsfile import SettingsFile
@@ -27,6 +27,7 @@ def carry_out(
     changed = [file for file in files if file.changes]
     for file in changed:
         _note(project, file, store, record)
+    _check_folders(project, record.folders)
     store.save(record)
     for file in changed:
         _write(project, file)
@@ -43,6 +44,7 @@ def plan_undo(project: Project, record: InitRecord, store: RecordStore) -> list[
     by their content, and one that was made for us may stay, empty. Raises ConfigError for a
     file that cannot be worked with, StoreError for a copy that is gone.
     """
+    _check_folders(project, record.folders)
     if not record.files:
         return _plan_by_content(project)
     return [_back(project, name, known, store) for name, known in record.files.items()]
@@ -144,10 +146,16 @@ def _write(project: Project, file: PlannedFile) -> None:
         _remove_empty(path.parent)
 
 
+def _check_folders(project: Project, folders: Iterable[str]) -> None:
+    """Raise ProjectFileError for one that a link takes elsewhere, before anything is written."""
+    for name in folders:
+        project.path(name)
+
+
 def _without_empty(project: Project, folders: Sequence[str]) -> list[str]:
     """Remove the folders that are empty, and return those that are there still."""
     for name in sorted(folders, key=len, reverse=True):
-        _remove_empty(project.folder / name)
+        _remove_empty(project.path(name))
     return [name for name in folders if (project.folder / name).is_dir()]
 
 

@@ -1,5 +1,6 @@
 """Is the workspace in order: its folder, its rights, what is stored and what the user wrote."""
 
+import os
 import stat
 import sys
 from collections.abc import Iterator
@@ -21,8 +22,8 @@ PRIVATE_FOLDER: Final = 0o700
 OTHERS: Final = 0o077
 """The rights of group and others."""
 
-_USERS_OWN: Final = ("rules", "README.md", ".gitignore")
-"""What people commit with the project: it may be read by everybody."""
+_USERS_OWN: Final = ("rules", "settings.yaml", "README.md", ".gitignore")
+"""What people write by hand, and commit: there is nothing of a conversation in it."""
 
 _SHOWN: Final = 3
 
@@ -64,9 +65,19 @@ def too_open(workspace: Workspace) -> Iterator[Path]:
             yield path
 
 
+def ours_too_open(workspace: Workspace) -> list[Path]:
+    """What others have rights to, and we may take them from."""
+    if sys.platform == "win32" or not workspace.brain.is_dir():
+        return []
+    return [path for path in too_open(workspace) if path.stat().st_uid == os.geteuid()]
+
+
 def make_private(workspace: Workspace) -> int:
-    """Take the rights of others away, and return from how many files and folders."""
-    paths = list(too_open(workspace)) if workspace.brain.is_dir() else []
+    """Take the rights of others away, and return from how many files and folders.
+
+    What belongs to somebody else is left to them.
+    """
+    paths = ours_too_open(workspace)
     for path in paths:
         path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
     return len(paths)
@@ -102,6 +113,10 @@ def prompts(workspace: Workspace, library: PromptLibrary) -> Iterator[Finding]:
     """How many prompts there are, and whether their intent model is there already."""
     agents = len(library.agents())
     yield Finding("prompts", "ok", f"{len(library.prompts())} prompts load, {agents} are agents")
+    if library.passed_over:
+        count = len(library.passed_over)
+        found = f"{count} {'file' if count == 1 else 'files'} in {workspace.prompts_dir} without"
+        yield Finding("prompts", "note", f"{found} front matter: not of KDS, and passed over")
     cached = _model_path(workspace, library)
     if cached.exists():
         yield Finding("model", "ok", "the intent model is fitted")

@@ -48,6 +48,11 @@ class ServiceAddress:
         return self.brain / "service.token"
 
     @property
+    def starting_path(self) -> Path:
+        """When a service was last started in the background, and by which process id."""
+        return self.brain / "service.starting"
+
+    @property
     def log_path(self) -> Path:
         """What a service in the background has to say."""
         return self.brain / "service.log"

@@ -29,6 +29,9 @@ START_S: Final = 60.0
 STOP_S: Final = 15.0
 """Seconds before a stop has failed; the service itself gives requests in flight ten."""
 
+COMING_S: Final = 10.0
+"""Seconds that a new process has to take its lock. It takes one, with other work going on."""
+
 POLL_S: Final = 0.05
 LOG_LIMIT: Final = 1_000_000
 """Bytes of service.log beyond which a start begins a new one; the old one keeps one name."""
@@ -52,6 +55,16 @@ def is_running(workspace: Workspace) -> bool:
         ) from error
     lock.release()
     return False
+
+
+def coming(workspace: Workspace) -> int | None:
+    """The process that was just started for ``workspace`` and has not taken its lock yet."""
+    path = ServiceAddress(workspace.brain).starting_path
+    with suppress(StoreError, ValueError, OSError):
+        if abs(time.time() - path.lstat().st_mtime) < COMING_S:
+            pid = int(read_private(path) or b"")
+            return pid if pid > 1 and _lives(pid) else None
+    return None
 
 
 def health(workspace: Workspace) -> Mapping[str, Any] | None:
@@ -84,6 +97,7 @@ def _spawned(workspace: Workspace, *, idle_minutes: float) -> Iterator[subproces
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             cwd=workspace.root, start_new_session=True, close_fds=True,
         )  # fmt: skip
+    _mark(ServiceAddress(workspace.brain).starting_path, process.pid)
     try:
         yield process
     finally:
@@ -94,10 +108,11 @@ def _spawned(workspace: Workspace, *, idle_minutes: float) -> Iterator[subproces
 def start(
     workspace: Workspace, *, idle_minutes: float, timeout_s: float = START_S
 ) -> Mapping[str, Any]:
-    """Start a service unless one runs, wait until it answers, and return its health.
+    """Start a service unless one runs or is coming, wait until it answers, return its health.
 
     Raises KdsError with the last line of its log when it does not come up.
     """
+    _wait(lambda: coming(workspace) is None or is_running(workspace), COMING_S)
     if (running := health(workspace)) is not None:
         return running
     answered: list[Mapping[str, Any]] = []
@@ -128,6 +143,8 @@ def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S
     if not is_running(workspace):
         return "not running"
     pid = _pid(workspace)
+    with suppress(OSError):  # the hook may start it again at once
+        ServiceAddress(workspace.brain).starting_path.unlink()
     _signal(pid, signal.SIGTERM)
     if _wait(lambda: not is_running(workspace), timeout_s):
         return "stopped"
@@ -156,6 +173,16 @@ def _pid(workspace: Workspace) -> int:
         ) from error
 
 
+def _lives(pid: int) -> bool:
+    if sys.platform == "win32":
+        return True  # signal 0 would end it there
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
 def _signal(pid: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, number)
@@ -169,6 +196,17 @@ def _wait(done: Callable[[], bool], timeout_s: float) -> bool:
             return False
         time.sleep(POLL_S)
     return True
+
+
+def _mark(path: Path, pid: int) -> None:
+    """Write down who is on the way: it is a second until the process holds its lock."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+    with suppress(OSError):  # the service starts without it
+        mark = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
+        try:
+            os.write(mark, f"{pid}\n".encode())
+        finally:
+            os.close(mark)
 
 
 def _open_log(path: Path) -> Any:

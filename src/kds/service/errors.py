@@ -30,6 +30,22 @@ RETRY_AFTER_S: Final = 1
 _JSON_INVALID: Final = "json_invalid"
 """pydantic's name for a body that is no JSON."""
 
+_NOT_READ_AS_JSON: Final = ("model_attributes_type", "model_type", "dict_type")
+"""pydantic's names for a body that is text to it: without the header, FastAPI reads no JSON."""
+
+_FAULTS: Final[Mapping[str, str]] = {
+    "missing": "is missing",
+    "extra_forbidden": "is not known here",
+    "string_too_short": "must not be empty",
+    "string_too_long": "is longer than {max_length:,} characters",
+}
+_HINTS: Final[Mapping[str, str]] = {
+    "missing": "send it; /openapi.json says what is accepted",
+    "extra_forbidden": "leave it out; /openapi.json says what is accepted",
+    "string_too_short": "write something, or leave it out where it is not required",
+    "string_too_long": "shorten it: send a request without the files it is about",
+}
+
 _SHOWN: Final = 5
 """Faults of one request that are listed; a client sends one or two wrong fields, not fifty."""
 
@@ -153,9 +169,13 @@ def _tell_faults(_: Request, error: Exception) -> JSONResponse:
     faults = error.errors()
     if any(fault["type"] == _JSON_INVALID for fault in faults):
         return error_response(400, "the body is no JSON", where="body", hint="send one JSON object")
-    first = faults[0]
-    told = "; ".join(f"{_place(fault)}: {fault['msg']}" for fault in faults[:_SHOWN])
-    return error_response(422, told, where=_place(first), hint="see /openapi.json")
+    first, *others = faults[:_SHOWN]
+    if first["type"] in _NOT_READ_AS_JSON and _place(first) == "body":
+        hint = "send one JSON object with the header `Content-Type: application/json`"
+        return error_response(422, "the body is no JSON object", where="body", hint=hint)
+    told = [_fault(first), *(f"{_place(fault)} {_fault(fault)}" for fault in others)]
+    hint = _HINTS.get(first["type"], "correct it; /openapi.json says what is accepted")
+    return error_response(422, "; ".join(told), where=_place(first), hint=hint)
 
 
 def _tell_status(_: Request, error: Exception) -> JSONResponse:
@@ -164,6 +184,13 @@ def _tell_status(_: Request, error: Exception) -> JSONResponse:
     return error_response(
         error.status_code, str(error.detail), hint="see /openapi.json", headers=error.headers
     )
+
+
+def _fault(fault: Mapping[str, Any]) -> str:
+    """What is wrong with a value, without the place."""
+    given = fault.get("ctx", {})
+    text = _FAULTS.get(fault["type"])
+    return text.format(**given) if text else str(fault["msg"]).lower()
 
 
 def _place(fault: Mapping[str, Any]) -> str:

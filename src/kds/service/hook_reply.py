@@ -7,6 +7,7 @@ from typing import Any, Final
 from kds.brain.errors import KdsError
 from kds.brain.message import well_formed
 from kds.brain.turn import Turn
+from kds.brain.visible import one_line
 from kds.hook_prompt import EVENTS, OWN_LINE, is_for_routing
 
 TEXT_LIMIT: Final = 9_500
@@ -150,7 +151,7 @@ def _quoted(text: str) -> str:
 
 
 def _flat(text: str) -> str:
-    return " ".join(text.split())
+    return one_line(text)
 
 
 def _capped(text: str, turn: Turn, limit: int) -> str:

@@ -133,5 +133,6 @@ def _already(workspace: Workspace) -> AlreadyServedError:
     return AlreadyServedError(
         f"{who} serves this workspace already",
         where=str(workspace.root),
-        hint="nothing to do; `kds service status` tells more, `kds service stop` ends it",
+        hint="use that one, see `kds service status`; to serve in another way, end it first with "
+        "`kds service stop`",
     )

@@ -1,10 +1,15 @@
-"""The body of a request, read whole before anything looks at it, and never more than a limit.
+"""How much a client may take: connections, and bytes of a body.
 
-Headers cannot be trusted to say the size (chunked bodies have none), so the bytes are counted.
+A body is read whole before anything looks at it, and never more than a limit. Headers cannot be
+trusted to say the size (chunked bodies have none), so the bytes are counted.
 """
 
+import sys
 from collections.abc import MutableMapping
 from typing import Any, Final
+
+if sys.platform != "win32":
+    import resource
 
 from kds.service.errors import AsgiApp, Receive, Scope, Send, error_response
 
@@ -14,6 +19,22 @@ BODY_LIMIT: Final = 1_000_000
 DRAIN_LIMIT: Final = 16 * BODY_LIMIT
 """Bytes of a body too large that are read and thrown away, so that a client that writes first
 and reads afterwards sees the 413 instead of a broken connection."""
+
+CONNECTION_LIMIT: Final = 64
+"""Open connections of a TCP listener: every window of one person, several times over."""
+
+
+def connection_limit() -> int:
+    """How many connections a TCP listener holds: at most a quarter of the files we may open.
+
+    The rest is for the unix sockets, the connections on their way in and out, and the stores.
+    """
+    if sys.platform == "win32":  # sockets are no files there
+        return CONNECTION_LIMIT
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files == resource.RLIM_INFINITY:
+        return CONNECTION_LIMIT
+    return max(1, min(CONNECTION_LIMIT, files // 4))
 
 
 class BodyLimit:

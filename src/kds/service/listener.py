@@ -1,17 +1,24 @@
-"""Listening sockets, and the uvicorn server behind each."""
+"""Listening sockets, the uvicorn server behind each, and what a connection may cost.
+
+Loopback TCP is open to every user of the machine, and the token is looked at once there is a
+request: who sends none must not take the descriptors that the unix sockets need.
+"""
 
 import asyncio
 import contextlib
+import errno
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from kds.service.errors import AsgiApp, ServiceError
 from kds.service.instance import BACKLOG
+from kds.service.limits import connection_limit
 from kds.service.security import is_loopback, peer_is_trusted
 
 LOOPBACK: Final = "127.0.0.1"
@@ -20,7 +27,21 @@ GRACE_S: Final = 10
 """Seconds that requests in flight have to finish; a turn takes milliseconds."""
 
 KEEP_ALIVE_S: Final = 30
-"""Seconds a silent connection stays open."""
+"""Seconds a silent connection stays open after an answer."""
+
+REQUEST_S: Final = 10.0
+"""Seconds from the first byte of a request, or from the connection, to its last byte: 1 MB takes
+milliseconds on one machine."""
+
+TCP_BATCH: Final = 16
+"""Connections of TCP that are accepted at once, before `Connection` is asked whether there is
+room; with 16, sixty or so are open for a moment. asyncio calls this the backlog."""
+
+FAULT_PAUSE_S: Final = 60.0
+"""Seconds between two lines of the log about connections that could not be accepted."""
+
+_FULL: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+"""What `accept` says when the system has no room; asyncio tries again a second later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +94,7 @@ class Listener(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=_TrustedPeers,
+                http=Connection,
                 ws="none",
                 lifespan="off",
                 interface="asgi3",
@@ -90,6 +111,13 @@ class Listener(uvicorn.Server):
         )
         self._closing = closing
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen; on TCP, let in a few at a time."""
+        if not any(_is_unix(one) for one in sockets or ()):
+            self.config.backlog = TCP_BATCH
+        await super().startup(sockets)
+        queue_up(sockets or ())
+
     async def main_loop(self) -> None:
         """Wait for the end."""
         await self._closing.wait()
@@ -100,10 +128,110 @@ class Listener(uvicorn.Server):
         yield
 
 
-class _TrustedPeers(H11Protocol):
-    """Drops a connection of another user: the second wall behind the mode of the socket."""
+class Connection(H11Protocol):
+    """A connection that has to ask for something in time, and comes from a user we trust.
+
+    uvicorn ends a connection that is silent after an answer, but not one that never asked,
+    nor one that sends a request byte by byte.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+    _waits_since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as there
+        """Drop other users, the second wall behind a socket's mode; on TCP, make room first."""
+        connection = transport.get_extra_info("socket")
+        room = _is_unix(connection) or self._make_room()
         super().connection_made(transport)
-        if not peer_is_trusted(transport.get_extra_info("socket")):
-            transport.abort()
+        self._waits_since = time.monotonic()
+        if room and peer_is_trusted(connection):
+            self._watch()
+        else:
+            self._drop()
+
+    def data_received(self, data: bytes) -> None:
+        """Look whether the request is whole now."""
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """From now on it is one that may be dropped for another."""
+        self._waits_since = time.monotonic()
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the time limit."""
+        self._stop_deadline()
+        super().connection_lost(exc)
+
+    @property
+    def _waits(self) -> bool:
+        """Whether no whole request has come since the last answer."""
+        cycle: RequestResponseCycle | None = getattr(self, "cycle", None)  # None at first
+        return cycle is None or cycle.response_complete or cycle.more_body
+
+    def _watch(self) -> None:
+        if not self._waits or self.transport.is_closing():
+            self._stop_deadline()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(REQUEST_S, self._drop)
+
+    def _stop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _make_room(self) -> bool:
+        """Drop the connection that has waited longest when there are too many.
+
+        A newcomer that asks at once gets its answer although somebody holds all the others.
+        """
+        if len(self.connections) < connection_limit():
+            return True
+        waiting = [one for one in self.connections if isinstance(one, Connection) and one._waits]
+        if not waiting:  # all of them are being answered
+            return False
+        min(waiting, key=lambda one: one._waits_since)._drop()
+        return True
+
+    def _drop(self) -> None:
+        self._stop_deadline()
+        self.connections.discard(self)  # `connection_lost` does it a little later
+        self.transport.abort()
+
+
+def queue_up(listeners: Iterable[socket.socket]) -> None:
+    """Let BACKLOG connections wait, although asyncio accepts few at once and made the queue so
+    short: a client that finds it full comes again a second later."""
+    for listener in listeners:
+        listener.listen(BACKLOG)
+
+
+def _is_unix(connection: socket.socket) -> bool:
+    return connection.family == getattr(socket, "AF_UNIX", None)
+
+
+class AcceptFaults:
+    """Handler of a loop's faults: says once a minute that connections cannot be accepted.
+
+    asyncio would write a trace for each attempt, thousands a second when descriptors run out.
+    ``clock`` returns seconds; it need not be the time of day.
+    """
+
+    def __init__(
+        self, log: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._log = log
+        self._clock = clock
+        self._told: float | None = None
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Tell of a fault; of any other kind as asyncio does."""
+        fault = context.get("exception")
+        if not (isinstance(fault, OSError) and fault.errno in _FULL and "socket" in context):
+            loop.default_exception_handler(context)
+            return
+        now = self._clock()
+        if self._told is None or now - self._told >= FAULT_PAUSE_S:
+            self._told = now
+            self._log(f"cannot accept connections: {fault.strerror}")

@@ -78,6 +78,7 @@ class Service:
         self._vitals = Vitals(clock=clock)
         self._attendance = Attendance()
         self._reason: str | None = None
+        self._places: list[str] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
         self._owns_process = False
@@ -92,6 +93,7 @@ class Service:
         when one cannot be loaded or listened for.
         """
         with ExitStack() as stack:
+            stack.callback(self._call_off)
             stack.enter_context(self._signals())
             instances = self._claim(stack)
             served = [self._load(workspace) for workspace in self._workspaces]
@@ -104,8 +106,6 @@ class Service:
             reloader.start()
             stack.callback(reloader.stop)
             asyncio.run(self._serve(entrances, instances, served, worker))
-        if self._watchdog is not None:
-            self._watchdog.cancel()
         self._log(f"stopped: {self._reason}")
 
     def stop(self, reason: str = "asked to") -> None:
@@ -149,11 +149,13 @@ class Service:
             listener, http = bind_http(self._options.http)
             stack.callback(listener.close)
             entrances.append((listener, HttpDoor(app, tokens)))
+            self._places.append(http.url)
         for workspace in self._workspaces:
             if self._options.unix_socket:
                 listener = instances[workspace].bind()
                 stack.callback(listener.close)
                 entrances.append((listener, SocketDoor(app, str(workspace.root))))
+                self._places.append(str(instances[workspace].address.socket_path))
             state = self._state(instances[workspace], http, listening=True)
             instances[workspace].announce(state)
         return entrances
@@ -209,6 +211,12 @@ class Service:
         except KdsError as error:
             self._log(f"cannot clean up: {' '.join(str(error).split())}")
 
+    def _call_off(self) -> None:
+        """However the service has ended: a late stop must not end the process any more."""
+        self._owns_process = False
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+
     def _leave_at_once(self) -> None:
         """End the process although a request still runs: the lock must not be held for ever."""
         self._log(f"stopped: a request had not ended {GRACE_S:g} s after {self._reason}")
@@ -216,7 +224,8 @@ class Service:
 
     def _say_started(self, instances: Mapping[Workspace, Instance]) -> None:
         names = ", ".join(str(workspace.root) for workspace in instances)
-        self._log(f"started: kds {self._vitals.version}, pid {self._vitals.pid}, serving {names}")
+        who = f"kds {self._vitals.version}, pid {self._vitals.pid}"
+        self._log(f"started: {who}, serving {names}; at {', '.join(self._places)}")
 
     def _state(
         self, instance: Instance, http: HttpAddress | None, *, listening: bool

@@ -1,8 +1,10 @@
 """`kds doctor`: quiet on a healthy workspace, and exact about what is broken."""
 
 import json
+import os
 import shutil
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -83,9 +85,34 @@ def test_a_hook_that_runs_something_else_is_found_out(
     assert _problems(checks) == ["the one in .claude/settings.json said nothing: broken"]
     (programs / "kds-hook").write_text("#!/bin/sh\necho '{\"hookSpecificOutput\": 1}'\n")
     assert "said nothing: see the hook log" in _problems(_doctor(kds_call)[1])[0]
-    settings = Path(".claude/settings.json")
-    settings.write_text(settings.read_text().replace(" || true", "; exit 3"))
+    (programs / "kds-hook").write_text("#!/bin/sh\nexit 3\n")
     assert "ended with 3" in _problems(_doctor(kds_call)[1])[0]
+    (programs / "kds-hook").write_text("#!/no/such/python\n")
+    assert "cannot be run" in _problems(_doctor(kds_call)[1])[0]
+
+
+@needs_unix_sockets
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo > ran; kds-hook",
+        "kds-hook --start || true; echo > ran",
+        "kds-hook $(echo > ran)",
+        "./kds-hook --start || true",
+        "{project}/kds-hook --start || true",
+    ],
+)
+def test_a_command_that_came_with_the_project_is_told_and_not_run(
+    fitted_project: Path, service: Service, kds_call: Call, write: Write, command: str
+) -> None:
+    write("kds-hook", "#!/bin/sh\necho > ran\n").chmod(0o755)
+    command = command.format(project=fitted_project)
+    group = {"hooks": [{"type": "command", "command": command}]}
+    write(".claude/settings.json", json.dumps({"hooks": {"UserPromptSubmit": [group]}}))
+    (finding,) = _doctor(kds_call)[1]["hook"]
+    assert not Path("ran").exists()
+    assert finding["mark"] == "note"
+    assert f"not tried: '{command}'" in finding["found"]
 
 
 @needs_unix_sockets
@@ -97,7 +124,7 @@ def test_a_reload_that_failed_is_told(
     assert "the commands are kds 9.9" in _problems(checks)[0]
     path = fitted_project / "prompts" / "internal" / "bad.md"
     path.parent.mkdir(parents=True)
-    path.write_text("no front matter")
+    path.write_text("---\nno end of the front matter")
     end = time.monotonic() + START_S
     while not any("it still uses older" in found for found in _problems(_doctor(kds_call)[1])):
         assert time.monotonic() < end
@@ -142,7 +169,7 @@ def test_broken_files_of_the_user_are_named_with_line_and_fix(
 ) -> None:
     write("kds-brain/rules/own.yaml", "- id: x\n  nonsense: 1\n")
     write("kds-brain/settings.yaml", "service: {enable: true}\n")
-    write("prompts/internal/bad.md", "no front matter")
+    write("prompts/internal/bad.md", "---\nno end of the front matter")
     write(".claude/settings.json", '{"hooks": ')
     write(".mcp.json", "{}}")
     code, checks = _doctor(kds_call)
@@ -241,3 +268,93 @@ def test_clients_are_asked_for_their_versions(
         "Claude Code 2.1.197",
         f"Copilot CLI: {programs}/copilot does not say its version",
     ]
+
+
+def test_what_people_write_by_hand_is_no_matter_of_privacy(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    for name in ("settings.yaml", "rules/own.yaml", "README.md"):
+        write(f"kds-brain/{name}", "").chmod(0o644)
+    assert _doctor(kds_call)[1]["privacy"][0]["mark"] == "ok"
+
+
+def test_without_a_service_it_tells_what_the_hook_does_then(project: Path, kds_call: Call) -> None:
+    def found() -> str:
+        return _doctor(kds_call)[1]["service"][0]["found"]
+
+    assert found() == "it is not running: commands take seconds"
+    kds_call("init", "--client", "claude")
+    assert "the hook starts it with the next session or prompt" in found()
+    kds_call("init", "--client", "claude", "--no-start")
+    assert "the hook has nothing to say" in found()
+
+
+def test_a_folder_that_copilot_does_not_trust_is_told(
+    project: Path,
+    kds_call: Call,
+    programs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = tmp_path / "copilot" / "config.json"
+    monkeypatch.setenv("COPILOT_HOME", str(config.parent))
+    kds_call("init", "--client", "copilot")
+    assert "trust" not in _doctor(kds_call)[1], "Copilot is not there"
+    (programs / "copilot").write_text("#!/bin/sh\necho 1.0.102\n")
+    (programs / "copilot").chmod(0o755)
+    (finding,) = _doctor(kds_call)[1]["trust"]
+    assert (finding["mark"], str(project) in finding["fix"]) == ("note", True)
+    config.parent.mkdir()
+    for trusted, mark in (("/else/where", "note"), (project, "ok"), (project.parent, "ok")):
+        config.write_text(f'// by Copilot\n{{"trustedFolders": ["{trusted}"]}}\n')
+        assert _doctor(kds_call)[1]["trust"][0]["mark"] == mark, trusted
+    config.write_text("{]")
+    assert _doctor(kds_call)[1]["trust"][0]["mark"] == "problem"
+
+
+def test_a_folder_in_which_copilot_finds_nothing_needs_no_trust(
+    project: Path, kds_call: Call, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPILOT_HOME", str(tmp_path))
+    (tmp_path / "config.json").write_text("{}")
+    assert "trust" not in _doctor(kds_call)[1]
+
+
+def test_programs_of_an_environment_and_their_path_in_git_are_told(
+    project: Path, programs: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _doctor(kds_call)[1]["programs"][0]["mark"] == "ok"
+    real = shutil.which("git", path=os.defpath)
+    if real is None:
+        pytest.skip("needs git")
+    (programs / "git").symlink_to(real)
+    (programs.parent / "pyvenv.cfg").write_text("")
+    monkeypatch.setattr("sys.executable", str(programs / "python"))
+    kds_call("init", "--client", "claude")
+    checks = _doctor(kds_call)[1]
+    assert checks["programs"][0]["fix"] == "pipx install kds, then kds init"
+    assert [finding["mark"] for finding in checks["mcp"]] == ["ok"]
+    for arguments in (("init", "-q"), ("add", ".mcp.json")):
+        subprocess.run([real, *arguments], cwd=project, check=True)
+    note = _doctor(kds_call)[1]["mcp"][1]
+    assert note["mark"] == "note"
+    assert note["found"].startswith("git tracks .mcp.json, and it names a program by its path")
+
+
+def test_files_in_prompts_that_are_not_ours_are_told(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    write("prompts/user/onboarding.md", "# Welcome\n")
+    code, checks = _doctor(kds_call)
+    assert code == 0
+    assert [finding["mark"] for finding in checks["prompts"]] == ["ok", "note"]
+    assert "passed over" in checks["prompts"][1]["found"]
+
+
+@needs_unix_sockets
+def test_an_undo_names_the_service_that_runs_on(
+    fitted_project: Path, service: Service, kds_call: Call
+) -> None:
+    kds_call("init", "--client", "claude")
+    undone = kds_call("init", "--undo").out
+    assert f"a service is running for it (process {os.getpid()}): kds service stop" in undone

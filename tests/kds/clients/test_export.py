@@ -118,8 +118,21 @@ def test_a_second_export_changes_nothing(workspace: Path, kds_call: Call, kind: 
 
 
 def test_a_dry_run_writes_nothing(workspace: Path, kds_call: Call) -> None:
-    assert "13 would be written" in kds_call("export", "skills", "--to", "out", "--dry-run").out
+    shown = kds_call("export", "skills", "--to", "out", "--dry-run").out
+    assert "13 would be written" in shown
+    assert "would write out/kds/SKILL.md\n" in shown
+    assert "\nwrite " not in shown
+    assert shown.endswith("a dry run: nothing was written\n")
     assert not Path("out").exists()
+
+
+def test_a_dry_run_tells_when_a_real_one_would_be_refused(workspace: Path, kds_call: Call) -> None:
+    Path("out/kds").mkdir(parents=True)
+    Path("out/kds/SKILL.md").write_text("mine")
+    shown = kds_call("export", "skills", "--to", "out", "--dry-run")
+    assert shown.code == 0
+    assert "keep       out/kds/SKILL.md (foreign)" in shown.out
+    assert shown.out.endswith("and without it neither, as 1 file is in the way\n")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """`kds init` on real folders: what it writes, what it leaves alone, and the way back."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -409,6 +410,105 @@ def test_a_damaged_record_is_refused_with_a_way_out(project: Path, kds_call: Cal
     assert not list(Path(".claude").glob("skills/*"))
 
 
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _foreign_record(write: Write, name: str, before: str | None, after: str, *folders: str) -> None:
+    """A record as somebody may put it into a project that others clone."""
+    kind = "generated" if name.endswith("SKILL.md") else "settings"
+    file = {"kind": kind, "before": before, "after": _digest(after)}
+    record = {"files": {name: file}, "folders": folders}
+    write("kds-brain/init/record.json", json.dumps(record)).chmod(0o600)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "folders"),
+    [
+        (".mcp.json", "../../../secret", ()),
+        (".mcp.json", "secret.before", ()),
+        (".git/config", None, ()),
+        (".claude/skills/../SKILL.md", None, ()),
+        (".github/hooks/../../.mcp.json", None, ()),
+        ("../.mcp.json", None, ()),
+        ("/.mcp.json", None, ()),
+        (".mcp.json", None, ("../empty",)),
+        (".mcp.json", None, (".claude/../../empty",)),
+        (".mcp.json", None, ("/empty",)),
+        (".mcp.json", None, ("src",)),
+    ],
+)
+@pytest.mark.parametrize("arguments", [("--undo",), ("--client", "claude")])
+def test_a_record_that_names_what_kds_does_not_write_is_refused(
+    project: Path,
+    kds_call: Call,
+    write: Write,
+    name: str,
+    before: str | None,
+    folders: tuple[str, ...],
+    arguments: tuple[str, ...],
+) -> None:
+    (project.parent / "empty").mkdir(exist_ok=True)
+    (project / "src").mkdir()
+    write("../secret", "private key")
+    write(".git/config", "text")
+    write(".mcp.json", "text")
+    _foreign_record(write, name, before, "text", *folders)
+    files = Snapshot.of(project)
+    refused = kds_call("init", *arguments)
+    assert refused.code == 2
+    assert "it is no record of kds init" in refused.err
+    assert Snapshot.of(project) == files
+    assert (project.parent / "empty").is_dir()
+
+
+def test_a_copy_that_is_not_the_one_kept_is_refused(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    write(".mcp.json", "{}")
+    copy = f"{_digest('mine')[:16]}.before"
+    _foreign_record(write, ".mcp.json", copy, "{}")
+    write(f"kds-brain/init/{copy}", "another")
+    assert "it was changed since" in kds_call("init", "--undo").err
+    assert Path(".mcp.json").read_text() == "{}"
+
+
+def test_a_link_into_version_control_is_refused(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    write(".git/config", "predictable")
+    Path(".mcp.json").symlink_to(".git/config")
+    copy = f"{_digest('[core] fsmonitor = evil')[:16]}.before"
+    _foreign_record(write, ".mcp.json", copy, "predictable")
+    write(f"kds-brain/init/{copy}", "[core] fsmonitor = evil")
+    refused = kds_call("init", "--undo")
+    assert "is reached by a link into the files of version control" in refused.err
+    assert Path(".git/config").read_text() == "predictable"
+
+
+def test_a_folder_of_the_record_behind_a_link_is_not_removed(
+    project: Path, kds_call: Call, write: Write, tmp_path: Path
+) -> None:
+    (tmp_path / "home" / "skills").mkdir(parents=True)
+    Path(".claude").symlink_to(tmp_path / "home")
+    write(".mcp.json", "{}")
+    _foreign_record(write, ".mcp.json", None, "{}", ".claude/skills")
+    assert "a link that leaves the project" in kds_call("init", "--undo").err
+    assert (tmp_path / "home" / "skills").is_dir()
+    assert Path(".mcp.json").exists()
+
+
+@pytest.mark.parametrize("arguments", [("--undo",), ("--client", "claude")])
+def test_a_folder_of_records_that_is_a_link_is_refused(
+    project: Path, kds_call: Call, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "x.before").write_text("mine")
+    Path("kds-brain/init").symlink_to(tmp_path / "elsewhere")
+    assert "it is a link" in kds_call("init", *arguments).err
+    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["x.before"]
+
+
 def test_skills_changed_by_hand_stay_and_are_named(project: Path, kds_call: Call) -> None:
     _init(kds_call, "--client", "claude")
     skill = Path(".claude/skills/kds/SKILL.md")
@@ -416,3 +516,144 @@ def test_skills_changed_by_hand_stay_and_are_named(project: Path, kds_call: Call
     done = _init(kds_call, "--client", "claude")
     assert ".claude/skills/kds/SKILL.md stays as it is: changed by hand" in done["notes"]
     assert skill.read_text().endswith("mine")
+
+
+def _git(project: Path, *arguments: str) -> None:
+    git = shutil.which("git", path=os.defpath)
+    if git is None:
+        pytest.skip("needs git")
+    subprocess.run([git, "-C", str(project), *arguments], check=True, capture_output=True)
+
+
+def test_in_a_subfolder_the_top_of_the_repository_is_set_up_and_said(
+    project: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree("kds-brain")
+    _git(project, "init", "-q")
+    (project / "src" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(project / "src" / "deep")
+    done = _init(kds_call, "--client", "claude")
+    assert done["project"] == str(project)
+    assert f"for {project}/src/deep alone: kds init --workspace ." in done["notes"][0]
+    assert (project / "kds-brain").is_dir()
+    assert list((project / "src" / "deep").iterdir()) == []
+    assert _init(kds_call, "--client", "claude")["notes"] == []
+    assert _init(kds_call, "--undo")["files"] != []
+
+
+def test_a_subfolder_is_set_up_when_it_is_named_or_has_a_workspace(
+    project: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree("kds-brain")
+    _git(project, "init", "-q")
+    sub = project / "part"
+    sub.mkdir()
+    monkeypatch.chdir(sub)
+    done = _init(kds_call, "--client", "claude", "--workspace", ".")
+    assert (done["project"], done["notes"]) == (str(sub), [])
+    (note,) = _init(kds_call, "--client", "claude")["notes"]
+    assert note.endswith(f"for all of it: kds init --workspace {project}")
+
+
+def test_a_home_under_version_control_is_no_project(
+    project: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree("kds-brain")
+    (project / ".git").mkdir()
+    (project / "plain").mkdir()
+    monkeypatch.setenv("HOME", str(project))
+    monkeypatch.chdir(project / "plain")
+    assert _init(kds_call, "--client", "claude")["project"] == f"{project}/plain"
+
+
+def test_a_workspace_that_others_may_read_is_closed(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    brain = project / "kds-brain"
+    brain.chmod(0o755)
+    rules = write("kds-brain/rules/own.yaml", "")
+    memory = write("kds-brain/memory.db", "")
+    for path in (rules, memory):
+        path.chmod(0o644)
+    shown = _init(kds_call, "--client", "claude", "--dry-run")
+    assert stat.S_IMODE(brain.stat().st_mode) == 0o755
+    done = _init(kds_call, "--client", "claude")
+    told = "takes the rights of others from 2 files and folders in kds-brain/"
+    assert told in shown["notes"]
+    assert told in done["notes"]
+    assert [stat.S_IMODE(p.stat().st_mode) for p in (brain, memory, rules)] == [
+        *(0o700, 0o600, 0o644)
+    ]
+
+
+def test_what_was_exported_for_others_is_no_sign_of_an_assistant(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    for kind, folder, *client in (
+        ("prompts", ".github/prompts"),
+        ("agents", ".github/agents"),
+        ("prompts", ".cursor/commands", "--client", "cursor"),
+        ("skills", ".claude/skills"),
+    ):
+        assert kds_call("export", kind, "--to", folder, *client).code == 0
+    assert kds_call("init").code == 2
+    write(".github/prompts/mine.prompt.md", "Mine.\n")
+    assert _init(kds_call)["clients"] == [{"client": "copilot", "because": ".github/prompts"}]
+
+
+def test_what_init_wrote_is_a_sign_of_an_assistant(project: Path, kds_call: Call) -> None:
+    _init(kds_call, "--client", "claude", "--no-hook")
+    assert _init(kds_call)["clients"] == [{"client": "claude", "because": ".claude"}]
+
+
+def test_a_dry_run_lists_new_skills_and_shows_them_when_asked(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    write(".mcp.json", "{}")
+    shown = kds_call("init", "--client", "claude", "--dry-run").out
+    assert "+++ b/.mcp.json" in shown
+    assert "SKILL.md" not in shown
+    assert ".claude/skills/ (13 skills)" in shown
+    assert "--full shows the text of 13 generated files" in shown
+    assert len(shown.splitlines()) < 80
+    full = kds_call("init", "--client", "claude", "--dry-run", "--full").out
+    assert full.count("+++ b/.claude/skills/") == 13
+    refused = kds_call("init", "--client", "claude", "--full")
+    assert (refused.code, "add --dry-run" in refused.err) == (2, True)
+
+
+def test_a_dry_run_has_its_diffs_as_json_too(project: Path, kds_call: Call, write: Write) -> None:
+    write(".mcp.json", "{}")
+    rows = {
+        row["path"]: row["diff"]
+        for row in _init(kds_call, "--client", "claude", "--dry-run")["files"]
+    }
+    assert rows[".mcp.json"].startswith("--- a/.mcp.json\n+++ b/.mcp.json\n")
+    assert rows[".claude/skills/kds/SKILL.md"] is None
+    full = _init(kds_call, "--client", "claude", "--dry-run", "--full")["files"]
+    assert all(row["diff"] for row in full)
+    assert "diff" not in _init(kds_call, "--client", "claude")["files"][0]
+
+
+def test_an_undo_says_what_stays_and_a_second_one_that_there_is_nothing(
+    project: Path, kds_call: Call
+) -> None:
+    _init(kds_call, "--client", "claude")
+    first = kds_call("init", "--undo").out
+    assert f"{project}/kds-brain stays, with the conversations" in first
+    assert "kds service stop" not in first
+    assert first.endswith("taken back; restart the assistants\n")
+    assert kds_call("init", "--undo").out.endswith("nothing to undo here\n")
+
+
+def test_notes_of_the_project_in_prompts_do_not_keep_kds_out(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    note = write("prompts/user/onboarding.md", "# Welcome\n")
+    assert _init(kds_call, "--client", "claude")["files"]
+    checked = kds_call("prompts", "check")
+    assert checked.code == 0
+    assert f"kds: {note}:1: has no front matter" in checked.err
+    assert "fix: if it is to be one" in checked.err
+    rows = json.loads(kds_call("prompts", "check", "--json").out)["passed_over"]
+    assert [row["where"] for row in rows] == [f"{note}:1"]

@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import WorkspaceError
-from kds.clients.programs import Programs, calls_hook, calls_server, find_programs
+from kds.clients.entries import shared_command
+from kds.clients.programs import (
+    Programs,
+    calls_hook,
+    calls_server,
+    find_programs,
+    hook_arguments,
+)
 
 
 def _install(folder: Path) -> Path:
@@ -68,3 +75,32 @@ def test_our_hook_is_told_from_others(command: str, ours: bool) -> None:
 )
 def test_our_server_is_told_from_others(command: object, arguments: object, ours: bool) -> None:
     assert calls_server(command, arguments) is ours
+
+
+@pytest.mark.parametrize("start", [True, False])
+def test_the_commands_that_init_writes_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, start: bool
+) -> None:
+    scripts = _install(tmp_path / "my env" / "bin")
+    monkeypatch.setattr("sys.executable", str(scripts / "python"))
+    on_path = _install(tmp_path / "bin")
+    monkeypatch.setenv("PATH", str(on_path))
+    rest = ["--start"] if start else []
+    ours = find_programs(path="", scripts=scripts).hook
+    assert hook_arguments(shared_command(start=start, program=ours)) == [
+        f"{scripts}/kds-hook",
+        *rest,
+    ]
+    by_name = [f"{on_path}/kds-hook", *rest]
+    assert hook_arguments(shared_command(start=start)) == by_name
+    assert hook_arguments(" ".join(["kds-hook", *rest])) == by_name
+
+
+@pytest.mark.parametrize("path", [".", ""])
+def test_a_hook_in_the_current_folder_is_not_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.chdir(_install(tmp_path / "project"))
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    monkeypatch.setenv("PATH", path)
+    assert hook_arguments("kds-hook --start || true") is None

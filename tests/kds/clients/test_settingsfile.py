@@ -191,3 +191,20 @@ def test_another_shape_is_refused_with_its_place(text: str, message: str) -> Non
     assert message in str(stop.value)
     assert str(stop.value).startswith("s.json:")
     assert "fix:" in str(stop.value)
+
+
+def test_a_file_with_more_values_than_a_person_writes_is_refused_at_once() -> None:
+    text = json.dumps({"env": {str(number): 1 for number in range(150_000)}})
+    with pytest.raises(SettingsFileError, match="it holds more than 20000 values"):
+        SettingsFile("s.json", text).set_hooks(_wanted())
+
+
+def test_a_large_file_is_read_a_few_times_for_each_edit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted, not timed: an edit once read its text five times over."""
+    text = json.dumps({"env": {str(number): number for number in range(5_000)}})
+    settings = SettingsFile("s.json", text)
+    parse_json_text.cache_clear()
+    _set(settings)
+    settings.take_out_all(None)
+    assert parse_json_text.cache_info().misses < 25
+    assert settings.text == text

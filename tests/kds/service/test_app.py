@@ -191,6 +191,32 @@ def test_a_body_that_is_not_of_the_schema_is_refused(client: httpx.Client, body:
     assert problem(client.post("/route", json=body))[0] == 422
 
 
+@pytest.mark.parametrize(
+    ("body", "message", "hint"),
+    [
+        ({"message": ""}, "must not be empty", "write something"),
+        ({"message": "x", "conversation": "c" * 129}, "longer than 128 characters", "shorten"),
+        ({}, "is missing", "send it"),
+        ({"message": "x", "colour": "red"}, "is not known here", "leave it out"),
+    ],
+)
+def test_a_refusal_says_once_what_is_wrong_and_what_to_do(
+    client: httpx.Client, body: Any, message: str, hint: str
+) -> None:
+    told = client.post("/route", json=body).json()["error"]
+    assert told["message"].startswith(message) or told["message"].endswith(message)
+    assert told["where"].startswith("body.")
+    assert "body" not in told["message"]
+    assert hint in told["hint"]
+
+
+def test_a_body_without_its_content_type_is_refused_with_the_header_to_send(
+    client: httpx.Client,
+) -> None:
+    told = client.post("/route", content=b'{"message": "x"}').json()["error"]
+    assert "Content-Type: application/json" in told["hint"]
+
+
 def test_a_lone_surrogate_is_refused_and_the_service_goes_on(client: httpx.Client) -> None:
     reply = client.post("/context", content=b'{"message": "x", "intent": "\\ud800"}',
                         headers={"Content-Type": "application/json"})  # fmt: skip

@@ -183,6 +183,26 @@ def test_no_message_breaks_out_of_the_line(message: str, expanded: str, action: 
     assert line.count('"') in (2, 4)
 
 
+@pytest.mark.parametrize(
+    ("message", "quoted"),
+    [
+        ("Make \u202eit\u2066 red", "Make it red"),
+        ("\x1b[31mMake\x1b[0m it \x9b1mred", "Make it red"),
+        ("Make \x1b]8;;https://evil.example\x1b\\it\x1b]8;;\x07 red", "Make it red"),
+        ("Make it red\U000e0061\U000e0062\U000e007f", "Make it red"),
+        ("Make\u200b it\ufeff red\U000e0101\x00\x85\u2028now", "Make it red now"),
+        ("\U0001f469\u200d\U0001f4bb r\u200ded", "\U0001f469\u200d\U0001f4bb red"),
+    ],
+)
+def test_what_nobody_sees_does_not_reach_the_line(message: str, quoted: str) -> None:
+    turn = routed(message, expanded=message, action="clarify", question=message)
+    text = hook_text(turn)
+    assert text is not None
+    line, *_ = text.splitlines()
+    assert line.startswith(f'KDS: "{quoted}", but')
+    assert f"\n\n{quoted}\n\n" in text
+
+
 def test_a_long_message_is_quoted_in_part() -> None:
     text = hook_text(routed("word " * 500, expanded="", prompt=""))
     assert text is not None

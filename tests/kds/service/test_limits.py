@@ -1,13 +1,15 @@
-"""The size of a body, counted rather than believed."""
+"""The size of a body, counted rather than believed; and the room for connections."""
 
 import asyncio
+import sys
 from collections.abc import Iterable, MutableMapping
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.service.limits import DRAIN_LIMIT, BodyLimit
+from kds.service.limits import CONNECTION_LIMIT, DRAIN_LIMIT, BodyLimit, connection_limit
 
 LIMIT = 100
 Message = MutableMapping[str, Any]
@@ -61,3 +63,15 @@ def test_a_body_without_end_is_not_read_for_ever() -> None:
     read, sent, taken = post([chunk] * 100)
     assert (read, sent[0]["status"]) == ([], 413)
     assert taken == 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sockets are no files there")
+@pytest.mark.parametrize(
+    ("files", "room"),
+    [(3, 1), (64, 16), (256, 64), (1024, CONNECTION_LIMIT), (-1, CONNECTION_LIMIT)],
+)
+def test_connections_leave_most_of_the_descriptors_to_others(
+    files: int, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda _: (files, files))
+    assert connection_limit() == room

@@ -3,11 +3,12 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ def test_a_service_whose_prompts_are_broken_does_not_start_and_lets_go(
     folder = new_workspace()
     prompt = folder / "prompts" / "internal" / "broken.md"
     prompt.parent.mkdir(parents=True)
-    prompt.write_text("no front matter")
+    prompt.write_text("---\nno end of the front matter")
     with pytest.raises(PromptFileError, match=r"broken\.md"):
         running(folder).__enter__()
     assert left_behind(folder) == set()
@@ -245,3 +246,35 @@ def test_after_a_kill_in_the_middle_of_requests_the_next_start_serves(
     with running(folder) as service, service.client() as client:
         reply = client.post("/route", json=PURPLE).json()
         assert reply["expanded"] == "Make the FAB button purple"
+
+
+@unix
+def test_a_crowd_without_a_token_does_not_keep_the_unix_socket_from_answering(
+    new_workspace: Callable[[], Path], wait_until: Callable[[Any], Any]
+) -> None:
+    folder = new_workspace()
+    address = ServiceAddress(folder / "kds-brain")
+    # 256 files: what macOS gives a process
+    command = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", *SERVE, str(folder), "--http", "0"]
+    with ExitStack() as stack:
+        started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        stack.enter_context(started)
+        stack.callback(started.kill)
+        wait_until(address.socket_path.exists)
+        wait_until(lambda: json.loads(address.state_path.read_bytes())["http"])
+        port = json.loads(address.state_path.read_bytes())["http"]["port"]
+        for _ in range(300):
+            silent = socket.create_connection(("127.0.0.1", port), timeout=30)
+            stack.enter_context(closing(silent))
+        for _ in range(10):
+            with client_of(folder) as client:
+                assert client.get("/healthz").status_code == 200
+        token = {"Authorization": f"Bearer {address.token_path.read_text().strip()}"}
+        reply = httpx.get(f"http://127.0.0.1:{port}/healthz", headers=token, timeout=30)
+        assert reply.status_code == 200
+        started.send_signal(signal.SIGTERM)
+        _, log = started.communicate(timeout=30)
+    assert [line.split(" ", 1)[-1].split(":")[0] for line in log.splitlines()] == [
+        "started",
+        "stopped",
+    ]

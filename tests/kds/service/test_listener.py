@@ -1,0 +1,260 @@
+"""What a connection may cost: real sockets, with short limits, against a small application."""
+
+import asyncio
+import errno
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kds.service import listener
+from kds.service.errors import Receive, Scope, Send
+from kds.service.instance import bind_private
+from kds.service.listener import (
+    FAULT_PAUSE_S,
+    TCP_BATCH,
+    AcceptFaults,
+    HttpAddress,
+    Listener,
+    bind_http,
+)
+
+DEADLINE_S = 30.0
+LIMIT = 4
+"""Connections that the listeners of these tests hold."""
+
+HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n"
+REQUEST = HEAD + b"body"
+
+
+class Desk:
+    """Answers `done` to whole requests, once its gate is open."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.busy = 0
+        self.gone = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        more = True
+        while more:
+            event = await receive()
+            if event["type"] != "http.request":
+                self.gone += 1
+                return
+            more = event["more_body"]
+        self.busy += 1
+        await self.gate.wait()
+        self.busy -= 1
+        headers = [(b"content-length", b"4")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"done"})
+
+
+class Place:
+    """A running listener."""
+
+    def __init__(self, bound: socket.socket, address: Any = None) -> None:
+        self.bound = bound
+        self.address = address or bound.getsockname()
+        self.desk = Desk()
+        self._closing = asyncio.Event()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run)
+        self._clients = ExitStack()
+        self._thread.start()
+
+    def call(self, does: Callable[[], object]) -> None:
+        self._loop.call_soon_threadsafe(does)
+
+    def connect(self, content: bytes = b"") -> socket.socket:
+        client = socket.socket(self.bound.family, socket.SOCK_STREAM)
+        self._clients.enter_context(closing(client))
+        client.settimeout(DEADLINE_S)
+        client.connect(self.address)
+        client.sendall(content)
+        return client
+
+    def close(self) -> None:
+        self._clients.close()
+        self.call(self._closing.set)
+        self._thread.join(DEADLINE_S)
+        assert not self._thread.is_alive()
+        self._loop.close()
+
+    def _run(self) -> None:
+        server = Listener(self.desk, self._closing)
+        self._loop.run_until_complete(server.serve(sockets=[self.bound]))
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a request little time."""
+    monkeypatch.setattr(listener, "REQUEST_S", 0.05)
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hold few connections."""
+    monkeypatch.setattr(listener, "connection_limit", lambda: LIMIT)
+
+
+@pytest.fixture
+def tcp() -> Iterator[Place]:
+    place = Place(bind_http(HttpAddress())[0])
+    with closing(place):
+        yield place
+
+
+@pytest.fixture
+def unix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    if not hasattr(socket, "AF_UNIX"):
+        pytest.skip("no unix sockets here")
+    monkeypatch.chdir(tmp_path)  # its path may be too long for an address
+    place = Place(bind_private(Path("s")), address="s")
+    with closing(place):
+        yield place
+
+
+def was_dropped(client: socket.socket) -> bool:
+    """Wait for the end of a connection; False when an answer comes instead."""
+    try:
+        return client.recv(100) == b""
+    except ConnectionResetError:
+        return True
+
+
+def was_answered(client: socket.socket) -> bool:
+    answer = b""
+    while not answer.endswith(b"done"):
+        if not (chunk := client.recv(100)):
+            return False
+        answer += chunk
+    return True
+
+
+# -- time ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", [b"", HEAD[:20], HEAD, HEAD + b"bod", REQUEST + HEAD[:20]])
+@pytest.mark.parametrize("kind", ["tcp", "unix"])
+def test_who_does_not_finish_a_request_in_time_is_dropped(
+    quick: None, kind: str, content: bytes, request: pytest.FixtureRequest
+) -> None:
+    client = request.getfixturevalue(kind).connect(content)
+    if content.startswith(REQUEST):
+        assert was_answered(client)
+        client.sendall(HEAD[20:40])
+    assert was_dropped(client)
+
+
+def test_sending_byte_by_byte_wins_no_time(
+    quick: None, tcp: Place, wait_until: Callable[[Any], Any]
+) -> None:
+    client = tcp.connect(HEAD[:-2])
+    client.settimeout(0.005)
+
+    def was_dropped_though_it_sends() -> bool:
+        try:
+            client.sendall(b"X: y\r\n")
+            return client.recv(1) == b""
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+
+    wait_until(was_dropped_though_it_sends)
+
+
+def test_the_application_is_told_that_half_a_body_is_all(
+    quick: None, tcp: Place, wait_until: Callable[[Any], Any]
+) -> None:
+    assert was_dropped(tcp.connect(HEAD + b"bo"))
+    wait_until(lambda: tcp.desk.gone == 1)
+
+
+def test_an_answer_may_take_longer_than_the_request(quick: None, tcp: Place) -> None:
+    tcp.desk.gate.clear()
+    slow = tcp.connect(REQUEST)
+    assert was_dropped(tcp.connect())  # so much time has passed
+    tcp.call(tcp.desk.gate.set)
+    assert was_answered(slow)
+
+
+def test_a_connection_may_rest_between_two_requests(quick: None, tcp: Place) -> None:
+    client = tcp.connect(REQUEST)
+    assert was_answered(client)
+    assert was_dropped(tcp.connect())
+    client.sendall(REQUEST)
+    assert was_answered(client)
+
+
+# -- room ------------------------------------------------------------------------------------
+
+
+def test_beyond_the_limit_the_one_that_waits_longest_makes_room(few: None, tcp: Place) -> None:
+    waiting = [tcp.connect() for _ in range(LIMIT + 2)]
+    assert was_dropped(waiting[0])
+    assert was_dropped(waiting[1])
+    assert was_answered(tcp.connect(REQUEST))
+    assert was_dropped(waiting[2])
+    for client in waiting[-2:]:
+        client.sendall(REQUEST)
+        assert was_answered(client)
+
+
+def test_a_connection_that_is_being_answered_is_not_dropped_for_another(
+    few: None, tcp: Place, wait_until: Callable[[Any], Any]
+) -> None:
+    tcp.desk.gate.clear()
+    served = [tcp.connect(REQUEST) for _ in range(LIMIT)]
+    wait_until(lambda: tcp.desk.busy == LIMIT)
+    assert was_dropped(tcp.connect())
+    tcp.call(tcp.desk.gate.set)
+    assert all(was_answered(client) for client in served)
+    assert was_answered(tcp.connect(REQUEST))
+
+
+def test_the_limit_is_for_tcp_alone(few: None, unix: Place) -> None:
+    clients = [unix.connect() for _ in range(2 * LIMIT)]
+    for client in clients:
+        client.sendall(REQUEST)
+        assert was_answered(client)
+
+
+def test_a_crowd_larger_than_what_is_accepted_at_once_is_let_in(tcp: Place) -> None:
+    clients = [tcp.connect(REQUEST) for _ in range(2 * TCP_BATCH)]
+    assert all(was_answered(client) for client in clients)
+
+
+# -- the log ---------------------------------------------------------------------------------
+
+
+def test_a_lack_of_descriptors_is_one_line_a_minute() -> None:
+    lines: list[str] = []
+    now = 0.0
+    faults = AcceptFaults(lines.append, clock=lambda: now)
+    loop = asyncio.new_event_loop()
+    context = {"exception": OSError(errno.EMFILE, "Too many open files"), "socket": object()}
+    for _ in range(1000):
+        faults(loop, context)
+    assert lines == ["cannot accept connections: Too many open files"]
+    now = FAULT_PAUSE_S
+    faults(loop, context)
+    assert len(lines) == 2
+    loop.close()
+
+
+def test_other_faults_of_the_loop_are_told_as_ever(caplog: pytest.LogCaptureFixture) -> None:
+    lines: list[str] = []
+    loop = asyncio.new_event_loop()
+    for fault in (OSError(errno.EMFILE, "in a store"), ValueError("a bug")):
+        AcceptFaults(lines.append)(loop, {"message": "fault", "exception": fault})
+    loop.close()
+    assert lines == []
+    assert [record.name for record in caplog.records] == ["asyncio", "asyncio"]
