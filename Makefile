@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks
 
 .PHONY: install check format lint types imports test docs bench bench-peers \
-  test-clients bench-service bench-hook
+  test-clients bench-service bench-hook bench-memory
 
 install:  ## venv and an editable install with everything the tests need
 	$(PYTHON) -m venv $(VENV)
@@ -56,3 +56,6 @@ bench-service:  ## clients, pace, memory and sudden death of the resident servic
 
 bench-hook:  ## what a hook call costs, with and without a service
 	$(BIN)/python benchmarks/hook_cost.py
+
+bench-memory:  ## the conversation memory, written to docs/memory-benchmarks.md; QUICK=--quick for less
+	$(BIN)/python benchmarks/memory_page.py $(QUICK) $(if $(QUICK),,--write docs/memory-benchmarks.md)

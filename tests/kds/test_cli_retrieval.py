@@ -8,9 +8,6 @@ from typing import Any
 import pytest
 import yaml
 
-from kds.cli.evaluation import evaluate
-from kds.cli.retrieval import retrieval
-
 Run = Callable[..., Any]
 
 TALK = ("Which port does staging use?", "It listens on 8081.", "Thanks!", "I went to the dentist.")
@@ -30,11 +27,6 @@ DATA = {
         )
     ],
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _registered() -> None:
-    evaluate.add_command(retrieval)
 
 
 @pytest.fixture

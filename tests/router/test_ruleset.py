@@ -316,3 +316,8 @@ surfaces: [shelf]
     assert rewrite("Buy a fern", "Paint that vegetable") == "Paint the fern"
     assert rewrite("Build a shelf", "Put the lamp there") == "Put the lamp on the shelf"
     assert rewrite("Edit conf/nginx.conf", "Open that file") == "Open that file"
+
+
+def test_one_fault_at_the_top_of_a_file_is_one_problem_with_its_fix(write: Write) -> None:
+    assert problems(write(mine="- id: my.rule\n")) == ["mine.yaml:1 is a list"]
+    assert problems(write(mine="rulez:\n  - id: my.rule\n")) == ["mine.yaml:1 unknown key 'rulez'"]

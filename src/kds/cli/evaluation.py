@@ -5,6 +5,7 @@ import click
 from kds.cli.dialogues import dialogues
 from kds.cli.intents import intents
 from kds.cli.multi import multi
+from kds.cli.retrieval import retrieval
 from kds.cli.rewrites import rewrites
 
 
@@ -21,5 +22,5 @@ def evaluate() -> None:
     """Measure the router on a set of examples."""
 
 
-for _command in (dialogues, rewrites, intents, multi):
+for _command in (dialogues, rewrites, intents, multi, retrieval):
     evaluate.add_command(_command)

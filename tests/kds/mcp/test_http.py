@@ -1,12 +1,16 @@
 """Streamable HTTP: a real server on a free port, and who it lets in."""
 
+import socket
 import stat
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+
+from kds.service.limits import CONNECTION_LIMIT
 
 from .conftest import Connect, HttpServer
 
@@ -75,6 +79,20 @@ def test_a_body_beyond_the_limit_is_refused(http_server: HttpServer) -> None:
     large: dict[str, Any] = INITIALIZE | {"padding": "x" * 1_000_001}
     answer = httpx2.post(http_server.url, json=large, headers=headers, timeout=30)
     assert answer.status_code == 413
+
+
+def test_a_crowd_that_says_nothing_takes_no_more_than_its_room(
+    http_server: HttpServer, post: Post
+) -> None:
+    port = int(http_server.url.rpartition(":")[2].removesuffix("/mcp"))
+    with ExitStack() as stack:
+        crowd = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            for _ in range(CONNECTION_LIMIT + 1)
+        ]
+        with suppress(ConnectionResetError):
+            assert crowd[0].recv(1) == b""
+        assert post().status_code == 200
 
 
 def test_the_token_is_for_the_owner_alone(http_server: HttpServer) -> None:
