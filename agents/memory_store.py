@@ -19,7 +19,8 @@ from kds.agents.item_vectors import BATCH, ItemVectors
 from kds.brain.errors import KdsError
 from kds.brain.memory.item_values import Item as StoredItem
 from kds.brain.memory.item_values import ItemText, Namespace
-from kds.brain.memory.store import ItemStore, MemoryStore
+from kds.brain.memory.side_stores import ItemStore
+from kds.brain.memory.store import MemoryStore
 
 try:
     from langgraph.store.base import (

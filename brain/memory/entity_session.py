@@ -13,7 +13,7 @@ from typing import Final
 from kds.brain.memory.fact_words import FILE_ENDINGS
 from kds.brain.memory.facts import facts_of_all
 from kds.brain.memory.sentences import split
-from kds.brain.memory.store import EntityStore
+from kds.brain.memory.side_stores import EntityStore
 from kds.brain.memory.transit import mark_code, shorten
 from kds.brain.memory.values import EntityMemory
 
