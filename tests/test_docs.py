@@ -77,9 +77,11 @@ def _masked(text: str) -> str:
     [page for page in PAGES if _blocks(page)],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
-def test_every_block_of_the_page_runs_and_prints_what_it_shows(page: Path, workspace: Path) -> None:
+def test_every_block_of_the_page_runs_and_prints_what_it_shows(
+    page: Path, fitted_workspace: Path
+) -> None:
     for block in _blocks(page):
-        printed = _run(block, workspace)
+        printed = _run(block, fitted_workspace)
         if block.output is not None:
             assert _masked(printed) == _masked(block.output), f"line {block.line}"
 

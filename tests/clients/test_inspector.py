@@ -54,7 +54,7 @@ def test_the_tools_are_listed_with_their_schemas(inspect: Inspect) -> None:
     tools = {tool["name"]: tool for tool in inspect("tools/list")["tools"]}
     assert set(tools) == {
         "route_message", "resolve_references", "context_load", "context_log", "context_clear",
-        "explain",
+        "explain", "memory_search", "session_list", "session_export",
     }  # fmt: skip
     assert all(tool["outputSchema"]["type"] == "object" for tool in tools.values())
 
