@@ -18,9 +18,11 @@ import pytest
 from kds.brain.errors import PromptFileError
 from kds.brain.journal import ContextJournal
 from kds.brain.turn import Turn
+from kds.brain.workspace import Workspace
 from kds.conversations import Conversations
 from kds.service.address import ServiceAddress
 from kds.service.errors import AlreadyServedError, ServiceError
+from kds.service.instance import Instance
 from kds.service.listener import HttpAddress
 from kds.service.server import ServiceOptions
 
@@ -278,3 +280,45 @@ def test_a_crowd_without_a_token_does_not_keep_the_unix_socket_from_answering(
         "started",
         "stopped",
     ]
+
+
+STUCK = """
+import threading
+from kds.brain.workspace import Workspace
+from kds.brain.workspace import Workspace
+from kds.conversations import Conversations
+from kds.service import server
+import sys
+server.GRACE_S = 0.5
+
+def route(self, message, **options):
+    print("routing", flush=True)
+    threading.Event().wait()
+
+Conversations.route = route
+place = Workspace.find(environ={"KDS_HOME": sys.argv[1]})
+server.Service([place], server.ServiceOptions(), log=lambda line: print(line, flush=True)).run()
+"""
+"""A service in which a request never ends."""
+
+
+@unix
+def test_a_request_that_never_ends_does_not_keep_a_stopped_service_alive(
+    fitted_workspace: Path,
+) -> None:
+    command = [sys.executable, "-c", STUCK, str(fitted_workspace)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        assert "started" in started.stdout.readline()
+        with ServiceAddress(fitted_workspace / "kds-brain").connect(timeout_s=5) as connection:
+            body = b'{"message": "Make it purple"}'
+            connection.sendall(
+                b"POST /route HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+            )
+            assert started.stdout.readline() == "routing\n"
+            started.send_signal(signal.SIGTERM)
+            said = started.stdout.read()
+        assert "a request had not ended" in said
+        assert started.wait(timeout=30) == 70
+    Instance.claim(Workspace.find(fitted_workspace)).release()
