@@ -84,7 +84,7 @@ class Writer:
 
 def main() -> None:
     """Build, measure, print."""
-    options = _options()
+    options = read_options(__doc__)
     folder: AbstractContextManager[str]
     folder = nullcontext(options.folder) if options.folder else tempfile.TemporaryDirectory()
     with folder as name:
@@ -102,7 +102,7 @@ def _measured(path: Path, count: int, width: int) -> Iterator[tuple[str, object]
     if not path.exists():
         with SqliteStore(path) as store:
             started = process_time()
-            _build(store, writer, count, width)
+            build(store, writer, count, width)
             yield "build_cpu_s", round(process_time() - started, 1)
     started = process_time()
     store = SqliteStore(path)
@@ -116,7 +116,8 @@ def _measured(path: Path, count: int, width: int) -> Iterator[tuple[str, object]
     yield from _whole(store)
 
 
-def _build(store: SqliteStore, writer: Writer, count: int, width: int) -> None:
+def build(store: SqliteStore, writer: Writer, count: int, width: int) -> None:
+    """Fill an empty store with `count` made-up messages and their vectors."""
     store.use_model(MODEL)
     for number in range(count // SESSION_MESSAGES):
         store.restore(writer.session(number, SESSION_MESSAGES))
@@ -188,8 +189,9 @@ def _times(what: str, items: list[T], call: Callable[[T], object]) -> Iterator[t
         yield f"{what}_{name}_ms", found
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+def read_options(about: str | None) -> argparse.Namespace:
+    """Read the command line of a benchmark on this database."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--width", type=int, default=384, help="numbers of a vector")
     parser.add_argument("--folder", help="keep the database here, or use the one that is here")

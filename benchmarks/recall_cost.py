@@ -10,7 +10,6 @@ are the process's own CPU time, and those on the clock.
 Then 10,000 random choices of hits are put together for random budgets: none may exceed its own.
 """
 
-import argparse
 import json
 import random
 import tempfile
@@ -20,7 +19,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 import numpy as np
-from memory_store import MODEL, Writer, _build
+from memory_store import MODEL, Writer, build, read_options
 
 from kds.brain.memory.assembly import assemble
 from kds.brain.memory.query import WORD
@@ -58,7 +57,7 @@ class RandomEmbedder:
 
 def main() -> None:
     """Build or open, measure, print."""
-    options = _options()
+    options = read_options(__doc__)
     folder: AbstractContextManager[str]
     folder = nullcontext(options.folder) if options.folder else tempfile.TemporaryDirectory()
     with folder as name:
@@ -66,7 +65,7 @@ def main() -> None:
         built = path.exists()
         with SqliteStore(path) as store:
             if not built:
-                _build(store, Writer(random.Random(5)), options.messages, options.width)
+                build(store, Writer(random.Random(5)), options.messages, options.width)
             figures = dict(_measured(store, RandomEmbedder(options.width)))
     if options.json:
         print(json.dumps(figures, indent=1))
@@ -132,15 +131,6 @@ def _questions(store: SqliteStore) -> Iterator[tuple[str, str]]:
             yield session.id, chooser.choice(names)
         else:
             yield session.id, " ".join(chooser.sample(words, min(WORDS_ASKED, len(words))))
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--messages", type=int, default=100_000)
-    parser.add_argument("--width", type=int, default=384, help="numbers of a vector")
-    parser.add_argument("--folder", help="keep the database here, or use the one that is here")
-    parser.add_argument("--json", action="store_true")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ import click
 from kds.brain.clock import utc_now
 from kds.cli.guard import Refusal, complain_about
 from kds.cli.options import find_workspace
+from kds.service.address import host_and_port
 from kds.service.errors import AlreadyServedError
-from kds.service.listener import HttpAddress
+from kds.service.listener import LOOPBACK, HttpAddress
 from kds.service.server import Service, ServiceOptions
 
 ALREADY_SERVED: Final = 3
@@ -18,7 +19,6 @@ ALREADY_SERVED: Final = 3
 
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)
-_PORTS: Final = range(65_536)
 
 
 @click.command(
@@ -65,7 +65,7 @@ def serve(
     """
     idle_s = _seconds(idle_timeout)
     workspaces = [find_workspace(folder) for folder in folders or (None,)]
-    address = None if http is None else HttpAddress(*_host_and_port(http))
+    address = None if http is None else _address(http)
     options = ServiceOptions(http=address, unix_socket=not no_socket, idle_s=idle_s)
     try:
         Service(workspaces, options, log=_log).run()
@@ -75,17 +75,10 @@ def serve(
     return 0
 
 
-def _host_and_port(text: str) -> tuple[str, int]:
-    """Read `[HOST:]PORT`.
-
-    >>> _host_and_port("8765"), _host_and_port("localhost:80"), _host_and_port("[::1]:0")
-    (('127.0.0.1', 8765), ('localhost', 80), ('::1', 0))
-    """
-    host, _, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
-    if not port.isascii() or not port.isdigit() or int(port) not in _PORTS:
+def _address(text: str) -> HttpAddress:
+    if (found := host_and_port(text, host=LOOPBACK)) is None:
         raise Refusal(f"'{text}' names no port", "use PORT or HOST:PORT, such as 8765")
-    return host, int(port)
+    return HttpAddress(*found)
 
 
 def _seconds(text: str) -> float | None:

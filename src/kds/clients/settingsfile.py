@@ -171,11 +171,6 @@ class SettingsFile:
         return Problem(f"{self.where}:{line}", message, "rename it, or use --no-mcp")
 
 
-def hook_commands(text: str, where: str) -> tuple[FoundHook, ...]:
-    """Our hooks in a settings file. Raises SettingsFileError when it is no JSON."""
-    return tuple(SettingsFile(where, text).hooks())
-
-
 def _our_hooks(root: Node) -> Iterator[FoundHook]:
     hooks = root.find((HOOKS,))
     for event in hooks.parts if hooks else ():

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kds.brain.errors import KdsError
+from kds.service.address import host_and_port
 
 PATH: Final = "/mcp"
 """The path that the SDKs and the clients' documentation use."""
@@ -25,10 +26,10 @@ class HttpAddress:
         >>> HttpAddress.parse("8765"), HttpAddress.parse("[::1]:0").url
         (HttpAddress(host='127.0.0.1', port=8765), 'http://[::1]:0/mcp')
         """
-        host, _, port = text.rpartition(":")
-        if not (port.isascii() and port.isdigit() and int(port) <= 65535):
+        if (found := host_and_port(text, host=HOST)) is None:
+            port = text.rpartition(":")[2]
             raise KdsError(f"'{port}' is no port", hint="use 0 to 65535, such as 8765")
-        return cls(host.strip("[]") or HOST, int(port))
+        return cls(*found)
 
     @property
     def url(self) -> str:

@@ -17,6 +17,8 @@ PATH_LIMIT: Final = 103
 """Bytes of a socket's path that every system takes (sun_path: 104 on macOS, 108 on Linux,
 the closing zero included)."""
 
+_PORT_MAX: Final = 65_535
+
 _DESCRIPTORS: Final = Path("/proc/self/fd")
 
 
@@ -77,6 +79,18 @@ class ServiceAddress:
             connection.close()
             raise
         return connection
+
+
+def host_and_port(text: str, *, host: str) -> tuple[str, int] | None:
+    """Read `[HOST:]PORT`; ``host`` stands where none is named. None when it names no port.
+
+    >>> host_and_port("8765", host="127.0.0.1"), host_and_port("[::1]:0", host="127.0.0.1")
+    (('127.0.0.1', 8765), ('::1', 0))
+    """
+    named, _, port = text.rpartition(":")
+    if not (port.isascii() and port.isdigit() and int(port) <= _PORT_MAX):
+        return None
+    return named.removeprefix("[").removesuffix("]") or host, int(port)
 
 
 def _peer(connection: socket.socket) -> int:
