@@ -1,4 +1,5 @@
-"""What a user may set for a workspace: ``kds-brain/settings.yaml``, and the environment over it.
+"""What a user may set: a file of their own, ``kds-brain/settings.yaml`` of a workspace over it,
+and the environment over both.
 
 service:
   enabled: true      # let the command line ask a running service
@@ -16,25 +17,41 @@ recall:
   hybrid: true
   chunking: true
   token_budget: 1000
-  embeddings: my_models:small          # unset: words and names only
+  embeddings: minilm                   # unset: words and names only
+rewriting:
+  mode: rules-first                    # rules-only | rules-first | model-first
+  timeout_s: 5
+learning:
+  enabled: true
+model:                                 # in the user's own file only, as `embeddings: MODULE:CLASS`
+  name: openai:gpt-5-mini              # unset: no model, and every agent returns its prompt
+  timeout_s: 60
+
+A workspace's file may come with a cloned project. So it cannot name a model, which would be told
+all that is said, nor code of its choice to run (docs/decisions/0013-settings-of-a-project.md).
 """
 
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from kds.brain.document import Document, NodePath, parse_yaml, read_text, validate
 from kds.brain.errors import ConfigError, Problem
-from kds.brain.workspace import Workspace
+from kds.brain.settings_schema import IDLE_MINUTES, ModelSettings, Settings
+from kds.brain.workspace import Workspace, own_settings_path
 
-IDLE_MINUTES: Final = 30.0
-"""A coffee break must not cost a cold start of seconds; a closed editor must not keep 200 MB."""
-
-CONTEXT_LIMIT: Final = 262_144
-"""Tokens: the longest conversation that can be sent whole (issue 5)."""
+__all__ = [
+    "IDLE_MINUTES",
+    "ModelSettings",
+    "Settings",
+    "SettingsError",
+    "load_settings",
+    "variables_set",
+]
 
 Place = tuple[str, str]
 """A section and a key in it."""
@@ -44,6 +61,16 @@ VARIABLES: Final[Mapping[str, Place]] = {
     "KDS_SERVICE_AUTOSTART": ("service", "autostart"),
     "KDS_SERVICE_IDLE_MINUTES": ("service", "idle_minutes"),
     "KDS_MEMORY": ("memory", "enabled"),
+    "KDS_MODEL": ("model", "name"),
+    "KDS_MODEL_URL": ("model", "base_url"),
+    "KDS_MODEL_TIMEOUT_S": ("model", "timeout_s"),
+    "KDS_MODEL_RETRIES": ("model", "max_retries"),
+    "KDS_MODEL_RATE": ("model", "requests_per_second"),
+    "KDS_MODEL_TEMPERATURE": ("model", "temperature"),
+    "KDS_MODEL_MAX_TOKENS": ("model", "max_tokens"),
+    "KDS_REWRITING": ("rewriting", "mode"),
+    "KDS_REWRITING_TIMEOUT_S": ("rewriting", "timeout_s"),
+    "KDS_LEARNING": ("learning", "enabled"),
 }
 """Environment variable -> the section and key that it overrides."""
 
@@ -71,83 +98,24 @@ class SettingsError(ConfigError):
     """The settings of a workspace, or a variable over them, are wrong."""
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class ServiceSettings(_Section):
-    """How the command line uses the resident service."""
-
-    enabled: bool = True
-    autostart: bool = False
-    idle_minutes: float = Field(default=IDLE_MINUTES, ge=0, allow_inf_nan=False)
-
-
-class MemorySettings(_Section):
-    """What a conversation remembers."""
-
-    enabled: bool | None = None
-    """None: as the surface has it, on in a chat and off where KDS only routes."""
-    summary_frequency: int = Field(default=5, ge=0)
-    """Assistant messages to a periodic summary; 0: none."""
-    enable_query_rewriting: bool = True
-    enable_session_memory: bool = True
-    enable_history_summarization: bool = True
-    history_max_turns: int = Field(default=4, ge=0, le=1000)
-    """Turns that go to the model verbatim."""
-    session_memory_ttl_hours: float = Field(default=4.0, gt=0, le=24 * 365, allow_inf_nan=False)
-    """Hours since its last use that an entity memory lives."""
-    summary_words: int = Field(default=200, ge=0)
-    summary_tokens: int = Field(default=200, ge=0, le=CONTEXT_LIMIT)
-    verbatim_tokens: int = Field(default=800, ge=0, le=CONTEXT_LIMIT)
-    query_tokens: int = Field(default=100, gt=0, le=CONTEXT_LIMIT)
-    context_limit_tokens: int = Field(default=0, ge=0, le=CONTEXT_LIMIT)
-    """Above 0: the whole conversation is sent, and condensed at 95 % of that."""
-
-
-class RecallOptions(_Section):
-    """How past conversations are searched."""
-
-    hybrid: bool = True
-    chunking: bool = True
-    token_budget: int = Field(default=1000, ge=0, le=CONTEXT_LIMIT)
-    rerank_alpha: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Weight of meaning (with an embedding model); None: the default of `kds.brain.memory`."""
-    rerank_beta: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Weight of words."""
-    rerank_gamma: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Weight of identifiers."""
-    embeddings: str | None = Field(default=None, min_length=1)
-    """The embedding model, ``module:name`` (`kds.embeddings`); None: words and names only."""
-
-    @model_validator(mode="after")
-    def _something_counts(self) -> "RecallOptions":
-        if self.rerank_beta == 0 and self.rerank_gamma == 0:
-            raise ValueError("rerank_beta and rerank_gamma are both 0: nothing would be found")
-        return self
-
-
-class Settings(_Section):
-    """All settings of a workspace, with their defaults."""
-
-    service: ServiceSettings = ServiceSettings()
-    memory: MemorySettings = MemorySettings()
-    recall: RecallOptions = RecallOptions()
-
-
 def load_settings(workspace: Workspace, *, environ: Mapping[str, str] = os.environ) -> Settings:
     """Read the settings of ``workspace``; what is not set has its default.
 
-    Raises SettingsError with everything that is wrong in the file and in the environment.
+    Raises SettingsError with everything that is wrong in the files and in the environment.
     """
-    document = _with_flags_in_place(_document(workspace))
+    own_path = own_settings_path(environ)
+    own = _with_flags_in_place(_document(own_path))
+    project = _with_flags_in_place(_document(workspace.settings_path))
     chosen, faults = _from_environment(environ)
-    problems = [*_problems_of_file(document), *faults]
+    overreach = _overreach(project, own_path)
+    problems = [*_problems_of_file(own), *_problems_of_file(project), *overreach, *faults]
     if problems or chosen is None:
         raise SettingsError(problems)
-    values = Settings.model_validate(document.data).model_dump()
-    for section, given in chosen.model_dump(exclude_unset=True).items():
-        values[section] |= given
+    values = Settings().model_dump()
+    layers = (Settings.model_validate(own.data), Settings.model_validate(project.data), chosen)
+    for layer in layers:
+        for section, given in layer.model_dump(exclude_unset=True).items():
+            values[section] |= given
     try:
         return Settings.model_validate(values)
     except ValidationError as error:  # each is right by itself, the two together are not
@@ -175,8 +143,22 @@ def variables_set(environ: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _document(workspace: Workspace) -> Document:
-    path = workspace.settings_path
+def _overreach(document: Document, own_path: Path) -> Iterator[Problem]:
+    """What a workspace's file sets that only the user may."""
+    data = document.data if isinstance(document.data, dict) else {}
+    places: list[NodePath] = [("model",)] if "model" in data else []
+    recall = data.get("recall")
+    if isinstance(recall, dict) and ":" in str(recall.get("embeddings", "")):
+        places.append(("recall", "embeddings"))
+    for place in places:
+        yield Problem(
+            document.where(place),
+            f"'{place[-1]}' cannot be set here: the file may come with a cloned project",
+            f"move it to {own_path}, or set the environment variable",
+        )
+
+
+def _document(path: Path) -> Document:
     if not path.exists():
         return Document(str(path), {}, {})
     text = read_text(path)

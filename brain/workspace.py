@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ IGNORED: Final = """\
 """Git's rules for a new workspace folder: `git add -A` must not take a conversation along."""
 HOME_VARIABLE: Final = "KDS_HOME"
 _NESTED: Final = "KDS"
+
+OWN_SETTINGS: Final = "KDS_CONFIG"
+"""Environment variable that names the user's own settings file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +184,17 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
+
+
+def own_settings_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return where the user's own settings are, which hold in every workspace.
+
+    ``$KDS_CONFIG``, else ``kds/settings.yaml`` in the folder that the system keeps for settings:
+    ``%APPDATA%`` on Windows, else ``$XDG_CONFIG_HOME`` or ``~/.config`` (XDG base directories).
+    """
+    if named := environ.get(OWN_SETTINGS, "").strip():
+        return Path(named).expanduser()
+    variable = "APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME"
+    folder = environ.get(variable, "").strip()
+    base = Path(folder) if Path(folder).is_absolute() else Path("~/.config").expanduser()
+    return base / "kds" / "settings.yaml"

@@ -1,6 +1,7 @@
 """What holds for every test: no network, a home of its own, no workspace from outside."""
 
 import ipaddress
+import os
 import shutil
 import socket
 from pathlib import Path
@@ -14,6 +15,12 @@ from kds.brain.clock import utc_now
 pytest_plugins = ["pytester"]
 
 _connect = socket.socket.connect
+
+OUTSIDE = (
+    *("KDS_DEBUG", "KDS_CONFIG", "KDS_REWRITING", "KDS_LEARNING", "XDG_CONFIG_HOME", "APPDATA"),
+    *("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "LANGSMITH_TRACING"),
+)
+"""Variables of whoever runs the tests that would change what they see."""
 
 
 def _is_local(address: Any) -> bool:
@@ -44,7 +51,8 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.delenv("KDS_HOME", raising=False)
-    monkeypatch.delenv("KDS_DEBUG", raising=False)
+    for name in (*OUTSIDE, *(name for name in os.environ if name.startswith("KDS_MODEL"))):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

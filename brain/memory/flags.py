@@ -8,16 +8,23 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from threading import Lock
 
 from kds.brain.memory.extractive import Limit
 from kds.brain.memory.recall_options import recall_settings
 from kds.brain.memory.recalled import RecallSettings
 from kds.brain.memory.window import Budget
-from kds.brain.settings import Settings, SettingsError, load_settings, variables_set
-from kds.brain.workspace import Workspace
+from kds.brain.settings import (
+    Settings,
+    SettingsError,
+    load_settings,
+    variables_set,
+)
+from kds.brain.workspace import Workspace, own_settings_path
 
-Stamp = tuple[tuple[int, int, int] | None, tuple[tuple[str, str], ...]]
+FileStamp = tuple[int, int, int] | None
+Stamp = tuple[tuple[FileStamp, ...], tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +107,13 @@ class LiveSettings:
         return settings
 
     def _look(self) -> Stamp:
-        try:
-            status = self._workspace.settings_path.stat()
-            file = (status.st_mtime_ns, status.st_size, status.st_ino)
-        except OSError:
-            file = None
-        return file, tuple(variables_set(self._environ).items())
+        paths = (self._workspace.settings_path, own_settings_path(self._environ))
+        return tuple(map(_stamp, paths)), tuple(variables_set(self._environ).items())
+
+
+def _stamp(path: Path) -> FileStamp:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

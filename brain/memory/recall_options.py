@@ -2,7 +2,7 @@
 
 from kds.brain.memory.fusion import DEFAULT, Weights
 from kds.brain.memory.recalled import RecallSettings
-from kds.brain.settings import RecallOptions
+from kds.brain.settings_schema import RecallOptions
 
 
 def recall_settings(options: RecallOptions) -> RecallSettings:

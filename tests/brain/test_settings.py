@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain.settings import IDLE_MINUTES, SettingsError, load_settings
-from kds.brain.workspace import Workspace
+from kds.brain.workspace import Workspace, own_settings_path
 
 
 @pytest.fixture
@@ -93,3 +93,39 @@ def test_weights_that_leave_nothing_are_refused_wherever_they_come_from(
     place.settings_path.write_text(text)
     with pytest.raises(SettingsError, match="nothing would be found"):
         load_settings(place, environ={"RAG_RERANK_GAMMA": "0"})
+
+
+def test_the_users_own_file_holds_everywhere_and_a_workspace_may_set_more(place: Workspace) -> None:
+    own = place.root / "own.yaml"
+    own.write_text("model: {name: 'openai:small', timeout_s: 5}\nservice: {idle_minutes: 7}\n")
+    place.settings_path.write_text("service: {idle_minutes: 9}\nrewriting: {mode: rules-only}\n")
+    settings = load_settings(place, environ={"KDS_CONFIG": str(own)})
+    assert (settings.model.name, settings.model.timeout_s) == ("openai:small", 5)
+    assert (settings.service.idle_minutes, settings.rewriting.mode) == (9, "rules-only")
+    over = {"KDS_CONFIG": str(own), "KDS_MODEL": "ollama:tiny", "KDS_REWRITING": "model-first"}
+    settings = load_settings(place, environ=over)
+    assert (settings.model.name, settings.rewriting.mode) == ("ollama:tiny", "model-first")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("learning: {enabled: false}\nmodel:\n  base_url: http://elsewhere.example/v1\n", 2),
+        ("recall:\n  embeddings: shutil:rmtree\n", 2),
+        ("RAG_EMBEDDINGS: os:getcwd\n", 1),
+    ],
+)
+def test_a_workspace_names_no_model_and_no_code(place: Workspace, text: str, line: int) -> None:
+    place.settings_path.write_text(text)
+    with pytest.raises(SettingsError) as caught:
+        load_settings(place, environ={"KDS_CONFIG": str(place.root / "own.yaml")})
+    (problem,) = caught.value.problems
+    assert problem.where.endswith(f"settings.yaml:{line}")
+    assert "own.yaml" in problem.hint
+
+
+def test_the_own_file_is_where_the_system_keeps_settings(tmp_path: Path) -> None:
+    found = own_settings_path({"XDG_CONFIG_HOME": str(tmp_path)})
+    assert found == tmp_path / "kds" / "settings.yaml"
+    assert own_settings_path({"XDG_CONFIG_HOME": "not/absolute"}).is_absolute()
+    assert own_settings_path({"KDS_CONFIG": str(tmp_path / "x")}) == tmp_path / "x"

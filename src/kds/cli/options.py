@@ -10,7 +10,7 @@ import click
 import kds
 from kds.brain.errors import WorkspaceError
 from kds.brain.message import clean_message
-from kds.brain.workspace import HOME_VARIABLE, Workspace
+from kds.brain.workspace import HOME_VARIABLE, Workspace, own_settings_path
 from kds.cli.guard import Refusal, complain
 from kds.service.client import ServiceUnavailableError, reach
 
@@ -88,11 +88,15 @@ def route_message(message: str, workspace: Path | None, *, log: bool) -> "kds.Tu
 
 def _may_remember(workspace: Workspace) -> bool:
     """Tell whether the memory may be on; looking closer costs 130 ms of imports."""
-    return "KDS_MEMORY" in os.environ or workspace.settings_path.exists()
+    return "KDS_MEMORY" in os.environ or _has_settings(workspace)
 
 
 def _may_ask_service(workspace: Workspace) -> bool:
     """Tell whether the user left the service on; reading settings costs 110 ms of imports."""
-    if not workspace.settings_path.exists() and "KDS_SERVICE" not in os.environ:
+    if not _has_settings(workspace) and "KDS_SERVICE" not in os.environ:
         return True
     return kds.load_settings(workspace).service.enabled
+
+
+def _has_settings(workspace: Workspace) -> bool:
+    return workspace.settings_path.exists() or own_settings_path().exists()

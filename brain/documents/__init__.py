@@ -1,0 +1,1 @@
+"""Documents that questions are asked about: sections, passages, recall (docs/documents.md)."""

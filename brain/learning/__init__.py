@@ -1,0 +1,1 @@
+"""What is learned from corrections and clarifications, with safeguards (docs/learning.md)."""

@@ -1,0 +1,111 @@
+"""The sections of the settings, and what each value may be; `kds.brain.settings` reads them."""
+
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+IDLE_MINUTES: Final = 30.0
+"""A coffee break must not cost a cold start of seconds; a closed editor must not keep 200 MB."""
+
+CONTEXT_LIMIT: Final = 262_144
+"""Tokens: the longest conversation that can be sent whole (issue 5)."""
+
+RewritingMode = Literal["rules-only", "rules-first", "model-first"]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ServiceSettings(_Section):
+    """How the command line uses the resident service."""
+
+    enabled: bool = True
+    autostart: bool = False
+    idle_minutes: float = Field(default=IDLE_MINUTES, ge=0, allow_inf_nan=False)
+
+
+class MemorySettings(_Section):
+    """What a conversation remembers."""
+
+    enabled: bool | None = None
+    """None: as the surface has it, on in a chat and off where KDS only routes."""
+    summary_frequency: int = Field(default=5, ge=0)
+    """Assistant messages to a periodic summary; 0: none."""
+    enable_query_rewriting: bool = True
+    enable_session_memory: bool = True
+    enable_history_summarization: bool = True
+    history_max_turns: int = Field(default=4, ge=0, le=1000)
+    """Turns that go to the model verbatim."""
+    session_memory_ttl_hours: float = Field(default=4.0, gt=0, le=24 * 365, allow_inf_nan=False)
+    """Hours since its last use that an entity memory lives."""
+    summary_words: int = Field(default=200, ge=0)
+    summary_tokens: int = Field(default=200, ge=0, le=CONTEXT_LIMIT)
+    verbatim_tokens: int = Field(default=800, ge=0, le=CONTEXT_LIMIT)
+    query_tokens: int = Field(default=100, gt=0, le=CONTEXT_LIMIT)
+    context_limit_tokens: int = Field(default=0, ge=0, le=CONTEXT_LIMIT)
+    """Above 0: the whole conversation is sent, and condensed at 95 % of that."""
+
+
+class RecallOptions(_Section):
+    """How past conversations are searched."""
+
+    hybrid: bool = True
+    chunking: bool = True
+    token_budget: int = Field(default=1000, ge=0, le=CONTEXT_LIMIT)
+    rerank_alpha: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Weight of meaning (with an embedding model); None: the default of `kds.brain.memory`."""
+    rerank_beta: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Weight of words."""
+    rerank_gamma: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Weight of identifiers."""
+    embeddings: str | None = Field(default=None, min_length=1)
+    """The embedding model, a name that KDS knows, or ``module:name`` (`kds.embeddings`), which a
+    workspace cannot choose; None: words and names only."""
+
+    @model_validator(mode="after")
+    def _something_counts(self) -> "RecallOptions":
+        if self.rerank_beta == 0 and self.rerank_gamma == 0:
+            raise ValueError("rerank_beta and rerank_gamma are both 0: nothing would be found")
+        return self
+
+
+class ModelSettings(_Section):
+    """The chat model that agents and the rewriter ask, and how patient they are."""
+
+    name: str | None = Field(default=None, min_length=1)
+    """``provider:model``, or the URL of an OpenAI-compatible server, ``#model`` behind it."""
+    base_url: str | None = Field(default=None, min_length=1)
+    """Where the provider is, when it is not at its usual address."""
+    timeout_s: float = Field(default=60.0, gt=0, le=3600, allow_inf_nan=False)
+    """Seconds that one answer may take, with everything that is tried again."""
+    max_retries: int = Field(default=2, ge=0, le=10)
+    requests_per_second: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    temperature: float = Field(default=0.0, ge=0, le=2, allow_inf_nan=False)
+    max_tokens: int | None = Field(default=None, gt=0)
+    """Of an answer; None: as the provider has it."""
+
+
+class RewritingSettings(_Section):
+    """Who makes a message self-contained."""
+
+    mode: RewritingMode = "rules-first"
+    """``rules-first`` asks a model only where the rules see a reference and abstain."""
+    timeout_s: float = Field(default=5.0, gt=0, le=600, allow_inf_nan=False)
+
+
+class LearningSettings(_Section):
+    """Whether corrections and clarifications become examples."""
+
+    enabled: bool = True
+
+
+class Settings(_Section):
+    """All settings of a workspace, with their defaults."""
+
+    service: ServiceSettings = ServiceSettings()
+    memory: MemorySettings = MemorySettings()
+    recall: RecallOptions = RecallOptions()
+    rewriting: RewritingSettings = RewritingSettings()
+    learning: LearningSettings = LearningSettings()
+    model: ModelSettings = ModelSettings()

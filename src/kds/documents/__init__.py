@@ -1,0 +1,1 @@
+"""Reading documents of every kind into sections."""

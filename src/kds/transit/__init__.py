@@ -1,0 +1,1 @@
+"""The history that a client sends along with a question: the contract and its reference client."""
