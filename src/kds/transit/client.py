@@ -1,0 +1,153 @@
+"""Asking the query service of KDS: the reference client (docs/history-transit.md).
+
+Standard library only. `client.mjs` is the same for Node, which editor extensions run on.
+"""
+
+import http.client
+import json
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from kds.transit.history import Message, transit
+
+UNIX: Final = "unix:"
+TIMEOUT_S: Final = 90.0
+"""Seconds to wait: a model may take its minute (`KDS_MODEL_TIMEOUT_S`), and then some."""
+
+
+class QueryError(Exception):
+    """The question was not answered; the history is as it was, so it can be asked again.
+
+    ``status`` is that of HTTP, 0 when the service was not reached; ``hint`` says what to do.
+    """
+
+    def __init__(self, message: str, *, status: int = 0, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the service made of a question; ``data`` is all that it said (docs/query.md)."""
+
+    data: Mapping[str, Any]
+
+    @property
+    def rewritten(self) -> str:
+        """The question, so that it can be read on its own."""
+        return str(self.data["rewritten_query"])
+
+    @property
+    def chunks(self) -> list[Mapping[str, Any]]:
+        """The passages that were found, the best first."""
+        return list(self.data["chunks"])
+
+    @property
+    def text(self) -> str | None:
+        """What a model says to it; None without a model."""
+        answer = self.data.get("answer")
+        return None if answer is None else str(answer)
+
+
+@dataclass
+class QueryClient:
+    """One conversation with the query service; not for several threads at once.
+
+    ``address`` is "unix:/path/of/kds-brain/service.sock", or "http://127.0.0.1:8765" with the
+    ``token`` out of `kds-brain/service.token`. With ``session_id`` the service remembers, too.
+    """
+
+    address: str
+    token: str | None = None
+    session_id: str | None = None
+    source_path: str | None = None
+    timeout_s: float = TIMEOUT_S
+    history: list[Message] = field(default_factory=list)
+
+    def ask(self, query: str, **options: object) -> Answer:
+        """Ask ``query`` with the conversation so far, and add both to it.
+
+        ``options`` are further fields of the request. Raises QueryError.
+        """
+        sent = {
+            "query": query,
+            "conversation_context": [message.as_dict() for message in self.history],
+            "session_id": self.session_id,
+            "source_path": self.source_path,
+            **options,
+        }
+        data = self._post({name: value for name, value in sent.items() if value is not None})
+        if "rewritten_query" not in data or not isinstance(data.get("chunks"), list):
+            raise QueryError("this is no answer to a question", hint="is it a KDS service?")
+        answer = Answer(data)
+        replies = [Message("assistant", answer.text)] if answer.text else []
+        self.history = transit([*self.history, Message("user", query), *replies])
+        return answer
+
+    def _post(self, sent: Mapping[str, object]) -> dict[str, Any]:
+        headers = {"Content-Type": "application/json", "Connection": "close"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        connection = _connection(self.address, self.timeout_s)
+        try:
+            connection.request("POST", "/query", json.dumps(sent).encode(), headers)
+            response = connection.getresponse()
+            status, content = response.status, response.read()
+        except TimeoutError as error:
+            raise QueryError(
+                f"no answer within {self.timeout_s:g} s", hint="see `kds service status`"
+            ) from error
+        except (OSError, http.client.HTTPException) as error:
+            reason = str(error) or type(error).__name__
+            raise QueryError(
+                f"the service does not answer: {reason}", hint="start it: kds service start"
+            ) from error
+        finally:
+            connection.close()
+        return _read(status, content)
+
+
+def _connection(address: str, timeout_s: float) -> http.client.HTTPConnection:
+    if address.startswith(UNIX):
+        return _UnixConnection(address.removeprefix(UNIX), timeout_s)
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if not host or parts.scheme not in ("http", "https"):
+        raise QueryError(f"'{address}' is no address", hint="write unix:PATH or http://HOST:PORT")
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    return kind(host, port, timeout=timeout_s)
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a unix socket."""
+
+    def __init__(self, path: str, timeout_s: float) -> None:
+        super().__init__("localhost", timeout=timeout_s)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _read(status: int, content: bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(content)
+    except ValueError as error:
+        raise QueryError(
+            "the answer is no JSON", status=status, hint="is it a KDS service?"
+        ) from error
+    if status < 400 and isinstance(data, dict):
+        return data
+    problem = data.get("error") if isinstance(data, dict) else None
+    said: Mapping[str, Any] = problem if isinstance(problem, dict) else {}
+    message = str(said.get("message") or f"the service answered with status {status}")
+    raise QueryError(message, status=status, hint=said.get("hint"))

@@ -1,0 +1,131 @@
+"""What of a conversation goes along with the next question (docs/history-transit.md).
+
+The rules are few and exact, so that every client sends the same. Sizes are in Unicode code
+points, tokens are counted by bytes, white space is that of ASCII: `history.mjs` computes the same.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Role = Literal["user", "assistant"]
+
+TURNS: Final = 10
+"""Turns that are sent: a user's message with the replies to it."""
+
+REPLY_CHARS: Final = 500
+"""Code points of a reply that are sent, the sign of the cut included."""
+
+BUDGET_TOKENS: Final = 2000
+"""Tokens of the whole, by `tokens`."""
+
+MESSAGE_TOKENS: Final = 4
+"""What a message costs besides its text: its role, and where it begins and ends."""
+
+BYTES_A_TOKEN: Final = 4
+"""UTF-8 bytes of a token: right to 10 % for English chat, too many for most other scripts."""
+
+CUT: Final = " …"
+
+_BLANKS: Final = " \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation, as it goes over the wire."""
+
+    role: Role
+    content: str
+
+    def as_dict(self) -> dict[str, str]:
+        """The JSON form."""
+        return {"role": self.role, "content": self.content}
+
+
+def transit(messages: Iterable[Message | Mapping[str, object]]) -> list[Message]:
+    """Return the part of a conversation, oldest first, that goes along with the next question.
+
+    Messages of other roles and empty ones are left out, and so are replies before the first
+    message of the user.
+
+    >>> said = [Message("user", "What is the fee?"), Message("assistant", "word " * 200)]
+    >>> [(message.role, len(message.content)) for message in transit(said)]
+    [('user', 16), ('assistant', 496)]
+    """
+    turns = _turns(_shortened(_clean(messages)))[-TURNS:]
+    while len(turns) > 1 and sum(map(_cost, turns)) > BUDGET_TOKENS:
+        del turns[0]
+    return _squeezed(turns[0]) if len(turns) == 1 else [one for turn in turns for one in turn]
+
+
+def tokens(content: str) -> int:
+    """Return what a message with this content costs.
+
+    >>> tokens("What is it?"), tokens("")
+    (7, 4)
+    """
+    return MESSAGE_TOKENS - len(content.encode("utf-8")) // -BYTES_A_TOKEN
+
+
+def shorten(text: str, keep: int) -> str:
+    """Cut ``text`` behind at most ``keep`` code points, at a blank when one is near; add the sign.
+
+    >>> shorten("one two three", 9), shorten("Kraftfahrzeug", 5)
+    ('one two …', 'Kraft …')
+    """
+    end = keep
+    if text[end] not in _BLANKS:
+        border = max(text.rfind(blank, 0, end) for blank in _BLANKS)
+        if border > end // 2:
+            end = border
+    return text[:end].rstrip(_BLANKS) + CUT
+
+
+def _clean(messages: Iterable[Message | Mapping[str, object]]) -> Iterator[Message]:
+    for message in messages:
+        data = message.as_dict() if isinstance(message, Message) else message
+        role, content = data.get("role"), data.get("content")
+        if isinstance(content, str) and (text := _whole(content).strip(_BLANKS)):
+            if role == "user":
+                yield Message("user", text)
+            elif role == "assistant":
+                yield Message("assistant", text)
+
+
+def _whole(text: str) -> str:
+    """``text`` without halves of surrogate pairs, which UTF-8 cannot carry."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _shortened(messages: Iterable[Message]) -> Iterator[Message]:
+    for message in messages:
+        if message.role == "assistant" and len(message.content) > REPLY_CHARS:
+            yield Message("assistant", shorten(message.content, REPLY_CHARS - len(CUT)))
+        else:
+            yield message
+
+
+def _turns(messages: Iterable[Message]) -> list[list[Message]]:
+    turns: list[list[Message]] = []
+    for message in messages:
+        if message.role == "user":
+            turns.append([message])
+        elif turns:
+            turns[-1].append(message)
+    return turns
+
+
+def _cost(turn: Iterable[Message]) -> int:
+    return sum(tokens(message.content) for message in turn)
+
+
+def _squeezed(turn: list[Message]) -> list[Message]:
+    """The one turn that is left: its newest replies as far as they fit, the question cut last."""
+    user, *replies = turn
+    while replies and _cost([user, *replies]) > BUDGET_TOKENS:
+        del replies[0]
+    if tokens(user.content) <= BUDGET_TOKENS:
+        return [user, *replies]
+    room = (BUDGET_TOKENS - MESSAGE_TOKENS) * BYTES_A_TOKEN - len(CUT.encode())
+    keep = len(user.content.encode()[:room].decode("utf-8", "ignore"))
+    return [Message("user", shorten(user.content, keep))]
