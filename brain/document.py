@@ -4,6 +4,7 @@ Prompt front matter and rule files both come through here. Nothing raises for a 
 every fault becomes a Problem, so that all of them can be shown at once.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -154,10 +155,14 @@ def _problem(
     message = message or found["msg"].removeprefix("Value error, ").lower()
     context = found.get("ctx", {})
     if expected := context.get("expected"):
-        hint = f"use {expected}"
+        near = nearest(str(found["input"]), _QUOTED.findall(expected))
+        hint = f"did you mean '{near}'?" if near else f"use {expected}"
     given = _shown(found["input"])
     return Problem(place, f"{_name(loc)} {message.format(**context)}, not {given}", hint)
 
+
+_QUOTED: Final = re.compile(r"'([^']*)'")
+"""One of the values that pydantic lists."""
 
 _MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "string_type": ("must be text", "put the value in quotes"),
@@ -167,7 +172,7 @@ _MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "list_type": ("must be a list", "write one item a line, each after '- '"),
     "dict_type": ("must be a mapping", "write 'key: value' lines"),
     "model_type": ("must be a mapping", "write 'key: value' lines"),
-    "literal_error": ("is not one of the accepted values", "correct the value"),
+    "literal_error": ("must be {expected}", "correct the value"),
     "string_too_long": ("must have at most {max_length} characters", "shorten it"),
     "string_too_short": ("must not be empty", "write something"),
     "too_short": ("must have at least {min_length} items", "add an item"),

@@ -7,12 +7,23 @@ are in characters of ``Turn.message``; times are aware UTC datetimes; scores lie
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 Action = Literal["route", "clarify", "abstain"]
 
 UNKNOWN: Final = "UNKNOWN"
 """The intent of a message that is none of the known ones, or that was not understood."""
+
+
+Outcome = Literal["used", "unchanged", "rejected", "failed", "resting"]
+"""What became of asking a model for the self-contained message."""
+
+
+class Utterance(NamedTuple):
+    """Something said: by the user, or by the assistant in reply."""
+
+    text: str
+    role: Literal["user", "assistant"] = "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +80,53 @@ class StepRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewriting:
+    """That a model was asked to rewrite the message, and the outcome. Nothing of what was said.
+
+    ``used``: its text is the expansion. ``unchanged``: it left the message as it is.
+    ``rejected``: its text failed the check named in ``reason``. ``failed``: it raised an error
+    or was too slow (``reason``). ``resting``: it was not asked, because it failed just before.
+    """
+
+    model: str
+    outcome: Outcome
+    reason: str | None = None
+    cached: bool = False
+    ms: float = 0.0
+    """Wall time that the turn waited for it, checks included."""
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One message on its way through the router.
 
-    Only ``message`` and ``at`` are set at the start. Fields stand in the order in which the
-    steps write them.
+    Only ``message`` and ``at`` are set at the start, and what the caller knows or wants
+    beyond them. Fields stand in the order in which the steps write them.
     """
 
     message: str
     at: datetime
+    history: tuple[Utterance, ...] = ()
+    """What was said before, oldest first, where the caller knows the assistant's replies too;
+    the context holds the user's messages alone."""
+    rewrite: bool | None = None
+    """Whether a model may rewrite the message: None as the settings say, False not for this
+    message, True also where the rules need no help."""
 
     # load
     context: tuple[ContextEntry, ...] = ()
     # resolve
     references: tuple[Reference, ...] = ()
     edits: tuple[Edit, ...] = ()
+    unresolved: tuple[str, ...] = ()
+    """Words that point back although no rule could say to what: "it", "the other one"."""
     # expand
     expanded: str = ""
     context_ref: str | None = None
     context_switch: bool = False
+    # rewrite
+    rewriting: Rewriting | None = None
+    """None when no model was asked."""
     # classify
     intent: str = UNKNOWN
     confidence: float = 0.0

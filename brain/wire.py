@@ -1,8 +1,9 @@
 """A turn as JSON, and back: how it travels between processes (DESIGN 2 and 7).
 
-The JSON is that of `Turn.as_dict` and, so that nothing is missing on the other side, also
-``at``, ``in_scope``, ``context`` and ``records``. Scores are rounded there, so a turn that
-came back equals the one that was sent to four decimals.
+The JSON is that of `Turn.as_dict` and, so that nothing is missing on the other side, also ``at``,
+``in_scope``, ``context``, ``unresolved``, ``rewriting`` and ``records``. Scores are rounded there,
+so a turn that came back equals the one that was sent to four decimals. What the caller gave along
+with the message (``history``, ``rewrite``) stays with the caller.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +12,16 @@ from datetime import datetime
 from typing import Any, TypeVar, cast, get_args
 
 from kds.brain.errors import StoreError
-from kds.brain.turn import Action, ContextEntry, IntentScore, Reference, StepRecord, Turn
+from kds.brain.turn import (
+    Action,
+    ContextEntry,
+    IntentScore,
+    Outcome,
+    Reference,
+    Rewriting,
+    StepRecord,
+    Turn,
+)
 
 _Value = TypeVar("_Value")
 
@@ -26,6 +36,8 @@ def to_wire(turn: Turn) -> dict[str, object]:
         "at": turn.at.isoformat(),
         "in_scope": round(turn.in_scope, 4),
         "context": [entry_to_wire(entry) for entry in turn.context],
+        "unresolved": list(turn.unresolved),
+        "rewriting": None if turn.rewriting is None else _rewriting_to_wire(turn.rewriting),
         "records": [
             {"step": record.step, "cpu_ms": round(record.cpu_ms, 3), "notes": list(record.notes)}
             for record in turn.records
@@ -58,6 +70,16 @@ def entry_to_wire(entry: ContextEntry) -> dict[str, object]:
     }
 
 
+def _rewriting_to_wire(rewriting: Rewriting) -> dict[str, object]:
+    return {
+        "model": rewriting.model,
+        "outcome": rewriting.outcome,
+        "reason": rewriting.reason,
+        "cached": rewriting.cached,
+        "ms": round(rewriting.ms, 3),
+    }
+
+
 def _turn(data: Mapping[str, Any]) -> Turn:
     action = _text(data["action"])
     if action not in get_args(Action):
@@ -67,7 +89,9 @@ def _turn(data: Mapping[str, Any]) -> Turn:
         at=datetime.fromisoformat(_text(data["at"])),
         context=_each(data["context"], _entry),
         references=_each(data["references"], _reference),
+        unresolved=_each(data.get("unresolved", ()), _text),
         context_switch=bool(data["context_switch"]),
+        rewriting=_rewriting(data.get("rewriting")),
         confidence=float(data["confidence"]),
         in_scope=float(data["in_scope"]),
         alternatives=_each(data["alternatives"], _score),
@@ -99,6 +123,21 @@ def _reference(data: Any) -> Reference:
         target=_text(data["target"]),
         rule=_text(data["rule"]),
         score=float(data["score"]),
+    )
+
+
+def _rewriting(data: Any) -> Rewriting | None:
+    if data is None:
+        return None
+    outcome = _text(data["outcome"])
+    if outcome not in get_args(Outcome):
+        raise ValueError(f"unknown outcome '{outcome}'")
+    return Rewriting(
+        model=_text(data["model"]),
+        outcome=cast("Outcome", outcome),
+        reason=_text_or_none(data["reason"]),
+        cached=bool(data["cached"]),
+        ms=float(data["ms"]),
     )
 
 

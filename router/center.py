@@ -13,6 +13,8 @@ RELATIONAL_NOUNS: Final = frozenset(
 )
 """Nouns that say something of another thing, which is more often what is meant later."""
 
+_NEW: Final = frozenset({"a", "an"})
+""" "a rollback of a service": what is brought up is the rollback."""
 
 _TELLING: Final = frozenset("tell talk know learn hear ask read think inform".split())
 
@@ -20,8 +22,8 @@ _TELLING: Final = frozenset("tell talk know learn hear ask read think inform".sp
 def is_topic(analysis: Analysis, phrase: Phrase) -> bool:
     """The center that a question or "tell me about" sets (Grosz, Joshi and Weinstein 1995).
 
-    Of "the history of X" it is X; of "X's history" neither: X is a topic already, or it is
-    the history that is new.
+    Of "the history of X" it is X, of "a breach of X" the breach; of "X's history" neither: X is
+    a topic already, or it is the history that is new.
     """
     if phrase.determiner in cc.DEMONSTRATIVES or _has_possessor(analysis.words, phrase):
         return False
@@ -30,7 +32,7 @@ def is_topic(analysis: Analysis, phrase: Phrase) -> bool:
         if owned is None or not _is_owned(analysis.words, owned):
             return False
         relational = singular(analysis.words[owned.head].lower) in RELATIONAL_NOUNS
-        return relational or _is_center(analysis, owned)
+        return relational or (owned.determiner not in _NEW and _is_center(analysis, owned))
     return _is_center(analysis, phrase) and not _is_owned(analysis.words, phrase)
 
 
@@ -45,20 +47,50 @@ def _is_center(analysis: Analysis, phrase: Phrase) -> bool:
         return verb in _TELLING or opening in {"what", "how", "and", "about"}
     if phrase.role == "obj" and verb in {"describe", "explain", "discuss", "define", "introduce"}:
         return True
+    introduced = _introduced(analysis, phrase)
+    if introduced is not None:
+        return phrase is introduced
     if clause.mood != "question" or clause.subordinate or phrase.determiner in cc.WH:
         return False
     rivals = [
         p for p in analysis.phrases if p.clause == phrase.clause and p.determiner not in cc.WH
     ]
+    if len(named := [p for p in rivals if not _is_counted(words, p)]) > 0:
+        rivals = named
+    if phrase not in rivals:
+        return False
     order: tuple[Role, ...] = ("subj", "obj", "pobj")
     best = next((role for role in order if any(p.role == role for p in rivals)), None)
     return phrase.role == best and phrase == next(p for p in rivals if p.role == best)
 
 
+def _introduced(analysis: Analysis, phrase: Phrase) -> Phrase | None:
+    """What "there is" brings up in the clause of ``phrase``, when the message asks about it.
+
+    "Is there a penalty for late delivery?", "There is a cap, isn't there?": the penalty, the cap.
+    """
+    words, clause = analysis.words, analysis.clauses[phrase.clause]
+    if clause.subordinate or all(c.mood != "question" for c in analysis.clauses):
+        return None
+    for i in range(clause.start, clause.end):
+        beside = {w.lower for w in (*words[max(clause.start, i - 1) : i], *words[i + 1 : i + 2])}
+        if words[i].lower == "there" and beside & cc.BE:
+            inside = (p for p in analysis.phrases if p.clause == phrase.clause and p.start > i)
+            return next((p for p in inside if not p.prep), None)
+    return None
+
+
+def _is_counted(words: Sequence[Word], phrase: Phrase) -> bool:
+    """ "how many pages do the cartridges last": asked for, and not asked about."""
+    return phrase.start > 0 and words[phrase.start - 1].lower == "how"
+
+
 def _is_owned(words: Sequence[Word], phrase: Phrase) -> bool:
     """ "the function of X", "X's function": what is asked about is X."""
     numbered = any(w.pos in {"NUM", "PROPN"} for w in words[phrase.head : phrase.end])
-    of_follows = phrase.end < len(words) and words[phrase.end].lower == "of" and not numbered
+    new = phrase.determiner in _NEW and singular(words[phrase.head].lower) not in RELATIONAL_NOUNS
+    of_follows = phrase.end < len(words) and words[phrase.end].lower == "of"
+    of_follows = of_follows and not numbered and not new
     return of_follows or _has_possessor(words, phrase)
 
 

@@ -33,6 +33,8 @@ def verb_expected(s: Sentence, i: int) -> bool:
     if s.lower(j) == "please" or (s.lower(j) == "'s" and s.lower(j - 1) == "let"):
         return True
     if s.pos(j) == "AUX" and s.lower(j) in cc.DO | cc.MODALS:
+        if s.drafts[i].reading.noun and any(d.forced for d in s.drafts[i + 1 : i + 4]):
+            return False  # "how many days can staff work": the subject comes first
         return s.drafts[i].base and s.pos(j - 1) in {
             "PRON",
             "NOUN",
@@ -121,6 +123,8 @@ def subject_before(s: Sentence, i: int, verb_seen: bool) -> bool:
     if s.lower(j) not in SUBJECTS:
         return False
     before = s.pos(j - 1)
+    if before == "ADP" and s.lower(j) in {"which", "what"}:
+        return False  # "under which conditions?"
     if before in {"", "PUNCT", "CCONJ", "SCONJ", "INTJ", "AUX"} or s.lower(j) in {
         "i",
         "we",

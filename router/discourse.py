@@ -2,20 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
 
+from kds.brain.turn import Utterance as Utterance
 from kds.router.mention import Mention, mentions_in
 from kds.router.words import Analysis
 
 BRIEF_WORDS = 12
 """An answer without a verb up to this length names the thing asked for."""
-
-
-class Utterance(NamedTuple):
-    """Something said: by the user, or by the assistant in reply."""
-
-    text: str
-    role: Literal["user", "assistant"] = "user"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from kds.brain.turn import Edit, Reference
+from kds.router import closed_class as cc
+from kds.router.differences import difference
+from kds.router.inquiry import questions
+from kds.router.lexicon import is_plural
 from kds.router.mention import Mention, is_time
+from kds.router.question import Question, Span
 from kds.router.rendering import bare_text, definite, in_place_of
 from kds.router.rule import Rule
 from kds.router.scene import Found, Scene, covered
@@ -37,9 +43,16 @@ def find_both(scene: Scene, rule: Rule) -> Iterator[Found]:
 
 
 def _quantifies(scene: Scene, i: int) -> bool:
-    """ "both tests", "both A and B"; not "give both 2 GB", where a number follows."""
+    """ "both tests", "both A and B"; not "give both 2 GB", where a number follows, nor "are both
+    taxed", where no plural does."""
     follows = scene.words[i + 1] if i + 1 < len(scene.words) else None
-    return i in scene.analysis.phrase_at and not (follows is not None and follows.pos == "NUM")
+    phrase = scene.analysis.phrase_at.get(i)
+    if phrase is None or (follows is not None and follows.pos == "NUM"):
+        return False
+    head = scene.words[phrase.head]
+    listed = any(w.lower == "and" for w in scene.words[phrase.end : phrase.end + 1])
+    single = head.pos == "NOUN" and not is_plural(head.text) and phrase.end - phrase.start == 2
+    return listed or not single
 
 
 def find_order(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -94,19 +107,51 @@ def _has_alternatives(scene: Scene) -> bool:
 
 
 def _pair(scene: Scene, max_age: int) -> tuple[Mention, Mention] | None:
-    """The two things listed together last, else the last two comparable main things."""
+    """The two things listed together last, else what the last two questions differ in, else the
+    last two comparable main things."""
     mains: list[Mention] = []
     for moment in list(reversed(scene.discourse.moments))[: max_age + 1]:
-        group = next((m for m in reversed(moment.mentions) if len(m.parts) == 2), None)
+        group = next((m for m in reversed(moment.mentions) if _are_things(m.parts)), None)
         if group is not None:
             first, second = _full_parts(group)
             return first, second
+        if max_age and moment is scene.discourse.last and (varied := _varied(scene)):
+            return varied
         main = _main(moment.mentions)
         if main is not None and not any(main.same_thing(known) for known in mains):
             mains.append(main)
         if len(mains) == 2:
             return mains[1], mains[0]
     return None
+
+
+def _varied(scene: Scene) -> tuple[Mention, Mention] | None:
+    """What the last two questions differ in, when that is a whole thing in each."""
+    newer, older = [*islice(questions(scene.discourse), 2), None, None][:2]
+    found = difference(older, newer) if older is not None and newer is not None else None
+    if found is None or older is None or newer is None:
+        return None
+    first, second = _whole(older, found.first), _whole(newer, found.second)
+    return (first, second) if first is not None and second is not None else None
+
+
+def _whole(question: Question, part: Span) -> Mention | None:
+    """The thing that stands there, or the subject when that is more than it."""
+    subject = question.subject_mention
+    start, stop = question.subject
+    if subject is not None and start <= part[0] and part[1] <= stop:
+        return replace(
+            subject, text=bare_text(question.subject_text), determiner=subject.determiner
+        )
+    return next((m for m in question.mentions if m.end == part[1] and not m.parts), None)
+
+
+_DIRECTIONS: Final = cc.PARTICLES | frozenset("forward forwards backward backwards".split())
+
+
+def _are_things(parts: tuple[Mention, ...]) -> bool:
+    """Two of them; "back or forward" and "up and down" list no things."""
+    return len(parts) == 2 and all(part.head not in _DIRECTIONS for part in parts)
 
 
 def _full_parts(group: Mention) -> tuple[Mention, Mention]:
@@ -134,6 +179,7 @@ def _main(mentions: tuple[Mention, ...]) -> Mention | None:
                 and not is_time(mention)
                 and not mention.parts
                 and not mention.subordinate
+                and mention.head not in _DIRECTIONS
             ):
                 return mention
     return next((m for m in mentions if not is_time(m) and not m.parts), None)

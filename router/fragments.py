@@ -2,15 +2,27 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit, Reference
-from kds.router.mention import Mention, mentions_in
-from kds.router.parallels import NUMBER, SAME_KIND, Fragment, Slot, best_slot, substitute
+from kds.router.agency import agency
+from kds.router.fragment_reading import ADDRESSED, SAME_TAIL, read_fragment
+from kds.router.inquiry import last_question, questions
+from kds.router.lexicon import readings
+from kds.router.mention import Mention
+from kds.router.parallels import SAME_KIND, Fragment, Slot, best_slot, substitute
+from kds.router.question import Question
+from kds.router.question_slots import (
+    HEADLESS,
+    asked_again,
+    asked_of_another,
+    asked_slot,
+    slot_at,
+)
 from kds.router.rendering import bare_text
 from kds.router.rule import Rule
 from kds.router.scene import Found, Scene, search
-from kds.router.words import Analysis, Word
 
 _SCORE: Final = 0.8
 """Shown for references found by the form of the message, where no antecedents compete."""
@@ -25,34 +37,117 @@ _WISH: Final = re.compile(
 )
 _EXPLICIT: Final = re.compile(r"\b(?:same|do|repeat|apply|make|likewise|too|as well)\b", re.I)
 _RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
+_FOR: Final = "for"
+_ABOUT: Final = re.compile(r"\babout$", re.I)
+_DOING: Final = re.compile(r"^(?:(?:and|now|then|also|ok|okay|please)[\s,]+)*(?:do|repeat)\b", re.I)
+_CODED: Final = re.compile(r"^\W*[A-Za-z]?\d+\W*$")
 _COMMANDS: Final = frozenset({"imperative", "statement"})
 
 
 def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "What about the Closing Date?": the last question, asked about something else."""
-    fragment, prefix = _fragment(scene, rule)
+    fragment, prefix = read_fragment(scene, rule)
     if fragment is None or not scene.discourse:
         return
+    question = _continued(scene, prefix)
+    if question is not None and _DOING.match(prefix) and not question.indirect:
+        return  # of a command, `repeat` knows more
+    if question is not None and _goes_on_with_a_verb(question, fragment):
+        return
+    if question is not None and (prefix or _is_brief(scene, question, fragment)):
+        text = _asked(scene, question, fragment, prefix)
+    else:
+        text = _repeated(scene, fragment, prefix)
+    if text:
+        yield _whole(scene, rule, fragment, _without_lead_in(text))
+
+
+def _continued(scene: Scene, prefix: str) -> Question | None:
+    """The last question; "And X?" behind "Why?" goes on with what it asked the reason of."""
+    question = last_question(scene.discourse)
+    if question is None or question.span(question.wh).lower() != "why" or _ABOUT.search(prefix):
+        return question
+    before = [q for q in questions(scene.discourse) if q is not question][:1]
+    plain = [w.lower for w in question.words[question.predicate[0] : question.predicate[1]]]
+    for other in before:
+        said = [w.lower for w in other.words[other.predicate[0] : other.predicate[1]]]
+        if said and said == [w for w in plain if w != "not"] and not other.copular:
+            return other
+    return question
+
+
+def _goes_on_with_a_verb(question: Question, fragment: Fragment) -> bool:
+    """ "Can you build it?" + "and test": a request for one thing more."""
+    verb = readings(fragment.text.lower()).verb
+    addressed = question.subject_text.lower() in ADDRESSED
+    return addressed and not fragment.prep and verb == fragment.text.lower()
+
+
+def _is_brief(scene: Scene, question: Question, fragment: Fragment) -> bool:
+    """ "Flooding?" behind "Is hail damage covered?": one word with nothing in front of it."""
+    text = scene.analysis.text.strip()
+    if " " in text.rstrip(" ?") and not _CODED.search(text):
+        return True
+    if fragment.label or fragment.prep or SAME_TAIL.search(text):
+        return True
+    coded = any(c.isdigit() for c in fragment.text)
+    alike = any(
+        m.head_text[:1] == fragment.text[:1] and any(c.isdigit() for c in m.text)
+        for m in question.mentions
+    )
+    return alike if coded else question.is_polar and fragment.mention is not None
+
+
+def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) -> str:
+    """The last question with the fragment in it; "" when it has no place for it."""
+    asked = list(questions(scene.discourse))
+    at = next((i for i, q in enumerate(asked) if q is question), len(asked))
+    before = asked[at + 1] if at + 1 < len(asked) else None
+    if fragment.label == HEADLESS:
+        return asked_of_another(question, fragment)
+    tail = SAME_TAIL.search(scene.analysis.text)
+    same = "same" in prefix.lower() or (tail is not None and "same" in tail.group().lower())
+    governed = any(m.prep == _FOR for m in question.mentions)
+    if _DOING.match(prefix) and fragment.prep == _FOR and not governed:
+        fragment = replace(fragment, prep="")  # "do it for riot damage too"
+    slot = asked_slot(question, fragment, before, oblique=same)
+    if slot is not None:
+        return asked_again(question, slot, fragment)
+    named = fragment.mention
+    somebody = named is not None and _ABOUT.search(prefix) is not None and agency(named) == 1
+    if fragment.prep or same or somebody or fragment.mention is None:
+        same = same or somebody
+        benefited = (
+            next((m for m in question.mentions if m.prep == _FOR), None) if somebody else None
+        )
+        if benefited is not None:
+            return asked_again(question, slot_at(question, benefited), fragment)
+        return f"{question.text} {fragment.prep or _FOR * same} {fragment.text}?".replace("  ", " ")
+    return ""
+
+
+def _repeated(scene: Scene, fragment: Fragment, prefix: str) -> str:
+    """The last sentence with the fragment in it, when it is no question taken apart."""
+    if fragment.label == HEADLESS:
+        return ""
     moment = scene.discourse.last
     asked = any(c.mood == "question" and c.verb is not None for c in moment.analysis.clauses)
     if all(c.verb is None for c in moment.analysis.clauses):
-        return  # a fragment itself: there is no sentence to repeat
-    if not asked and "?" in scene.analysis.text[-1:] and prefix == "":
-        return
+        return ""  # a fragment itself: there is no sentence to repeat
+    if not asked and (prefix == "" or "same" in prefix.lower()):
+        return ""  # of a command, `repeat` knows more
     slot = best_slot(moment.analysis, moment.mentions, fragment)
     if slot is None and fragment.prep and asked:
-        text = _append(moment.expanded, fragment)
-    elif slot is not None and (asked or slot.likeness >= SAME_KIND):
-        text = substitute(moment.analysis, slot, fragment)
-    else:
-        return
-    yield _whole(scene, rule, fragment, _without_lead_in(text))
+        return _append(moment.expanded, fragment)
+    if slot is not None and (asked or slot.likeness >= SAME_KIND):
+        return substitute(moment.analysis, slot, fragment)
+    return ""
 
 
 def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "No, green", "Sorry, Tuesday": the last command with another value."""
-    fragment, cue = _fragment(scene, rule)
-    if fragment is None or not scene.discourse:
+    fragment, cue = read_fragment(scene, rule)
+    if fragment is None or fragment.label == HEADLESS or not scene.discourse:
         return
     marked = any(mark in cue for mark in ",.:;!-—–") or _RESTATING.search(cue)
     if not fragment.label and not marked:
@@ -108,8 +203,8 @@ def _named_slot(scene: Scene, rule: Rule, earlier: str) -> Slot | None:
 
 def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Do the same for X", "do it for X too": the last command, applied to something else."""
-    fragment, _ = _fragment(scene, rule)
-    if fragment is None or not scene.discourse:
+    fragment, _ = read_fragment(scene, rule)
+    if fragment is None or fragment.label == HEADLESS or not scene.discourse:
         return
     for moment in list(reversed(scene.discourse.moments))[: rule.antecedent.max_age + 1]:
         if moment.analysis.clauses and moment.analysis.clauses[-1].mood in _COMMANDS:
@@ -130,55 +225,6 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     )
     done = next((m for m in moment.mentions if m.role == "obj"), None)
     yield _whole(scene, rule, fragment, _as_command(text), target=done)
-
-
-def _fragment(scene: Scene, rule: Rule) -> tuple[Fragment | None, str]:
-    """The part behind the cue, when it is one phrase (with or without a preposition)."""
-    text = scene.analysis.text
-    for pattern in rule.signal.cues:
-        match = search(pattern, text)
-        if match is None or match.start() != 0:
-            continue
-        groups = match.groupdict()
-        rest = groups.get("rest") or text[match.end() :]
-        start = text.rfind(rest) if rest else len(text)
-        fragment = _read(scene.analysis, start, start + len(rest.rstrip(" ?.!")))
-        if fragment is not None:
-            return fragment, text[:start].strip()
-    return None, ""
-
-
-def _read(analysis: Analysis, start: int, end: int) -> Fragment | None:
-    inside = [w for w in analysis.words if w.start >= start and w.end <= end]
-    while inside and inside[-1].lower in {"too", "also", "then", "instead", "please", "well", "as"}:
-        inside.pop()
-    while inside and inside[0].text in {",", "-", "–", "—"}:
-        inside.pop(0)
-    if not inside or any(w.pos in {"VERB", "AUX", "PRON", "SCONJ"} and not w.kind for w in inside):
-        return None
-    prep = inside[0].lower if inside[0].pos == "ADP" else ""
-    body = inside[1:] if prep else inside
-    if not body or body[0].pos == "ADV":
-        return None
-    text = analysis.text[body[0].start : body[-1].end]
-    phrase = analysis.phrase_at.get(body[0].i)
-    label = analysis.label(body[0].i, body[-1].i + 1) or _number_label(body)
-    if phrase is None:
-        return Fragment(text, None, prep, label) if label and len(body) <= 3 else None
-    if phrase.start < body[0].i:
-        return None
-    mention = _mention_at(analysis, phrase.start)
-    return Fragment(text, mention, prep, label) if mention is not None else None
-
-
-def _number_label(body: list[Word]) -> str:
-    return NUMBER if all(word.pos == "NUM" for word in body) else ""
-
-
-def _mention_at(analysis: Analysis, start: int) -> Mention | None:
-    """None for phrases that name nothing by themselves ("the others")."""
-    found = (m for m in mentions_in(analysis, 0) if m.start == start and not m.parts)
-    return next(found, None)
 
 
 def _append(question: str, fragment: Fragment) -> str:

@@ -116,11 +116,23 @@ def _do(s: Sentence, i: int) -> str:
         }
         if object_like and not (s.lower(len(s.drafts) - 1) == "?" and any(d.base for d in rest)):
             return "VERB"
-        return "AUX" if any(d.base for d in rest) and s.lower(len(s.drafts) - 1) == "?" else "VERB"
+        asked = s.lower(len(s.drafts) - 1) == "?"
+        return "AUX" if (asked and any(d.base for d in rest)) or _plural_does(s, i) else "VERB"
     if before in {"i", "you", "we", "they", "he", "she", "it", "that", "this", "which", "who"}:
         follow = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
         return "AUX" if follow and follow.base and not follow.reading.noun else "VERB"
     return "VERB" if before in {"to", "please", "'s", "and", "then"} | cc.MODALS else "AUX"
+
+
+def _plural_does(s: Sentence, i: int) -> bool:
+    """ "do late fees bear interest", without a question mark: a plural, then its verb."""
+    for j in range(i + 2, len(s.drafts) - 1):
+        before = s.drafts[j - 1]
+        if closed_pos(before.lower):
+            return False
+        if before.lower.endswith("s") and before.reading.noun and s.drafts[j].base:
+            return True
+    return False
 
 
 def _have(s: Sentence, i: int) -> str:

@@ -129,6 +129,7 @@ def one_pos(s: Sentence, i: int) -> str:
     """The number, or the pronoun of "another one"."""
     after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
     plain = after is not None and after.text[:1].isalnum() and not closed_pos(after.lower)
+    plain = plain and after is not None and after.lower not in cc.PARTICLES
     before = s.lower(i - 1)
     anaphoric = before in cc.DETERMINERS | cc.ORDINALS | {"the"} or (
         i > 0 and s.pos(i - 1) == "ADJ"

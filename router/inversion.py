@@ -30,6 +30,12 @@ def _force_after(s: Sentence, i: int) -> None:
         token = s.drafts[j]
         if token.pos in {"PUNCT", "SCONJ"} or (token.pos == "ADP" and candidates):
             break
+        be = token.lower in {"be", "have"} and token.pos in {"AUX", "VERB"}
+        if be and j > earliest and s.lower(j - 1) != "to":
+            return  # "must the timing belt be replaced": that is the verb
+        if token.pos == "DET" and candidates and candidates[-1] == j - 1:
+            s.drafts[j - 1].forced = "VERB"  # "must the bank release a file": an object begins
+            return
         if (
             token.base and not token.pos and s.pos(j - 1) not in {"DET", "ADP", "NUM"}
         ) or token.pos == "VERB":
@@ -40,9 +46,19 @@ def _force_after(s: Sentence, i: int) -> None:
         s.drafts[_best_verb(s, candidates, bare)].forced = "VERB"
 
 
+_NEEDING_NO_OBJECT = frozenset(
+    "end start stop begin close open run work count change last rank expire rise drop".split()
+)
+"""Nouns as well as verbs, that may stand without an object: "when does the night shift end"."""
+
+
 def _best_verb(s: Sentence, candidates: list[int], bare: bool) -> int:
     if bare:
         return candidates[0]
+    last = candidates[-1]
+    ends = s.pos(last + 1) in {"", "PUNCT", "ADP"} and last - 1 in candidates
+    if ends and s.lower(last) in _NEEDING_NO_OBJECT:
+        return last
     for group in (
         [j for j in candidates if _rather_verb(s.drafts[j])],
         [j for j in candidates if s.drafts[j].lower not in NOUN_FIRST],

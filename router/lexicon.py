@@ -54,7 +54,7 @@ NOUN_FIRST: Final = frozenset(
 
 ADJECTIVE_FIRST: Final = frozenset(
     """
-    red better worse best green blue black white yellow orange purple pink gray grey brown
+    red due better worse best green blue black white yellow orange purple pink gray grey brown
     dark light open clean empty clear secure dirty slow fast quick smooth warm cool dry free
     live early late wide narrow long short separate complete duplicate correct direct subject
     present current last first second third next wrong responsible previous original new old

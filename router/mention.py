@@ -18,6 +18,8 @@ Mood = Literal["imperative", "question", "statement", "fragment"]
 KEPT: Final = 512
 """Analyses whose mentions are kept; twice as many as there are analyses in the language layer."""
 
+_COMPLEMENTING: Final = frozenset("of on for to against about over between".split())
+"""Prepositions that say what a limit, a fee or a discount is of, and not where it is."""
 _NAMING: Final = frozenset("called named titled labelled".split())
 _REPLACING: Final = {
     "replace": ("with", "by"),
@@ -127,14 +129,18 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
     label, canonical = _entity(analysis, phrase)
     text = _text(analysis, phrase)
     quality = _asked_quality(analysis, phrase)
+    topic = is_topic(analysis, phrase)
+    introduced = topic and phrase.role == "none" and verb == "be"  # "there is a lift"
+    if introduced:
+        text += _complement(analysis, phrase)
     return Mention(
         text=f"{quality} {text}" if quality else text,
-        determiner=phrase.determiner,
+        determiner="the" if introduced else phrase.determiner,
         head=head.lower if named else singular(head.lower),
         head_text=head.text,
         modifiers=tuple(w.lower for w in words[phrase.core : phrase.head]),
         number=phrase.number,
-        role=phrase.role,
+        role="subj" if introduced else phrase.role,
         prep=phrase.prep,
         verb=verb,
         mood=clause.mood,
@@ -153,13 +159,21 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
             p.clause == phrase.clause and p.role == "subj" and p.end <= phrase.start
             for p in analysis.phrases
         ),
-        topic=is_topic(analysis, phrase),
+        topic=topic,
         grouped=phrase.group >= 0,
         negated=_is_negated(analysis, phrase),
         name_like=is_name_like(analysis, phrase, label),
         person_like=is_person_like(analysis, phrase),
         result=_is_result(phrase, verb),
     )
+
+
+def _complement(analysis: Analysis, phrase: Phrase) -> str:
+    """ " on liability" of "there is a cap on liability": what tells it from others of its kind."""
+    follower = next((p for p in analysis.phrases if p.start == phrase.end + 1), None)
+    if follower is None or follower.prep not in _COMPLEMENTING or follower.prep == "":
+        return ""
+    return f" {analysis.span(phrase.end, follower.end)}"
 
 
 def _text(analysis: Analysis, phrase: Phrase) -> str:

@@ -37,6 +37,8 @@ class Fragment:
     mention: Mention | None
     prep: str
     label: str
+    plural: bool = False
+    """Ends in "ones"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def best_slot(
 
     With ``oblique`` what stands behind a preposition is preferred ("the same for X").
     """
-    slots = [*_phrase_slots(earlier, mentions, fragment), *_entity_slots(earlier, fragment)]
+    slots = [*_phrase_slots(earlier, mentions, fragment), *entity_slots(earlier, fragment)]
     named = fragment.mention is not None and bool(fragment.mention.kind)
     if oblique and not named:
         slots = [replace(s, likeness=s.likeness + OBLIQUE * (s.outer < s.start)) for s in slots]
@@ -80,11 +82,11 @@ def _phrase_slots(
         if mention.prep and mention.start and words[mention.start - 1].pos == "ADP":
             outer = words[mention.start - 1].start
         end = words[mention.end - 1].end
-        yield Slot(words[mention.start].start, end, outer, _likeness(mention, fragment))
-        yield from _modifier_slots(earlier, mention, fragment)
+        yield Slot(words[mention.start].start, end, outer, likeness(mention, fragment))
+        yield from modifier_slots(earlier, mention, fragment)
 
 
-def _modifier_slots(earlier: Analysis, mention: Mention, fragment: Fragment) -> Iterator[Slot]:
+def modifier_slots(earlier: Analysis, mention: Mention, fragment: Fragment) -> Iterator[Slot]:
     """ "is the invoices table partitioned?" + payments: plural for plural modifier."""
     other = fragment.mention
     if other is None or fragment.prep or other.determiner or other.modifiers or other.kind:
@@ -94,7 +96,7 @@ def _modifier_slots(earlier: Analysis, mention: Mention, fragment: Fragment) -> 
             yield Slot(word.start, word.end, word.start, SAME_KIND)
 
 
-def _entity_slots(earlier: Analysis, fragment: Fragment) -> Iterator[Slot]:
+def entity_slots(earlier: Analysis, fragment: Fragment) -> Iterator[Slot]:
     """Adjectives and single words with the fragment's label: "purple" for "green"."""
     if not fragment.label:
         return
@@ -118,7 +120,8 @@ def _entity_slots(earlier: Analysis, fragment: Fragment) -> Iterator[Slot]:
             yield Slot(start, end, start, SAME_LABEL)
 
 
-def _likeness(mention: Mention, fragment: Fragment) -> float:
+def likeness(mention: Mention, fragment: Fragment) -> float:
+    """How much a phrase of the sentence is like the fragment; 0 when it is no phrase."""
     other = fragment.mention
     if other is None:
         return 0.0

@@ -32,6 +32,8 @@ def after_be(s: Sentence, i: int) -> str:
             if not token.reading.known and token.lower.endswith(_ADJECTIVE_ENDINGS)
             else "NOUN"
         )
+    if token.base and after is not None and not after.pos and after.reading.noun:
+        return "NOUN"  # "are refresh tokens encrypted"
     return "ADV" if token.reading.adverb else "VERB"
 
 
@@ -85,6 +87,8 @@ def _behind_noun(s: Sentence, i: int, verb_seen: bool) -> str:
     """Where a noun phrase may end: predicate, participle, complement; "" when it goes on."""
     token = s.drafts[i]
     nominal_next = _nominal_follows(s, i)
+    if token.past and not nominal_next and _closes_passive(s, i):
+        return "VERB"
     if not verb_seen and _is_predicate(s, i):
         return "VERB"
     if token.gerund and not nominal_next:
@@ -97,6 +101,17 @@ def _behind_noun(s: Sentence, i: int, verb_seen: bool) -> str:
         or (token.lower not in NOUN_FIRST and token.lower.endswith(_ADJECTIVE_ENDINGS))
     )
     return "ADJ" if token.reading.adjective and plain_adjective and not nominal_next else ""
+
+
+def _closes_passive(s: Sentence, i: int) -> bool:
+    """ "How is the amount set?", "Are the vaccines given for free?": be, its subject, this."""
+    if s.drafts[i].third or s.drafts[i].lower in ADJECTIVE_FIRST:
+        return False
+    j = i - 1
+    while s.pos(j) in {"DET", "ADJ", "NUM", "NOUN", "PROPN"}:
+        j -= 1
+    opens = s.pos(j - 1) in {"", "ADV", "PRON", "CCONJ", "PUNCT"}
+    return s.lower(j) in cc.BE and opens and s.pos(j + 1) == "DET"
 
 
 def _is_name_of_activity(s: Sentence, i: int) -> bool:
@@ -115,6 +130,8 @@ def _is_predicate(s: Sentence, i: int) -> bool:
         return False
     if any(_surely_verb(d) for d in s.drafts[i + 1 : _clause_end(s, i)]):
         return False
+    if _ends_fragment(s, i):
+        return False
     after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
     open_end = (
         after is None or closed_pos(after.lower) or not after.text[:1].isalnum() or after.kind
@@ -131,6 +148,29 @@ def _is_predicate(s: Sentence, i: int) -> bool:
     )
     plural = s.drafts[i - 1].lower.endswith("s")
     return pair or (plural and (bool(open_end) or token.lower in VERB_FIRST - NOUN_FIRST))
+
+
+def _ends_fragment(s: Sentence, i: int) -> bool:
+    """ "And the spark plugs?", "and for bank debits": a phrase asked about, not a statement."""
+    token = s.drafts[i]
+    nominal = bool(token.reading.noun) or token.lower in NOUN_FIRST
+    if not nominal or token.reading.verb in VERB_FIRST:
+        return False
+    if any(d.text[:1].isalnum() for d in s.drafts[i + 1 :]):
+        return False
+    start = 0
+    while s.pos(start) in {"CCONJ", "INTJ", "PUNCT"} or s.lower(start) in _FRAGMENT_OPENERS:
+        start += 1
+    governed = s.pos(start) == "ADP"
+    asked = s.lower(len(s.drafts) - 1) == "?"
+    leaning = asked or (start > 0 and s.pos(0) not in {"PUNCT", "INTJ"})
+    inside = all(
+        s.pos(j) in {"DET", "ADJ", "NUM", "NOUN", "PROPN"} for j in range(start + governed, i)
+    )
+    return inside and (governed or leaning)
+
+
+_FRAGMENT_OPENERS: Final = frozenset("what how about also same even only".split())
 
 
 def _clause_end(s: Sentence, i: int) -> int:

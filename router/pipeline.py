@@ -8,8 +8,8 @@ from kds.brain.errors import PipelineError
 from kds.brain.turn import StepRecord, Turn
 from kds.router.step import Step
 
-GIVEN = frozenset({"message", "at"})
-"""What a fresh Turn carries before the first step."""
+GIVEN = frozenset({"message", "at", "history", "rewrite"})
+"""What a fresh Turn carries before the first step; the last two where the caller gave them."""
 
 _FIELDS = frozenset(field.name for field in fields(Turn))
 

@@ -4,14 +4,16 @@ The front matter is the only place where an intent is defined. `read_prompt` rep
 problem that one file shows by itself; what needs the other files is checked by the library.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kds.brain.document import Document, NodePath, misfits, parse_yaml, validate
 from kds.brain.errors import Problem
+from kds.router.outputschema import schema_problems
 from kds.router.pattern import Pattern
 from kds.router.promptmend import NAMELESS, doubtful_keys, mended
 
@@ -19,6 +21,9 @@ FENCE: Final = "---"
 INTENT_NAME: Final = r"^[A-Z][A-Z0-9_]*$"
 PROMPT_NAME: Final = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 """Also the rule for skill names (DESIGN 7), so that skills can be made from prompt files."""
+
+TOOL_NAME: Final = r"^[a-zA-Z0-9_-]{1,64}$"
+"""What the providers of models accept as the name of a tool."""
 
 DEFAULT_PRIORITY: Final = 500
 """Behind every agent that ships (10 to 110), before UNKNOWN (999)."""
@@ -40,7 +45,8 @@ class PromptFile:
     """A prompt as its file defines it. It is an agent when it has an intent.
 
     ``ref`` is its place among the prompts, "prompts/internal/work-planner.md"; ``excludes`` are
-    the patterns under `not`; ``ask`` is a verb phrase for clarifying questions.
+    the patterns under `not`; ``ask`` is a verb phrase for clarifying questions. ``tools`` are
+    names of tools that a model may call, ``output`` is the JSON Schema of its structured reply.
     """
 
     name: str
@@ -60,6 +66,8 @@ class PromptFile:
     path: Path
     ref: str
     front: Document
+    tools: tuple[str, ...] = ()
+    output: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +131,8 @@ def read_prompt(text: str, *, path: Path, ref: str) -> PromptDraft:
         path=path,
         ref=ref,
         front=front,
+        tools=tuple(found.tools),
+        output=found.output,
     )
     whole = (*problems, *body_problems)
     return PromptDraft(whole, prompt, body, body_line, inputs_read="inputs" not in doubtful)
@@ -172,6 +182,8 @@ class _FrontMatter(BaseModel):
     confirm: bool = False
     handoffs: list[_Intent] = []
     ask: _Text | None = None
+    tools: list[Annotated[str, Field(pattern=TOOL_NAME)]] = []
+    output: dict[str, Any] | None = None
 
 
 FRONT_MATTER_KEYS: Final = frozenset(
@@ -209,8 +221,10 @@ def _own_problems(found: _FrontMatter, front: Document, path: Path) -> list[Prob
                 message = f"has '{key}' and no intent"
                 hint = f"add 'intent: NAME', or remove '{key}'"
                 problems.append(Problem(front.where((key,)), message, hint))
-    for key in ("inputs", "handoffs"):
+    for key in ("inputs", "handoffs", "tools"):
         problems += _repeats(getattr(found, key), key, front)
+    if found.output is not None:
+        problems += schema_problems(found.output, front, at=("output",))
     return problems
 
 

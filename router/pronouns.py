@@ -6,13 +6,21 @@ from typing import Final
 
 from kds.brain.turn import Edit, Reference
 from kds.router import closed_class as cc
+from kds.router.agency import acts, is_individual, is_somebody
+from kds.router.fitness import Slot
+from kds.router.inflection import AGREEING, agreeing, third_person
 from kds.router.mention import Mention, is_time
-from kds.router.rendering import bare, definite, in_place_of, possessive
+from kds.router.rendering import bare, definite, in_place_of, in_plural, possessive
 from kds.router.rule import Rule
+from kds.router.salience import Candidate
 from kds.router.scene import Choice, Found, Scene, abstained, choose, covered, explain
 from kds.router.words import Word
 
 _POSSESSIVE_PRONOUNS: Final = frozenset("its their his theirs hers whose".split())
+_KINDS_LAST: Final = 1
+"""Messages back within which "them" may be things of the kind that was asked about."""
+_KIND: Final = 0.6
+"""Shown for them: nothing competes, and nothing was said in the plural."""
 _FAMILIES: Final = (
     frozenset({"it", "its"}),
     frozenset({"they", "them", "their", "theirs"}),
@@ -36,14 +44,22 @@ def find_demonstratives(scene: Scene, rule: Rule) -> Iterator[Found]:
 
 def _pointing(scene: Scene, rule: Rule, stands: Callable[[int], bool]) -> Iterator[Found]:
     """The rule's words where they stand as pronouns, and point out of the message."""
+    subject: tuple[int, str] | None = None
     for i, word in enumerate(scene.words):
         if word.lower not in rule.signal.lemma or not stands(i):
             continue
         if covered(rule, scene.analysis.text, word.start, word.end):
             continue
-        if "same_message" in rule.signal.excludes and _antecedent_inside(scene, i, rule):
+        clause = scene.analysis.clause_of(i)
+        here = scene
+        if subject is not None and subject[0] == clause and scene.words[i].pos == "PRON":
+            here = replace(scene, used=scene.used | {subject[1]})  # "may it drop it": two things
+        elif "same_message" in rule.signal.excludes and _antecedent_inside(scene, i, rule):
             continue
-        yield _resolve(scene, rule, i)
+        found = _resolve(here, rule, i)
+        if found.references and scene.role_at(i) == "subj" and scene.words[i].pos == "PRON":
+            subject = clause, found.references[0].target
+        yield found
 
 
 def find_events(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -101,20 +117,97 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
     need = scene.need_at(i, base=rule.antecedent)
     if rule.signal.kind == "demonstrative":
         plural = word.lower in {"these", "those"}
-        need = replace(need, number="pl" if plural else need.number, lenient=False)
-    pool = scene.candidates(need, rule.antecedent, among=lambda m: not _said_here(scene, m, i))
+        number = "pl" if plural else need.number
+        slot: Slot = "thing" if need.mood != "imperative" else ""
+        need = replace(need, number=number, lenient=False, slot=slot)
+    taken = need.role != "subj" and rule.antecedent.person is False and _somebody_acts(scene, i)
+    pool = scene.candidates(
+        need,
+        rule.antecedent,
+        among=lambda m: not _said_here(scene, m, i) and not (taken and is_somebody(m)),
+    )
+    if need.number == "pl":
+        pool = _several_first(scene, pool)
     choice = choose(scene, pool, rule.antecedent)
     if (choice is not None and not _agrees(choice.mention, rule)) or choice is None:
         choice = _fallback(scene, rule, i)
+    if choice is None and need.number == "pl":
+        choice = _kind(scene)
     if choice is None:
-        return Found((), (), abstained(word.text, pool, rule))
+        return Found((), (), abstained(word.text, pool, rule), left=word.text)
     target = definite(choice.mention)
     owned = word.lower in _POSSESSIVE_PRONOUNS or (word.lower == "her" and word.pos == "DET")
     text = possessive(target) if owned else target
     return Found(
         (Reference(word.text, word.start, word.end, bare(choice.mention), rule.id, choice.score),),
-        (Edit(word.start, word.end, in_place_of(word.text, text)),),
+        _written(scene, i, in_place_of(word.text, text), choice.mention),
         explain(word.text, choice, rule, target),
+    )
+
+
+_CLITICS: Final = {"'ll": "will", "'ve": "have", "'re": "are"}
+_HAS: Final = frozenset("been got had become".split())
+
+
+def _written(scene: Scene, i: int, text: str, mention: Mention) -> tuple[Edit, ...]:
+    """The antecedent in the pronoun's place, and the verb in its number.
+
+    "If it's a holiday" becomes "If the Closing Date is a holiday", and "do they have" "does the
+    Tenant have".
+    """
+    words, word = scene.words, scene.words[i]
+    edit = Edit(word.start, word.end, text)
+    follows = words[i + 1] if i + 1 < len(words) else None
+    if word.pos != "PRON" or scene.role_at(i) != "subj":
+        return (edit,)
+    if follows is not None and follows.start == word.end and follows.lower in {"'s", *_CLITICS}:
+        after = words[i + 2].lower if i + 2 < len(words) else ""
+        full = _CLITICS.get(follows.lower) or ("has" if after in _HAS else "is")
+        full = agreeing(full, plural=mention.number == "pl")
+        return (Edit(word.start, follows.end, f"{text} {full}"),)
+    if word.lower != "they" or mention.number == "pl" or not is_somebody(mention):
+        return (edit,)
+    verb = _finite(scene, i)
+    if verb is None:
+        return (edit,)
+    plain = verb.lower not in AGREEING
+    form = third_person(verb.text) if plain else agreeing(verb.text, plural=False)
+    return (edit, Edit(verb.start, verb.end, form))
+
+
+def _finite(scene: Scene, i: int) -> Word | None:
+    """The verb that agrees with the subject at word ``i``; None behind "may" or "must"."""
+    before = scene.words[i - 1] if i else None
+    if before is not None and (before.pos == "AUX" or before.lower in AGREEING):
+        return before if before.lower in AGREEING else None
+    follows = next((w for w in scene.words[i + 1 : i + 4] if w.pos != "ADV"), None)
+    if follows is None or follows.pos not in {"AUX", "VERB"}:
+        return None
+    if follows.lower in AGREEING:
+        return follows
+    return follows if follows.pos == "VERB" and follows.lower == follows.lemma else None
+
+
+def _several_first(scene: Scene, pool: list[Candidate]) -> list[Candidate]:
+    """ "they" is one party only where no people were named lately: "do they need a permit"."""
+    people = any(
+        c.mention.number == "pl" and acts(c.mention) and scene.discourse.age(c.mention) <= 1
+        for c in pool
+    )
+    if not people:
+        return pool
+    return [c for c in pool if c.mention.number == "pl" or c.mention.name_like]
+
+
+_PEOPLE_AS_SUBJECTS: Final = frozenset({"he", "she", "they"})
+
+
+def _somebody_acts(scene: Scene, i: int) -> bool:
+    """ "can they deduct it", "if he can't pay it": "they" and "he" are the one who acts."""
+    clause = scene.analysis.clause_of(i)
+    return any(
+        word.lower in _PEOPLE_AS_SUBJECTS and scene.analysis.clause_of(word.i) == clause
+        for word in scene.words[:i]
     )
 
 
@@ -131,9 +224,15 @@ def _said_here(scene: Scene, mention: Mention, i: int) -> bool:
 def _agrees(mention: Mention, rule: Rule) -> bool:
     number, person = rule.antecedent.number, rule.antecedent.person
     either_number = mention.name_like and not mention.grouped
-    return (number is None or mention.number == number or either_number) and (
+    somebody = number == "pl" and is_somebody(mention)
+    return (number is None or mention.number == number or either_number or somebody) and (
         person is None or mention.person == person or mention.name_like
     )
+
+
+def _may_be(mention: Mention, rule: Rule) -> bool:
+    """Agrees, or is a role that "he" and "she" may stand for in the same message."""
+    return _agrees(mention, rule) or (bool(rule.antecedent.person) and is_individual(mention))
 
 
 def _fallback(scene: Scene, rule: Rule, i: int) -> Choice | None:
@@ -144,22 +243,35 @@ def _fallback(scene: Scene, rule: Rule, i: int) -> Choice | None:
     base = rule.antecedent
     need = scene.need_at(i, base=type(base)(number=None, person=None))
     pool = scene.candidates(
-        need, base, among=lambda m: m.label in labels or ("party" in labels and _is_party(m))
+        need, base, among=lambda m: m.label in labels or ("party" in labels and _is_party(m, rule))
     )
     return choose(scene, pool, base)
 
 
-def _is_party(mention: Mention) -> bool:
-    """A singular name of someone who acts: person, agent noun in capitals, group of people."""
-    acting = mention.head.endswith(("er", "or", "ee", "ist", "ant", "ent"))
-    return mention.person or (acting and mention.head_text[:1].isupper())
+def _kind(scene: Scene) -> Choice | None:
+    """Things of the kind that the latest questions are about: "Who issues them?" after "How long
+    is a session ticket valid?" means session tickets."""
+    topics = [m for m in scene.discourse.topics() if scene.discourse.age(m) <= _KINDS_LAST]
+    if not topics or topics[-1].determiner not in {"a", "an"} or is_time(topics[-1]):
+        return None
+    one = topics[-1]
+    several = replace(one, text=in_plural(one), determiner="", number="pl")
+    return Choice(several, _KIND, 1.0, scene.discourse.age(one))
+
+
+def _is_party(mention: Mention, rule: Rule) -> bool:
+    """Someone who acts: person, role, agent noun in capitals; a group of people for "they"."""
+    acting = mention.head.endswith("ent") and mention.head_text[:1].isupper()
+    somebody = is_individual(mention) if rule.antecedent.person else is_somebody(mention)
+    return mention.person or acting or somebody
 
 
 def _can_own_here(mention: Mention) -> bool:
     """ "let users edit their comments": a known owner in the same clause, nothing new."""
     new = mention.determiner in {"a", "an", "some", "another"}
     made = mention.determiner == "" and mention.verb in {"add", "write", "create", "make", "build"}
-    return not new and not made and (mention.role in {"subj", "obj"} or mention.grouped)
+    known = not new and not made and (mention.role in {"subj", "obj"} or mention.grouped)
+    return known or (new and mention.role == "subj")  # "a parcel is lost and its sender ..."
 
 
 def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
@@ -167,7 +279,7 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
     analysis = scene.analysis
     clause = analysis.clause_of(i)
     for mention in scene.mentions:
-        if mention.end > i or is_time(mention) or not _agrees(mention, rule):
+        if mention.end > i or is_time(mention) or not _may_be(mention, rule):
             continue
         asked_about = mention.prep == "about" and not mention.verb
         if mention.determiner in cc.WH or asked_about:

@@ -1,7 +1,7 @@
 """The step that finds references and their antecedents.
 
 Reads   message, context
-Writes  references, edits
+Writes  references, edits, unresolved
 Never   rewrites the message; that is the next step's.
 """
 
@@ -13,7 +13,7 @@ from kds.router.resolver import Known, Resolver, nothing_known
 from kds.router.step import Step
 
 READS: Final = frozenset({"message", "context"})
-WRITES: Final = frozenset({"references", "edits"})
+WRITES: Final = frozenset({"references", "edits", "unresolved"})
 
 
 def make_resolve(resolver: Resolver, known: Known = nothing_known) -> Step:
@@ -29,6 +29,7 @@ def make_resolve(resolver: Resolver, known: Known = nothing_known) -> Step:
             turn,
             references=resolution.references,
             edits=resolution.edits,
+            unresolved=resolution.unresolved,
             notes=turn.notes + notes,
         )
 

@@ -6,25 +6,33 @@ from functools import lru_cache
 from typing import Final
 
 from kds.brain.turn import ContextEntry, Edit, Reference
+from kds.router.comparisons import find_comparisons
+from kds.router.counterparts import find_others, find_owned
+from kds.router.deeds import find_actions, find_purposes
 from kds.router.discourse import Discourse, Utterance
+from kds.router.ellipsis import find_bare_questions, find_conditions
 from kds.router.enumerations import find_both, find_order, find_which
 from kds.router.fragments import find_corrections, find_gaps, find_questions, find_repeats
 from kds.router.implicit import find_attributes, find_constraints, find_parts, find_relations
 from kds.router.knowledge import Knowledge
 from kds.router.language import ANALYSED_CHARS, Language
 from kds.router.mention import Mention
+from kds.router.misspelling import mended
 from kds.router.nouns import find_nouns, find_ones
 from kds.router.places import find_places
+from kds.router.proforms import find_doers, find_doings, find_times
 from kds.router.pronouns import find_demonstratives, find_events, find_pronouns
 from kds.router.rule import Rule, SignalKind
 from kds.router.scene import Found, Mechanism, Scene
 from kds.router.topic import feature, moved_focus, switches_topic
+from kds.router.unresolved import find_unresolved
 from kds.router.wording import find_wordings
 from kds.router.words import Analysis
 
 REPLAYED: Final = 128
 """Discourses kept: each new turn then replays only its own message."""
 
+_MARKS: Final = ".,;:!?()\"'"
 REACH: Final = 60
 """Utterances that are replayed at most; what was said before them is forgotten."""
 
@@ -46,6 +54,16 @@ _MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
     "attribute": find_attributes,
     "part": find_parts,
     "constraint": find_constraints,
+    "bare": find_bare_questions,
+    "condition": find_conditions,
+    "action": find_actions,
+    "purpose": find_purposes,
+    "comparison": find_comparisons,
+    "doing": find_doings,
+    "doer": find_doers,
+    "then": find_times,
+    "own": find_owned,
+    "other": find_others,
     "pattern": find_wordings,
 }
 
@@ -58,6 +76,8 @@ class Resolution:
     edits: tuple[Edit, ...] = ()
     notes: tuple[str, ...] = ()
     focus: Mention | None = None
+    unresolved: tuple[str, ...] = ()
+    """Words that point back although no rule could say to what."""
 
 
 def apply_edits(message: str, edits: Iterable[Edit]) -> str:
@@ -90,19 +110,19 @@ def _said(context: Sequence[ContextEntry], known: Iterable[str]) -> Iterator[str
     for antecedent in known:
         if told.isdisjoint(_words(antecedent)):
             words |= _words(antecedent)
-            yield _naming(antecedent)
+            yield naming(antecedent)
     for entry in context:
         words |= _words(entry.user_message)
         if entry.context_ref and words.isdisjoint(_words(entry.context_ref)):
             words |= _words(entry.context_ref)
-            yield _naming(entry.context_ref)
+            yield naming(entry.context_ref)
         yield entry.user_message
 
 
-def _naming(antecedent: str) -> str:
+def naming(antecedent: str) -> str:
     """The shortest message that brings ``antecedent`` up: a name takes no article.
 
-    >>> _naming("login form"), _naming("FAB button"), _naming("React"), _naming("src/a.py")
+    >>> naming("login form"), naming("FAB button"), naming("React"), naming("src/a.py")
     ('Use the login form', 'Use the FAB button', 'Use React', 'Use src/a.py')
     """
     named = " " not in antecedent and not antecedent.islower()
@@ -111,7 +131,7 @@ def _naming(antecedent: str) -> str:
 
 
 def _words(text: str) -> set[str]:
-    return set(text.lower().split())
+    return {word.strip(_MARKS) for word in text.lower().split()}
 
 
 class Resolver:
@@ -157,7 +177,9 @@ class Resolver:
         if self.switch(message, before):
             before = Discourse()
         resolution = self._within_topic(message, before)
-        analysis = self.analyse(apply_edits(message, resolution.edits))
+        expanded = apply_edits(message, resolution.edits)
+        spelt = mended(expanded)
+        analysis = self.analyse(expanded if spelt is None else spelt.text)
         focus = resolution.focus or moved_focus(analysis, before, self._focus, self.knowledge)
         return before.then(analysis, focus=focus)
 
@@ -171,6 +193,17 @@ class Resolver:
         return self._within_topic(message, discourse)
 
     def _within_topic(self, message: str, discourse: Discourse) -> Resolution:
+        spelt = mended(message) if discourse else None
+        if spelt is None:
+            return self._resolved(message, discourse)
+        found = self._resolved(spelt.text, discourse)
+        return replace(
+            found,
+            references=spelt.references(message, found.references),
+            edits=spelt.edits(found.edits),
+        )
+
+    def _resolved(self, message: str, discourse: Discourse) -> Resolution:
         analysis = self.analyse(message)
         rules = self.rules if discourse else self._wordings
         if not rules or not analysis.words:
@@ -184,6 +217,7 @@ class Resolver:
             edits=tuple(e for f in found for e in f.edits),
             notes=tuple(f.note for f in found),
             focus=next((f.focus for f in found if f.focus is not None), None),
+            unresolved=find_unresolved(scene, rules, found),
         )
 
     def switch(self, message: str, discourse: Discourse) -> str | None:
@@ -193,10 +227,13 @@ class Resolver:
     def _found(self, scene: Scene, rules: Iterable[Rule]) -> list[Found]:
         """Findings of all rules that do not overlap; a whole-message finding stands alone."""
         taken: list[Found] = []
+        deeds = frozenset(r.id for r in rules if r.signal.kind in {"action", "purpose"})
         for rule in rules:
             mechanism = _MECHANISMS.get(rule.signal.kind)
             if rule.signal.kind == "pronoun" and taken:
-                used = frozenset(r.target for f in taken for r in f.references if r.text)
+                used = frozenset(
+                    r.target for f in taken for r in f.references if r.text and r.rule not in deeds
+                )
                 scene = replace(scene, used=used)
             elif scene.used:
                 scene = replace(scene, used=frozenset())

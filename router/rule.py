@@ -29,6 +29,16 @@ SignalKind = Literal[
     "event",
     "focus",
     "switch",
+    "bare",
+    "condition",
+    "action",
+    "purpose",
+    "comparison",
+    "doing",
+    "doer",
+    "then",
+    "own",
+    "other",
     "pattern",
 ]
 Exclusion = Literal["same_message"]

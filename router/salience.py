@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from kds.router import closed_class as cc
+from kds.router.agency import is_somebody
 from kds.router.center import RELATIONAL_NOUNS
 from kds.router.discourse import Discourse
+from kds.router.fitness import Slot, dealt_with, fitness
 from kds.router.knowledge import Knowledge
 from kds.router.mention import Mention, Mood, is_time
 from kds.router.words import Number, Role
@@ -34,6 +36,8 @@ SUBORDINATE: Final = 0.75
 CREATED: Final = 1.12
 BESIDE_SUBJECT: Final = 0.75
 """An object whose clause has a noun for subject: the subject is what it is about."""
+DEALT_WITH: Final = 3.2
+"""The object of a question whose subject is somebody, where a thing is meant: as a topic."""
 MEANS: Final = 0.70
 """What one is told to use is the means; the topic is what it is used for."""
 TOPIC: Final = 2.4
@@ -83,6 +87,10 @@ _VAGUE: Final = frozenset(
     end beginning case example change update work task time idea question problem reason something
     stuff row""".split()
 )
+_GIVEN: Final = frozenset(
+    "love attention care thought try shot chance look hand polish boost credit push".split()
+)
+"""What one gives or takes and does not hand over: "give X some love" is about X."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,8 @@ class Need:
     decay: float = RECENCY
     lenient: bool = True
     """Names may be persons or groups, whatever their form."""
+    slot: Slot = ""
+    """Somebody who acts or a thing, by the place of the reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +149,7 @@ def _candidate(
     weights = [_weight(mention, need, discourse, knowledge) for mention in thing]
     turns = len({mention.turn for mention in thing})
     raw = max(weights) * (1.0 + REPEATED * min(turns - 1, 3))
+    raw *= fitness(thing, need.slot, discourse, plural=need.number == "pl")
     quoted = max(thing, key=lambda m: (len(m.modifiers) + bool(m.name), m.topic, m.turn))
     return Candidate(quoted, raw / FULL)
 
@@ -149,28 +160,33 @@ def _weight(mention: Mention, need: Need, discourse: Discourse, knowledge: Knowl
         weight *= TOPIC
     weight *= _form(mention)
     weight *= _agreement(mention, need)
+    if need.slot == "thing" and mention.mood == "question" and dealt_with(mention, discourse):
+        weight *= DEALT_WITH
     if need.mood == "imperative" and mention.mood == "question":
         weight *= QUESTIONED
     instead = " instead" in discourse.moments[mention.turn].expanded
     if mention.role == "obj" and mention.verb == "use" and not instead:
         weight *= MEANS
-    if need.role in {"subj", "obj"} and need.role == mention.role:
-        weight *= PARALLEL
-        if (
-            need.verb
-            and mention.verb
-            and need.verb.split()[0] == mention.verb
-            and need.role == "subj"
-        ):
-            weight *= SAME_VERB
-    if need.role == "obj" and mention.label in _PEOPLE:
-        weight *= PEOPLE
+    weight *= _parallel(mention, need)
     if mention.reply:
         weight *= REPLY
     if knowledge.prefers(need.verb, need.complement, mention):
         weight *= PREFERRED
     if discourse.moments[mention.turn].focus == mention:
         weight *= FOCUS
+    return weight
+
+
+def _parallel(mention: Mention, need: Need) -> float:
+    """The same role as the reference, and whether that role is one for people."""
+    weight = 1.0
+    if need.role in {"subj", "obj"} and need.role == mention.role:
+        weight *= PARALLEL
+        verb = need.verb.split()[0] if need.verb else ""
+        if need.role == "subj" and verb and verb == mention.verb:
+            weight *= SAME_VERB
+    if need.role == "obj" and mention.label in _PEOPLE and need.mood == "imperative":
+        weight *= PEOPLE
     return weight
 
 
@@ -212,9 +228,14 @@ def _wording(mention: Mention) -> float:
         weight *= RELATIONAL
     if (mention.head in _VAGUE and not mention.modifiers) or is_time(mention):
         weight *= VAGUE
-    if mention.label in _VALUE_LABELS:
+    if mention.label in _VALUE_LABELS or _is_light(mention):
         weight *= VALUE
     return weight
+
+
+def _is_light(mention: Mention) -> bool:
+    """The noun that carries the meaning of its verb: "give it a try", "have a look"."""
+    return mention.head in _GIVEN and mention.verb in {"give", "have", "take"}
 
 
 def _place(mention: Mention) -> float:
@@ -239,7 +260,8 @@ def _agreement(mention: Mention, need: Need) -> float:
     if need.number is not None and mention.number != need.number:
         unknown = mention.name_like and need.lenient and not mention.grouped
         named = GROUP if need.number == "pl" else NAMED
-        weight *= named if unknown else MISMATCH
+        somebody = need.number == "pl" and need.slot == "actor" and is_somebody(mention)
+        weight *= named if unknown else GROUP if somebody else MISMATCH
     if need.person is False and (mention.person_like or mention.label == "ROLE"):
         weight *= PERSON_LIKE
     if need.person is not None and mention.person != need.person:

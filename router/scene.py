@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from kds.brain.turn import Edit, Reference
 from kds.router import closed_class as cc
 from kds.router.discourse import Discourse
+from kds.router.fitness import Slot, slot_of
 from kds.router.knowledge import Knowledge
 from kds.router.mention import Mention, mentions_in
 from kds.router.pattern import Pattern
@@ -45,16 +46,23 @@ class Scene:
     def need_at(self, i: int, *, base: AntecedentNeed, role: Role | None = None) -> Need:
         """What the grammar around word ``i`` asks of an antecedent."""
         clause = self.analysis.clauses[self.analysis.clause_of(i)]
-        verb = self._verb_of(i)
+        verb = self._verb_with_particle(self._verb_of(i))
+        here = role or self.role_at(i)
         return Need(
             number=base.number,
             person=base.person,
-            role=role or self.role_at(i),
-            verb=self._verb_with_particle(verb),
+            role=here,
+            verb=verb,
             complement=self._complement(i),
             mood=clause.mood,
             decay=base.decay,
+            slot=self._slot_at(i, here, verb, clause.mood),
         )
+
+    def _slot_at(self, i: int, role: Role, verb: str, mood: str) -> Slot:
+        """Commands go on with things, whatever stands beside them: no slot there."""
+        pronoun = self.words[i].pos == "PRON" and mood != "imperative"
+        return slot_of(self.analysis, i, role, verb) if pronoun else ""
 
     def role_at(self, i: int) -> Role:
         """Grammatical role of a pronoun at word ``i``."""
@@ -112,6 +120,8 @@ class Found:
     focus: Mention | None = None
     whole: bool = False
     """True when the edits replace the whole message (ellipsis, corrections)."""
+    left: str = ""
+    """The words of a reference that no antecedent was good enough for, else ""."""
 
 
 @dataclass(frozen=True, slots=True)

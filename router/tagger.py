@@ -20,6 +20,7 @@ from kds.router.clause_opening import (
 from kds.router.function_verbs import AMBIGUOUS
 from kds.router.function_words import closed_pos
 from kds.router.inversion import force_inverted_verbs
+from kds.router.lexicon import VERB_FIRST
 from kds.router.phrase_word import after_be, after_object, bare, in_phrase, is_name
 from kds.router.tokens import Draft, Sentence, draft
 
@@ -69,7 +70,7 @@ def _tag_sentence(sentence: Sentence) -> None:
 
 def _close(s: Sentence, i: int) -> None:
     token = s.drafts[i]
-    if _acronym(token) and token.lower in cc.PERSONAL:
+    if (_acronym(token) and token.lower in cc.PERSONAL) or (token.text == "A" and _labels(s, i)):
         token.pos = "PROPN"
     elif token.kind:
         token.pos = "NUM" if token.kind == "number" else "PROPN"
@@ -81,6 +82,19 @@ def _close(s: Sentence, i: int) -> None:
         token.pos = rule(s, i)
     else:
         token.pos = closed_pos(token.lower)
+        if token.pos == "ADP" and token.text[:1].isupper() and s.lower(i - 1) in cc.ARTICLES:
+            token.pos = "PROPN"  # "the Via header"
+
+
+def _labels(s: Sentence, i: int) -> bool:
+    """ "zone A", "the Class A notes": a letter behind a noun is no article."""
+    before = s.drafts[i - 1] if i else None
+    return (
+        before is not None
+        and bool(before.reading.noun)
+        and not before.text.isupper()
+        and before.lower not in VERB_FIRST
+    )
 
 
 def _acronym(token: Draft) -> bool:

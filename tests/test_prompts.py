@@ -29,7 +29,10 @@ AGENTS = {
     "AMNESIA": "brain-amnesia",
     "UNKNOWN": "intent-router",
 }
-OTHERS = ("conversation-context-manager", "conversation-summarizer", "clear-conversation", "kds")
+OTHERS = (
+    *("conversation-context-manager", "conversation-summarizer", "clear-conversation", "kds"),
+    *("agent-handover", "passages-found", "query-rewriter"),
+)
 PRIORITY = [
     *("CORRECT", "AMNESIA", "RESUME", "COMMIT", "ANALYZE_SCREENSHOT", "PLAN", "EXECUTE"),
     *("TEST", "VALIDATE", "METRICS", "GOVERN", "ASK", "UNKNOWN"),
@@ -58,9 +61,16 @@ EMPTY = {
     "previous": "",
     "messages": [],
     "words": 200,
+    "agent": "code-executor",
+    "halted": [],
+    "dropped": [],
+    "passages": [],
 }
 FULL = {
     **EMPTY,
+    "halted": ["work-planner"],
+    "dropped": ["TEST", "COMMIT"],
+    "passages": [{"citation": "Guide, Section 1", "text": "The fee is 3 %."}],
     "previous": "User: wants a FAB button.",
     "messages": [{"speaker": "User", "text": "Make it purple"}],
     "expanded": "Make the FAB button purple",
@@ -102,8 +112,8 @@ def test_every_intent_has_its_agent(library: PromptLibrary) -> None:
     assert {prompt.name for prompt in library.prompts()} == {*AGENTS.values(), *OTHERS}
 
 
-def test_only_forgetting_asks_for_confirmation(library: PromptLibrary) -> None:
-    assert [prompt.intent for prompt in library.agents() if prompt.confirm] == ["AMNESIA"]
+def test_committing_and_forgetting_ask_for_confirmation(library: PromptLibrary) -> None:
+    assert {one.intent for one in library.agents() if one.confirm} == {"AMNESIA", "COMMIT"}
 
 
 @pytest.mark.parametrize("name", [*AGENTS.values(), *OTHERS])

@@ -23,8 +23,10 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.memory.database_error import is_damage, store_error
 from kds.brain.memory.database_file import identity, mark_suspect
+from kds.brain.memory.file_kind import FileKind
 from kds.brain.memory.migrations import MIGRATIONS, Migration, refuse_foreign, version_of
 from kds.brain.memory.preparation import connect, prepare, refuse_link, require_search
+from kds.brain.memory.schema import MEMORY
 from kds.brain.private_file import is_read_only
 
 TIMEOUT_S: Final = 30.0
@@ -56,9 +58,11 @@ class Database:
         clock: Clock = utc_now,
         timeout_s: float = TIMEOUT_S,
         migrations: Sequence[Migration] = MIGRATIONS,
+        kind: FileKind = MEMORY,
     ) -> None:
         """Open or make the file. Raises StoreError."""
         self.path = path
+        self.kind = kind
         self.clock = clock
         self.warnings: tuple[str, ...] = ()
         self.generation = 0
@@ -101,9 +105,9 @@ class Database:
     def exclusive(self) -> Iterator[sqlite3.Connection]:
         """Lend the writing connection outside a transaction, for maintenance."""
         if self.read_only:
-            raise self._refusal("the memory is read-only", "give yourself permission to write it")
+            raise self._refusal("{what} is read-only", "give yourself permission to write it")
         if not self._writing.acquire(timeout=self.timeout_s):
-            raise self._refusal("another thread has kept the memory locked", "try again")
+            raise self._refusal("another thread has kept {what} locked", "try again")
         try:
             with self._translated():
                 self._renew()
@@ -179,7 +183,11 @@ class Database:
             self._check_readable()
         else:
             self.warnings += prepare(
-                self.path, self._migrations, clock=self.clock, timeout_s=self.timeout_s
+                self.path,
+                self._migrations,
+                clock=self.clock,
+                timeout_s=self.timeout_s,
+                kind=self.kind,
             )
         self._identity = identity(self.path)
 
@@ -187,19 +195,17 @@ class Database:
         known = len(self._migrations)
         try:
             with closing(connect(self.path, timeout_s=1.0, mode=self._reading_mode())) as reader:
-                refuse_foreign(reader, self.path, known=known)
+                refuse_foreign(reader, self.path, known=known, kind=self.kind)
                 version = version_of(reader)
         except sqlite3.Error as error:
-            raise store_error(error, self.path) from error
+            raise store_error(error, self.path, self.kind) from error
         if version != known:
-            raise self._refusal(
-                "the memory is of an older KDS and read-only", "let KDS write it once"
-            )
+            raise self._refusal("{what} is of an older KDS and read-only", "let KDS write it once")
 
     def _renew(self) -> None:
         """Make new connections when these are another process's, or another file's."""
         if self._closed:
-            raise self._refusal("the memory was closed", "open it again")
+            raise self._refusal("{what} was closed", "open it again")
         present = identity(self.path)
         if present == self._identity:
             return
@@ -230,9 +236,10 @@ class Database:
         except sqlite3.Error as error:
             if is_damage(error):
                 mark_suspect(self.path)
-            raise store_error(error, self.path) from error
+            raise store_error(error, self.path, self.kind) from error
 
     def _refusal(self, message: str, hint: str) -> StoreError:
+        message = message.replace("{what}", self.kind.what)
         return StoreError(message, where=str(self.path), hint=hint)
 
 

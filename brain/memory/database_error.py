@@ -5,18 +5,20 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import StoreError
+from kds.brain.memory.file_kind import FileKind
+from kds.brain.memory.schema import MEMORY
 
 _KEPT: Final = "nothing that was stored is lost"
 
 _REASONS: Final = {
     sqlite3.SQLITE_BUSY: (
-        "another process has kept the memory locked",
+        "another process has kept {what} locked",
         "try again; if it stays so, end the process that uses the file",
     ),
-    sqlite3.SQLITE_LOCKED: ("the memory is locked", "try again"),
+    sqlite3.SQLITE_LOCKED: ("{what} is locked", "try again"),
     sqlite3.SQLITE_FULL: ("the disk is full", f"free some disk space; {_KEPT}"),
     sqlite3.SQLITE_READONLY: (
-        "the memory is read-only",
+        "{what} is read-only",
         "give yourself permission to write the file and its folder, or set KDS_HOME to another",
     ),
     sqlite3.SQLITE_PERM: ("no permission", "give yourself permission to read and write the file"),
@@ -30,11 +32,11 @@ _REASONS: Final = {
     ),
     sqlite3.SQLITE_CORRUPT: (
         "the file is damaged",
-        "open the memory again: it is examined then, and set aside if it is past repair",
+        "open {what} again: it is examined then, and set aside if it is past repair",
     ),
     sqlite3.SQLITE_NOTADB: (
         "the file is not a database",
-        "open the memory again: a damaged file is set aside and a new one begun",
+        "open {what} again: a damaged file is set aside and a new one begun",
     ),
     sqlite3.SQLITE_NOMEM: ("out of memory", "end other programs, or ask for less"),
     sqlite3.SQLITE_TOOBIG: ("the text is too long to be stored", "store it in parts"),
@@ -51,7 +53,7 @@ def is_damage(error: BaseException | None) -> bool:
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def store_error(error: sqlite3.Error, path: Path) -> StoreError:
+def store_error(error: sqlite3.Error, path: Path, kind: FileKind = MEMORY) -> StoreError:
     """Say what SQLite found wrong with the file at ``path``."""
     code = getattr(error, "sqlite_errorcode", 0) or 0
     if code & 0xFF in _REASONS:
@@ -59,14 +61,15 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
     elif "no such module: fts5" in str(error):
         return missing_search(path)
     elif "closed database" in str(error):
-        message, hint = "the memory was closed", "open it again"
+        message, hint = "{what} was closed", "open it again"
     else:
         return StoreError(
-            f"the memory cannot do that: {error}",
+            f"{kind.what} cannot do that: {error}",
             where=str(path),
-            hint="see the reason above; `kds memory rebuild` examines the whole file",
+            hint=f"see the reason above; `{kind.rebuild}` examines the whole file",
         )
-    return StoreError(message, where=str(path), hint=hint)
+    said = (text.replace("{what}", kind.what) for text in (message, hint))
+    return StoreError(next(said), where=str(path), hint=next(said))
 
 
 def missing_search(path: Path) -> StoreError:

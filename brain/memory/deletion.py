@@ -15,7 +15,7 @@ from kds.brain.errors import StoreError
 from kds.brain.memory.database import Database
 from kds.brain.memory.database_file import backups, set_aside_files
 from kds.brain.memory.outbox import count_vector_deletion
-from kds.brain.memory.schema import CHUNK_BITS, INDEXES
+from kds.brain.memory.schema import CHUNK_BITS
 from kds.brain.private_file import locked, remove_private
 
 PAUSE_S: Final = 0.01
@@ -73,7 +73,7 @@ def scrub(
         if not due:  # another process did it in the meantime
             return
         with database.exclusive() as connection:
-            for index in INDEXES:
+            for index in database.kind.indexes:
                 connection.execute(f"INSERT INTO {index}({index}) VALUES ('optimize')")
             connection.execute("VACUUM")
             _empty_log(connection, database, patience)
@@ -98,7 +98,8 @@ def _empty_log(connection: sqlite3.Connection, database: Database, timeout_s: fl
     while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
         if monotonic() > end:
             raise StoreError(
-                "what was deleted is still in the log of the memory: another process reads it",
+                f"what was deleted is still in the log of {database.kind.what}: another process "
+                "reads it",
                 where=str(database.path),
                 hint=BUSY_HINT,
             )

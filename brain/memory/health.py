@@ -1,7 +1,7 @@
 """Examining the database, putting its search index in order, and counting what it holds."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 
 from kds.brain.errors import StoreError
@@ -11,7 +11,6 @@ from kds.brain.memory.database_file import all_files, clear_suspect, size_of
 from kds.brain.memory.migrations import version_of
 from kds.brain.memory.outbox import backfill, read_models
 from kds.brain.memory.preparation import is_file_sound
-from kds.brain.memory.schema import INDEXES
 from kds.brain.memory.values import Check, Stats
 
 _CONTRADICTIONS = {
@@ -45,23 +44,19 @@ def check(database: Database) -> Check:
     """Examine file, index and counters. Raises StoreError when the file cannot be read."""
     problems: list[str] = []
     with database.read() as connection:
-        problems += _file_problems(connection)
-        problems += [
-            f"{row[0]} refers to rows that are not there"
-            for row in connection.execute("PRAGMA foreign_key_check")
-        ]
+        problems += file_problems(connection)
         for what, query in _CONTRADICTIONS.items():
             if count := connection.execute(query).fetchone()[0]:
                 problems.append(f"{what}: {count}")
     if not database.read_only:
-        problems += _index_problems(database)
+        problems += index_problems(database)
     return Check(tuple(dict.fromkeys(problems)))
 
 
 def rebuild(database: Database) -> Check:
     """Make the index anew from the chunks, queue what has no vector, and examine everything."""
     with database.write() as connection:
-        remake_indexes(connection)
+        remake_indexes(connection, database.kind.indexes)
         backfill(connection)
     return check(database)
 
@@ -77,15 +72,15 @@ def mend_index(database: Database) -> bool:
         if not is_file_sound(connection):
             return False
     with database.write() as connection:
-        remake_indexes(connection)
+        remake_indexes(connection, database.kind.indexes)
     clear_suspect(database.path)
     database.warnings += ("the search index was damaged and has been made anew",)
     return True
 
 
-def remake_indexes(connection: sqlite3.Connection) -> None:
+def remake_indexes(connection: sqlite3.Connection, indexes: Mapping[str, str]) -> None:
     """Make the full-text indexes anew, whatever state they are in."""
-    for index, definition in INDEXES.items():
+    for index, definition in indexes.items():
         # SQLite opens an index in order to drop it, which a damaged one does not let it do.
         connection.execute(f"DELETE FROM {index}_data")
         connection.executemany(f"INSERT INTO {index}_data VALUES (?, ?)", _empty_index())
@@ -116,15 +111,18 @@ def _empty_index() -> list[tuple[int, bytes]]:
         return connection.execute("SELECT id, block FROM fresh_data").fetchall()
 
 
-def _file_problems(connection: sqlite3.Connection) -> Iterator[str]:
+def file_problems(connection: sqlite3.Connection) -> Iterator[str]:
+    """Examine the file itself, and the references between its tables."""
     for (found,) in connection.execute("PRAGMA integrity_check(20)"):
         if found != "ok":
             yield f"the file is damaged: {found}"
+    for row in connection.execute("PRAGMA foreign_key_check"):
+        yield f"{row[0]} refers to rows that are not there"
 
 
-def _index_problems(database: Database) -> Iterator[str]:
+def index_problems(database: Database) -> Iterator[str]:
     """Compare each index with what it was made of. FTS5 examines by a write that writes nothing."""
-    for index in INDEXES:
+    for index in database.kind.indexes:
         try:
             with database.write(durable=False) as connection:
                 connection.execute(

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import StoreError
-from kds.brain.memory.schema import APPLICATION_ID, ITEM_TABLES, TABLES
+from kds.brain.memory.file_kind import FileKind
+from kds.brain.memory.schema import APPLICATION_ID, ITEM_TABLES, MEMORY, TABLES
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -37,12 +38,14 @@ def version_of(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def refuse_foreign(connection: sqlite3.Connection, path: Path, *, known: int) -> None:
-    """Raise StoreError when the file is newer than this program, or not a memory at all."""
+def refuse_foreign(
+    connection: sqlite3.Connection, path: Path, *, known: int, kind: FileKind = MEMORY
+) -> None:
+    """Raise StoreError when the file is newer than this program, or not of this kind at all."""
     version = version_of(connection)
     owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
     tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
-    if owner != APPLICATION_ID and (owner or version or tables):
+    if owner != kind.application_id and (owner or version or tables):
         raise StoreError(
             "this database belongs to another program",
             where=str(path),
@@ -50,7 +53,7 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path, *, known: int) ->
         )
     if version > known:
         raise StoreError(
-            f"the memory was written by a newer KDS (schema {version}, this one knows {known})",
+            f"{kind.what} was written by a newer KDS (schema {version}, this one knows {known})",
             where=str(path),
             hint="update KDS, or set KDS_HOME to another workspace; the file was not touched",
         )

@@ -5,7 +5,7 @@ A job is claimed by putting off its time: who claims it and dies lets it fall du
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -15,7 +15,7 @@ from kds.brain.memory.database import Database
 from kds.brain.memory.instant import to_micros
 from kds.brain.memory.rows import IDS_AT_ONCE, read_chunks
 from kds.brain.memory.stored_text import kept_text
-from kds.brain.memory.values import EmbeddingJob, EmbeddingModel
+from kds.brain.memory.values import Chunk, EmbeddingJob, EmbeddingModel
 from kds.brain.memory.vector_blob import to_blobs
 
 LEASE: Final = timedelta(minutes=5)
@@ -34,9 +34,10 @@ _ERROR_LENGTH: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """The tables of jobs, models and vectors."""
+    """The tables of jobs, models and vectors; ``read`` reads chunks for their jobs."""
 
     database: Database
+    read: Callable[[sqlite3.Connection, Sequence[int]], list[Chunk]] = read_chunks
 
     def use(self, name: str | None) -> None:
         """Say whose vectors are wanted; see `store.EmbeddingStore.use_model`."""
@@ -75,7 +76,7 @@ class Outbox:
                 "UPDATE embed_job SET next_at = ? WHERE chunk_id = ?",
                 [(to_micros(now + LEASE), chunk_id) for chunk_id in attempts],
             )
-            chunks = read_chunks(connection, list(attempts))
+            chunks = self.read(connection, list(attempts))
         chunks.sort(key=lambda chunk: chunk.id)
         return tuple(EmbeddingJob(chunk, attempts[chunk.id]) for chunk in chunks)
 

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from kds.brain.errors import StoreError
+from kds.brain.memory.instant import within_reach
 from kds.brain.memory.sessions import ID_LIMIT
 from kds.brain.memory.store import SessionStore
 from kds.brain.memory.values import Archive, Message, Role, Session, Summary, SummaryKind
@@ -25,6 +26,7 @@ VERSION: Final = 1
 _PROBLEMS_SHOWN: Final = 5
 
 Id = Annotated[str, Field(min_length=1, max_length=ID_LIMIT, pattern=r"^\S(?:.*\S)?$")]
+Moment = Annotated[AwareDatetime, AfterValidator(within_reach)]
 
 
 class _Part(BaseModel):
@@ -36,22 +38,22 @@ class _Message(_Part):
     role: Role
     speaker: str | None = None
     content: str
-    at: AwareDatetime
+    at: Moment
 
 
 class _Summary(_Part):
     first_seq: int = Field(ge=1)
     last_seq: int = Field(ge=1)
     text: str
-    at: AwareDatetime
+    at: Moment
     kind: SummaryKind
 
 
 class _Session(_Part):
     id: Id
     title: str = ""
-    created_at: AwareDatetime
-    updated_at: AwareDatetime
+    created_at: Moment
+    updated_at: Moment
     document_context: str | None = None
     messages: tuple[_Message, ...] = ()
     summaries: tuple[_Summary, ...] = ()

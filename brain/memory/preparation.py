@@ -18,12 +18,19 @@ from kds.brain.memory.database_file import (
     make_private,
     set_aside,
 )
+from kds.brain.memory.file_kind import FileKind
 from kds.brain.memory.migrations import Migration, migrate, refuse_foreign, version_of
+from kds.brain.memory.schema import MEMORY
 from kds.brain.private_file import locked
 
 
 def prepare(
-    path: Path, migrations: Sequence[Migration], *, clock: Clock, timeout_s: float
+    path: Path,
+    migrations: Sequence[Migration],
+    *,
+    clock: Clock,
+    timeout_s: float,
+    kind: FileKind = MEMORY,
 ) -> tuple[str, ...]:
     """See that ``path`` is a database with the present schema; returns what had to be done.
 
@@ -33,15 +40,15 @@ def prepare(
         raise StoreError(
             "its folder does not exist", where=str(path), hint=f"make the folder {path.parent}"
         )
-    if _is_present(path, migrations):
+    if _is_present(path, migrations, kind):
         return ()
     with locked(path, timeout_s=timeout_s):
-        warnings = _without_damage(path, clock, timeout_s)
+        warnings = _without_damage(path, clock, timeout_s, kind)
         make_private(path)
         try:
-            warnings += _migrated(path, migrations, clock, timeout_s)
+            warnings += _migrated(path, migrations, clock, timeout_s, kind)
         except sqlite3.Error as error:
-            raise store_error(error, path) from error
+            raise store_error(error, path, kind) from error
     return warnings
 
 
@@ -90,33 +97,33 @@ def refuse_link(path: Path) -> None:
         )
 
 
-def _is_present(path: Path, migrations: Sequence[Migration]) -> bool:
+def _is_present(path: Path, migrations: Sequence[Migration], kind: FileKind) -> bool:
     if not path.is_file() or is_suspect(path):
         return False
     make_private(path)
     try:
         with closing(connect(path, timeout_s=1.0)) as connection:
-            refuse_foreign(connection, path, known=len(migrations))
+            refuse_foreign(connection, path, known=len(migrations), kind=kind)
             return version_of(connection) == len(migrations)
     except sqlite3.Error:  # whatever it is, it is found again under the lock
         return False
 
 
-def _without_damage(path: Path, clock: Clock, timeout_s: float) -> tuple[str, ...]:
+def _without_damage(path: Path, clock: Clock, timeout_s: float, kind: FileKind) -> tuple[str, ...]:
     """Set a damaged file aside, and a log whose file is gone."""
     orphaned = not path.exists() and path.with_name(f"{path.name}-wal").exists()
     if not (path.exists() or orphaned):
         return ()
-    if not orphaned and _is_sound(path, timeout_s):
+    if not orphaned and _is_sound(path, timeout_s, kind):
         clear_suspect(path)
         return ()
     target = set_aside(path, clock())
     clear_suspect(path)
-    what = "the memory's file was gone" if orphaned else "the memory was damaged"
-    return (f"{what}; what was left is kept as {target.name}, and a new memory was begun",)
+    what = f"the file of {kind.what} was gone" if orphaned else f"{kind.what} was damaged"
+    return (f"{what}; what was left is kept as {target.name}, and a new one was begun",)
 
 
-def _is_sound(path: Path, timeout_s: float) -> bool:
+def _is_sound(path: Path, timeout_s: float, kind: FileKind) -> bool:
     try:
         with closing(connect(path, timeout_s=timeout_s)) as connection:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -126,14 +133,18 @@ def _is_sound(path: Path, timeout_s: float) -> bool:
     except sqlite3.Error as error:
         if is_damage(error):
             return False
-        raise store_error(error, path) from error
+        raise store_error(error, path, kind) from error
 
 
 def _migrated(
-    path: Path, migrations: Sequence[Migration], clock: Clock, timeout_s: float
+    path: Path,
+    migrations: Sequence[Migration],
+    clock: Clock,
+    timeout_s: float,
+    kind: FileKind,
 ) -> tuple[str, ...]:
     with closing(connect(path, timeout_s=timeout_s)) as connection:
-        refuse_foreign(connection, path, known=len(migrations))
+        refuse_foreign(connection, path, known=len(migrations), kind=kind)
         version = version_of(connection)
         if version == len(migrations):
             return ()
@@ -144,4 +155,4 @@ def _migrated(
             return ()
         copy = back_up(connection, path, version, clock())
         migrate(connection, migrations)
-        return (f"the memory was brought up to date; the earlier one is kept as {copy.name}",)
+        return (f"{kind.what} was brought up to date; the earlier one is kept as {copy.name}",)

@@ -10,6 +10,8 @@ range. Times are microseconds since 1970.
 
 from typing import Final
 
+from kds.brain.memory.file_kind import FileKind
+
 APPLICATION_ID: Final = 0x4B44534D
 """'KDSM': says whose file it is."""
 
@@ -34,6 +36,8 @@ INDEXES: Final = {
 )""",
 }
 """The full-text indexes. They keep no text: what they index is read where it stands."""
+
+MEMORY: Final = FileKind("the memory", APPLICATION_ID, INDEXES, rebuild="kds memory rebuild")
 
 TABLES: Final = f"""
 CREATE TABLE session(

@@ -138,3 +138,44 @@ def test_a_misspelt_key_is_one_problem() -> None:
     ]
     assert messages(GOOD.replace("intent:", "intnet:")) == ["committer.md:4 unknown key 'intnet'"]
     assert messages(GOOD.replace("inputs:", "input:")) == ["committer.md:13 unknown key 'input'"]
+
+
+STRUCTURED = """\
+---
+name: committer
+description: Commits the work.
+intent: COMMIT
+tools: [{tools}]
+output:
+  type: object
+  properties:
+    branch: {branch}
+  required: [branch]
+---
+Commit.
+"""
+
+
+def test_tools_and_output_are_read() -> None:
+    prompt = parsed(STRUCTURED.format(tools="run_tests, search_memory", branch="{type: string}"))
+    assert isinstance(prompt, PromptFile)
+    assert prompt.tools == ("run_tests", "search_memory")
+    assert prompt.output == {
+        "type": "object",
+        "properties": {"branch": {"type": "string"}},
+        "required": ["branch"],
+    }
+
+
+def test_tools_have_names_that_providers_accept() -> None:
+    assert messages(STRUCTURED.format(tools="run tests", branch="{}")) == [
+        "committer.md:5 item 1 (in tools) must match ^[a-zA-Z0-9_-]{1,64}$, not 'run tests'"
+    ]
+    assert messages(STRUCTURED.format(tools="a, a", branch="{}")) == [
+        "committer.md:5 tools names 'a' twice"
+    ]
+
+
+def test_a_schema_is_checked_with_its_line() -> None:
+    [problem] = messages(STRUCTURED.format(tools="", branch="{type: text}"))
+    assert problem.startswith("committer.md:9 'type' is not as JSON Schema has it: 'text'")

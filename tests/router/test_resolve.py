@@ -37,7 +37,7 @@ def test_only_what_the_step_writes_changes(resolver: Resolver, messages: list[st
     copy = replace(before)
     after = step.run(before)
     changed = {f.name for f in fields(Turn) if getattr(before, f.name) != getattr(after, f.name)}
-    assert changed - {"notes"} <= step.writes == {"references", "edits"}
+    assert changed - {"notes"} <= step.writes == {"references", "edits", "unresolved"}
     assert before == copy
 
 

@@ -135,7 +135,6 @@ def test_an_expanded_message_stands_alone_and_stays_as_it_is(
     assert apply_edits(expanded, resolver.resolve(expanded, told).edits) == expanded
 
 
-@pytest.mark.xfail(reason="'What about X' with nothing before it is itself a question to repeat")
 def test_a_question_that_was_never_completed_is_not_completed_twice(
     rewrite: Callable[..., str],
 ) -> None:

@@ -32,6 +32,16 @@ def data(store: SqliteStore) -> Any:
             "2025-01-01T00:00:00",
             "$.sessions[0].messages[0].at",
         ),
+        (
+            ("sessions", 0, "messages", 1, "at"),
+            "9999-12-31T23:59:59-14:00",
+            "$.sessions[0].messages[1].at: Value error, not a moment of the years 2 to 9998",
+        ),
+        (
+            ("sessions", 0, "updated_at"),
+            "0001-01-01T00:00:00+14:00",
+            "$.sessions[0].updated_at",
+        ),
         (("sessions", 0, "colour"), "red", "$.sessions[0].colour"),
         (("sessions", 0, "id"), " ", "$.sessions[0].id"),
         (("sessions", 0, "summaries", 0, "last_seq"), 3, "$.sessions[0].summaries[0]"),

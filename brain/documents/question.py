@@ -1,0 +1,220 @@
+"""What a question asks of documents: words, terms that documents define, sections, a comparison.
+
+The store is asked only which of the question's phrases it knows (`known`); all else is reading.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final
+
+from kds.brain.documents.comparison import MEASURES, compared_sides
+from kds.brain.documents.definition import LONGEST_TERM
+from kds.brain.documents.heading import LABELS, label_of, number_key
+from kds.brain.documents.phrase import WORD, phrase_key, runs, stems
+from kds.brain.documents.question_words import ABOUT_MEANING, EMPTY
+from kds.brain.documents.synonyms import synonyms_of
+from kds.brain.memory.identifiers import joined_forms, names_in
+from kds.brain.memory.query import Question, Term, read_question
+from kds.brain.memory.stem import stem
+
+LONGEST_PHRASE: Final = LONGEST_TERM
+
+MANY_REFERENCES: Final = 8
+"""Sections that a question may name."""
+
+MANY_WORDS: Final = 60
+"""Words of a question in which phrases are looked for."""
+
+_REFERENCE: Final = re.compile(
+    rf"(?<![\w.])(?P<label>{LABELS})s?\s*(?P<number>\d+(?:\.\d+)*|[ivxlcdm]+\b|[a-z](?:\.\d+)*\b)"
+    r"(?P<inner>(?:\s?\([a-z0-9]{1,4}\))*)",
+    re.IGNORECASE,
+)
+_BARE: Final = re.compile(
+    r"(?<![\w.$€£])(?P<number>\d+\.\d+(?:\.\d+)*)(?P<inner>(?:\([a-z0-9]{1,4}\))*)"
+    r"(?!\s*(?:%|percent|million|billion|days|hours|years|months))",
+    re.IGNORECASE,
+)
+_QUOTED: Final = re.compile(r"[\"“„«`](?P<text>[^\"“”»`]{2,80})[\"”»`]")
+_NAME: Final = re.compile(
+    r"(?<![.?!]\s)(?<!^)\b[A-Z][\w&-]*+"
+    r"(?:\s+(?:of|to|for|the|in)\s+[A-Z][\w&-]*|\s+[A-Z][\w&-]*){1,6}"
+)
+_LEAD_IN: Final = r"\W*(?:(?:and|so|but|ok|okay|well|then|hey|hi|also|now|please|again|btw)\W+)*"
+_ASKS_MEANING: Final = re.compile(
+    _LEAD_IN + r"(?:what(?:[’']?s|\s+is|\s+are|\s+was|\s+were|\s+exactly\s+is|\s+about)\b"
+    r"|what\s+(?:counts|qualifies)\b|whats\b|how\s+about\b"
+    r"|what\s+(?:does|do|did)\b.*\b(?:mean|stand\s+for|refer\s+to)\b"
+    r"|(?:who|when|where)(?:[’']?s|\s+is|\s+are)\b"
+    r"|how\s+(?:much|many|long|high|big|large)\s+(?:is|are)\b|which\s+\w+\s+(?:is|are)\b"
+    r"|how\s+(?:is|are)\b.*\b(?:calculated|computed|determined|defined|measured)\b"
+    r"|(?:(?:can|could)\s+you\s+)?(?:define|explain|describe|tell\s+me\s+about)\b"
+    r"|(?:the\s+|what[’']?s\s+the\s+|what\s+is\s+the\s+)?(?:meaning|definition)\s+of\b)",
+    re.IGNORECASE,
+)
+_ARTICLES: Final = frozenset({"the", "a", "an", "of", "our", "thi", "in", "and"})
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """A phrase of the question that stands for one thing."""
+
+    text: str
+    key: str
+    words: tuple[str, ...]
+    """Its stems."""
+    definers: Mapping[int, float]
+    """Passages that define it, and how surely; empty when none does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A section that the question names: "Section 4.02(b)"."""
+
+    label: str
+    key: str
+    inner: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, read."""
+
+    text: str
+    terms: tuple[Term, ...]
+    synonyms: Mapping[str, tuple[str, ...]]
+    """For a term's word: what may stand for it."""
+    concepts: tuple[Concept, ...]
+    references: tuple[Reference, ...]
+    asks_meaning: bool
+    """It asks what something is: "What is the Closing Date?", or names it and no more."""
+    sides: tuple[frozenset[str], ...]
+    """For a comparison the stems that only one side has, a set a side; else empty."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Everything the index is asked for."""
+        forms = [form for term in self.terms for form in term.forms]
+        others = [word for found in self.synonyms.values() for word in found]
+        return tuple(dict.fromkeys((*forms, *others)))
+
+
+Known = Callable[[Sequence[str]], Mapping[str, Mapping[int, float]]]
+"""Tells which passages define which of some phrase keys."""
+
+
+def read_asked(text: str, known: Known) -> Asked:
+    """Read a question."""
+    question = read_question(text)
+    plain = " ".join(question.text.split())
+    terms = tuple(_told(question)) or question.terms
+    concepts = _concepts(plain, known)
+    return Asked(
+        text=question.text,
+        terms=terms,
+        synonyms=_synonyms(terms, concepts),
+        concepts=concepts,
+        references=tuple(islice(_references(plain), MANY_REFERENCES)),
+        asks_meaning=_asks_meaning(plain, concepts),
+        sides=compared_sides(plain),
+    )
+
+
+def without_references(asked: Asked) -> Asked:
+    """Leave out the words that only name sections: their passages are known."""
+    named = {one for reference in asked.references for one in stems(reference.text)}
+    terms = tuple(term for term in asked.terms if not term.stems & named)
+    return replace(asked, terms=terms) if terms else asked
+
+
+def side_of(asked: Asked, number: int) -> Asked:
+    """Return what a comparison asks about one of its sides."""
+    others = frozenset().union(*(side for at, side in enumerate(asked.sides) if at != number))
+    dropped = others | MEASURES
+    own = asked.sides[number]
+    terms = tuple(term for term in asked.terms if not (term.stems & dropped) or term.stems & own)
+    return replace(
+        asked,
+        terms=terms or asked.terms,
+        concepts=tuple(one for one in asked.concepts if not others.intersection(one.words)),
+        asks_meaning=True,
+        sides=(),
+    )
+
+
+def _asks_meaning(text: str, concepts: Sequence[Concept]) -> bool:
+    if _ASKS_MEANING.match(text):
+        return True
+    named = {word for concept in concepts for word in concept.words}
+    rest = [one for one in stems(text) if one not in named]
+    return bool(concepts) and all(one in _ARTICLES for one in rest)
+
+
+def _told(question: Question) -> Iterator[Term]:
+    """Yield the words that say something, and names in one spelling; no guesses at names."""
+    words = {word.casefold() for word in WORD.findall(question.text)}
+    words.update(joined_forms(names_in(question.text, code=False)))
+    return (term for term in question.terms if term.stems - EMPTY and term.word in words)
+
+
+def is_about_meaning(word_stems: Iterable[str]) -> bool:
+    """Tell whether a word only asks what something is."""
+    return any(one in ABOUT_MEANING or one in EMPTY for one in word_stems)
+
+
+def _synonyms(terms: Sequence[Term], concepts: Sequence[Concept]) -> dict[str, tuple[str, ...]]:
+    """The words of a name mean the name: they have no synonyms."""
+    named = {word for concept in concepts if len(concept.words) > 1 for word in concept.words}
+    own = {one for term in terms for one in term.stems}
+    found = {}
+    for term in terms:
+        if not term.stems & named:
+            others = tuple(word for word in synonyms_of(term.word) if stem(word) not in own)
+            if others:
+                found[term.word] = others
+    return found
+
+
+def _references(text: str) -> Iterable[Reference]:
+    taken: list[tuple[int, int]] = []
+    for pattern in (_REFERENCE, _BARE):
+        for found in pattern.finditer(text):
+            if any(start < found.end() and found.start() < end for start, end in taken):
+                continue
+            groups = found.groupdict()
+            label, number = groups.get("label") or "", found["number"]
+            if label and number.isalpha() and not number.isupper():
+                continue  # "part a", "item i": a word, not a number
+            taken.append(found.span())
+            inner = tuple(re.findall(r"\(([a-z0-9]+)\)", found["inner"], re.IGNORECASE))
+            yield Reference(label_of(label), number_key(number), inner, " ".join(found[0].split()))
+
+
+def _concepts(text: str, known: Known) -> tuple[Concept, ...]:
+    words = WORD.findall(re.sub(r"[’']s\b", "", text))[:MANY_WORDS]
+    word_stems = [stem(word.casefold()) for word in words]
+    spans = [
+        (start, end)
+        for start, end in runs(word_stems, LONGEST_PHRASE)
+        if word_stems[start] not in EMPTY and word_stems[end - 1] not in EMPTY
+    ]
+    keys = dict.fromkeys(" ".join(word_stems[start:end]) for start, end in spans)
+    definers = known(tuple(keys))
+    named = {phrase_key(found["text"]) for found in _QUOTED.finditer(text)}
+    named |= {phrase_key(found[0]) for found in _NAME.finditer(text)}
+    chosen: dict[int, Concept] = {}
+    taken: set[int] = set()
+    for start, end in spans:
+        key = " ".join(word_stems[start:end])
+        if taken.intersection(range(start, end)) or not (key in definers or key in named):
+            continue
+        if end - start == 1 and word_stems[start] in ABOUT_MEANING:
+            continue
+        taken.update(range(start, end))
+        chosen[start] = Concept(
+            " ".join(words[start:end]), key, tuple(word_stems[start:end]), definers.get(key, {})
+        )
+    return tuple({one.key: one for _, one in sorted(chosen.items())}.values())

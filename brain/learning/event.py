@@ -1,0 +1,127 @@
+"""One line of what the BRAIN learns from: something the user said, or decided about it.
+
+The line as JSON: ``at`` (ISO 8601 UTC), ``kind``, ``text``, ``intent``, and where they are known
+``was``, ``source``, ``block``, ``group``.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, cast, get_args
+
+from kds.brain.learning.phrase import phrase_key, phrase_text
+from kds.brain.message import well_formed
+from kds.brain.redaction import storable
+
+Evidence = Literal["clarified", "corrected", "told"]
+"""Answered a question of ours; said which intent the message before had; `kds learn correct`."""
+
+Decision = Literal["accepted", "adopted", "rejected", "undone", "withdrawn", "refused"]
+"""Taken in by the user, by itself; turned down by the user, for good; taken back by the user, by
+itself when it was contradicted, by itself when the guard found that it does harm."""
+
+Kind = Evidence | Decision
+EVIDENCE: Final[frozenset[str]] = frozenset(get_args(Evidence))
+DECISIONS: Final[frozenset[str]] = frozenset(get_args(Decision))
+
+
+@dataclass(frozen=True, slots=True)
+class LearningEvent:
+    """What the user said about a message, or decided about a candidate.
+
+    ``was`` is the intent that the router had found. ``source`` tells conversations apart.
+    ``block`` is what an acceptance added to the learned file, to be taken out again byte for byte;
+    acceptances of one command share a ``group``.
+    """
+
+    at: datetime
+    kind: Kind
+    text: str
+    intent: str
+    was: str | None = None
+    source: str | None = None
+    block: str | None = None
+    group: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The message, normalised."""
+        return phrase_key(self.text)
+
+    @property
+    def id(self) -> str:
+        """The name of the candidate that it is about."""
+        return candidate_id(self.text, self.intent)
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether it speaks for an intent; else it is a decision."""
+        return self.kind in EVIDENCE
+
+
+def candidate_id(text: str, intent: str) -> str:
+    """A short name that stays the same: of the normalised message and its intent.
+
+    >>> candidate_id("Sort it out!", "PLAN") == candidate_id("sort it  out", "PLAN")
+    True
+    """
+    return hashlib.sha256(f"{phrase_key(text)}\n{intent}".encode()).hexdigest()[:8]
+
+
+def encode(event: LearningEvent) -> bytes:
+    """Write ``event`` as one line without its end, redacted. Raises ValueError without a zone."""
+    if event.at.tzinfo is None:
+        raise ValueError("the time of an event must be aware")
+    record: dict[str, str] = {
+        "at": event.at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "kind": event.kind,
+        "text": phrase_text(storable(event.text)),
+        "intent": event.intent,
+    }
+    for name in _OPTIONAL:
+        if (value := getattr(event, name)) is not None:
+            record[name] = value
+    return json.dumps(record, ensure_ascii=False).encode()
+
+
+def decode(raw: bytes) -> LearningEvent:
+    """Read one line. Raises ValueError that says what is wrong with it."""
+    try:
+        record = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise ValueError("is no JSON") from error
+    if not isinstance(record, dict):
+        raise ValueError("is no JSON object")
+    kind = _text(record, "kind")
+    if kind not in EVIDENCE | DECISIONS:
+        raise ValueError(f"has the unknown kind '{kind}'")
+    given = {name: _text(record, name) for name in _OPTIONAL if record.get(name) is not None}
+    return LearningEvent(
+        _moment(_text(record, "at")),
+        cast(Kind, kind),
+        _text(record, "text"),
+        _text(record, "intent"),
+        **given,
+    )
+
+
+_OPTIONAL: Final = ("was", "source", "block", "group")
+
+
+def _text(record: Mapping[str, Any], name: str) -> str:
+    value = record.get(name)
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"has no text under '{name}'")
+    return well_formed(value)
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            raise ValueError("no time zone")
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise ValueError("'at' is no ISO 8601 time with its zone") from error

@@ -1,0 +1,222 @@
+"""The accepted examples: `kds-brain/learned.yaml`, a text that people read and may change.
+
+An example is added as lines at the end and taken out as exactly these lines: whatever else stands
+in the file, a comment or an example written by hand, keeps every byte.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kds.brain.document import parse_yaml, validate
+from kds.brain.errors import ConfigError, Problem, StoreError
+from kds.brain.learning.candidate import Candidate
+from kds.brain.learning.event import candidate_id
+from kds.brain.private_file import locked, read_private, remove_private, replace_private
+
+FILE_NAME: Final = "learned.yaml"
+"""In the `kds-brain` folder of a workspace."""
+
+MAX_EXAMPLES: Final = 500
+"""More would outweigh the shipped ones, about 100 an intent."""
+
+HEADER: Final = """\
+# Examples that KDS has learned from you, used like those of the prompt files. See docs/learning.md.
+# Take one back with `kds learn undo ID`; what you change here by hand holds too.
+examples:
+"""
+
+YOU: Final = "you"
+ITSELF: Final = "itself"
+"""Who accepted an example; one that was written by hand has neither."""
+
+LOCK_TIMEOUT_S: Final = 5.0
+
+
+class LearnedFileError(ConfigError):
+    """The file of learned examples does not load."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedExample:
+    """A message that is an example of an intent, as the file has it. ``line`` is where."""
+
+    id: str
+    text: str
+    intent: str
+    by: str
+    line: int
+    why: str = ""
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, str_strip_whitespace=True)
+    text: Annotated[str, Field(min_length=1, max_length=2000)]
+    intent: Annotated[str, Field(min_length=1)]
+    by: str = "hand"
+    why: str = ""
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    examples: list[_Entry] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedFile:
+    """The file of one workspace. Methods raise StoreError when it cannot be used."""
+
+    path: Path
+
+    def load(self) -> tuple[LearnedExample, ...]:
+        """The examples in their order; none when there is no file.
+
+        Raises LearnedFileError with all that is wrong in it.
+        """
+        return self._parsed(self._text())
+
+    def add(self, candidates: Sequence[Candidate], *, by: str, now: datetime) -> dict[str, str]:
+        """Write examples at the end, and return the lines that each of them added, by its id.
+
+        ``by`` is YOU or ITSELF. What is there already, perhaps since another process was faster,
+        adds nothing.
+
+        Raises StoreError when the file is full, LearnedFileError when it does not load.
+        """
+        with locked(self.path, timeout_s=LOCK_TIMEOUT_S):
+            text = self._text()
+            present = self._parsed(text)
+            known = {one.id for one in present}
+            new = [one for one in candidates if one.id not in known]
+            if len(present) + len(new) > MAX_EXAMPLES:
+                raise StoreError(
+                    f"there are {len(present)} learned examples, at most {MAX_EXAMPLES} are kept",
+                    where=str(self.path),
+                    hint="move good ones into a prompt file of yours, and undo them here",
+                )
+            text = HEADER if text is None else text
+            indent = _indent(text, present)
+            blocks = {one.id: _block(one, by=by, now=now, indent=indent) for one in new}
+            if text and not text.endswith("\n"):  # as it is, with the line end in front instead
+                blocks = {one: f"\n{block.removesuffix(chr(10))}" for one, block in blocks.items()}
+            after = text + "".join(blocks.values())
+            self._check_added(after, [*(one.id for one in present), *blocks])
+            if blocks:
+                self._write(after)
+        return blocks
+
+    def remove(self, example_id: str, block: str | None = None) -> bool:
+        """Take an example out; False when it is not there. ``block``: the lines that added it.
+
+        Without them, or when they were changed by hand, the lines of the entry go. With the last
+        example the file goes too, if it holds nothing of the user's.
+        """
+        with locked(self.path, timeout_s=LOCK_TIMEOUT_S):
+            text = self._text()
+            if text is None:
+                return False
+            if block and text.count(block) == 1:
+                left = text.replace(block, "")
+            else:
+                lines = self._lines_of(example_id, text)
+                if lines is None:
+                    return False
+                rows = text.splitlines(keepends=True)
+                left = "".join([*rows[: lines[0]], *rows[lines[1] :]])
+            if left == HEADER:
+                remove_private(self.path)
+            else:
+                self._write(left)
+        return True
+
+    def _check_added(self, text: str, ids: Sequence[str]) -> None:
+        """See that what is to be written holds these examples, however the file was written."""
+        try:
+            found = [one.id for one in self._parsed(text)]
+        except LearnedFileError:
+            found = []
+        if found != list(ids):
+            raise StoreError(
+                "no example can be added to it",
+                where=str(self.path),
+                hint="write `examples:` as its last key, with one example a '- ' below",
+            )
+
+    def _lines_of(self, example_id: str, text: str) -> tuple[int, int] | None:
+        """The lines of an example, counted from 0: its first, and the one behind its last."""
+        examples = self._parsed(text)
+        found = [index for index, one in enumerate(examples) if one.id == example_id]
+        if not found:
+            return None
+        first = examples[found[0]].line - 1
+        rows = text.splitlines()
+        end = next(
+            (row for row in range(first + 1, len(rows)) if rows[row].lstrip().startswith("- ")),
+            len(rows),
+        )
+        return first, end
+
+    def _text(self) -> str | None:
+        content = read_private(self.path)
+        if content is None:
+            return None
+        try:
+            return content.decode()
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            problem = Problem(f"{self.path}:{line}", "is not UTF-8 text", "save the file as UTF-8")
+            raise LearnedFileError([problem]) from error
+
+    def _parsed(self, text: str | None) -> tuple[LearnedExample, ...]:
+        if text is None:
+            return ()
+        document = parse_yaml(text, path=str(self.path))
+        if document.data is None and not document.problems:
+            return ()
+        found = validate(document, _File)
+        if not isinstance(found, _File):
+            raise LearnedFileError(found)
+        return tuple(
+            LearnedExample(
+                candidate_id(entry.text, entry.intent.upper()),
+                entry.text,
+                entry.intent.upper(),
+                entry.by,
+                document.line(("examples", index)),
+                entry.why,
+            )
+            for index, entry in enumerate(found.examples or ())
+        )
+
+    def _write(self, text: str) -> None:
+        replace_private(self.path, text.encode())
+
+
+def _indent(text: str, present: Sequence[LearnedExample]) -> str:
+    """How far the examples of the file are indented."""
+    if not present:
+        return ""
+    row = text.splitlines()[present[-1].line - 1]
+    return row[: len(row) - len(row.lstrip())]
+
+
+def _block(candidate: Candidate, *, by: str, now: datetime, indent: str) -> str:
+    rows: Iterable[tuple[str, str]] = (
+        ("id", candidate.id),
+        ("text", json.dumps(candidate.text, ensure_ascii=False)),
+        ("intent", candidate.intent),
+        ("by", by),
+        ("at", f'"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"'),
+        ("times", str(candidate.occurrences)),
+        ("confidence", f"{candidate.confidence:.2f}"),
+        ("why", json.dumps(candidate.why, ensure_ascii=False)),
+    )
+    lines = [f"{name}: {value}" for name, value in rows]
+    return "".join(
+        f"{indent}{'  ' if number else '- '}{line}\n" for number, line in enumerate(lines)
+    )

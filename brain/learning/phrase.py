@@ -1,0 +1,77 @@
+"""Which messages may become examples, and when two of them are the same one.
+
+An example speaks for every message like it, for good. So it has to say something by itself, and
+nothing that must not be kept: no secret, no code, no page of text.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+from kds.brain.redaction import storable
+from kds.brain.visible import one_line
+
+MAX_CHARACTERS: Final = 200
+"""Longest example. Of the shipped ones none is longer than 80; a long message is one of a kind."""
+
+MIN_CONTENT_WORDS: Final = 2
+"""Words that say something. With one ("fix this", "tests?") the conversation decides, not the
+words: as an example it would speak for every message that has this word."""
+
+_MARK: Final = re.compile(r"\[(?:secret|code): ?[^\]]*\]|\[code\b")
+_CODE: Final = re.compile(
+    r"[{}]|;\s*$|```|=>|->|[=!<>]=|\b\w+\s=\s\S|</?\w+[^>]*>|\w\([^)]*[\"'=,][^)]*\)"
+)
+"""What prose does not have. A name with brackets, `load()`, is still prose about code."""
+
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_LAST_SIGNS: Final = " .,;:!"
+
+_EMPTY: Final = frozenset(
+    """an the this that these those it its me my mine we us our you your he him his she her they
+    them their what which who whom whose when where why how is are was were be been being am do
+    does did done doing have has had having will would shall should can could may might must let
+    not no yes yeah yep nope ok okay please thanks thank hi hey hello and or but if so then than
+    as at by for from in into of off on onto out over to up down with without about again also
+    just now too very here there all any both each some such only own same one ones other more
+    most less least thing things something anything everything nothing stuff don doesn didn isn
+    aren wasn ve re ll""".split()
+)
+"""The closed classes of English: words that hold sentences together, answers and greetings."""
+
+
+def phrase_key(text: str) -> str:
+    """What the spellings of one message share: case, spaces and the last sign do not count.
+
+    >>> phrase_key("  Sort out  the LOGIN page!"), phrase_key("is it green?")
+    ('sort out the login page', 'is it green?')
+    """
+    plain = unicodedata.normalize("NFKC", one_line(text)).casefold().replace("\u2019", "'")
+    return " ".join(plain.split()).rstrip(_LAST_SIGNS)
+
+
+def phrase_text(text: str) -> str:
+    """The message as an example has it: one visible line."""
+    return one_line(text)
+
+
+def unlearnable(text: str) -> str | None:
+    """Why a message can be no example; None when it can.
+
+    >>> unlearnable("Sort out the login page") is None
+    True
+    >>> unlearnable("do it again")
+    'it says too little by itself'
+    """
+    if "\n" in text.strip():
+        return "it has more than one line"
+    if len(text) > MAX_CHARACTERS:
+        return f"it is longer than {MAX_CHARACTERS} characters"
+    if _MARK.search(text) or storable(text) != text:
+        return "it holds a secret or code"
+    if _CODE.search(text):
+        return "it holds code"
+    words = {word for word in _WORD.findall(phrase_key(text)) if word not in _EMPTY}
+    if len(words) < MIN_CONTENT_WORDS:
+        return "it says too little by itself"
+    return None

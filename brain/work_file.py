@@ -1,0 +1,240 @@
+"""The work in progress of a conversation as a file: `kds ask "commit this"`, then `kds ask yes`.
+
+One JSON object, private, replaced at once under a lock. It expires with the conversation context:
+a yes of tomorrow confirms nothing. Secrets are replaced by marks; replies are not in it.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import StoreError
+from kds.brain.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
+from kds.brain.memory.stored_text import kept_text
+from kds.brain.private_file import (
+    locked,
+    make_private_folder,
+    read_private,
+    remove_private,
+    replace_private,
+)
+from kds.brain.turn import Turn
+from kds.brain.wire import from_wire, to_wire
+from kds.brain.work import NOTHING, Edit, Halted, LoadedWork, Offer, Work
+
+FOLDER: Final = "work"
+"""Where the files are in `kds-brain`, one for each conversation."""
+
+VERSION: Final = 1
+"""Of the file. One of another version is set aside: what is pending is asked for again."""
+
+_OURS: Final = re.compile(r"[a-z0-9-]+\.json(?:\.bad)?")
+
+
+class WorkFile:
+    """Keeps the work in ``path``; any number of processes may do so at once.
+
+    Every method raises StoreError when the file cannot be used, `change` also what ``ensure``
+    raises. A file that cannot be read is set aside, and a warning says so: nothing is pending then.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Clock = utc_now,
+        lock_timeout_s: float = LOCK_TIMEOUT_S,
+        ensure: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Keep it in ``path``; ``ensure`` makes what its folder stands in, where it is missing."""
+        self.path = path
+        self._ensure = ensure
+        self._clock = clock
+        self._lock_timeout_s = lock_timeout_s
+
+    @property
+    def bad_path(self) -> Path:
+        """Where a file goes that cannot be read."""
+        return self.path.with_name(f"{self.path.name}.bad")
+
+    def load(self) -> LoadedWork:
+        """Return the work as it is; nothing when it has expired."""
+        content = read_private(self.path)
+        if content is None:
+            return LoadedWork(NOTHING)
+        try:
+            found = self._read(content)
+        except _UnreadableError:
+            return self.change(lambda work: work)
+        if found == NOTHING:
+            with suppress(StoreError):  # it says nothing any more, whether it goes or stays
+                self.change(lambda work: work)
+        return LoadedWork(found)
+
+    def change(self, edit: Edit) -> LoadedWork:
+        """Replace the work by what ``edit`` makes of it; returns it as it was before.
+
+        No other process comes between: of two that take the same thing out, one gets it.
+        """
+        if not self.path.parent.exists():
+            if edit(NOTHING) == NOTHING:  # there is nothing to keep: looking makes no folder
+                return LoadedWork(NOTHING)
+            self._ensure()
+        make_private_folder(self.path.parent)
+        with locked(self.path, timeout_s=self._lock_timeout_s):
+            before = self._before()
+            after = edit(before.work)
+            if after == NOTHING:
+                remove_private(self.path)
+            else:
+                replace_private(self.path, encode(after, at=self._clock()))
+        return before
+
+    def clear(self) -> None:
+        """Forget all of it, and what was set aside."""
+        if self.path.exists() or self.bad_path.exists():
+            with locked(self.path, timeout_s=self._lock_timeout_s):
+                remove_private(self.path)
+                remove_private(self.bad_path)
+
+    def _before(self) -> LoadedWork:
+        content = read_private(self.path)
+        if content is None:
+            return LoadedWork(NOTHING)
+        try:
+            return LoadedWork(self._read(content))
+        except _UnreadableError as error:
+            replace_private(self.bad_path, content)
+            warning = f"{self.path}: {error}; set aside in {self.bad_path.name}, nothing is pending"
+            return LoadedWork(NOTHING, (warning,))
+
+    def _read(self, content: bytes) -> Work:
+        work, at = decode(content)
+        age = self._clock() - at
+        return work if -FUTURE_TOLERANCE <= age <= MAX_AGE else NOTHING
+
+
+def tidy_work(folder: Path, *, now: Callable[[], float]) -> int:
+    """Remove the files in ``folder`` that have expired by ``now`` (epoch s); returns how many.
+
+    Their locks go as well; files of other names stay, and all behind a link.
+    """
+    if folder.is_symlink():
+        return 0
+    horizon = now() - MAX_AGE.total_seconds()
+    count = 0
+    for path in folder.glob("*.json*"):
+        with suppress(OSError):  # another process was faster
+            if _OURS.fullmatch(path.name) and path.lstat().st_mtime < horizon:
+                path.unlink()
+                path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+                count += 1
+    return count
+
+
+class _UnreadableError(Exception):
+    """The content of a file is no work of ours."""
+
+
+def encode(work: Work, *, at: datetime) -> bytes:
+    """Return the content of a file; secrets in it are replaced by marks."""
+    data = {
+        "version": VERSION,
+        "at": at.isoformat(),
+        "turn": None if work.turn is None else _turn_data(work.turn),
+        "exchange": work.exchange,
+        "confirm": work.confirm,
+        "rest": list(work.rest),
+        "offers": [
+            {"intent": one.intent, "agent": one.agent, "reason": one.reason, "chosen": one.chosen}
+            for one in work.offers
+        ],
+        "chain": list(work.chain),
+        "halted": None if work.halted is None else _halted_data(work.halted),
+        "session": work.session,
+    }
+    return json.dumps(_kept(data), ensure_ascii=False).encode()
+
+
+def decode(content: bytes) -> tuple[Work, datetime]:
+    """Read what `encode` wrote: the work, and when it was written."""
+    try:
+        data = json.loads(content)
+        if data["version"] != VERSION:
+            raise ValueError(f"version {data['version']!r} instead of {VERSION}")
+        at = datetime.fromisoformat(data["at"])
+        if at.tzinfo is None:
+            raise ValueError("its time has no zone")
+        return _work(data), at
+    except (ValueError, TypeError, KeyError, RecursionError, StoreError) as error:
+        reason = error.message if isinstance(error, StoreError) else str(error)
+        raise _UnreadableError(f"unreadable ({type(error).__name__}: {reason})") from error
+
+
+def _work(data: Mapping[str, Any]) -> Work:
+    halted = data["halted"]
+    return Work(
+        turn=None if data["turn"] is None else from_wire(data["turn"]),
+        exchange=_text(data["exchange"]),
+        confirm=_text_or_none(data["confirm"]),
+        rest=_texts(data["rest"]),
+        offers=tuple(
+            Offer(
+                _text(one["intent"]),
+                _text(one["agent"]),
+                _text(one["reason"]),
+                chosen=bool(one["chosen"]),
+            )
+            for one in data["offers"]
+        ),
+        chain=_texts(data["chain"]),
+        halted=None if halted is None else _halted(halted),
+        session=_text_or_none(data["session"]),
+    )
+
+
+def _halted(data: Mapping[str, Any]) -> Halted:
+    return Halted(_texts(data["agents"]), _texts(data["dropped"]), _text(data["exchange"]))
+
+
+def _halted_data(halted: Halted) -> dict[str, object]:
+    return {
+        "agents": list(halted.agents),
+        "dropped": list(halted.dropped),
+        "exchange": halted.exchange,
+    }
+
+
+def _turn_data(turn: Turn) -> dict[str, object]:
+    """A turn as it is kept: its prompt is made anew, and nobody asks for its reasons later."""
+    return to_wire(replace(turn, prompt="", records=()))
+
+
+def _kept(value: Any) -> Any:
+    if isinstance(value, str):
+        return kept_text(value)
+    if isinstance(value, Mapping):
+        return {key: _kept(one) for key, one in value.items()}
+    return [_kept(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _texts(values: object) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        raise TypeError("a list is missing")
+    return tuple(map(_text, values))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else _text(value)

@@ -1,0 +1,56 @@
+"""Headings taken apart, and the numbers of sections."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.brain.documents.heading import number_key, read_heading, referred_in, roman_value
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "number", "title"),
+    [
+        ("Section 4.02. Collections", "section", "4.02", "Collections"),
+        ("ARTICLE II: CONVEYANCE", "article", "II", "CONVEYANCE"),
+        ("ARTICLE II", "article", "II", ""),
+        ("1.01 Definitions", "", "1.01", "Definitions"),
+        ("2. Leave", "", "2", "Leave"),
+        ("Appendix A - Forms", "appendix", "A", "Forms"),
+        ("§ 9 Fees", "section", "9", "Fees"),
+        ("Chapter 3: Pay", "chapter", "3", "Pay"),
+        ("Part of the plan", "", "", "Part of the plan"),
+        ("404 errors", "", "", "404 errors"),
+        ("Rate limits", "", "", "Rate limits"),
+    ],
+)
+def test_a_heading_is_taken_apart(text: str, label: str, number: str, title: str) -> None:
+    found = read_heading(text, 1)
+    assert (found.label, found.number, found.title) == (label, number, title)
+
+
+def test_all_spellings_of_a_number_share_a_key() -> None:
+    assert number_key("4.02") == number_key("4.2") == number_key("04.2.")
+    assert number_key("II") == number_key("2")
+    assert number_key("A.1") != number_key("A.10")
+
+
+@given(st.integers(min_value=1, max_value=3999))
+def test_roman_numerals_are_read(value: int) -> None:
+    signs = ((1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"),
+             (40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))  # fmt: skip
+    text, rest = "", value
+    for worth, sign in signs:
+        text += sign * (rest // worth)
+        rest %= worth
+    assert roman_value(text) == value
+
+
+def test_a_definition_says_where_the_meaning_stands() -> None:
+    text = '"Servicer Default" has the meaning set forth in Section 8.01.'
+    assert referred_in(text) == ("section", "8.1")
+    assert referred_in("The Seller pays on the first day of June.") == ("", "")
+
+
+@given(st.text(max_size=120))
+def test_any_text_is_a_heading(text: str) -> None:
+    assert read_heading(text, 1).text == " ".join(text.split())

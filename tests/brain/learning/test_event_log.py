@@ -1,0 +1,135 @@
+"""The events on disk: private, damaged lines aside, bounded."""
+
+import json
+import stat
+import threading
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from kds.brain.errors import StoreError
+from kds.brain.learning.event import LearningEvent, decode, encode
+from kds.brain.learning.event_log import EventLog
+from kds.brain.learning.phrase import phrase_text
+from kds.brain.redaction import storable
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def told(text: str = "sort out the login page", minutes: int = 0) -> LearningEvent:
+    return LearningEvent(NOON + timedelta(minutes=minutes), "told", text, "PLAN")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> EventLog:
+    return EventLog(tmp_path / "learning.jsonl")
+
+
+def test_looking_makes_no_file(log: EventLog) -> None:
+    assert log.load().events == ()
+    assert list(log.path.parent.iterdir()) == []
+
+
+def test_events_come_back_in_their_order_and_the_file_is_private(log: EventLog) -> None:
+    events = [told(minutes=number) for number in range(3)]
+    for event in events:
+        log.append([event])
+    assert log.load().events == tuple(events)
+    assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
+
+
+def test_a_secret_does_not_reach_the_disk(log: EventLog) -> None:
+    log.append([told("the password is hunter2hunter2 for staging login: password: hunter2")])
+    assert b"hunter2" not in log.path.read_bytes()
+
+
+def test_damaged_lines_are_set_aside_and_the_rest_is_kept(log: EventLog) -> None:
+    log.append([told()])
+    with log.path.open("ab") as file:
+        file.write(b'{"at": "soon"}\nnot json\n[1]\n\xff\xfe\n')
+    log.append([told(minutes=5)])
+    assert len(log.load().events) == 2
+    assert log.bad_path.read_bytes().count(b"\n") == 4
+    assert stat.S_IMODE(log.bad_path.stat().st_mode) == 0o600
+
+
+def test_looking_says_which_lines_were_damaged(log: EventLog) -> None:
+    log.path.write_bytes(encode(told()) + b"\nnot json\n")
+    loaded = log.load()
+    assert len(loaded.events) == 1
+    assert loaded.warnings == (f"{log.path}:2: is no JSON; set aside in learning.jsonl.bad",)
+    assert log.load().warnings == ()
+
+
+def test_a_line_torn_by_a_crash_does_not_swallow_the_next(log: EventLog) -> None:
+    log.path.write_bytes(encode(told())[:-20])
+    log.append([told(minutes=5)])
+    assert log.load().events == (told(minutes=5),)
+
+
+def test_the_file_is_bounded_and_decisions_outlive_evidence(tmp_path: Path) -> None:
+    log = EventLog(tmp_path / "learning.jsonl", max_events=20)
+    rejected = LearningEvent(NOON, "rejected", "sort out the login page", "PLAN")
+    log.append([rejected])
+    for number in range(60):
+        log.append([told(minutes=number)])
+    events = log.load().events
+    assert len(events) <= 20
+    assert events[0] == rejected
+    assert events[-1] == told(minutes=59)
+
+
+def test_several_writers_lose_nothing(log: EventLog) -> None:
+    def write(start: int) -> None:
+        for number in range(start, start + 10):
+            log.append([told(minutes=number)])
+
+    threads = [threading.Thread(target=write, args=(start,)) for start in (0, 100, 200)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(log.load().events) == 30
+
+
+def test_a_link_in_its_place_is_refused(log: EventLog, tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_text("")
+    log.path.symlink_to(tmp_path / "theirs")
+    with pytest.raises(StoreError):
+        log.append([told()])
+    assert (tmp_path / "theirs").read_text() == ""
+
+
+texts = st.text(min_size=1, max_size=40).filter(lambda text: bool(text.strip()))
+
+
+@given(texts, texts, st.none() | texts, st.datetimes(timezones=st.just(UTC)))
+def test_a_line_is_read_back_as_it_is_written_again(
+    text: str, intent: str, was: str | None, at: datetime
+) -> None:
+    assume(phrase_text(storable(text)))  # else nothing visible is left of it
+    once = decode(encode(LearningEvent(at, "corrected", text, intent, was=was)))
+    assert decode(encode(once)) == once
+    assert b"\n" not in encode(once)
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_are_too_strange_to_be_looked_at(raw: bytes) -> None:
+    with suppress(ValueError):
+        assert decode(raw).text
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=8,
+    )
+)
+def test_json_of_another_shape_is_damage_not_a_crash(value: object) -> None:
+    with pytest.raises(ValueError):
+        decode(json.dumps(value).encode())

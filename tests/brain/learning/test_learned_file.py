@@ -1,0 +1,146 @@
+"""The accepted examples: readable, changed by exact lines, restored byte for byte."""
+
+import stat
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kds.brain.errors import StoreError
+from kds.brain.learning.candidate import Candidate
+from kds.brain.learning.event import candidate_id
+from kds.brain.learning.learned_file import MAX_EXAMPLES, YOU, LearnedFile, LearnedFileError
+from kds.brain.learning.phrase import phrase_text
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+BY_HAND = """\
+# mine
+examples:
+  # this one matters
+  - text: "give the dashboard some love"   # says Ada
+    intent: plan
+"""
+
+
+def candidate(text: str, intent: str = "PLAN") -> Candidate:
+    return Candidate(
+        candidate_id(text, intent),
+        text,
+        intent,
+        3,
+        0,
+        0.75,
+        "proposed",
+        {"told": 3},
+        NOON,
+        NOON,
+        (),
+    )
+
+
+def add(file: LearnedFile, *texts: str) -> Sequence[str]:
+    return list(file.add([candidate(text) for text in texts], by=YOU, now=NOON).values())
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> LearnedFile:
+    return LearnedFile(tmp_path / "learned.yaml")
+
+
+def test_an_example_says_when_why_and_how_often(file: LearnedFile) -> None:
+    add(file, "sort out the login page")
+    [one] = file.load()
+    assert (one.text, one.intent, one.by) == ("sort out the login page", "PLAN", "you")
+    text = file.path.read_text()
+    for part in ('at: "2026-01-01T12:00:00Z"', "times: 3", "confidence: 0.75", "told 3 times"):
+        assert part in text
+    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+
+
+def test_what_was_written_by_hand_is_read_and_keeps_its_bytes(file: LearnedFile) -> None:
+    file.path.write_text(BY_HAND)
+    [mine] = file.load()
+    assert (mine.intent, mine.by, mine.line) == ("PLAN", "hand", 4)
+    file.path.write_text("examples:\n")
+    [block] = add(file, "sort out the login page")
+    assert file.remove(candidate("sort out the login page").id, block)
+    assert file.path.read_text() == "examples:\n"
+
+
+def test_an_example_changed_by_hand_is_still_taken_out(file: LearnedFile) -> None:
+    blocks = add(file, "sort out the login page", "tidy up the billing module")
+    before = file.path.read_text()
+    file.path.write_text(before.replace("times: 3", "times: 4", 1))
+    assert file.remove(candidate("sort out the login page").id, blocks[0])
+    assert [one.text for one in file.load()] == ["tidy up the billing module"]
+
+
+def test_what_is_there_already_is_not_added_again(file: LearnedFile) -> None:
+    add(file, "sort out the login page")
+    before = file.path.read_bytes()
+    assert add(file, "Sort out the login page!") == []
+    assert file.path.read_bytes() == before
+
+
+def test_what_is_not_there_cannot_be_taken_out(file: LearnedFile) -> None:
+    assert not file.remove("12345678")
+    add(file, "sort out the login page")
+    assert not file.remove("12345678")
+
+
+@pytest.mark.parametrize("text", ["examples: []\n", "# only a comment\n", "examples: [\n]\n"])
+def test_a_file_of_another_shape_is_left_as_it_is(file: LearnedFile, text: str) -> None:
+    file.path.write_text(text)
+    with pytest.raises(StoreError, match="no example can be added"):
+        add(file, "sort out the login page")
+    assert file.path.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("examples: 3\n", 1), ("examples:\n- text: x\n", 2), ("a: [", 2), ("other: 1\n", 1)],
+)
+def test_a_file_that_does_not_load_says_where(file: LearnedFile, text: str, line: int) -> None:
+    file.path.write_text(text)
+    with pytest.raises(LearnedFileError, match=f"learned.yaml:{line}"):
+        file.load()
+
+
+def test_there_is_a_limit(file: LearnedFile) -> None:
+    add(file, *(f"sort out page number {number}" for number in range(MAX_EXAMPLES)))
+    with pytest.raises(StoreError, match="at most"):
+        add(file, "one more for the road")
+
+
+words = st.text(min_size=1, max_size=60).filter(lambda text: len(phrase_text(text).strip()) > 1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(words, min_size=1, max_size=6, unique_by=lambda text: candidate_id(text, "PLAN")),
+    st.randoms(use_true_random=False),
+    st.sampled_from([None, "examples:\n", BY_HAND, BY_HAND.rstrip("\n")]),
+)
+def test_undoing_in_any_order_restores_the_bytes(texts, random, present) -> None:  # type: ignore[no-untyped-def]
+    with TemporaryDirectory() as folder:
+        file = LearnedFile(Path(folder) / "learned.yaml")
+        if present is not None:
+            file.path.write_text(present)
+        known = {one.id for one in file.load()}
+        added = [
+            (one.id, file.add([one], by=YOU, now=NOON)[one.id])
+            for one in map(candidate, map(phrase_text, texts))
+            if one.id not in known
+        ]
+        if present is None or present == "examples:\n":
+            assert [one.id for one in file.load()] == [name for name, _ in added]
+        random.shuffle(added)
+        for name, block in added:
+            assert file.remove(name, block)
+        left = file.path.read_text() if file.path.exists() else None
+        assert left == present

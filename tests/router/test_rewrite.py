@@ -1,0 +1,82 @@
+"""The step that has a model rewrite the message."""
+
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+
+from kds.brain.errors import ConfigError, Problem
+from kds.brain.turn import ContextEntry, Turn
+from kds.router.expand import make_expand
+from kds.router.resolve import make_resolve
+from kds.router.resolver import Resolver
+from kds.router.rewrite import make_rewrite, no_rewriter
+from kds.router.rewriting import CheckedRewriter
+
+from .test_rewriting import GOOD, SCROLLABLE, VIEWS, checked, expanded_turn
+
+AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def test_only_what_the_step_writes_changes(resolver: Resolver) -> None:
+    rewriter, _ = checked(resolver, GOOD)
+    before = expanded_turn(resolver, VIEWS, SCROLLABLE)
+    step = make_rewrite(resolver, lambda: rewriter)
+    after = step.run(before)
+    changed = {f.name for f in fields(Turn) if getattr(before, f.name) != getattr(after, f.name)}
+    assert "expanded" in changed
+    assert changed - {"notes"} <= step.writes
+
+
+def test_the_rewriter_is_not_looked_for_where_nothing_points_back(resolver: Resolver) -> None:
+    def find() -> CheckedRewriter:
+        raise AssertionError("nobody should look")
+
+    step = make_rewrite(resolver, find)
+    turn = expanded_turn(resolver, VIEWS, "Add a login form")
+    assert step.run(turn) == turn
+
+
+def test_without_a_rewriter_the_turn_goes_on(resolver: Resolver) -> None:
+    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
+    assert make_rewrite(resolver, no_rewriter).run(turn) == turn
+
+
+def test_who_asks_for_a_model_is_told_that_there_is_none(resolver: Resolver) -> None:
+    turn = replace(expanded_turn(resolver, VIEWS, SCROLLABLE), rewrite=True)
+    assert make_rewrite(resolver, no_rewriter).run(turn).notes[-1] == "no model is set up"
+
+
+def test_who_asks_for_a_model_under_rules_only_is_told(resolver: Resolver) -> None:
+    rewriter, scripted = checked(resolver, GOOD, mode="rules-only")
+    turn = replace(expanded_turn(resolver, VIEWS, SCROLLABLE), rewrite=True)
+    after = make_rewrite(resolver, lambda: rewriter).run(turn)
+    assert "rules-only" in after.notes[-1]
+    assert scripted.asked == []
+
+
+def test_who_asks_for_a_model_at_the_beginning_is_told(resolver: Resolver) -> None:
+    rewriter, scripted = checked(resolver, GOOD)
+    turn = expanded_turn(resolver, SCROLLABLE, rewrite=True)
+    after = make_rewrite(resolver, lambda: rewriter).run(turn)
+    assert "begins a topic" in after.notes[-1]
+    assert scripted.asked == []
+
+
+def test_wrong_settings_cost_the_turn_nothing_and_are_told(resolver: Resolver) -> None:
+    def find() -> CheckedRewriter:
+        raise ConfigError([Problem("settings.yaml:1", "rewriting.mode is wrong", "fix")])
+
+    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
+    after = make_rewrite(resolver, find).run(turn)
+    assert after.expanded == turn.expanded
+    assert after.rewriting is not None
+    assert after.rewriting.outcome == "failed"
+    assert "rewriting.mode is wrong" in after.notes[-1]
+
+
+def test_a_message_that_changes_the_topic_is_not_asked_about(resolver: Resolver) -> None:
+    rewriter, scripted = checked(resolver, GOOD, mode="model-first")
+    entries = (ContextEntry(AT, "Add a map", "PLAN"),)
+    turn = Turn("Actually, let's build a login page first", AT, context=entries, rewrite=True)
+    turn = make_expand(resolver).run(make_resolve(resolver).run(turn))
+    make_rewrite(resolver, lambda: rewriter).run(turn)
+    assert scripted.asked == []
