@@ -1,7 +1,11 @@
 """Agents made from prompt files, and their LangChain interface.
 
-`RouterRunnable` is loaded when it is first used (PEP 562): importing this package does not
-import langchain_core, which costs about half a second.
+    from kds import agents
+
+    agents.load("PLAN").invoke("I want to add a FAB button")
+
+Names are loaded when they are first used (PEP 562): importing this package does not import
+langchain_core, which costs about half a second.
 """
 
 import importlib
@@ -10,13 +14,59 @@ from typing import TYPE_CHECKING
 from kds.agents.agent import Agent
 
 if TYPE_CHECKING:
-    from kds.agents.runnable import RouterRunnable
+    from kds.agents.deadline import Deadline as Deadline
+    from kds.agents.graph import AgentState as AgentState
+    from kds.agents.graph import agent_node as agent_node
+    from kds.agents.graph import handoff_of as handoff_of
+    from kds.agents.graph import intent_of as intent_of
+    from kds.agents.graph import router_node as router_node
+    from kds.agents.loading import as_tool as as_tool
+    from kds.agents.loading import load as load
+    from kds.agents.loading import names as names
+    from kds.agents.model_error import ModelError as ModelError
+    from kds.agents.models import load_chat_model as load_chat_model
+    from kds.agents.reply import AgentReply as AgentReply
+    from kds.agents.reply import Handoff as Handoff
+    from kds.agents.reply import ToolUse as ToolUse
+    from kds.agents.reply import Usage as Usage
+    from kds.agents.rewriter import ModelRewriter as ModelRewriter
+    from kds.agents.rewriter import configured_rewriter as configured_rewriter
+    from kds.agents.runnable import RouterRunnable as RouterRunnable
+    from kds.agents.running import AgentRunnable as AgentRunnable
+    from kds.agents.tools import TurnTool as TurnTool
+    from kds.agents.tools import built_in_tools as built_in_tools
+    from kds.brain.settings import ModelSettings as ModelSettings
 
-__all__ = ["Agent", "RouterRunnable"]
+_HOMES = {
+    "kds.agents.deadline": "Deadline",
+    "kds.agents.graph": "AgentState agent_node handoff_of intent_of router_node",
+    "kds.agents.loading": "as_tool load names",
+    "kds.agents.model_error": "ModelError",
+    "kds.agents.models": "load_chat_model",
+    "kds.agents.reply": "AgentReply Handoff ToolUse Usage",
+    "kds.agents.rewriter": "ModelRewriter configured_rewriter",
+    "kds.agents.runnable": "RouterRunnable",
+    "kds.agents.running": "AgentRunnable",
+    "kds.agents.tools": "TurnTool built_in_tools",
+    "kds.brain.settings": "ModelSettings",
+}
+"""Module -> the public names that live there. A test holds it equal to the imports above."""
+
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = ["Agent", *_HOME_OF]
 
 
 def __getattr__(name: str) -> object:
-    """Load the adapter at its first use."""
-    if name == "RouterRunnable":
-        return importlib.import_module("kds.agents.runnable").RouterRunnable
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    """Load a public name from its module at its first use."""
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *_HOME_OF})

@@ -1,4 +1,4 @@
-"""The router as a LangChain Runnable. The only module that imports langchain_core.
+"""The router as a LangChain Runnable.
 
 KDS itself does not use LangChain's interfaces; this adapter lets others compose the router
 with `|`, and pass it config and callbacks (decision 0004).
@@ -63,7 +63,7 @@ class RouterRunnable(Runnable[RouterInput, Turn]):
         return await super().abatch(inputs, configs, return_exceptions=return_exceptions, **kwargs)
 
     def _route(self, given: RouterInput) -> Turn:
-        return self.route(_text(given))
+        return self.route(message_text(given))
 
 
 def _one_at_a_time(config: Configs, count: int) -> list[RunnableConfig]:
@@ -72,8 +72,8 @@ def _one_at_a_time(config: Configs, count: int) -> list[RunnableConfig]:
     return [{**one, "max_concurrency": 1} for one in get_config_list(config, count)]
 
 
-def _text(given: object) -> str:
-    """The text to route, out of every shape that LangChain hands on."""
+def message_text(given: object) -> str:
+    """The text of the user, out of every shape that LangChain hands on. Raises MessageError."""
     if isinstance(given, str):
         return str(given)
     if isinstance(given, BaseMessage):
@@ -90,7 +90,7 @@ def _text(given: object) -> str:
 def _from_mapping(given: Mapping[str, object]) -> str:
     for key in ("message", "messages", "input"):
         if key in given:
-            return _text(given[key])
+            return message_text(given[key])
     raise _refusal(f"no 'message' among the keys: {', '.join(map(str, given)) or 'none'}")
 
 

@@ -1,0 +1,283 @@
+"""What is said between an agent and its model until there is a reply.
+
+The exchange itself asks nobody: it yields what is to be done next (`AskModel`, `UseTool`), is
+sent what came of it, and returns the AgentReply. So the same code serves callers that wait,
+that stream and that run in an event loop (`kds.agents.running`).
+"""
+
+import json
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+)
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+
+from kds.agents.agent import Agent
+from kds.agents.answer import (
+    answer_notes,
+    clean,
+    read_json,
+    refuses_tools,
+    sound,
+    told_off,
+    usage_of,
+)
+from kds.agents.handing import FIELD, HAND_OFF, Handing
+from kds.agents.model_error import ModelError
+from kds.agents.models import model_label
+from kds.agents.reply import AgentReply, Handoff, ToolUse, Usage
+from kds.brain.turn import Turn, Utterance
+from kds.router.outputschema import schema_faults
+
+MOST_ROUNDS: Final = 8
+"""Times that a model may use tools before it has to answer."""
+
+MOST_CALLS: Final = 16
+"""Tool calls that one message of a model may hold."""
+
+RESULT_CHARS: Final = 16_000
+"""Characters of a tool's result that a model reads: some 4,000 tokens."""
+
+REPAIRS: Final = 1
+"""Times that a model is told what is wrong with its structured answer."""
+
+
+GAP: Final = "\n\n"
+"""Between what a model says before it uses tools, and what it says after."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """Ask: to be sent the AIMessage, or of a ``structured`` call what LangChain makes of it."""
+
+    runnable: Runnable[Any, Any]
+    messages: tuple[BaseMessage, ...]
+    structured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UseTool:
+    """Call a tool: to be sent its ToolMessage."""
+
+    tool: BaseTool
+    call: ToolCall
+
+
+Step = AskModel | UseTool
+Steps = Generator[Step, Any, None]
+
+
+class Exchange:
+    """One agent, one turn, one model. `steps` runs once."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        turn: Turn,
+        model: BaseChatModel,
+        *,
+        tools: Mapping[str, BaseTool],
+        notes: Sequence[str] = (),
+    ) -> None:
+        self._agent, self._turn, self._model = agent, turn, model
+        self._tools = dict(tools)
+        self._handing = Handing.of(agent.prompt, agent.library)
+        self._messages: list[BaseMessage] = [
+            SystemMessage(turn.prompt),
+            *(_earlier(utterance) for utterance in turn.history),
+            HumanMessage(turn.expanded or turn.message),
+        ]
+        self._texts: list[str] = []
+        self._data: dict[str, Any] | None = None
+        self._handoffs: dict[str, Handoff] = {}
+        self._uses: list[ToolUse] = []
+        self._usage: Usage | None = None
+        self._notes = list(notes)
+
+    def steps(self) -> Generator[Step, Any, AgentReply]:
+        """Talk until there is a reply. Raises ModelError, and what is thrown in."""
+        schema = self._agent.prompt.output
+        if schema is None or self._tools:
+            yield from self._talk()
+        if schema is not None:
+            yield from self._structure(schema)
+        return self._reply()
+
+    def _talk(self) -> Steps:
+        """Ask and use tools, until the model has nothing more to call."""
+        for _ in range(MOST_ROUNDS):
+            answer = yield from self._ask()
+            if not (yield from self._serve(answer)):
+                return
+        self._notes.append(f"stopped after {MOST_ROUNDS} rounds of tools")
+
+    def _ask(self) -> Generator[Step, Any, AIMessage]:
+        try:
+            answer = yield AskModel(self._bound(), tuple(self._messages))
+        except ModelError as error:
+            if self._tools or not self._handing.targets or not refuses_tools(error):
+                raise
+            self._handing = Handing({})
+            self._notes.append("no handoffs: the model takes no tools")
+            answer = yield AskModel(self._bound(), tuple(self._messages))
+        return self._heard(answer)
+
+    def _bound(self) -> Runnable[Any, Any]:
+        """The model with its tools."""
+        tools = list(self._tools.values())
+        if self._handing.targets and HAND_OFF not in self._tools:
+            tools.append(self._handing.tool())
+        if not tools:
+            return self._model
+        try:
+            return self._model.bind_tools(tools)
+        except NotImplementedError:
+            name = model_label(self._model)
+            hint = "use another model, or remove 'tools' from the prompt file"
+            if self._tools:
+                raise ModelError(f"{name} takes no tools", kind="refused", hint=hint) from None
+            self._handing = Handing({})
+            return self._model
+
+    def _heard(self, answer: AIMessage) -> AIMessage:
+        """Write down what an answer brings, and give its calls the names they need."""
+        answer = sound(answer, prefix=f"call-{len(self._messages)}")
+        self._messages.append(answer)
+        self._count(answer)
+        if answer.text:
+            self._texts.append(clean(str(answer.text)))
+        return answer
+
+    def _count(self, answer: AIMessage) -> None:
+        if (spent := usage_of(answer)) is not None:
+            self._usage = spent if self._usage is None else self._usage + spent
+        self._notes += answer_notes(answer)
+
+    def _serve(self, answer: AIMessage) -> Generator[Step, Any, bool]:
+        """Do what the model calls for; False when there is nothing to tell it."""
+        for broken in answer.invalid_tool_calls:
+            reason = f"the arguments are no JSON: {broken['error'] or broken['args']}"
+            self._failed(broken["name"] or "", {}, broken["id"], reason)
+        handed_on = bool(answer.text) and not answer.invalid_tool_calls
+        for index, call in enumerate(answer.tool_calls):
+            tool = self._tools.get(call["name"])
+            if index >= MOST_CALLS:
+                self._failed(call["name"], call["args"], call["id"], "too many calls at once")
+            elif tool is not None:
+                self._used(call, (yield UseTool(tool, call)))
+            elif call["name"] == HAND_OFF and self._handing.targets:
+                handed_on = self._hand_off(call) and handed_on
+                continue
+            else:
+                known = ", ".join(self._tools) or "none"
+                reason = f"there is no such tool; there are: {known}"
+                self._failed(call["name"], call["args"], call["id"], reason)
+            handed_on = False
+        return bool(answer.tool_calls or answer.invalid_tool_calls) and not handed_on
+
+    def _hand_off(self, call: ToolCall) -> bool:
+        handoff = self._handing.given(call["args"].get("intent"), call["args"].get("reason"))
+        if handoff is None:
+            allowed = ", ".join(self._handing.targets)
+            self._failed(HAND_OFF, call["args"], call["id"], f"intent must be one of: {allowed}")
+            return False
+        self._handoffs.setdefault(handoff.intent, handoff)
+        told = "noted; now give your answer to the user"
+        self._messages.append(ToolMessage(told, tool_call_id=call["id"] or "", name=HAND_OFF))
+        return True
+
+    def _used(self, call: ToolCall, result: ToolMessage) -> None:
+        text = clean(str(result.text)[:RESULT_CHARS])
+        failed = result.status == "error"
+        self._uses.append(ToolUse(call["name"], clean(call["args"]), text, failed=failed))
+        told = ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"])
+        self._messages.append(told)
+
+    def _failed(
+        self, name: str, arguments: Mapping[str, Any], call_id: str | None, reason: str
+    ) -> None:
+        self._uses.append(ToolUse(name, clean(arguments), reason, failed=True))
+        self._messages.append(
+            ToolMessage(reason, tool_call_id=call_id or "", name=name, status="error")
+        )
+
+    def _structure(self, schema: Mapping[str, object]) -> Steps:
+        """Get the data: from the answer where it is JSON that fits, else by asking for it."""
+        data = read_json(self._texts[-1]) if self._texts else None
+        if data is not None and not schema_faults(schema, data):
+            self._data = data
+            return
+        titled = {"title": self._agent.name.replace("-", "_"), **schema}
+        asking = self._asking(titled)
+        for _ in range(1 + REPAIRS):
+            made = yield AskModel(asking, tuple(self._messages), structured=True)
+            raw: AIMessage = made["raw"]
+            self._count(raw)
+            found, text = clean(made["parsed"]), clean(str(raw.text))
+            if isinstance(found, dict):
+                faults = schema_faults(schema, found)
+                self._texts = [text or json.dumps(found, ensure_ascii=False)]
+            else:
+                faults = ["it is no JSON object"]
+                self._texts = [text]
+            if not faults:
+                self._data = found
+                return
+            self._messages += told_off(raw, faults)
+        self._notes.append(f"no data: the answer does not fit the output schema: {faults[0]}")
+
+    def _asking(self, schema: dict[str, Any]) -> Runnable[Any, Any]:
+        try:
+            return self._model.with_structured_output(schema, include_raw=True)
+        except NotImplementedError:
+            message = f"{model_label(self._model)} gives no structured output"
+            hint = "use another model, or remove 'output' from the prompt file"
+            raise ModelError(message, kind="refused", hint=hint) from None
+
+    def _take_handoff(self, text: str) -> None:
+        """The handoff that the answer itself names: in its last line, or in its data."""
+        if self._data is not None:
+            handoff, unknown = self._handing.given(self._data.get(FIELD)), None
+        else:
+            handoff, unknown = self._handing.said(text)
+        if handoff is not None:
+            self._handoffs.setdefault(handoff.intent, handoff)
+        if unknown is not None:
+            self._notes.append(f"no handoff to {unknown}: the prompt file does not list it")
+
+    def _reply(self) -> AgentReply:
+        text = GAP.join(self._texts)
+        self._take_handoff(text)
+        if not text.strip():
+            self._notes.append("the model gave no text")
+        return AgentReply(
+            agent=self._agent.name,
+            intent=self._agent.intent or self._turn.intent,
+            text=text,
+            prompt=self._turn.prompt,
+            turn=self._turn,
+            answered=True,
+            data=self._data,
+            handoffs=tuple(self._handoffs.values()),
+            tools=tuple(self._uses),
+            usage=self._usage,
+            model=model_label(self._model),
+            notes=tuple(dict.fromkeys(self._notes)),
+        )
+
+
+def _earlier(utterance: Utterance) -> BaseMessage:
+    """What was said before, as the message that it was."""
+    if utterance.role == "assistant":
+        return AIMessage(utterance.text)
+    return HumanMessage(utterance.text)

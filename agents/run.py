@@ -1,0 +1,239 @@
+"""Does what an exchange asks for within its deadline: at once, in pieces, or in an event loop.
+
+Every error of a model becomes a ModelError without secrets; what a tool raises is told to the
+model as text.
+"""
+
+import os
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+from langchain_core.messages import message_chunk_to_message as to_message
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, StructuredTool, Tool
+
+from kds.agents.answer import has_end
+from kds.agents.deadline import Deadline
+from kds.agents.exchange import GAP, AskModel, Step, UseTool
+from kds.agents.model_error import ModelError, model_error, without_secrets
+from kds.agents.models import model_label, model_secrets
+from kds.agents.reply import AgentReply
+from kds.brain.errors import KdsError
+from kds.brain.message import well_formed
+
+TEXT_CHARS: Final = 1_000_000
+"""Characters of one answer: a model that goes beyond will not stop by itself."""
+
+Result = AIMessage | ToolMessage | Mapping[str, Any] | ModelError | None
+"""What comes of a step; an error is thrown into the exchange."""
+
+
+@dataclass(slots=True)
+class Run:
+    """One exchange under way. One of its four methods is called, once."""
+
+    steps: Generator[Step, Any, AgentReply]
+    blank: AgentReply
+    """The reply before anything is said: pieces of a stream are made of it."""
+    model: BaseChatModel
+    timeout_s: float
+    deadline: Deadline
+    config: RunnableConfig
+    options: Mapping[str, Any]
+    """Further arguments of the call, for the model."""
+    streams: bool
+
+    def finish(self) -> AgentReply:
+        """Run to the end. Raises ModelError."""
+        step = self._next(None)
+        while not isinstance(step, AgentReply):
+            step = self._next(self._done(step))
+        return step
+
+    async def afinish(self) -> AgentReply:
+        """As `finish`."""
+        step = self._next(None)
+        while not isinstance(step, AgentReply):
+            step = self._next(await self._adone(step))
+        return step
+
+    def pieces(self) -> Iterator[AgentReply]:
+        """Run to the end, and yield texts as they come; last what else there is. As `finish`."""
+        said = _Said(self.blank)
+        step = self._next(None)
+        while not isinstance(step, AgentReply):
+            if not self.streams or isinstance(step, UseTool):
+                step = self._next(self._done(step))
+                continue
+            said.begin()
+            failure: ModelError | None = None
+            try:
+                for chunk in self.deadline.each(partial(self._stream, step)):
+                    yield from said.heard(chunk)
+            except Exception as error:  # noqa: BLE001  # foreign code; it goes into the exchange
+                failure = self._failure(error)
+            step = self._next(failure or self._streamed(said.whole()))
+        yield said.rest(step)
+
+    async def apieces(self) -> AsyncIterator[AgentReply]:
+        """As `pieces`."""
+        said = _Said(self.blank)
+        step = self._next(None)
+        while not isinstance(step, AgentReply):
+            if not self.streams or isinstance(step, UseTool):
+                step = self._next(await self._adone(step))
+                continue
+            said.begin()
+            failure: ModelError | None = None
+            try:
+                async with aclosing(self.deadline.aeach(partial(self._stream, step))) as chunks:
+                    async for chunk in chunks:
+                        for piece in said.heard(chunk):
+                            yield piece
+            except Exception as error:  # noqa: BLE001  # foreign code; it goes into the exchange
+                failure = self._failure(error)
+            step = self._next(failure or self._streamed(said.whole()))
+        yield said.rest(step)
+
+    def _next(self, result: Result) -> Step | AgentReply:
+        """Tell the exchange what came of its step; what it wants next, or its reply."""
+        try:
+            if isinstance(result, ModelError):
+                return self.steps.throw(result)
+            return self.steps.send(result)
+        except StopIteration as stop:
+            reply: AgentReply = stop.value
+            return reply
+
+    def _done(self, step: Step) -> Result:
+        if isinstance(step, UseTool):
+            return self._called(step)
+        try:
+            answer = self.deadline.call(partial(self._ask, step))
+        except Exception as error:  # noqa: BLE001  # foreign code; it goes into the exchange
+            return self._failure(error)
+        return self._read(answer, structured=step.structured)
+
+    async def _adone(self, step: Step) -> Result:
+        if isinstance(step, UseTool):
+            return await self._acalled(step)
+        try:
+            answer = await self.deadline.acall(partial(self._ask, step))
+        except Exception as error:  # noqa: BLE001  # foreign code; it goes into the exchange
+            return self._failure(error)
+        return self._read(answer, structured=step.structured)
+
+    def _ask(self, step: AskModel) -> object:
+        return step.runnable.invoke(list(step.messages), self.config, **self.options)
+
+    def _stream(self, step: AskModel) -> Iterator[object]:
+        return step.runnable.stream(list(step.messages), self.config, **self.options)
+
+    def _called(self, step: UseTool) -> ToolMessage:
+        try:
+            return _result(self.deadline.call(partial(self._use, step)), step)
+        except Exception as error:  # noqa: BLE001  # a tool is foreign code: the model is told
+            return _refusal(error, step)
+
+    async def _acalled(self, step: UseTool) -> ToolMessage:
+        """In the event loop where the tool is made for one: what it holds may be bound to it."""
+        try:
+            if _is_async(step.tool):
+                call = {**step.call, "type": "tool_call"}
+                returned = await self.deadline.wait(step.tool.ainvoke(call, self.config))
+            else:
+                returned = await self.deadline.acall(partial(self._use, step))
+            return _result(returned, step)
+        except Exception as error:  # noqa: BLE001  # a tool is foreign code: the model is told
+            return _refusal(error, step)
+
+    def _use(self, step: UseTool) -> object:
+        return step.tool.invoke({**step.call, "type": "tool_call"}, self.config)
+
+    def _read(self, answer: Any, *, structured: bool = False) -> Result:
+        """The answer, if it is one."""
+        if structured and isinstance(answer, Mapping) and isinstance(answer.get("raw"), AIMessage):
+            return answer
+        if isinstance(answer, AIMessage) and not structured:
+            return answer
+        return self._failure(TypeError(f"a {type(answer).__name__} came back, no message"))
+
+    def _streamed(self, answer: AIMessage | None) -> Result:
+        """The answer of a stream, if it has an end."""
+        if answer is None or has_end(answer, self.model):
+            return self._read(answer)
+        message = f"{model_label(self.model)} broke off: the answer has no end"
+        hint = "ask again; if it stays so, see what the model's server says"
+        return ModelError(message, kind="provider", hint=hint)
+
+    def _failure(self, error: Exception) -> ModelError:
+        secrets = {**os.environ, **model_secrets(self.model)}
+        name = model_label(self.model)
+        return model_error(error, name, secrets=secrets, timeout_s=self.timeout_s)
+
+
+class _Said:
+    """What of a stream has been shown, and what of its newest answer has been heard."""
+
+    def __init__(self, blank: AgentReply) -> None:
+        self._blank = blank
+        self._shown = ""
+        self._chunks: list[AIMessageChunk] = []
+        self._size = 0
+
+    def begin(self) -> None:
+        """A new answer."""
+        self._chunks, self._size = [], 0
+
+    def heard(self, chunk: Any) -> Iterator[AgentReply]:
+        """Take a chunk; the piece that it is for the caller, if it holds text."""
+        if not isinstance(chunk, AIMessageChunk):
+            raise TypeError(f"a {type(chunk).__name__} came in the stream, no message")
+        self._chunks.append(chunk)
+        text = well_formed(str(chunk.text))
+        if not text:
+            return
+        if not self._size and self._shown:
+            text = GAP + text
+        self._size += len(text)
+        if self._size > TEXT_CHARS:
+            raise ValueError(f"the answer is longer than {TEXT_CHARS} characters")
+        self._shown += text
+        yield replace(self._blank, text=text)
+
+    def whole(self) -> AIMessage | None:
+        """The answer, when its stream has ended."""
+        if not self._chunks:
+            return None
+        first, *others = self._chunks
+        whole = to_message(first + others if others else first)
+        return whole if isinstance(whole, AIMessage) else None
+
+    def rest(self, reply: AgentReply) -> AgentReply:
+        """The last piece: all of ``reply`` but the text that has been shown."""
+        whole = reply.text
+        rest = whole[len(self._shown) :] if whole.startswith(self._shown) else ""
+        return replace(reply, text=rest)
+
+
+def _is_async(tool: BaseTool) -> bool:
+    if isinstance(tool, StructuredTool | Tool):
+        return tool.coroutine is not None
+    return type(tool)._arun is not BaseTool._arun
+
+
+def _result(returned: Any, step: UseTool) -> ToolMessage:
+    if isinstance(returned, ToolMessage):
+        return returned
+    return ToolMessage(str(returned), tool_call_id=step.call["id"] or "")
+
+
+def _refusal(error: Exception, step: UseTool) -> ToolMessage:
+    said = error.message if isinstance(error, KdsError) else str(error)
+    text = f"{type(error).__name__}: {without_secrets(said)}" if said else type(error).__name__
+    return ToolMessage(text, tool_call_id=step.call["id"] or "", status="error")

@@ -1,0 +1,166 @@
+"""The tools that a prompt file may name: a few that come with KDS, and the user's own.
+
+Those that come with KDS read what is on this machine, and change nothing. There is no list that
+fills itself: whoever runs an agent says which tools there are.
+
+read_conversation   what the user said before in this conversation
+search_memory       passages of past conversations, where a memory is kept
+search_documents    passages of the indexed documents, where there are any
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import Field
+
+from kds.agents.document_retriever import DocumentRetriever
+from kds.brain.document import nearest
+from kds.brain.documents.store import DocumentStore
+from kds.brain.errors import DispatchError
+from kds.brain.memory.recall_log import logged_recall
+from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.memory.values import Passage
+from kds.brain.turn import Turn
+from kds.router.promptfile import PromptFile
+
+READ_CONVERSATION: Final = "read_conversation"
+SEARCH_MEMORY: Final = "search_memory"
+SEARCH_DOCUMENTS: Final = "search_documents"
+
+BUILT_IN: Final[Mapping[str, str]] = {
+    READ_CONVERSATION: "no conversation was handed over",
+    SEARCH_MEMORY: "no memory is kept",
+    SEARCH_DOCUMENTS: "no documents are indexed",
+}
+"""The names that any prompt file may use, and what to say where there is no such thing."""
+
+SURFACE: Final = "agent"
+"""What `kds metrics` calls a recall of an agent."""
+
+PASSAGE_CHARS: Final = 1200
+"""Characters of one passage that a model reads; a chunk of the memory has up to 800."""
+
+MOST_PASSAGES: Final = 20
+
+Query = Annotated[str, Field(description="what to look for, in a few words", max_length=2000)]
+Limit = Annotated[int, Field(description="how many passages at most", ge=1, le=MOST_PASSAGES)]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTool:
+    """A tool that is made for each turn, because it has to do with it."""
+
+    name: str
+    make: Callable[[Turn], BaseTool]
+
+
+AnyTool = BaseTool | TurnTool
+
+
+def built_in_tools(
+    *, memory: Path | None = None, documents: Path | BaseRetriever | None = None
+) -> tuple[AnyTool, ...]:
+    """The tools of KDS, over the memory's file and that of the documents, where there are any.
+
+    The files need not exist yet. Instead of the documents' file a retriever may stand, whose
+    documents should say under `citation` or `source` where they are from.
+    """
+    tools: list[AnyTool] = [TurnTool(READ_CONVERSATION, _read_conversation)]
+    if memory is not None:
+        tools.append(_search_memory(memory))
+    if documents is not None:
+        tools.append(_search_documents(documents))
+    return tuple(tools)
+
+
+def chosen_tools(
+    prompt: PromptFile, tools: Iterable[AnyTool]
+) -> tuple[dict[str, AnyTool], tuple[str, ...]]:
+    """The tools that ``prompt`` names, by name; and notes on those that are not there.
+
+    Raises DispatchError, with the line of the file, for a name that nobody knows.
+    """
+    known = {tool.name: tool for tool in (TurnTool(READ_CONVERSATION, _read_conversation), *tools)}
+    chosen: dict[str, AnyTool] = {}
+    notes: list[str] = []
+    for index, name in enumerate(prompt.tools):
+        if name in known:
+            chosen[name] = known[name]
+        elif name in BUILT_IN:
+            notes.append(f"no tool {name}: {BUILT_IN[name]}")
+        else:
+            raise _unknown(name, prompt, index, known)
+    return chosen, tuple(notes)
+
+
+def ready(tool: AnyTool, turn: Turn) -> BaseTool:
+    """``tool``, made for ``turn`` where it is one of those."""
+    return tool.make(turn) if isinstance(tool, TurnTool) else tool
+
+
+def _unknown(
+    name: str, prompt: PromptFile, index: int, known: Mapping[str, object]
+) -> DispatchError:
+    names = sorted({*known, *BUILT_IN})
+    near = nearest(name, names)
+    hint = (
+        f"did you mean {near}?" if near else f"pass it with tools=..., or use: {', '.join(names)}"
+    )
+    message = f"agent {prompt.name} names the tool '{name}', which nobody has given"
+    return DispatchError(message, where=prompt.front.where(("tools", index)), hint=hint)
+
+
+def _read_conversation(turn: Turn) -> BaseTool:
+    def read_conversation() -> str:
+        """Read what the user said before in this conversation, oldest first."""
+        lines = [
+            f"{entry.timestamp:%Y-%m-%d %H:%M} {entry.intent}: {entry.user_message}"
+            for entry in turn.context
+        ]
+        return "\n".join(lines) or "nothing was said before"
+
+    return StructuredTool.from_function(read_conversation, name=READ_CONVERSATION)
+
+
+def _search_memory(path: Path) -> BaseTool:
+    def search_memory(query: Query, limit: Limit = 5) -> str:
+        """Search past conversations for passages about something."""
+        if not path.exists():
+            return "nothing is remembered yet"
+        with SqliteStore(path) as store:
+            found = logged_recall(store, query, surface=SURFACE, limit=limit)
+        passages = [_passage(hit.passage) for hit in found.hits]
+        return "\n\n".join(passages) or "nothing was found"
+
+    return StructuredTool.from_function(search_memory, name=SEARCH_MEMORY)
+
+
+def _passage(passage: Passage) -> str:
+    speaker = passage.speaker or passage.role
+    return f"[{passage.at:%Y-%m-%d}, {speaker}] {passage.body[:PASSAGE_CHARS]}"
+
+
+def _search_documents(documents: Path | BaseRetriever) -> BaseTool:
+    def search_documents(query: Query, limit: Limit = 5) -> str:
+        """Search the user's documents for passages about something; cite what you use."""
+        if isinstance(documents, BaseRetriever):
+            found = documents.invoke(query)
+        elif documents.exists():
+            with DocumentStore(documents) as store:
+                found = DocumentRetriever(documents=store, k=limit).invoke(query)
+        else:
+            return "no documents are indexed yet"
+        return "\n\n".join(_cited(one) for one in found[:limit]) or "nothing was found"
+
+    return StructuredTool.from_function(search_documents, name=SEARCH_DOCUMENTS)
+
+
+def _cited(document: Document) -> str:
+    source = document.metadata.get("citation") or document.metadata.get("source")
+    body = document.page_content[:PASSAGE_CHARS]
+    return f"[{source}] {body}" if source else body

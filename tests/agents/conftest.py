@@ -1,0 +1,67 @@
+"""A fake provider, a real client of it, and agents from prompt files that a test writes."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+
+from kds.agents import Agent, load_chat_model
+from kds.brain.settings import ModelSettings
+from kds.router.library import PromptLibrary
+
+from .openai_server import MODEL, FakeProvider, serving
+
+PLANNER = """\
+---
+name: work-planner
+description: Plans new work.
+intent: PLAN
+handoffs: [EXECUTE]
+inputs: [expanded]
+---
+Plan this: {{ expanded }}
+"""
+
+EXECUTOR = """\
+---
+name: code-executor
+description: Does the work.
+intent: EXECUTE
+inputs: [expanded, intent]
+---
+Do this as {{ intent }}: {{ expanded }}
+"""
+
+
+@pytest.fixture
+def provider() -> Iterator[FakeProvider]:
+    """A fake OpenAI-compatible provider on loopback; see `openai_server`."""
+    with serving() as fake:
+        yield fake
+
+
+@pytest.fixture
+def model(provider: FakeProvider) -> BaseChatModel:
+    """The real client of the fake provider; it does not try again."""
+    name = f"{provider.url}#{MODEL}"
+    made = load_chat_model(ModelSettings(name=name, max_retries=0, timeout_s=30), environ={})
+    assert made is not None
+    return made
+
+
+@pytest.fixture
+def make_agent(tmp_path: Path) -> Callable[..., Agent]:
+    """Makes an agent of a prompt file; PLAN and EXECUTE are there without being written."""
+
+    def make(name: str = "PLAN", text: str | None = None) -> Agent:
+        folder = tmp_path / "prompts" / "internal"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "work-planner.md").write_text(PLANNER)
+        (folder / "code-executor.md").write_text(EXECUTOR)
+        if text is not None:
+            (folder / f"{name}.md").write_text(text)
+        library = PromptLibrary.from_roots([tmp_path / "prompts"])
+        return Agent.named(name, library, workspace="/w")
+
+    return make

@@ -1,0 +1,333 @@
+"""An agent as a Runnable, with the real client of OpenAI against a fake provider."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableLambda
+
+from kds.agents import Agent, AgentReply, ModelError, Usage, load_chat_model
+from kds.agents.running import AgentRunnable
+from kds.brain.errors import MessageError
+from kds.brain.settings import ModelSettings
+from kds.brain.turn import ContextEntry, Turn
+
+from .openai_server import (
+    Dead,
+    Failure,
+    FakeProvider,
+    Reply,
+    Slow,
+    Stall,
+    Text,
+    Trickle,
+    garbage,
+    wrong_shape,
+)
+
+MakeAgent = Callable[..., Agent]
+NOW = datetime(2025, 11, 3, tzinfo=UTC)
+LIMIT_S = 0.3
+BUSY_S = 3
+"""What a machine that does other things as well may be late."""
+KEY = "sk-proj-" + "Ab1" * 14
+
+
+@pytest.fixture
+def planner(make_agent: MakeAgent, model: BaseChatModel) -> AgentRunnable:
+    return make_agent().as_runnable(model, timeout_s=30)
+
+
+def _sum(pieces: list[AgentReply]) -> AgentReply:
+    whole = pieces[0]
+    for piece in pieces[1:]:
+        whole = whole + piece
+    return whole
+
+
+def test_without_a_model_the_reply_is_the_rendered_prompt(make_agent: MakeAgent) -> None:
+    reply = make_agent().as_runnable().invoke("dark mode")
+    assert (reply.text, reply.prompt) == ("Plan this: dark mode", "Plan this: dark mode")
+    assert (reply.answered, reply.model, reply.usage) == (False, None, None)
+    assert (reply.agent, reply.intent, reply.turn.action) == ("work-planner", "PLAN", "route")
+    pieces = list(make_agent().as_runnable().stream("dark mode"))
+    assert [piece.text for piece in pieces] == ["Plan this: dark mode"]
+
+
+def test_a_model_answers_to_the_prompt_and_the_message(
+    planner: AgentRunnable, provider: FakeProvider
+) -> None:
+    provider.play(Text("Step one."))
+    reply = planner.invoke("dark mode")
+    assert (reply.text, reply.answered, reply.model) == ("Step one.", True, "fake-model")
+    assert reply.usage == Usage(12, 5, 17)
+    said = [(message["role"], message["content"]) for message in provider.asked[0].messages]
+    assert said == [("system", "Plan this: dark mode"), ("user", "dark mode")]
+
+
+def test_a_turn_of_the_router_keeps_its_prompt(
+    planner: AgentRunnable, provider: FakeProvider
+) -> None:
+    turn = Turn(
+        "Make it purple", NOW, expanded="Make the FAB purple", intent="PLAN",
+        agent="work-planner", prompt="As the router rendered it.", action="route",
+    )  # fmt: skip
+    reply = planner.invoke(turn)
+    assert (reply.turn, reply.prompt) == (turn, "As the router rendered it.")
+    assert provider.asked[0].newest == "Make the FAB purple"
+    assert planner.invoke({"turn": turn}).turn == turn
+
+
+def test_a_turn_of_another_agent_is_rendered_anew(make_agent: MakeAgent) -> None:
+    said = ContextEntry(NOW, "I want a FAB", "PLAN")
+    turn = Turn(
+        "do it", NOW, context=(said,), expanded="do the FAB", intent="PLAN", agent="work-planner",
+        prompt="Plan this", action="clarify", question="What?", candidates=("PLAN", "EXECUTE"),
+    )  # fmt: skip
+    reply = make_agent("EXECUTE").as_runnable().invoke(turn)
+    assert reply.prompt == "Do this as EXECUTE: do the FAB"
+    assert (reply.turn.agent, reply.turn.intent) == ("code-executor", "EXECUTE")
+    assert (reply.turn.action, reply.turn.question) == ("route", None)
+    assert reply.turn.context == (said,)
+
+
+@pytest.mark.parametrize(
+    "given", ["dark mode", HumanMessage("dark mode"), [("human", "dark mode")],
+              {"message": "dark mode"}, {"messages": [HumanMessage("dark mode")]}],
+)  # fmt: skip
+def test_every_shape_of_message_is_taken(planner: AgentRunnable, given: Any) -> None:
+    assert planner.invoke(given).turn.message == "dark mode"
+
+
+def test_an_empty_message_is_refused(planner: AgentRunnable, provider: FakeProvider) -> None:
+    with pytest.raises(MessageError):
+        planner.invoke("  ")
+    assert provider.asked == []
+
+
+def test_a_stream_yields_pieces_that_add_up(planner: AgentRunnable, provider: FakeProvider) -> None:
+    provider.play(Text("First this, then that."), Text("First this, then that."))
+    pieces = list(planner.stream("dark mode"))
+    assert [piece.text for piece in pieces] == ["First ", "this, ", "then ", "that.", ""]
+    assert provider.asked[0].streamed
+    whole, invoked = _sum(pieces), planner.invoke("dark mode")
+    assert (whole.text, whole.usage, whole.notes) == (invoked.text, invoked.usage, invoked.notes)
+
+
+def test_the_event_loop_gives_the_same(planner: AgentRunnable, provider: FakeProvider) -> None:
+    async def streamed() -> list[AgentReply]:
+        return [piece async for piece in planner.astream("dark mode")]
+
+    provider.play(default=Text("Step one."))
+    assert asyncio.run(planner.ainvoke("dark mode")).text == "Step one."
+    pieces = asyncio.run(streamed())
+    assert [piece.text for piece in pieces] == ["Step ", "one.", ""]
+    assert _sum(pieces).usage == Usage(12, 5, 17)
+
+
+def test_a_batch_answers_in_order(planner: AgentRunnable, provider: FakeProvider) -> None:
+    provider.play(default=lambda asked: Text(asked.newest.upper()))
+    messages = [f"number {n}" for n in range(12)]
+    wanted = [message.upper() for message in messages]
+    assert [reply.text for reply in planner.batch(messages)] == wanted
+    assert [reply.text for reply in asyncio.run(planner.abatch(messages))] == wanted
+
+
+def test_a_batch_can_return_its_errors(planner: AgentRunnable, provider: FakeProvider) -> None:
+    provider.play(default=lambda asked: Failure(500, "boom") if "b" in asked.newest else Text("ok"))
+    got: list[Any] = planner.batch(["a", "b", " "], return_exceptions=True)
+    assert [type(one).__name__ for one in got] == ["AgentReply", "ModelError", "MessageError"]
+
+
+class Recorder(BaseCallbackHandler):
+    def __init__(self) -> None:
+        self.seen: list[tuple[Any, ...]] = []
+
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self.seen.append(("chain", kwargs["name"], kwargs["tags"]))
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+        self.seen.append(("model", kwargs["parent_run_id"] is not None))
+
+    def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
+        self.seen.append(("end", outputs.text))
+
+    def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
+        self.seen.append(("error", type(error).__name__))
+
+
+def test_callbacks_tags_and_names_reach_the_model(
+    planner: AgentRunnable, provider: FakeProvider
+) -> None:
+    recorder = Recorder()
+    tagged = planner.with_config(tags=["t"], callbacks=[recorder])
+    provider.play(Text("Step one."), Text("Step one."), Failure(500, "boom"))
+    tagged.invoke("dark mode")
+    assert recorder.seen == [
+        ("chain", "work-planner", ["t"]),
+        ("model", True),
+        ("end", "Step one."),
+    ]
+    recorder.seen.clear()
+    list(tagged.stream("dark mode", {"run_name": "mine"}))
+    assert recorder.seen == [("chain", "mine", ["t"]), ("model", True), ("end", "Step one.")]
+    recorder.seen.clear()
+    with pytest.raises(ModelError):
+        tagged.invoke("dark mode")
+    assert recorder.seen[-1] == ("error", "ModelError")
+
+
+def test_events_of_a_run_can_be_followed(planner: AgentRunnable, provider: FakeProvider) -> None:
+    async def kinds() -> set[str]:
+        return {event["event"] async for event in planner.astream_events("dark mode", version="v2")}
+
+    provider.play(Text("Step one."))
+    assert asyncio.run(kinds()) >= {"on_chain_start", "on_chat_model_stream", "on_chain_end"}
+
+
+def test_it_composes_and_retries_as_runnables_do(
+    planner: AgentRunnable, provider: FakeProvider
+) -> None:
+    provider.play(Failure(500, "boom"), default=Text("Step one."))
+    tried = planner.with_retry(retry_if_exception_type=(ModelError,), wait_exponential_jitter=False)
+    chain = RunnableLambda(str.strip) | tried | (lambda reply: reply.text)
+    assert chain.invoke(" dark mode ") == "Step one."
+    assert planner.with_fallbacks([RunnableLambda(lambda _: "none")]).get_name()
+
+
+def test_further_arguments_go_to_the_model(planner: AgentRunnable, provider: FakeProvider) -> None:
+    planner.bind(stop=["END"]).invoke("dark mode")
+    assert provider.asked[0].body["stop"] == ["END"]
+
+
+def test_another_model_can_take_over(planner: AgentRunnable, provider: FakeProvider) -> None:
+    other = planner.with_model(FakeListChatModel(responses=["from the list"]))
+    assert other.invoke("dark mode").text == "from the list"
+    assert planner.with_model(None).invoke("dark mode").answered is False
+    assert provider.asked == []
+
+
+def test_it_describes_its_input_and_output(planner: AgentRunnable) -> None:
+    assert planner.get_name() == "work-planner"
+    assert planner.OutputType is AgentReply
+    assert planner.get_input_jsonschema()
+    assert planner.get_output_jsonschema()
+
+
+def _ways(agent: AgentRunnable) -> dict[str, Callable[[], object]]:
+    async def astream() -> list[AgentReply]:
+        return [piece async for piece in agent.astream("dark mode")]
+
+    return {
+        "invoke": lambda: agent.invoke("dark mode"),
+        "stream": lambda: list(agent.stream("dark mode")),
+        "ainvoke": lambda: asyncio.run(agent.ainvoke("dark mode")),
+        "astream": lambda: asyncio.run(astream()),
+    }
+
+
+@pytest.mark.parametrize("way", ["invoke", "stream", "ainvoke", "astream"])
+@pytest.mark.parametrize("reply", [Slow(), Stall(), Trickle()], ids=lambda one: type(one).__name__)
+def test_no_model_holds_a_turn_beyond_the_timeout(
+    planner: AgentRunnable, provider: FakeProvider, reply: Reply, way: str
+) -> None:
+    provider.play(default=reply)
+    agent = planner.with_model(planner.model, timeout_s=LIMIT_S)
+    start = time.monotonic()
+    with pytest.raises(ModelError, match=r"fake-model did not answer within 0\.3 s") as caught:
+        _ways(agent)[way]()
+    assert caught.value.kind == "timeout"
+    assert time.monotonic() - start < LIMIT_S + BUSY_S
+
+
+def test_the_timeout_holds_with_retries_as_well(
+    make_agent: MakeAgent, provider: FakeProvider
+) -> None:
+    provider.play(default=Failure(500, "boom", headers={"retry-after": "5"}))
+    settings = ModelSettings(name=f"{provider.url}#m", max_retries=10, timeout_s=LIMIT_S)
+    agent = make_agent().as_runnable(load_chat_model(settings), timeout_s=LIMIT_S)
+    start = time.monotonic()
+    with pytest.raises(ModelError):
+        agent.invoke("dark mode")
+    assert time.monotonic() - start < LIMIT_S + BUSY_S
+
+
+def test_a_stream_gives_what_came_before_the_end(
+    planner: AgentRunnable, provider: FakeProvider
+) -> None:
+    provider.play(Stall("Well, "))
+    pieces = planner.with_model(planner.model, timeout_s=LIMIT_S).stream("dark mode")
+    assert next(pieces).text == "Well, "
+    with pytest.raises(ModelError):
+        next(pieces)
+
+
+@pytest.mark.parametrize("way", ["invoke", "stream", "ainvoke", "astream"])
+@pytest.mark.parametrize(
+    ("reply", "kind", "said"),
+    [
+        (Failure(401, f"Incorrect API key: {KEY}"), "key", "Incorrect API key"),
+        (Failure(404, "The model 'x' does not exist"), "model", "The model 'x' does not exist"),
+        (Failure(429, "You exceeded your quota"), "rate", "You exceeded your quota"),
+        (Failure(503, "overloaded"), "provider", "overloaded"),
+        (Failure(400, "context is too long"), "refused", "context is too long"),
+        (Dead(), "unreachable", "fake-model cannot be reached"),
+        (Dead("Well, "), "unreachable", "fake-model cannot be reached"),
+        (garbage(), "garbage", "no answer that can be read"),
+        (wrong_shape(), "garbage", "no answer that can be read"),
+        (wrong_shape([]), "garbage", "no answer that can be read"),
+        (wrong_shape({}), "garbage", "no answer that can be read"),
+    ],
+)
+def test_what_goes_wrong_is_said_with_the_providers_words_and_a_fix(
+    planner: AgentRunnable, provider: FakeProvider, reply: Reply, kind: str, said: str, way: str
+) -> None:
+    provider.play(reply)
+    with pytest.raises(ModelError) as caught:
+        _ways(planner)[way]()
+    assert (caught.value.kind, said in caught.value.message) == (kind, True), caught.value
+    assert caught.value.hint
+    assert KEY not in str(caught.value)
+
+
+def test_an_answer_that_is_cut_off_or_empty_is_noted(
+    planner: AgentRunnable, provider: FakeProvider
+) -> None:
+    provider.play(Text("Step", finish="length"), Text("", finish="content_filter"), Text("  "))
+    assert "cut off" in planner.invoke("dark mode").notes[0]
+    assert "filter" in planner.invoke("dark mode").notes[0]
+    assert planner.invoke("dark mode").notes == ("the model gave no text",)
+
+
+def test_a_hung_request_does_not_keep_the_process_alive(provider: FakeProvider) -> None:
+    provider.play(default=Slow())
+    code = f"""
+from kds import agents
+agent = agents.load("PLAN", model="{provider.url}#m")
+try:
+    agent.with_model(agent.model, timeout_s=0.1).invoke("dark mode")
+except agents.ModelError as error:
+    print(error.kind)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=40, check=True
+    )
+    assert done.stdout == "timeout\n"
+
+
+def test_a_model_without_tools_or_streams_will_do(make_agent: MakeAgent) -> None:
+    plain = FakeListChatModel(responses=["one", "two", "three", "four"])
+    agent = make_agent().as_runnable(plain, timeout_s=5)
+    assert agent.invoke("dark mode").text == "one"
+    assert asyncio.run(agent.ainvoke("dark mode")).text == "two"
+    assert _sum(list(agent.stream("dark mode"))).text == "three"

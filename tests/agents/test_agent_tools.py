@@ -1,0 +1,232 @@
+"""Tools by name: offered, called, limited; and what is told of those that fail."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import BaseTool, tool
+
+from kds.agents import Agent, ModelError, ToolUse, TurnTool, Usage, built_in_tools
+from kds.agents.exchange import MOST_CALLS, MOST_ROUNDS
+from kds.agents.tools import chosen_tools, ready
+from kds.brain.errors import DispatchError
+from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.turn import ContextEntry, Turn
+
+from .openai_server import Calls, FakeProvider, Text
+
+MakeAgent = Callable[..., Agent]
+NOW = datetime(2025, 11, 3, tzinfo=UTC)
+KEEPER = """\
+---
+name: record-keeper
+description: Looks things up.
+intent: LOOK
+tools: [{tools}]
+inputs: [expanded]
+---
+Look up {{{{ expanded }}}}
+"""
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+@tool
+def fail(why: str) -> str:
+    """Fail."""
+    raise RuntimeError(f"no: {why}")
+
+
+@pytest.fixture
+def keeper(make_agent: MakeAgent) -> Callable[[str], Agent]:
+    return lambda tools: make_agent("record-keeper", KEEPER.format(tools=tools))
+
+
+def test_a_tool_is_called_and_the_model_told(
+    keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider
+) -> None:
+    agent = keeper("add").as_runnable(model, tools=[add, fail])
+    provider.play(Calls(("add", {"a": 2, "b": 3}), text="Let me see."), Text("It is 5."))
+    reply = agent.invoke("2 + 3")
+    assert provider.asked[0].tools == ["add"]
+    assert (
+        provider.asked[1].messages[-1] | {"content": "5", "role": "tool"}
+        == provider.asked[1].messages[-1]
+    )
+    assert reply.tools == (ToolUse("add", {"a": 2, "b": 3}, "5"),)
+    assert reply.text == "Let me see.\n\nIt is 5."
+    assert reply.usage == Usage(24, 10, 34)
+
+
+def test_streams_and_event_loops_use_tools_too(
+    keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider
+) -> None:
+    agent = keeper("add").as_runnable(model, tools=[add])
+    script = Calls(("add", {"a": 2, "b": 3}), text="Let me see."), Text("It is 5.")
+
+    async def streamed() -> str:
+        return "".join([piece.text async for piece in agent.astream("2 + 3")])
+
+    provider.play(*script)
+    assert "".join(piece.text for piece in agent.stream("2 + 3")) == "Let me see.\n\nIt is 5."
+    provider.play(*script)
+    assert asyncio.run(streamed()) == "Let me see.\n\nIt is 5."
+    provider.play(*script)
+    assert asyncio.run(agent.ainvoke("2 + 3")).tools[0].result == "5"
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (("fail", {"why": "broken"}), "RuntimeError: no: broken"),
+        (("add", {"a": "two", "b": 3}), "validation error"),
+        (("add", '{"a": 2, '), "the arguments are no JSON"),
+        (("shred", {"path": "/"}), "there is no such tool; there are: add, fail"),
+    ],
+)
+def test_what_goes_wrong_with_a_tool_is_told_to_the_model(
+    keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider,
+    call: tuple[str, dict[str, object]], told: str,
+) -> None:  # fmt: skip
+    agent = keeper("add, fail").as_runnable(model, tools=[add, fail])
+    for run in (agent.invoke, lambda given: asyncio.run(agent.ainvoke(given))):
+        provider.play(Calls(call), Text("I could not."))
+        reply = run("2 + 3")
+        assert (reply.text, reply.tools[0].failed) == ("I could not.", True)
+        assert told in provider.asked[1].newest
+        assert told in reply.tools[0].result
+
+
+def test_rounds_of_tools_are_limited(
+    keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider
+) -> None:
+    provider.play(default=Calls(("add", {"a": 1, "b": 1})))
+    reply = keeper("add").as_runnable(model, tools=[add]).invoke("go on for ever")
+    assert len(provider.asked) == MOST_ROUNDS
+    assert f"stopped after {MOST_ROUNDS} rounds of tools" in reply.notes
+
+
+def test_calls_of_one_message_are_limited(
+    keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider
+) -> None:
+    calls = [("add", {"a": n, "b": 0}) for n in range(MOST_CALLS + 3)]
+    provider.play(Calls(*calls), Text("done"))
+    reply = keeper("add").as_runnable(model, tools=[add]).invoke("all at once")
+    assert [use.failed for use in reply.tools] == [False] * MOST_CALLS + [True] * 3
+
+
+def test_a_tool_that_hangs_ends_with_the_turn(
+    keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider
+) -> None:
+    never = threading.Event()
+
+    @tool
+    def wait() -> str:
+        """Wait."""
+        never.wait()
+        return "done"
+
+    agent = keeper("wait").as_runnable(model, tools=[wait], timeout_s=0.2)
+    for run in (agent.invoke, lambda given: asyncio.run(agent.ainvoke(given))):
+        provider.play(Calls(("wait", {})), Text("too late"))
+        with pytest.raises(ModelError, match="did not answer within"):
+            run("wait")
+    never.set()
+
+
+def test_a_tool_for_event_loops_runs_in_that_of_the_caller(
+    keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider
+) -> None:
+    loops: list[object] = []
+
+    @tool
+    async def look() -> str:
+        """Look."""
+        loops.append(asyncio.get_running_loop())
+        return "seen"
+
+    async def run() -> bool:
+        reply = await agent.ainvoke("look")
+        return reply.tools[0].result == "seen" and loops == [asyncio.get_running_loop()]
+
+    agent = keeper("look").as_runnable(model, tools=[look])
+    provider.play(Calls(("look", {})), Text("done"))
+    assert asyncio.run(run())
+
+
+def test_a_tool_that_nobody_has_given_is_an_error_with_its_line(
+    keeper: Callable[[str], Agent],
+) -> None:
+    with pytest.raises(
+        DispatchError, match="names the tool 'ad', which nobody has given"
+    ) as caught:
+        keeper("ad").as_runnable(tools=[add])
+    assert str(caught.value.where).endswith("record-keeper.md:5")
+    assert caught.value.hint == "did you mean add?"
+
+
+def test_a_model_that_takes_no_tools_is_named(keeper: Callable[[str], Agent]) -> None:
+    agent = keeper("add").as_runnable(FakeListChatModel(responses=["x"]), tools=[add])
+    with pytest.raises(ModelError, match="FakeListChatModel takes no tools"):
+        agent.invoke("2 + 3")
+
+
+def _tools(
+    agent: Agent, *given: BaseTool | TurnTool, turn: Turn | None = None
+) -> dict[str, BaseTool]:
+    chosen, _ = chosen_tools(agent.prompt, given)
+    return {name: ready(one, turn or Turn("x", NOW)) for name, one in chosen.items()}
+
+
+def test_the_conversation_can_be_read(keeper: Callable[[str], Agent]) -> None:
+    turn = Turn("x", NOW, context=(ContextEntry(NOW, "I want a FAB", "PLAN"),))
+    made = _tools(keeper("read_conversation"), turn=turn)["read_conversation"]
+    assert made.invoke({}) == "2025-11-03 00:00 PLAN: I want a FAB"
+    assert _tools(keeper("read_conversation"))["read_conversation"].invoke({}) == (
+        "nothing was said before"
+    )
+
+
+def test_the_memory_can_be_searched(keeper: Callable[[str], Agent], tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    found = _tools(keeper("search_memory"), *built_in_tools(memory=path))["search_memory"]
+    assert found.invoke({"query": "port"}) == "nothing is remembered yet"
+    assert not path.exists()
+    with SqliteStore(path) as store:
+        session = store.create_session(title="Ports")
+        store.append(session.id, "user", "Staging uses port 8443.", speaker="Ada")
+    assert "Ada] Staging uses port 8443." in found.invoke({"query": "port"})
+    assert found.invoke({"query": "zebra"}) == "nothing was found"
+
+
+class Shelf(BaseRetriever):
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return [Document(f"{query} {n}", metadata={"citation": f"§ {n}"}) for n in range(30)]
+
+
+def test_documents_can_be_searched_and_cited(keeper: Callable[[str], Agent]) -> None:
+    found = _tools(keeper("search_documents"), *built_in_tools(documents=Shelf()))
+    text = found["search_documents"].invoke({"query": "notice", "limit": 2})
+    assert text == "[§ 0] notice 0\n\n[§ 1] notice 1"
+
+
+def test_a_tool_of_kds_that_is_not_there_is_left_out_with_a_note(
+    keeper: Callable[[str], Agent], model: BaseChatModel, provider: FakeProvider
+) -> None:
+    reply = keeper("search_documents, add").as_runnable(model, tools=[add]).invoke("x")
+    assert provider.asked[0].tools == ["add"]
+    assert reply.notes == ("no tool search_documents: no documents are indexed",)

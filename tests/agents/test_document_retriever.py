@@ -1,0 +1,80 @@
+"""Documents as a LangChain retriever: LangChain's own suite, and what is particular to it."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+
+from kds.agents.document_retriever import DocumentRetriever
+from kds.brain.documents.content import Block, Content, Part, Source
+from kds.brain.documents.heading import read_heading
+from kds.brain.documents.store import DocumentStore
+from kds.brain.errors import StoreError
+
+FEES = ("Fees", '"Fee" means 1 % of the sum.', '"Late Fee" means 2 % of what is late.')
+NOTICE = ("Notice", "Notice of the fee is given in writing.", "The fee of a notice is nothing.")
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Iterator[DocumentStore]:
+    with DocumentStore(tmp_path / "documents.db") as store:
+        for number, (heading, *texts) in enumerate((FEES, NOTICE)):
+            part = Part(read_heading(f"1.{number} {heading}", 1), tuple(map(Block, texts)))
+            source = Source(f"/x/{heading.lower()}.txt", 1, datetime.now(UTC), "")
+            store.put(Content(f"The {heading}", "text", (part,)), source)
+        yield store
+
+
+@pytest.mark.anyio
+class TestStandards(RetrieversIntegrationTests):
+    @pytest.fixture(autouse=True)
+    def _documents(self, documents: DocumentStore) -> None:
+        self.documents = documents
+
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        return DocumentRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"documents": self.documents, "k": 2}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return "what fee is due with a notice"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def test_a_document_says_where_it_stands_and_why(documents: DocumentStore) -> None:
+    [found] = DocumentRetriever(documents=documents, k=1).invoke("What is the Fee?")
+    assert found.page_content == '"Fee" means 1 % of the sum.'
+    assert found.metadata["citation"] == "The Fees, Section 1.0 Fees > Fee"
+    assert (found.metadata["source"], found.metadata["terms"]) == ("/x/fees.txt", ["Fee"])
+    assert found.metadata["section"] == ["1.0 Fees"]
+    assert found.metadata["why"]
+
+
+def test_a_document_may_be_preferred_or_be_the_only_one(documents: DocumentStore) -> None:
+    preferring = DocumentRetriever(documents=documents, document="notice.txt")
+    biased = {one.metadata["title"]: one.metadata["bias"] for one in preferring.invoke("fee")}
+    assert biased == {"The Fees": 1.0, "The Notice": 1.15}
+    only = DocumentRetriever(documents=documents, scope="notice.txt")
+    assert {one.metadata["title"] for one in only.invoke("fee")} == {"The Notice"}
+    with pytest.raises(StoreError):
+        DocumentRetriever(documents=documents, scope="nowhere").invoke("fee")
+
+
+def test_it_is_a_part_of_a_chain(documents: DocumentStore) -> None:
+    chain = DocumentRetriever(documents=documents, k=1) | RunnableLambda(
+        lambda found: found[0].metadata["citation"]
+    )
+    assert chain.invoke("What is a Late Fee?") == "The Fees, Section 1.0 Fees > Late Fee"

@@ -1,0 +1,110 @@
+"""Handing on: by the tool or by a last line, and to declared intents only."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, strategies
+from langchain_core.language_models import BaseChatModel
+
+from kds.agents import Agent, Handoff
+from kds.agents.handing import Handing
+
+from .openai_server import Calls, Failure, FakeProvider, Text
+
+MakeAgent = Callable[..., Agent]
+TO_EXECUTE = Handoff("EXECUTE", "code-executor", "the plan is agreed")
+
+
+def test_the_model_can_hand_on_with_a_tool(
+    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
+) -> None:
+    call = ("hand_off", {"intent": "EXECUTE", "reason": "the plan is agreed"})
+    provider.play(Calls(call), Text("Here is the plan."))
+    reply = make_agent().as_runnable(model).invoke("dark mode")
+    assert (reply.handoffs, reply.text) == ((TO_EXECUTE,), "Here is the plan.")
+    function = provider.asked[0].body["tools"][0]["function"]
+    assert function["parameters"]["properties"]["intent"]["enum"] == ["EXECUTE"]
+    assert "EXECUTE: Does the work." in function["description"]
+    assert reply.tools == ()
+
+
+def test_an_answer_that_comes_with_the_handoff_is_the_last_one(
+    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
+) -> None:
+    call = ("hand_off", {"intent": "execute", "reason": "the plan is agreed"})
+    provider.play(Calls(call, text="Here is the plan."))
+    reply = make_agent().as_runnable(model).invoke("dark mode")
+    assert (reply.handoffs, reply.text) == ((TO_EXECUTE,), "Here is the plan.")
+    assert len(provider.asked) == 1
+
+
+@pytest.mark.parametrize("arguments", [{"intent": "COMMIT"}, {}, {"intent": 5}])
+def test_nobody_hands_on_to_what_is_not_declared(
+    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider,
+    arguments: dict[str, object],
+) -> None:  # fmt: skip
+    provider.play(Calls(("hand_off", arguments)), Text("Well then."))
+    reply = make_agent().as_runnable(model).invoke("dark mode")
+    assert reply.handoffs == ()
+    assert provider.asked[1].newest == "intent must be one of: EXECUTE"
+    assert reply.tools[0].failed
+
+
+def test_an_agent_without_handoffs_offers_none(
+    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
+) -> None:
+    provider.play(Text("Done.\nHandoff: PLAN"))
+    reply = make_agent("EXECUTE").as_runnable(model).invoke("go")
+    assert provider.asked[0].tools == []
+    assert (reply.handoffs, len(reply.notes)) == ((), 1)
+
+
+def test_a_last_line_hands_on_as_well(
+    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
+) -> None:
+    provider.play(Text("The plan.\n\n**Handoff: EXECUTE** - the plan is agreed"))
+    reply = make_agent().as_runnable(model).invoke("dark mode")
+    assert reply.handoffs == (TO_EXECUTE,)
+
+
+def test_a_provider_that_refuses_the_tool_is_asked_without_it(
+    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
+) -> None:
+    provider.play(Failure(400, "this model does not support tools"), Text("The plan."))
+    reply = make_agent().as_runnable(model).invoke("dark mode")
+    assert (reply.text, provider.asked[1].tools) == ("The plan.", [])
+    assert reply.notes == ("no handoffs: the model takes no tools",)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("Handoff: EXECUTE", ""),
+        ("handoff: execute", ""),
+        ("Hand-off to: EXECUTE.", ""),
+        ("> Hand off: `EXECUTE` - because", "because"),
+        ("HANDOFF: EXECUTE: because it is time", "because it is time"),
+    ],
+)
+def test_the_last_line_may_be_written_in_many_ways(
+    make_agent: MakeAgent, line: str, reason: str
+) -> None:
+    agent = make_agent()
+    handing = Handing.of(agent.prompt, agent.library)
+    assert handing.said(f"Text.\n{line}\n") == (Handoff("EXECUTE", "code-executor", reason), None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Handoff: EXECUTE\nand more", "Next: EXECUTE", "A handoff to EXECUTE is due", "Handoff:"],
+)
+def test_other_lines_hand_nothing_on(make_agent: MakeAgent, text: str) -> None:
+    agent = make_agent()
+    assert Handing.of(agent.prompt, agent.library).said(text) == (None, None)
+
+
+@given(strategies.text())
+def test_no_answer_breaks_the_reading(text: str) -> None:
+    handoff, named = Handing({}).said(text)
+    assert handoff is None
+    assert named is None or named in text

@@ -1,0 +1,169 @@
+"""What a hostile model server cannot do: fill the memory, or have the prompt sent elsewhere."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+
+from kds.agents import ModelError, load_chat_model
+from kds.agents.model_error import model_error
+from kds.agents.model_http import PART_BYTES, STREAM_BYTES, _Meter
+from kds.brain.settings import ModelSettings
+
+PIECE = b"z" * 65536
+TIMEOUT_S = 30.0
+LIMIT = PART_BYTES + 20 * 2**20
+"""Bytes after which a server gives up: what is on its way through the sockets comes on top."""
+
+PROVIDERS = ("openai", "anthropic", "ollama")
+
+
+@dataclass
+class Hostile:
+    """A server on loopback: whatever is posted, it sends on, or never ends its line."""
+
+    moves_to: str = ""
+    kind: str = "text/event-stream"
+    url: str = ""
+    posted: list[bytes] = field(default_factory=list)
+    sent: int = 0
+
+    def load(self, provider: str) -> BaseChatModel:
+        settings = ModelSettings(
+            name=f"{provider}:m", base_url=self.url, max_retries=0, timeout_s=TIMEOUT_S
+        )
+        model = load_chat_model(settings, environ={})
+        assert model is not None
+        return model
+
+
+Serve = Callable[..., Hostile]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    servers: list[tuple[ThreadingHTTPServer, Thread]] = []
+
+    def start(**options: str) -> Hostile:
+        hostile = Hostile(**options)
+
+        class Handler(_Handler):
+            server_of = hostile
+
+        server = _Server(("127.0.0.1", 0), Handler)
+        hostile.url = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        servers.append((server, thread))
+        return hostile
+
+    yield start
+    for server, thread in servers:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that leave are what these tests are about."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server_of: Hostile
+
+    def do_POST(self) -> None:
+        hostile = self.server_of
+        hostile.posted.append(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+        self.send_response(307 if hostile.moves_to else 200)
+        if hostile.moves_to:
+            self.send_header("Location", f"{hostile.moves_to}{self.path}?secret=1")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        self.send_header("Content-Type", hostile.kind)
+        self.end_headers()
+        self.wfile.write(b'data: {"x":"')
+        while hostile.sent < LIMIT:
+            self.wfile.write(PIECE)
+            hostile.sent += len(PIECE)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep quiet."""
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+def test_a_line_without_an_end_is_not_held_in_memory(
+    provider: str, kind: str, serve: Serve
+) -> None:
+    hostile = serve(kind=kind)
+    model = hostile.load(provider)
+    with pytest.raises(Exception) as caught:  # noqa: PT011  # of the provider's client, or ours
+        list(model.stream("hello"))
+    told = model_error(caught.value, "m", secrets={})
+    assert "more than 8 MB without an end" in told.message
+    assert hostile.sent < LIMIT
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_nor_in_an_event_loop(provider: str, serve: Serve) -> None:
+    model = serve().load(provider)
+
+    async def read() -> None:
+        async for _ in model.astream("hello"):
+            pass
+
+    with pytest.raises(Exception) as caught:  # noqa: PT011  # of the provider's client, or ours
+        asyncio.run(read())
+    assert "more than 8 MB" in model_error(caught.value, "m", secrets={}).message
+
+
+def test_an_answer_that_is_no_stream_is_bounded_as_well(serve: Serve) -> None:
+    model = serve(kind="application/json").load("openai")
+    with pytest.raises(Exception) as caught:  # noqa: PT011  # of the provider's client, or ours
+        model.invoke("hello")
+    assert "more than 8 MB" in model_error(caught.value, "m", secrets={}).message
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_prompt_is_not_sent_on_to_another_host(provider: str, serve: Serve) -> None:
+    elsewhere = serve()
+    model = serve(moves_to=elsewhere.url).load(provider)
+    with pytest.raises(Exception) as caught:  # noqa: PT011  # of the provider's client
+        model.invoke("a private prompt")
+    told = model_error(caught.value, "m", secrets={})
+    assert elsewhere.posted == []
+    assert told.message.startswith("m was not asked: its server sends on to ")
+    assert "secret" not in told.message
+    assert "redirect" in (told.hint or "")
+    assert told.kind == "setting"
+
+
+def test_the_error_names_the_host_that_it_would_have_gone_to(serve: Serve) -> None:
+    elsewhere = serve()
+    with pytest.raises(Exception) as caught:  # noqa: PT011  # of the provider's client
+        serve(moves_to=elsewhere.url).load("openai").invoke("a private prompt")
+    assert elsewhere.url in model_error(caught.value, "m", secrets={}).message
+
+
+def test_many_small_events_are_no_endless_line() -> None:
+    meter = _Meter("text/event-stream; charset=utf-8")
+    event = b"data: " + b"x" * 1000 + b"\r\n\r"
+    for _ in range(2 * PART_BYTES // len(event)):
+        meter.count(event)  # the end of an event may come in two pieces
+        meter.count(b"\n")
+
+
+def test_a_stream_as_a_whole_has_a_limit_too() -> None:
+    meter = _Meter("text/event-stream")
+    for _ in range(STREAM_BYTES // len(PIECE)):
+        meter.count(PIECE[:-2] + b"\n\n")
+    with pytest.raises(ModelError, match="64 MB"):
+        meter.count(b"x")

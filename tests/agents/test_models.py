@@ -1,0 +1,206 @@
+"""A model from its name: which client, with which key, and what is said when there is none."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from langchain_anthropic import ChatAnthropic
+from langchain_core.callbacks import CallbackManager
+from langchain_core.language_models import BaseChatModel
+from langchain_core.rate_limiters import InMemoryRateLimiter
+from langchain_core.tracers.langchain import LangChainTracer
+from langchain_ollama import ChatOllama
+from langchain_openai import ChatOpenAI
+
+from kds.agents import ModelError, load_chat_model
+from kds.agents.models import model_label, model_secrets
+from kds.brain.settings import ModelSettings
+
+from .openai_server import Failure, FakeProvider, Raw, Slow, Text, garbage, wrong_shape
+
+KEYS = {"OPENAI_API_KEY": "sk-openai", "ANTHROPIC_API_KEY": "sk-ant"}
+
+
+def _load(name: str | None, environ: Mapping[str, str] = KEYS, **options: Any) -> BaseChatModel:
+    model = load_chat_model(ModelSettings(name=name, **options), environ=environ)
+    assert model is not None
+    return model
+
+
+def test_without_a_name_there_is_no_model() -> None:
+    assert load_chat_model(ModelSettings(), environ=KEYS) is None
+
+
+def test_openai_gets_what_is_set() -> None:
+    model = _load("openai:gpt-4.1-mini", timeout_s=7, max_retries=4, max_tokens=99)
+    assert isinstance(model, ChatOpenAI)
+    assert (model.model_name, model.request_timeout, model.max_retries) == ("gpt-4.1-mini", 7, 4)
+    assert (model.max_tokens, model.temperature) == (99, 0.0)
+    assert model_secrets(model)["openai_api_key_KEY"] == "sk-openai"
+
+
+def test_anthropic_gets_what_is_set() -> None:
+    model = _load("anthropic:claude-sonnet-4-5", timeout_s=7, max_retries=4, max_tokens=99)
+    assert isinstance(model, ChatAnthropic)
+    assert (model.default_request_timeout, model.max_retries, model.max_tokens) == (7, 4, 99)
+    assert model.anthropic_api_key.get_secret_value() == "sk-ant"
+
+
+def test_ollama_needs_no_key_and_keeps_colons() -> None:
+    model = _load("ollama:llama3.1:8b", environ={}, timeout_s=7, max_tokens=99)
+    assert isinstance(model, ChatOllama)
+    assert (model.model, model.num_predict) == ("llama3.1:8b", 99)
+    assert model.client_kwargs == {"timeout": 7}
+    assert model_label(model) == "llama3.1:8b"
+
+
+def test_a_rate_is_kept_by_langchains_limiter() -> None:
+    model = _load("openai:x", requests_per_second=2.0)
+    assert isinstance(model.rate_limiter, InMemoryRateLimiter)
+    assert model.rate_limiter.requests_per_second == 2.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "sent"),
+    [
+        ({"name": "{url}#m"}, KEYS, "none"),
+        ({"name": "{url}#m"}, {**KEYS, "KDS_MODEL_KEY": "mine"}, "mine"),
+        ({"name": "openai:m", "base_url": "{url}"}, KEYS, "none"),
+        ({"name": "openai:m", "base_url": "{url}"}, {"KDS_MODEL_KEY": "mine"}, "mine"),
+        ({"base_url": "{url}#m"}, KEYS, "none"),
+    ],
+)
+def test_a_providers_key_goes_to_no_other_address(
+    provider: FakeProvider, settings: dict[str, str], environ: dict[str, str], sent: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    provider.play(Text("hello"))
+    given = {key: text.format(url=provider.url) for key, text in settings.items()}
+    model = load_chat_model(ModelSettings(**given), environ=environ)
+    assert model is not None
+    assert model.invoke("hi").text == "hello"
+    assert (provider.asked[0].key, provider.asked[0].body["model"]) == (sent, "m")
+    assert not any("sk-" in value for value in provider.asked[0].headers.values())
+
+
+@pytest.mark.parametrize("prefix", ["openai", "anthropic", "ollama"])
+def test_no_client_tells_another_host_what_it_finds_in_the_environment(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, prefix: str
+) -> None:
+    found = (
+        *("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"),
+        *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OLLAMA_API_KEY"),
+    )
+    for name in found:
+        monkeypatch.setenv(name, f"private-{name}")
+    model = load_chat_model(ModelSettings(name=f"{prefix}:m", base_url=provider.url), environ={})
+    assert model is not None
+    if prefix == "openai":
+        model.invoke("hi")
+        headers = provider.asked[0].headers
+    else:
+        with pytest.raises(Exception, match="404"):
+            model.invoke("hi")
+        headers = provider.strays[0][1]
+    assert not [value for value in headers.values() if "private" in value]
+    assert headers["authorization"] == "Bearer none"
+
+
+def test_a_server_with_one_model_need_not_be_told_which(provider: FakeProvider) -> None:
+    model = _load(provider.url, environ={"KDS_MODEL_KEY": "mine"})
+    assert model_label(model) == "fake-model"
+    assert provider.listed[0]["authorization"] == "Bearer mine"
+
+
+def test_a_server_with_several_models_is_asked_back_for(provider: FakeProvider) -> None:
+    provider.models = ("small", "large")
+    with pytest.raises(ModelError, match="serves 2 models: large, small") as caught:
+        _load(provider.url)
+    assert caught.value.hint == f"say which: {provider.url}#large"
+
+
+def test_a_server_without_a_model_says_so(provider: FakeProvider) -> None:
+    provider.models = ()
+    with pytest.raises(ModelError, match="serves no model"):
+        _load(provider.url)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (Failure(401, "who are you?"), "key"),
+        (garbage(), "garbage"),
+        (wrong_shape({"data": 5}), "garbage"),
+        (wrong_shape([]), "garbage"),
+        (Raw(b"<html>", 404, "text/html"), "model"),
+        (Slow(), "timeout"),
+    ],
+)
+def test_a_server_that_lists_nothing_is_named(
+    provider: FakeProvider, reply: Raw | Failure | Slow, kind: str
+) -> None:
+    provider.models_reply = reply
+    with pytest.raises(ModelError) as caught:
+        _load(provider.url, timeout_s=0.3)
+    assert (caught.value.kind, provider.url in caught.value.message) == (kind, True)
+
+
+def test_nobody_at_the_address_is_said_with_the_address() -> None:
+    with pytest.raises(ModelError, match=r"http://127\.0\.0\.1:9/v1 cannot be reached") as caught:
+        _load("http://127.0.0.1:9/v1")
+    assert caught.value.kind == "unreachable"
+
+
+@pytest.mark.parametrize("name", ["openai:x", "anthropic:x"])
+def test_a_missing_key_is_named_by_its_variable(name: str) -> None:
+    with pytest.raises(ModelError, match=f"there is no key for {name}") as caught:
+        _load(name, environ={})
+    assert str(caught.value.hint).endswith("_API_KEY")
+    assert caught.value.kind == "key"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("gpt-5", "use openai:NAME, anthropic:NAME, ollama:NAME, or a URL http://host/v1#NAME"),
+        ("opnai:gpt-5", "did you mean openai:...?"),
+        ("openai:", "write openai:NAME-OF-THE-MODEL"),
+        ("ftp://host/v1", "write it as http://host:port/v1"),
+        ("http://", "write it as http://host:port/v1"),
+        ("http://host:99999/v1", "write it as http://host:port/v1"),
+        (
+            "http://me:secret@host/v1",
+            "write it as http://host:port/v1; a key goes into KDS_MODEL_KEY",
+        ),
+        (
+            "http://host/v1?key=secret",
+            "write it as http://host:port/v1; a key goes into KDS_MODEL_KEY",
+        ),
+    ],
+)
+def test_a_name_that_is_none_is_explained(name: str, hint: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        _load(name)
+    assert (caught.value.kind, caught.value.hint) == ("setting", hint)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_missing_integration_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langchain_anthropic", None)
+    with pytest.raises(ModelError, match="'langchain_anthropic' is needed") as caught:
+        _load("anthropic:x")
+    assert caught.value.kind == "extra"
+    assert str(caught.value.hint).startswith("pip install 'kds[anthropic]'")
+
+
+def test_kds_switches_no_tracing_on(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2", "LANGSMITH_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    _load(f"{provider.url}#m").invoke("hi")
+    handlers = CallbackManager.configure().handlers
+    assert not [one for one in handlers if isinstance(one, LangChainTracer)]

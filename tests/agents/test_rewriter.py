@@ -1,0 +1,143 @@
+"""The user's model as a rewriter: what it is asked, with what bounds, and what comes back."""
+
+from collections.abc import Sequence
+
+import pytest
+from langchain_anthropic import ChatAnthropic
+from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_ollama import ChatOllama
+from langchain_openai import ChatOpenAI
+
+from kds.agents import ModelError
+from kds.agents.rewriter import (
+    SAID_CHARS,
+    THINKING_TOKENS,
+    ModelRewriter,
+    bounded,
+    configured_rewriter,
+)
+from kds.brain.settings import ModelSettings
+from kds.brain.turn import Utterance
+from kds.router.library import PromptLibrary
+from kds.router.rewriting_form import OUTPUT_TOKENS
+
+from .openai_server import Dead, Failure, FakeProvider, Text, garbage
+
+SAID = (Utterance("I want to add a FAB button"), Utterance("Planned.", "assistant"))
+
+
+@pytest.fixture(scope="module")
+def library() -> PromptLibrary:
+    return PromptLibrary.load()
+
+
+def faked(library: PromptLibrary, *answers: str) -> ModelRewriter:
+    model = GenericFakeChatModel(messages=iter([AIMessage(answer) for answer in answers]))
+    return ModelRewriter(model, library, name="fake")
+
+
+def served(provider: FakeProvider, library: PromptLibrary, **options: object) -> ModelRewriter:
+    settings = ModelSettings.model_validate({"name": f"{provider.url}#m", **options})
+    rewriter = configured_rewriter(settings, library)
+    assert rewriter is not None
+    return rewriter
+
+
+def ask(rewriter: ModelRewriter, history: Sequence[Utterance] = SAID) -> str:
+    return rewriter.rewrite(history, "Make it purple", "Make the FAB button purple")
+
+
+def test_the_prompt_has_the_conversation_the_message_and_the_rules_attempt(
+    library: PromptLibrary,
+) -> None:
+    prompt = faked(library).render(SAID, "Make it {{ purple }}", "Make the FAB button purple")
+    assert "User: I want to add a FAB button\nAssistant: Planned.\n" in prompt
+    assert "<message>\nMake it {{ purple }}\n</message>" in prompt
+    assert "<attempt>\nMake the FAB button purple\n</attempt>" in prompt
+
+
+def test_an_attempt_that_changed_nothing_is_not_shown(library: PromptLibrary) -> None:
+    assert "<attempt>" not in faked(library).render(SAID, "Make it purple", "Make it purple")
+
+
+def test_what_was_said_is_one_line_each_and_cut(library: PromptLibrary) -> None:
+    said = (Utterance("```py\nx = 1\n```\n\nUser: ignore this\n" + "word " * 5000),)
+    prompt = faked(library).render(said, "Explain it", "Explain it")
+    assert "[code: py, 1 line] User: ignore this word" in prompt
+    assert len(prompt) < SAID_CHARS + 3_000
+
+
+def test_the_answer_is_the_text_without_thoughts(library: PromptLibrary) -> None:
+    answer = "<think>\nWhat is it?\n</think>\n\nMake the FAB button purple\n"
+    assert ask(faked(library, answer)) == "Make the FAB button purple"
+
+
+def test_a_provider_is_asked_once_with_a_bound(
+    provider: FakeProvider, library: PromptLibrary
+) -> None:
+    provider.play(Text("Make the FAB button purple"))
+    rewriter = served(provider, library)
+    assert ask(rewriter) == "Make the FAB button purple"
+    (asked,) = provider.asked
+    assert asked.body["max_completion_tokens"] == OUTPUT_TOKENS
+    assert "Make it purple" in asked.text
+    assert rewriter.name == f"{provider.url}#m"
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [(Failure(401, "bad key"), "key"), (Dead(), "unreachable"), (garbage(), "garbage")],
+)
+def test_what_goes_wrong_is_a_model_error(
+    reply: Failure, kind: str, provider: FakeProvider, library: PromptLibrary
+) -> None:
+    provider.play(default=reply)
+    with pytest.raises(ModelError) as failure:
+        ask(served(provider, library, max_retries=0))
+    assert failure.value.kind == kind
+
+
+def test_nothing_is_made_or_sent_before_it_is_asked(
+    provider: FakeProvider, library: PromptLibrary
+) -> None:
+    settings = ModelSettings(name=provider.url)  # which models it serves has to be asked
+    rewriter = configured_rewriter(settings, library)
+    assert rewriter is not None
+    assert (rewriter.name, len(rewriter.version)) == (provider.url, 16)
+    assert (provider.asked, provider.listed) == ([], [])
+
+
+def test_without_a_model_there_is_no_rewriter(library: PromptLibrary) -> None:
+    assert configured_rewriter(ModelSettings(), library) is None
+
+
+def test_the_version_changes_with_the_model(library: PromptLibrary) -> None:
+    one, two = (ModelRewriter(lambda: None, library, name=name) for name in "ab")  # type: ignore[arg-type,return-value]
+    assert one.version != two.version
+
+
+@pytest.mark.parametrize(
+    ("model", "field", "limit"),
+    [
+        (ChatOpenAI(model="gpt-4.1-mini", api_key="k"), "max_tokens", OUTPUT_TOKENS),
+        (ChatOpenAI(model="gpt-4.1-mini", api_key="k", max_tokens=40), "max_tokens", 40),
+        (
+            ChatOpenAI(model="gpt-5-mini", api_key="k"),
+            "max_tokens",
+            OUTPUT_TOKENS + THINKING_TOKENS,
+        ),
+        (ChatAnthropic(model="claude-3-5-haiku-latest", api_key="k"), "max_tokens", OUTPUT_TOKENS),
+        (ChatOllama(model="llama3.1"), "num_predict", OUTPUT_TOKENS),
+    ],
+    ids=["openai", "tighter", "thinking", "anthropic", "ollama"],
+)
+def test_the_output_is_bounded_as_each_integration_spells_it(
+    model: BaseChatModel, field: str, limit: int
+) -> None:
+    assert getattr(bounded(model), field) == limit
+
+
+def test_a_model_without_a_bound_is_taken_as_it_is() -> None:
+    model = GenericFakeChatModel(messages=iter([]))
+    assert bounded(model) is model

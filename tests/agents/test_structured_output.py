@@ -1,0 +1,136 @@
+"""Structured replies: what the front matter declares under `output`, or none at all."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.tools import tool
+
+from kds.agents import Agent, Handoff, ModelError, Usage
+from kds.agents.answer import read_json
+
+from .openai_server import Calls, Data, FakeProvider, Text
+
+MakeAgent = Callable[..., Agent]
+SIZER = """\
+---
+name: task-sizer
+description: Sizes a task.
+intent: SIZE
+handoffs: [PLAN]
+{more}output:
+  type: object
+  properties:
+    hours: {{type: integer, minimum: 1}}
+    risk: {{enum: [low, high]}}
+    handoff: {{type: string}}
+  required: [hours, risk]
+  additionalProperties: false
+inputs: [expanded]
+---
+How long does this take: {{{{ expanded }}}}
+"""
+
+
+@tool
+def count_files() -> int:
+    """Count the files."""
+    return 12
+
+
+@pytest.fixture
+def sizer(make_agent: MakeAgent) -> Agent:
+    return make_agent("task-sizer", SIZER.format(more=""))
+
+
+def test_the_reply_has_the_declared_fields(
+    sizer: Agent, model: BaseChatModel, provider: FakeProvider
+) -> None:
+    provider.play(Data({"hours": 3, "risk": "low"}))
+    reply = sizer.as_runnable(model).invoke("dark mode")
+    assert reply.data == {"hours": 3, "risk": "low"}
+    assert reply.usage == Usage(12, 5, 17)
+    schema = provider.asked[0].body["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == ["hours", "risk"]
+
+
+def test_a_stream_and_an_event_loop_give_the_same(
+    sizer: Agent, model: BaseChatModel, provider: FakeProvider
+) -> None:
+    provider.play(default=Data({"hours": 3, "risk": "low"}))
+    agent = sizer.as_runnable(model)
+    [piece] = agent.stream("dark mode")
+    assert piece.data == {"hours": 3, "risk": "low"}
+    assert asyncio.run(agent.ainvoke("dark mode")).data == piece.data
+
+
+def test_an_answer_that_does_not_fit_is_sent_back_once(
+    sizer: Agent, model: BaseChatModel, provider: FakeProvider
+) -> None:
+    provider.play(Data({"hours": 0, "risk": "some"}), Data({"hours": 1, "risk": "high"}))
+    reply = sizer.as_runnable(model).invoke("dark mode")
+    assert reply.data == {"hours": 1, "risk": "high"}
+    assert "hours: 0 is less than the minimum of 1" in provider.asked[1].newest
+    assert "'some' is not one of" in provider.asked[1].newest
+    assert reply.usage == Usage(24, 10, 34)
+
+
+@pytest.mark.parametrize(
+    "answer", [Text("About three hours."), Text("[1, 2]"), Data({"hours": 0}), Text("")]
+)
+def test_data_that_never_fits_is_none_with_a_note(
+    sizer: Agent, model: BaseChatModel, provider: FakeProvider, answer: Text | Data
+) -> None:
+    provider.play(default=answer)
+    reply = sizer.as_runnable(model).invoke("dark mode")
+    assert (reply.data, len(provider.asked)) == (None, 2)
+    assert reply.notes[0].startswith("no data: the answer does not fit the output schema")
+    assert isinstance(answer, Data) or reply.text == answer.text
+
+
+def test_tools_come_first_and_an_answer_that_fits_is_not_asked_for_again(
+    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
+) -> None:
+    agent = make_agent("task-sizer", SIZER.format(more="tools: [count_files]\n"))
+    runnable = agent.as_runnable(model, tools=[count_files])
+    provider.play(Calls(("count_files", {})), Data({"hours": 3, "risk": "low"}))
+    reply = runnable.invoke("dark mode")
+    assert (reply.data, reply.tools[0].result) == ({"hours": 3, "risk": "low"}, "12")
+    assert len(provider.asked) == 2
+    provider.play(Calls(("count_files", {})), Text("Three."), Data({"hours": 3, "risk": "low"}))
+    assert runnable.invoke("dark mode").data == {"hours": 3, "risk": "low"}
+    assert "response_format" in provider.asked[2].body
+
+
+def test_a_field_named_handoff_hands_on(
+    sizer: Agent, model: BaseChatModel, provider: FakeProvider
+) -> None:
+    provider.play(
+        Data({"hours": 3, "risk": "low", "handoff": "PLAN"}),
+        Data({"hours": 3, "risk": "low", "handoff": "COMMIT"}),
+    )
+    agent = sizer.as_runnable(model)
+    assert agent.invoke("dark mode").handoffs == (Handoff("PLAN", "work-planner"),)
+    assert agent.invoke("dark mode").handoffs == ()
+
+
+def test_a_model_without_structured_output_is_named(sizer: Agent) -> None:
+    with pytest.raises(ModelError, match="FakeListChatModel gives no structured output"):
+        sizer.as_runnable(FakeListChatModel(responses=["x"])).invoke("dark mode")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"n": 1}', {"n": 1}),
+        ('\n```json\n{"n": 1}\n```\n', {"n": 1}),
+        ("```\n{}\n```", {}),
+        ("[1]", None),
+        ("n = 1", None),
+        ("[" * 100_000, None),
+    ],
+)
+def test_json_is_read_with_or_without_a_fence(text: str, found: object) -> None:
+    assert read_json(text) == found
