@@ -4,12 +4,16 @@
     python benchmarks/service_load.py pace        50 requests a second for 20 s: latency
     python benchmarks/service_load.py memory      20,000 turns: resident memory
     python benchmarks/service_load.py kill        50 rounds of SIGKILL in the middle of requests
+    python benchmarks/service_load.py query       200 clients ask for 60 s, a hook beside them
+    python benchmarks/service_load.py query-tcp   the same over loopback TCP, with the token
 
 Real `kds serve` processes in a temporary workspace, asked over their unix socket. `--json`
 prints the figures alone; `--count N` shortens a run.
 """
 
 import argparse
+import asyncio
+import itertools
 import json
 import os
 import random
@@ -25,16 +29,26 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from kds.brain.documents.store import FILE_NAME, DocumentStore
 from kds.brain.errors import KdsError
 from kds.brain.journal import ContextJournal
 from kds.brain.workspace import Workspace
 from kds.conversations import conversation_path
+from kds.documents.reading import read_document, read_source
+from kds.service.address import ServiceAddress
 from kds.service.background import health
 from kds.service.client import ServiceClient
 
 START_S: Final = 60.0
 THINGS: Final = ("FAB button", "progress bar", "login form", "search box", "date picker",
                  "side menu", "user table", "footer")  # fmt: skip
+DOCUMENTS: Final = Path(__file__).resolve().parent.parent / "tests" / "documents"
+QUERY_CLIENTS: Final = 200
+TALK: Final = (
+    "What is the Determination Date?", "And what happens if it falls on a weekend?",
+    "What about the Closing Date?", "So which comes first?", "Who must send the Servicer Report?",
+    "When is it due?", "How is the servicing fee calculated?", "Who pays it?",
+)  # fmt: skip
 COLORS: Final = ("purple", "green", "teal", "orange")
 
 
@@ -165,16 +179,134 @@ def kill(place: Workspace, count: int | None) -> dict[str, Any]:
     return {"rounds": rounds, "context_unreadable": unreadable, "next_start_failed": unserved}
 
 
+def query(place: Workspace, count: int | None) -> dict[str, Any]:
+    """Two hundred clients that keep their connections and ask one question after the other."""
+    return _queries(place, count or 60, over_tcp=False)
+
+
+def query_tcp(place: Workspace, count: int | None) -> dict[str, Any]:
+    """The same over TCP."""
+    return _queries(place, count or 60, over_tcp=True)
+
+
+def _queries(place: Workspace, seconds: int, *, over_tcp: bool) -> dict[str, Any]:
+    with DocumentStore(place.brain / FILE_NAME) as store:
+        for path in sorted(DOCUMENTS.glob("*")):
+            if path.suffix not in (".md", ".html", ".txt"):
+                continue
+            data, source = read_source(path)
+            store.put(read_document(path, data), source)
+    with _service(place, *(["--http", "0"] if over_tcp else [])) as pid:
+        run = _QueryLoad(place, pid, seconds, over_tcp=over_tcp)
+        asyncio.run(run.run())
+        return run.figures()
+
+
+class _QueryLoad:
+    """Clients on one event loop, raw sockets: a client must cost less than what it measures."""
+
+    def __init__(self, place: Workspace, pid: int, seconds: int, *, over_tcp: bool) -> None:
+        self._pid, self._seconds = pid, seconds
+        address = ServiceAddress(place.brain)
+        state = json.loads(address.state_path.read_text())
+        self._socket = None if over_tcp else str(address.socket_path)
+        self._port = state["http"]["port"] if over_tcp else 0
+        token = address.token_path.read_text().strip() if over_tcp else ""
+        self._authority = f"Authorization: Bearer {token}\r\n" if over_tcp else ""
+        self._waits: list[float] = []
+        self._hooks: list[float] = []
+        self._errors: list[str] = []
+        self._rss: list[float] = [_rss_mb(pid)]
+
+    async def run(self) -> None:
+        self._end = time.monotonic() + self._seconds
+        clients = [self._client(who) for who in range(QUERY_CLIENTS)]
+        await asyncio.gather(*clients, self._hook(), self._watch())
+        self._rss.append(_rss_mb(self._pid))
+
+    def figures(self) -> dict[str, Any]:
+        warm = self._rss[len(self._rss) // 4]
+        return {
+            "clients": QUERY_CLIENTS, "seconds": self._seconds, "queries": len(self._waits),
+            "per_s": round(len(self._waits) / self._seconds, 1),
+            "errors": len(self._errors), "error_kinds": sorted(set(self._errors))[:5],
+            "p50_ms": _ms(self._waits, 50), "p99_ms": _ms(self._waits, 99),
+            "hook_p50_ms": _ms(self._hooks, 50), "hook_p99_ms": _ms(self._hooks, 99),
+            "rss_mb_start": round(self._rss[0], 1), "rss_mb_warm": round(warm, 1),
+            "rss_mb_end": round(self._rss[-1], 1),
+            "rss_change_percent": round(100 * (self._rss[-1] / warm - 1), 1),
+        }  # fmt: skip
+
+    async def _client(self, who: int) -> None:
+        """Every other one has a session; the rest send their context along."""
+        reader, writer = await self._connect()
+        said: list[dict[str, str]] = []
+        for question in itertools.cycle(TALK[who % len(TALK) :] + TALK[: who % len(TALK)]):
+            if time.monotonic() > self._end:
+                break
+            body: dict[str, Any] = {"query": question}
+            body |= {"session_id": f"s{who}"} if who % 2 else {"conversation_context": said}
+            sent = time.monotonic()
+            try:
+                status, _ = await self._ask(reader, writer, "/query", body)
+            except (OSError, EOFError) as error:
+                self._errors.append(type(error).__name__)
+                reader, writer = await self._connect()
+                continue
+            self._waits.append(time.monotonic() - sent)
+            if status != 200:
+                self._errors.append(str(status))
+            said = [*said, {"role": "user", "content": question}][-10:]
+        writer.close()
+
+    async def _hook(self) -> None:
+        """A person who types a prompt twice a second meanwhile."""
+        reader, writer = await self._connect()
+        while time.monotonic() < self._end:
+            sent = time.monotonic()
+            body = {"session_id": "person", "prompt": "I want to add a FAB button"}
+            status, _ = await self._ask(reader, writer, "/hook", body)
+            if status not in (200, 204):
+                self._errors.append(f"hook {status}")
+            self._hooks.append(time.monotonic() - sent)
+            await asyncio.sleep(0.5)
+        writer.close()
+
+    async def _watch(self) -> None:
+        while time.monotonic() < self._end:
+            await asyncio.sleep(max(self._seconds / 20, 0.1))
+            self._rss.append(_rss_mb(self._pid))
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if self._socket is not None:
+            return await asyncio.open_unix_connection(self._socket)
+        return await asyncio.open_connection("127.0.0.1", self._port)
+
+    async def _ask(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, body: Any
+    ) -> tuple[int, bytes]:
+        content = json.dumps(body).encode()
+        writer.write(
+            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            f"{self._authority}Content-Length: {len(content)}\r\n\r\n".encode()
+            + content
+        )
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
+        return int(head.split(b" ", 2)[1]), await reader.readexactly(int(length or 0))
+
+
 LOADS: Final[dict[str, Callable[[Workspace, int | None], dict[str, Any]]]] = {
     "clients": clients, "pace": pace, "memory": memory, "kill": kill,
+    "query": query, "query-tcp": query_tcp,
 }  # fmt: skip
 
 
 @contextmanager
-def _service(place: Workspace) -> Iterator[int]:
+def _service(place: Workspace, *options: str) -> Iterator[int]:
     """A `kds serve` that answers; yields its process id."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "kds", "serve", "--workspace", str(place.root)],
+        [sys.executable, "-m", "kds", "serve", "--workspace", str(place.root), *options],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:

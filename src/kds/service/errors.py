@@ -3,6 +3,7 @@
 ServiceError (a KdsError)
 ├── AlreadyServedError   another process serves the workspace
 ├── BusyError            the queue is full, or the service is stopping
+├── ConflictError        it does not go with what there is: an id in use, a memory that is off
 ├── NotServedError       a workspace, prompt or path that is not here
 └── TooLargeError        a body or a message beyond its limit
 """
@@ -62,6 +63,10 @@ class BusyError(ServiceError):
     """The queue is full, or the service is stopping: ask again."""
 
 
+class ConflictError(ServiceError):
+    """What is asked for does not go with what there is."""
+
+
 class NotServedError(ServiceError):
     """What was named is not here."""
 
@@ -72,6 +77,7 @@ class TooLargeError(ServiceError):
 
 _STATUS: Final[tuple[tuple[type[KdsError], int], ...]] = (
     (NotServedError, 404),
+    (ConflictError, 409),
     (TooLargeError, 413),
     (BusyError, 503),
     (MessageError, 400),

@@ -20,8 +20,9 @@ DRAIN_LIMIT: Final = 16 * BODY_LIMIT
 """Bytes of a body too large that are read and thrown away, so that a client that writes first
 and reads afterwards sees the 413 instead of a broken connection."""
 
-CONNECTION_LIMIT: Final = 64
-"""Open connections of a TCP listener: every window of one person, several times over."""
+CONNECTION_LIMIT: Final = 512
+"""Open connections of a TCP listener: two hundred clients that keep theirs (issue 6), twice over.
+Each takes a descriptor and some 100 kB; those without a token get no further than the door."""
 
 
 def connection_limit() -> int:

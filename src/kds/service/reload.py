@@ -1,9 +1,10 @@
 """Prompts and rules that change while the service runs: read anew, and used when they load.
 
 Watched are the workspace's `prompts/` and `kds-brain/rules/` where they exist, and the two
-folders they stand in without their other subfolders (a project has its node_modules there). What a
-change means is decided by a fingerprint of the files that count, so KDS's own writes beside
-them, an editor's temporary files and two events for one change are no reason to reload.
+folders they stand in, where the learned examples are, without their other subfolders (a project
+has its node_modules there). What a change means is decided by a fingerprint of the files that
+count, so KDS's own writes beside them, an editor's temporary files and two events for one change
+are no reason to reload.
 """
 
 import threading
@@ -14,6 +15,7 @@ from typing import Final
 import watchfiles
 
 from kds.brain.errors import KdsError
+from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.workspace import Workspace
 from kds.router.library import FOLDERS
 from kds.service.errors import describe_fault
@@ -101,10 +103,11 @@ class Reloader:
 
 
 def fingerprint(workspace: Workspace) -> Fingerprint:
-    """What tells one state of a workspace's prompts and rules from another."""
+    """What tells one state of a workspace's prompts, rules and learned examples from another."""
     files = [
         *(path for name in FOLDERS for path in (workspace.prompts_dir / name).glob("*.md")),
         *workspace.rules_dir.glob("*.yaml"),
+        workspace.brain / LEARNED,
     ]
     return tuple(sorted(_mark(path) for path in files))
 

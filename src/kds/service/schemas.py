@@ -150,6 +150,16 @@ class RecordReply(BaseModel):
     cpu_ms: float
 
 
+class TurnRewritingReply(BaseModel):
+    """That a model was asked to rewrite the message (docs/rewriting.md)."""
+
+    model: str
+    outcome: Literal["used", "unchanged", "rejected", "failed", "resting"]
+    reason: str | None
+    cached: bool
+    ms: float
+
+
 class TurnReply(BaseModel):
     """What became of a message."""
 
@@ -173,6 +183,8 @@ class TurnReply(BaseModel):
     at: str = Field(description="When the message came: ISO 8601, UTC.")
     in_scope: float
     context: list[EntryReply]
+    unresolved: list[str] = Field(description="Words that point back, nobody knows to what.")
+    rewriting: TurnRewritingReply | None = Field(description="null: no model was asked.")
     records: list[RecordReply]
     warnings: list[str] = Field(description="Such as prompts that are broken at the moment.")
 

@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from types import FrameType
@@ -16,6 +16,7 @@ from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
 from kds.conversations import Conversations
 from kds.service.app import make_app
+from kds.service.embedding import EmbeddingQueue
 from kds.service.errors import AsgiApp, LastResort, describe_fault
 from kds.service.health import Vitals, as_text
 from kds.service.idle import Attendance, Attended
@@ -97,14 +98,20 @@ class Service:
             stack.enter_context(self._signals())
             instances = self._claim(stack)
             served = [self._load(workspace) for workspace in self._workspaces]
-            worker = Worker()
+            for one in served:
+                stack.callback(one.close)
+            worker, archivist = Worker(), Worker(name="kds-archivist")
             stack.callback(worker.close)
-            app = make_app(Workspaces(served), worker, self._vitals)
+            stack.callback(archivist.close)
+            app = make_app(Workspaces(served), worker, self._vitals, archivist=archivist)
             inner = BodyLimit(Attended(app, self._attendance))
             entrances = self._listen(stack, instances, inner)
             reloader = Reloader(served, self._log)
             reloader.start()
             stack.callback(reloader.stop)
+            embedding = EmbeddingQueue(served, self._attendance.idle_s, self._log)
+            embedding.start()
+            stack.callback(embedding.stop)
             asyncio.run(self._serve(entrances, instances, served, worker))
         self._log(f"stopped: {self._reason}")
 
@@ -164,7 +171,7 @@ class Service:
         self,
         entrances: Iterable[Entrance],
         instances: Mapping[Workspace, Instance],
-        served: Iterable[ServedWorkspace],
+        served: Sequence[ServedWorkspace],
         worker: Worker,
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -187,6 +194,8 @@ class Service:
         await asyncio.wait({stopping, *serving}, return_when=asyncio.FIRST_COMPLETED)
         for instance in instances.values():
             self._hide(instance)
+        for one in served:
+            one.queries.stop()
         closing.set()
         for task in (stopping, *chores):
             task.cancel()

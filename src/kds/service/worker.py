@@ -2,44 +2,107 @@
 
 One thread, not several: routing is CPU-bound under the interpreter's lock, so more of them
 would be no faster, and two turns of one conversation could overtake each other.
+
+There are two queues. A hook holds a person's prompt up, and goes first; a query waits for what
+is urgent, so that two hundred of them cost a hook no more than the one that is running.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Final, TypeVar
+from concurrent.futures import Future
+from functools import partial
+from threading import Condition, Thread
+from typing import Any, Final, TypeVar
 
 from kds.service.errors import BusyError
 
 QUEUE_LIMIT: Final = 256
-"""Calls that may wait. A turn takes 5-15 ms, so the last in the queue waits 2-4 s: longer than
-a hook waits, shorter than a command line does."""
+"""Calls that may wait in either queue. A turn takes 5-15 ms, so the last one waits 2-4 s: longer
+than a hook waits, shorter than a command line does."""
 
 _Result = TypeVar("_Result")
+_Job = tuple[Callable[[], Any], Future[Any]]
 
 
 class Worker:
     """Runs calls one after the other, off the event loop it is used from."""
 
-    def __init__(self, *, limit: int = QUEUE_LIMIT) -> None:
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="kds-router")
+    def __init__(self, *, limit: int = QUEUE_LIMIT, name: str = "kds-router") -> None:
         self._limit = limit
-        self._waiting = 0
+        self._urgent: deque[_Job] = deque()
+        self._patient: deque[_Job] = deque()
+        self._changed = Condition()
         self._closed = False
+        self._running = 0
+        self._name = name
+        self._thread: Thread | None = None
 
-    async def run(self, call: Callable[[], _Result]) -> _Result:
-        """Run ``call`` when its turn comes. Raises BusyError, and whatever ``call`` raises."""
-        if self._closed:
-            raise BusyError("the service is stopping", hint="start it again: kds service start")
-        if self._waiting >= self._limit:
-            raise BusyError(f"{self._limit} requests are waiting", hint="try again in a second")
-        self._waiting += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._executor, call)
-        finally:
-            self._waiting -= 1
+    async def run(self, call: Callable[[], _Result], *, patient: bool = False) -> _Result:
+        """Run ``call`` when its turn comes; ``patient``: only while nothing urgent waits.
+
+        Calls of one kind keep their order. Raises BusyError, and whatever ``call`` raises.
+        """
+        future: Future[_Result] = Future()
+        with self._changed:
+            self._refuse_or_queue(self._patient if patient else self._urgent, call, future)
+            self._changed.notify()
+        return await asyncio.wrap_future(future)
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait or run."""
+        with self._changed:
+            return len(self._urgent) + len(self._patient) + self._running
 
     def close(self) -> None:
-        """Take no more calls, and wait for the one that is running."""
-        self._closed = True
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        """Take no more calls, drop those that wait, and wait for the one that is running."""
+        with self._changed:
+            self._closed = True
+            dropped = [*self._urgent, *self._patient]
+            self._urgent.clear()
+            self._patient.clear()
+            self._changed.notify()
+        for _, future in dropped:
+            future.cancel()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _refuse_or_queue(
+        self, queue: deque[_Job], call: Callable[[], Any], future: Future[Any]
+    ) -> None:
+        if self._closed:
+            raise BusyError("the service is stopping", hint="start it again: kds service start")
+        if len(queue) + self._running >= self._limit:
+            raise BusyError(f"{self._limit} requests are waiting", hint="try again in a second")
+        queue.append((call, future))
+        if self._thread is None:
+            self._thread = Thread(target=self._work, name=self._name, daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        while (job := self._next()) is not None:
+            call, future = job
+            settle = _outcome(call, future) if future.set_running_or_notify_cancel() else None
+            with self._changed:  # first, so that who asked finds the place free
+                self._running = 0
+            if settle is not None:
+                settle()
+
+    def _next(self) -> _Job | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._urgent or self._patient)
+            queue = self._urgent or self._patient
+            if not queue:
+                return None
+            self._running = 1
+            return queue.popleft()
+
+
+def _outcome(call: Callable[[], Any], future: Future[Any]) -> Callable[[], None]:
+    """Run ``call``; returns what hands over its result, or its error."""
+    try:
+        result = call()
+    except BaseException as error:  # noqa: BLE001  # it belongs to whoever asked
+        return partial(future.set_exception, error)
+    return partial(future.set_result, result)

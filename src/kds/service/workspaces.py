@@ -7,11 +7,15 @@ from pathlib import Path
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
+from kds.brain.memory.remembering import ConversationMemory
+from kds.brain.memory.store import MemoryStore
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 from kds.conversations import Conversations
-from kds.service.errors import NotServedError
+from kds.memory_place import memory_path
+from kds.query.service import QueryService
+from kds.service.errors import ConflictError, NotServedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +27,26 @@ class Reload:
     error: str | None = None
 
 
+@dataclass(slots=True)
+class EmbeddingRecord:
+    """What the background embedding has done since the service began."""
+
+    embedded: int = 0
+    failures: int = 0
+    last_error: str | None = None
+    """None when it works."""
+
+
 class ServedWorkspace:
     """One workspace: its conversations, which a reload replaces in one assignment."""
 
     def __init__(self, conversations: Conversations, *, clock: Clock = utc_now) -> None:
         self.conversations = conversations
+        self.queries = QueryService(
+            conversations.parts, rewriter=conversations.rewriter, clock=clock
+        )
+        """Answers questions about documents and remembered conversations."""
+        self.embedding = EmbeddingRecord()
         self.reload = Reload()
         self.turns = 0
         self._clock = clock
@@ -36,6 +55,29 @@ class ServedWorkspace:
     def workspace(self) -> Workspace:
         """The workspace itself."""
         return self.conversations.workspace
+
+    @property
+    def memory(self) -> ConversationMemory:
+        """The sessions of the workspace; opening its ``store`` makes the file."""
+        return self.queries.memory
+
+    def memory_if_any(self) -> MemoryStore | None:
+        """The memory's store; None when nothing was ever remembered. Looking makes no file."""
+        return self.memory.store if memory_path(self.workspace).exists() else None
+
+    def memory_for_writing(self) -> MemoryStore:
+        """The memory's store, made when there is none. Raises ConflictError where it is off."""
+        if not self.memory.flags.enabled:
+            raise ConflictError(
+                "the memory is switched off",
+                where="memory.enabled",
+                hint="switch it on in kds-brain/settings.yaml, or with KDS_MEMORY=on",
+            )
+        return self.memory.store
+
+    def close(self) -> None:
+        """Let go of the stores."""
+        self.queries.close()
 
     @property
     def root(self) -> str:
@@ -50,10 +92,18 @@ class ServedWorkspace:
         return (*self.conversations.warnings, *([note] if note else []))
 
     def route(
-        self, message: str, *, conversation: str | None, join: bool = False, log: bool = True
+        self,
+        message: str,
+        *,
+        conversation: str | None,
+        join: bool = False,
+        log: bool = True,
+        rewrite: bool | None = None,
     ) -> Turn:
         """Route a message, and count it; see `Conversations.route`."""
-        turn = self.conversations.route(message, conversation=conversation, join=join, log=log)
+        turn = self.conversations.route(
+            message, conversation=conversation, join=join, log=log, rewrite=rewrite
+        )
         self.turns += 1
         return turn
 
@@ -75,6 +125,7 @@ class ServedWorkspace:
     def reloaded(self, conversations: Conversations) -> None:
         """Use a new set from the next message on."""
         self.conversations = conversations
+        self.queries.use(conversations.parts, rewriter=conversations.rewriter)
         self.reload = Reload(self.reload.count + 1, self._clock())
 
     def kept(self, error: KdsError | str) -> None:

@@ -11,17 +11,20 @@ const TIMEOUT_S = 90;
 
 /** The question was not answered; the history is as it was, so it can be asked again. */
 export class QueryError extends Error {
-  constructor(message, { status = 0, hint = null } = {}) {
-    super(message);
+  constructor(message, { status = 0, where = null, hint = null } = {}) {
+    super(where ? `${where}: ${message}` : message);
     this.name = "QueryError";
     this.status = status;
+    this.where = where;
     this.hint = hint;
   }
 }
 
 /** One conversation with the query service: one question at a time. */
 export class QueryClient {
-  constructor(address, { token, sessionId, sourcePath, timeoutS = TIMEOUT_S } = {}) {
+  constructor(address, { token, sessionId, sourcePath, timeoutS = TIMEOUT_S, ...unknown } = {}) {
+    const [option] = Object.keys(unknown);
+    if (option) throw new TypeError(`there is no option '${option}'`);
     this.address = address;
     this.token = token;
     this.sessionId = sessionId;
@@ -50,9 +53,10 @@ export class QueryClient {
   async #post(sent) {
     const [request, where] = target(this.address);
     const headers = { "Content-Type": "application/json", Connection: "close" };
-    if (this.token) headers.Authorization = `Bearer ${this.token}`;
+    const token = this.token?.trim();
+    if (token) headers.Authorization = `Bearer ${sendable(token)}`;
     const body = JSON.stringify(sent); // fields without a value are left out
-    const signal = AbortSignal.timeout(this.timeoutS * 1000);
+    const signal = AbortSignal.timeout(seconds(this.timeoutS) * 1000);
     let reply;
     try {
       reply = await exchange(request, { ...where, method: "POST", path: "/query", headers, signal }, body);
@@ -87,6 +91,18 @@ function target(address) {
   return [secure ? https.request : http.request, { host, port: url.port || (secure ? 443 : 80) }];
 }
 
+// The token, if it can stand in a header; it is never in the message.
+function sendable(token) {
+  if (/^[!-~]+$/.test(token)) return token;
+  const hint = "use the content of kds-brain/service.token";
+  throw new QueryError("the token is not one of KDS", { hint });
+}
+
+function seconds(timeoutS) {
+  if (typeof timeoutS === "number" && timeoutS > 0 && timeoutS < Infinity) return timeoutS;
+  throw new QueryError("the timeout is no number of seconds", { hint: "give one above 0" });
+}
+
 function exchange(request, options, body) {
   return new Promise((resolve, reject) => {
     const asking = request(options, (response) => {
@@ -113,5 +129,6 @@ function read({ status, content }) {
   if (status < 400 && isObject) return data;
   const problem = isObject && data.error !== null && typeof data.error === "object" ? data.error : {};
   const message = problem.message || `the service answered with status ${status}`;
-  throw new QueryError(message, { status, hint: problem.hint ?? null });
+  const { where = null, hint = null } = problem;
+  throw new QueryError(message, { status, where, hint });
 }

@@ -21,12 +21,16 @@ TIMEOUT_S: Final = 90.0
 class QueryError(Exception):
     """The question was not answered; the history is as it was, so it can be asked again.
 
-    ``status`` is that of HTTP, 0 when the service was not reached; ``hint`` says what to do.
+    ``status`` is that of HTTP, 0 when the service was not reached; ``where`` names the field or
+    the file that is wrong, ``hint`` says what to do.
     """
 
-    def __init__(self, message: str, *, status: int = 0, hint: str | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, *, status: int = 0, where: str | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(f"{where}: {message}" if where else message)
         self.status = status
+        self.where = where
         self.hint = hint
 
 
@@ -90,9 +94,9 @@ class QueryClient:
 
     def _post(self, sent: Mapping[str, object]) -> dict[str, Any]:
         headers = {"Content-Type": "application/json", "Connection": "close"}
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
-        connection = _connection(self.address, self.timeout_s)
+        if self.token and (token := self.token.strip()):
+            headers["Authorization"] = f"Bearer {_sendable(token)}"
+        connection = _connection(self.address, _seconds(self.timeout_s))
         try:
             connection.request("POST", "/query", json.dumps(sent).encode(), headers)
             response = connection.getresponse()
@@ -125,6 +129,21 @@ def _connection(address: str, timeout_s: float) -> http.client.HTTPConnection:
     return kind(host, port, timeout=timeout_s)
 
 
+def _sendable(token: str) -> str:
+    """The token, if it can stand in a header; it is never in the message."""
+    if not (token.isascii() and token.isprintable()) or " " in token:
+        raise QueryError(
+            "the token is not one of KDS", hint="use the content of kds-brain/service.token"
+        )
+    return token
+
+
+def _seconds(timeout_s: object) -> float:
+    if isinstance(timeout_s, int | float) and 0 < timeout_s < float("inf"):
+        return float(timeout_s)
+    raise QueryError("the timeout is no number of seconds", hint="give one above 0")
+
+
 class _UnixConnection(http.client.HTTPConnection):
     """HTTP over a unix socket."""
 
@@ -150,4 +169,4 @@ def _read(status: int, content: bytes) -> dict[str, Any]:
     problem = data.get("error") if isinstance(data, dict) else None
     said: Mapping[str, Any] = problem if isinstance(problem, dict) else {}
     message = str(said.get("message") or f"the service answered with status {status}")
-    raise QueryError(message, status=status, hint=said.get("hint"))
+    raise QueryError(message, status=status, where=said.get("where"), hint=said.get("hint"))

@@ -68,7 +68,7 @@ def test_a_body_without_end_is_not_read_for_ever() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="sockets are no files there")
 @pytest.mark.parametrize(
     ("files", "room"),
-    [(3, 1), (64, 16), (256, 64), (1024, CONNECTION_LIMIT), (-1, CONNECTION_LIMIT)],
+    [(3, 1), (64, 16), (1024, 256), (4096, CONNECTION_LIMIT), (-1, CONNECTION_LIMIT)],
 )
 def test_connections_leave_most_of_the_descriptors_to_others(
     files: int, room: int, monkeypatch: pytest.MonkeyPatch

@@ -36,7 +36,11 @@ def app(served: Workspaces) -> Iterator[FastAPI]:
 @pytest.fixture(scope="module")
 def api(app: FastAPI) -> Any:
     config = schemathesis.Config.from_dict(
-        {"checks": {"positive_data_acceptance": {"expected-statuses": [200, 204, 400, 404]}}}
+        {
+            "checks": {
+                "positive_data_acceptance": {"expected-statuses": [200, 201, 204, 400, 404, 409]}
+            }
+        }
     )
     return schemathesis.openapi.from_asgi("/openapi.json", app, config=config)
 
@@ -50,6 +54,20 @@ OPERATIONS = (
     ("GET", "/prompts"),
     ("GET", "/prompts/{name}"),
     ("POST", "/hook"),
+    ("POST", "/query"),
+    ("POST", "/sessions"),
+    ("GET", "/sessions"),
+    ("GET", "/sessions/{session}"),
+    ("PATCH", "/sessions/{session}"),
+    ("DELETE", "/sessions/{session}"),
+    ("POST", "/sessions/{session}/messages"),
+    ("GET", "/sessions/{session}/export"),
+    ("GET", "/api/memory/metrics"),
+    ("GET", "/api/memory/debug/stats"),
+    ("GET", "/api/memory/debug/retrieval"),
+    ("GET", "/api/memory/consent"),
+    ("POST", "/api/memory/consent"),
+    ("DELETE", "/api/memory/consent"),
 )
 
 

@@ -66,3 +66,75 @@ def test_a_closed_worker_says_that_it_is_stopping() -> None:
             await worker.run(lambda: 1)
 
     asyncio.run(main())
+
+
+def test_what_is_urgent_goes_before_what_is_patient_and_each_keeps_its_order() -> None:
+    done: list[str] = []
+
+    async def main() -> None:
+        worker = Worker()
+        gate, begun = threading.Event(), threading.Event()
+
+        def block() -> None:
+            begun.set()
+            gate.wait()
+
+        first = asyncio.create_task(worker.run(block))
+        await asyncio.to_thread(begun.wait)
+        waiting = [
+            asyncio.create_task(worker.run(partial(done.append, name), patient=name[0] == "q"))
+            for name in ("q1", "q2", "h1", "q3", "h2")
+        ]
+        await asyncio.sleep(0)
+        assert worker.waiting == 6
+        gate.set()
+        await asyncio.gather(first, *waiting)
+        worker.close()
+
+    asyncio.run(main())
+    assert done == ["h1", "h2", "q1", "q2", "q3"]
+
+
+def test_a_queue_full_of_patient_calls_leaves_room_for_urgent_ones() -> None:
+    async def main() -> None:
+        worker = Worker(limit=2)
+        gate = threading.Event()
+        waiting = [asyncio.create_task(worker.run(gate.wait, patient=True)) for _ in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(BusyError):
+            await worker.run(gate.wait, patient=True)
+        urgent = asyncio.create_task(worker.run(lambda: "here"))
+        await asyncio.sleep(0)
+        gate.set()
+        assert await urgent == "here"
+        assert await asyncio.gather(*waiting) == [True, True]
+        worker.close()
+
+    asyncio.run(main())
+
+
+def test_a_call_whose_client_has_gone_is_not_run() -> None:
+    ran: list[int] = []
+
+    async def main() -> None:
+        worker = Worker()
+        gate, begun = threading.Event(), threading.Event()
+
+        def block() -> None:
+            begun.set()
+            gate.wait()
+
+        first = asyncio.create_task(worker.run(block))
+        await asyncio.to_thread(begun.wait)
+        gone = asyncio.create_task(worker.run(lambda: ran.append(1)))
+        await asyncio.sleep(0)
+        gone.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await gone
+        gate.set()
+        await first
+        assert await worker.run(lambda: "next") == "next"
+        worker.close()
+
+    asyncio.run(main())
+    assert ran == []

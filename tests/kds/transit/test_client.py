@@ -125,7 +125,7 @@ def test_both_clients_say_and_understand_the_same(
 
 REFUSAL = json.dumps({"error": {"message": "the query is empty", "where": "q", "hint": "ask"}})
 TROUBLES: list[tuple[tuple[int, bytes], tuple[str, int, str | None]]] = [
-    ((400, REFUSAL.encode()), ("the query is empty", 400, "ask")),
+    ((400, REFUSAL.encode()), ("q: the query is empty", 400, "ask")),
     ((502, b"[]"), ("the service answered with status 502", 502, None)),
     ((200, b"<html>"), ("the answer is no JSON", 200, "is it a KDS service?")),
     ((200, b"{}"), ("this is no answer to a question", 0, "is it a KDS service?")),
@@ -170,6 +170,50 @@ def test_both_clients_fail_alike(address: str, script: Script, node: RunNode) ->
     script.answers(*(reply for reply, _ in TROUBLES), *(reply for reply, _ in TROUBLES))
     addresses = [*[address] * len(TROUBLES), *nowhere]
     assert _failures(addresses) == node(FAIL, {"addresses": addresses})
+
+
+ODD = """
+const client = new QueryClient(given.address, given.options);
+try {
+  done([(await client.ask("x")).rewritten_query]);
+} catch (error) {
+  if (!(error instanceof QueryError)) throw error;
+  done([error.message, error.hint]);
+}
+"""
+FOREIGN = ["the token is not one of KDS", "use the content of kds-brain/service.token"]
+TIMELESS = ["the timeout is no number of seconds", "give one above 0"]
+
+
+@pytest.mark.parametrize(
+    ("token", "timeout", "said"),
+    [
+        ("t\n", 5, ["What is the fee?"]),  # as the file has it
+        ("", 5, ["What is the fee?"]),
+        ("geheim-ü", 5, FOREIGN),
+        ("two words", 5, FOREIGN),
+        ("two\nlines", 5, FOREIGN),
+        ("t", "soon", TIMELESS),
+        ("t", 0, TIMELESS),
+        ("t", None, TIMELESS),
+    ],
+)
+def test_odd_tokens_and_timeouts_are_explained_without_telling_the_token(
+    address: str, script: Script, node: RunNode, token: str, timeout: Any, said: list[str]
+) -> None:
+    script.answers(FIRST, FIRST)
+    client = QueryClient(address, token=token, timeout_s=timeout)
+    try:
+        found = [client.ask("x").rewritten]
+    except QueryError as error:
+        found = [str(error), str(error.hint)]
+    options = {"token": token, "timeoutS": timeout}
+    assert found == node(ODD, {"address": address, "options": options}) == said
+
+
+def test_an_option_that_there_is_none_of_is_refused(node: RunNode) -> None:
+    made = 'try { new QueryClient("", { tokn: 1 }); } catch (error) { done(error.message); }'
+    assert node(made, None) == "there is no option 'tokn'"
 
 
 @pytest.mark.parametrize("address", ["unix:/nowhere/s", "http://127.0.0.1:9"])

@@ -1,0 +1,108 @@
+"""`kds docs search`: what the documents say about a question, with citations."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kds.brain.documents.values import ALL, DocumentHit, DocumentRecall
+from kds.cli.docs_options import (
+    NOTHING,
+    chosen_embedder,
+    embeddings_option,
+    looking,
+)
+from kds.cli.guard import complain
+from kds.cli.options import json_option, workspace_option
+from kds.cli.output import print_json, print_line
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds docs search 'What is the Determination Date?'
+  kds docs search 'Section 4.02' --doc agreement.pdf
+  kds docs search 'notice period' --only handbook.md --why"""
+)
+@click.argument("words", metavar="QUERY", nargs=-1, required=True)
+@click.option("--doc", "document", metavar="DOC", help="Prefer this document (x1.15).")
+@click.option("--only", "scope", metavar="DOC", default=ALL,
+              help="Look at this document only.  [default: all]")  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=1, max=100), metavar="N", default=5,
+              help="Most passages.  [default: 5]")  # fmt: skip
+@click.option("--why", is_flag=True, help="Also say why each passage was found.")
+@embeddings_option
+@json_option
+@workspace_option
+def search(
+    *, words: tuple[str, ...], document: str | None, scope: str, limit: int, why: bool,
+    embeddings: str | None, as_json: bool, workspace: Path | None,
+) -> None:  # fmt: skip
+    """Find the passages that answer QUERY, with document, section and page.
+
+    A question for a defined term finds its definition first; a section is found by its number.
+    """
+    query = " ".join(words)
+    embedder = chosen_embedder(embeddings, workspace)
+    with looking(workspace) as store:
+        if store is None:
+            if as_json:
+                print_json({"query": query, "hits": [], "notes": [NOTHING]})
+            else:
+                click.echo(NOTHING)
+            return
+        found = store.search(query, limit=limit, document=document, scope=scope, embedder=embedder)
+    if as_json:
+        print_json(recall_dict(found))
+    else:
+        _print(found, why=why)
+
+
+def recall_dict(found: DocumentRecall) -> dict[str, Any]:
+    """The JSON form of a search of documents."""
+    return {
+        "query": found.query,
+        "hits": [hit_dict(hit) for hit in found.hits],
+        "concepts": list(found.concepts),
+        "notes": list(found.notes),
+        "timings_ms": {stage: round(ms, 3) for stage, ms in found.timings_ms.items()},
+    }
+
+
+def hit_dict(hit: DocumentHit) -> dict[str, Any]:
+    """The JSON form of a hit."""
+    passage = hit.passage
+    return {
+        "citation": hit.citation,
+        "text": passage.text,
+        "score": round(hit.score, 4),
+        "scores": {name: round(value, 4) for name, value in hit.parts.items()},
+        "bias": hit.bias,
+        "document": passage.document,
+        "title": passage.title,
+        "path": passage.path,
+        "section": list(passage.section),
+        "number": passage.number,
+        "page": passage.page,
+        "first_line": passage.first_line,
+        "last_line": passage.last_line,
+        "kind": passage.kind,
+        "terms": list(passage.terms),
+        "tokens": passage.tokens,
+        "why": list(hit.why),
+    }
+
+
+def _print(found: DocumentRecall, *, why: bool) -> None:
+    for note in found.notes:
+        complain(note)
+    for number, hit in enumerate(found.hits, start=1):
+        click.echo(f"{number}. {hit.score:.2f}  {hit.citation}")
+        for line in hit.passage.text.strip().splitlines():
+            click.echo(f"   {line}")
+        if why:
+            for reason in hit.why:
+                print_line("   why", reason)
+        click.echo()
+    if not found.hits:
+        click.echo("nothing was found")

@@ -1,0 +1,146 @@
+"""Bringing files and folders into the store: what is new or changed is read, the rest is not.
+
+Each file is a transaction of its own: one that cannot be read stops no other, and whoever stops
+the whole finds what was read so far.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Final, Literal
+
+from kds.brain.documents.content import Source
+from kds.brain.documents.store import DocumentStore
+from kds.brain.documents.values import Document
+from kds.brain.errors import KdsError
+from kds.documents.error import DocumentError
+from kds.documents.folder import Choice, documents_in
+from kds.documents.reading import file_source, read_document, read_source
+from kds.embeddings import Teller
+
+State = Literal["added", "replaced", "unchanged", "failed", "gone", "removed"]
+
+JUST_WRITTEN: Final = timedelta(seconds=2)
+"""A file that was read so soon after it was written may have been written again at the same
+moment, as its file system counts: then its content decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a file."""
+
+    path: Path
+    state: State
+    document: Document | None = None
+    error: KdsError | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What became of all files."""
+
+    outcomes: tuple[Outcome, ...]
+
+    def of(self, state: State) -> tuple[Outcome, ...]:
+        """Return the files with one fate."""
+        return tuple(one for one in self.outcomes if one.state == state)
+
+
+def add_documents(
+    store: DocumentStore,
+    paths: Sequence[Path],
+    *,
+    choice: Choice | None = None,
+    prune: bool = False,
+    tell: Teller | None = None,
+) -> Report:
+    """Add files, and folders with all below them. Raises StoreError; a bad file is an outcome.
+
+    Documents whose files have gone from these places are told, and removed with ``prune``.
+    """
+    found = list(_found(paths, choice or Choice()))
+    known = {document.path: document for document in store.documents()}
+    current = store.current_paths()
+    outcomes: list[Outcome] = []
+    for done, one in enumerate(found, start=1):
+        if isinstance(one, DocumentError):
+            outcomes.append(Outcome(one.path, "failed", error=one))
+        else:
+            document = known.get(str(one))
+            outcomes.append(_add(store, one, document, fresh=current.get(str(one), False)))
+        if tell is not None:
+            tell(f"reading {outcomes[-1].path.name}", done, len(found))
+    gone = _gone(known, paths)
+    if prune and gone:
+        store.remove([document.id for document in gone])
+    outcomes += (
+        Outcome(Path(one.path), "removed" if prune else "gone", document=one) for one in gone
+    )
+    if any(one.state == "replaced" for one in outcomes):
+        store.tidy()
+    return Report(tuple(outcomes))
+
+
+def _found(paths: Sequence[Path], choice: Choice) -> Iterator[Path | DocumentError]:
+    seen: set[Path] = set()
+    for path in paths:
+        for one in _named(path, choice):
+            if isinstance(one, DocumentError):
+                yield one
+            elif one not in seen:
+                seen.add(one)
+                yield one
+
+
+def _named(path: Path, choice: Choice) -> Iterator[Path | DocumentError]:
+    try:
+        whole = path.resolve(strict=True)
+        is_folder = whole.is_dir()
+    except FileNotFoundError:
+        yield DocumentError(path, "there is no such file or folder", "check the path")
+        return
+    except (OSError, RuntimeError) as error:
+        yield DocumentError(path, f"cannot be read: {error}", "check the path and its rights")
+        return
+    if is_folder:
+        yield from documents_in(whole, choice)
+    else:
+        yield whole
+
+
+def _add(store: DocumentStore, path: Path, known: Document | None, *, fresh: bool) -> Outcome:
+    try:
+        if known is not None and fresh and _is_untouched(path, known):
+            return Outcome(path, "unchanged", known)
+        data, source = read_source(path)
+        if known is not None and fresh and known.digest == source.digest:
+            store.touch(known, source)
+            return Outcome(path, "unchanged", known)
+        content = read_document(path, data)
+    except DocumentError as error:
+        return Outcome(path, "failed", known, error)
+    except KdsError as error:  # a library that is not installed
+        return Outcome(
+            path, "failed", known, KdsError(error.message, where=str(path), hint=error.hint)
+        )
+    stored = store.put(content, source)
+    return Outcome(path, "replaced" if known else "added", stored, notes=content.notes)
+
+
+def _is_untouched(path: Path, known: Document) -> bool:
+    source: Source = file_source(path)
+    same = source.size == known.size and source.modified == known.modified
+    return same and known.added_at - known.modified > JUST_WRITTEN
+
+
+def _gone(known: Mapping[str, Document], paths: Sequence[Path]) -> list[Document]:
+    """Return the documents of these places whose files are no longer there."""
+    roots = [path.absolute() for path in paths] + [path.resolve() for path in paths]
+    return [
+        document
+        for document in known.values()
+        if any(Path(document.path).is_relative_to(root) for root in roots)
+        and not Path(document.path).exists()
+    ]

@@ -1,0 +1,1 @@
+"""Questions about documents and remembered conversations: understood, searched, answered."""

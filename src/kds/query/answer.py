@@ -1,0 +1,169 @@
+"""The answer to a question from its passages, by the knowledge retriever and the user's model.
+
+What the agent is told of the passages stands in `prompts/internal/passages-found.md`.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from kds.agents.agent import Agent
+from kds.agents.models import load_chat_model, model_label
+from kds.brain.errors import KdsError
+from kds.brain.settings import ModelSettings
+from kds.brain.turn import Turn
+from kds.query.values import Chunk
+from kds.router.library import PromptLibrary
+
+if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported with the model
+    from langchain_core.language_models import BaseChatModel
+
+RETRIEVER: Final = "knowledge-retriever"
+PASSAGES: Final = "passages-found"
+"""Prompt files: of the agent that answers, and of what it is told of the passages."""
+
+EMPTY: Final = "the model answered with nothing"
+
+PASSAGE_CHARS: Final = 2000
+"""Characters of one passage that the model reads: a chunk has 500 tokens at most."""
+
+CITATION_CHARS: Final = 400
+"""Characters of a citation that the model reads: a heading may be as long as its document."""
+
+_FRAME: Final = re.compile(r"<(?=\W*passages\b)", re.IGNORECASE)
+"""The tag that frames the passages, which a document could close."""
+
+_NUMBER: Final = re.compile(r"\[(\s*\d+\s*)\]")
+"""What a passage begins with, which a heading could hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What became of asking a model. All None: none is configured; ``ms`` is wall time."""
+
+    text: str | None = None
+    error: str | None = None
+    model: str | None = None
+    ms: float = 0.0
+
+
+class Models:
+    """The user's chat model, loaded once for each way in which it is set."""
+
+    def __init__(self, *, environ: Mapping[str, str] = os.environ) -> None:
+        self._environ = environ
+        self._lock = Lock()
+        self._loaded: tuple[ModelSettings, BaseChatModel | None] | None = None
+
+    def label(self, settings: ModelSettings) -> str | None:
+        """Return what to call the model that is set; None when none is. Waits for nothing."""
+        loaded = self._loaded
+        if loaded is not None and loaded[0] == settings and loaded[1] is not None:
+            return model_label(loaded[1])
+        return _label(settings)
+
+    def load(self, settings: ModelSettings) -> "BaseChatModel | None":
+        """Return the model; None when none is set. Raises ModelError. May take seconds."""
+        with self._lock:
+            if self._loaded is None or self._loaded[0] != settings:
+                self._loaded = (settings, load_chat_model(settings, environ=self._environ))
+            return self._loaded[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """Lets the knowledge retriever answer, with a model as it is set at the moment."""
+
+    library: PromptLibrary
+    workspace: str
+    settings: Callable[[], ModelSettings]
+    models: Models
+
+    @property
+    def configured(self) -> bool:
+        """Whether a model is set at all."""
+        settings = self.settings()
+        return settings.name is not None or settings.base_url is not None
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds that an answer may take."""
+        return self.settings().timeout_s
+
+    @property
+    def label(self) -> str | None:
+        """What to call the model that is asked."""
+        return self.models.label(self.settings())
+
+    def speak(self, turn: Turn, chunks: Sequence[Chunk]) -> Spoken:
+        """Ask the model, and wait for it, but no longer than it has; never raises KdsError."""
+        started = perf_counter()
+        settings = self.settings()
+        label = self.models.label(settings)
+        try:
+            model = self.models.load(settings)
+            if model is None:
+                return Spoken()
+            label = model_label(model)
+            agent = Agent.named(RETRIEVER, self.library, workspace=self.workspace)
+            asked = agent.as_runnable(model, timeout_s=settings.timeout_s)
+            reply = asked.invoke(self.prompted(agent, turn, chunks))
+            text = reply.text.strip()
+            found = Spoken(text, None, label) if text else Spoken(None, EMPTY, label)
+        except KdsError as error:
+            found = Spoken(None, told(error), label)
+        return replace(found, ms=(perf_counter() - started) * 1000.0)
+
+    def prompted(self, agent: Agent, turn: Turn, chunks: Sequence[Chunk]) -> Turn:
+        """``turn`` with the agent's prompt and the passages. Raises DispatchError."""
+        own = agent.taking(turn)
+        passages = [
+            {"citation": cited(one.citation), "text": quoted(one.text)} for one in chunks
+        ]
+        prompt = self.library.render(self.library.get(PASSAGES), {"passages": passages})
+        return replace(own, prompt=f"{own.prompt}\n\n{prompt}")
+
+
+def cited(citation: str) -> str:
+    """A citation on one line, in which nothing closes the frame or begins a passage.
+
+    >>> cited("Loan </passages> [2] Fees")
+    'Loan &lt;/passages> (2) Fees'
+    """
+    line = " ".join(citation.split())[:CITATION_CHARS]
+    return _NUMBER.sub(r"(\1)", _FRAME.sub("&lt;", line))
+
+
+def quoted(text: str) -> str:
+    """The text of a passage, each line marked as quoted: a number or a heading in it is its own.
+
+    >>> print(quoted("Fees:\\n[2] Loan, Section 9"))
+    > Fees:
+    > [2] Loan, Section 9
+    """
+    lines = _FRAME.sub("&lt;", text[:PASSAGE_CHARS]).splitlines()
+    return "\n".join(f"> {line}".rstrip() for line in lines)
+
+
+def told(error: KdsError) -> str:
+    """An error as one line: what is wrong, and the fix.
+
+    >>> told(KdsError("no key", hint="set OPENAI_API_KEY"))
+    'no key; fix: set OPENAI_API_KEY'
+    """
+    return f"{error.message}; fix: {error.hint}" if error.hint else error.message
+
+
+def _label(settings: ModelSettings) -> str | None:
+    """The model's name as the settings have it, or the host that serves it."""
+    name = settings.name or settings.base_url
+    if name is None:
+        return None
+    if "://" in name:
+        return name.partition("#")[2] or urlsplit(name).hostname
+    return name.partition(":")[2] or name

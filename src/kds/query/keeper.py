@@ -1,0 +1,95 @@
+"""What a session knew when a question came, and what the question leaves in it and in the figures.
+
+A memory that cannot be used costs the session and not the answer: it is a warning.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from kds.brain.errors import StoreError
+from kds.brain.memory.remembering import ConversationMemory
+from kds.brain.workspace import Workspace
+from kds.memory_place import memory_path
+from kds.query.metric import QUERY, query_metric
+from kds.query.session import QuestionCount, Recollection, recollect, remember, shown_terms
+from kds.query.understood import Understood, resolved_by_session
+from kds.query.values import Query, QueryReply, SessionTurn
+
+MEMORY_OFF: Final = "the memory is switched off: nothing of the session is kept"
+
+SECTIONS_KEPT: Final = 3
+"""Passages whose sections and documents a session remembers of a turn."""
+
+Warned = tuple[str, ...]
+
+
+class Keeper:
+    """Keeps the sessions of a workspace."""
+
+    def __init__(self, memory: ConversationMemory, workspace: Workspace) -> None:
+        self._memory = memory
+        self._workspace = workspace
+        self._questions = QuestionCount()
+
+    def known(self, query: Query, *, remembers: bool) -> tuple[Recollection | None, Warned]:
+        """What the session remembers, the question stored in it; or why there is nothing."""
+        if query.session is None:
+            return None, ()
+        if not self._memory.flags.enabled:
+            return None, (MEMORY_OFF,)
+        if not remembers and not memory_path(self._workspace).exists():
+            return None, ()
+        try:
+            known = recollect(self._memory, query.session, self._questions, begins=remembers)
+            if known is None or not remembers:
+                return known, ()
+            stored = self._memory.add(known.session, "user", query.text)
+        except StoreError as error:
+            return None, (f"the session was not read: {error.message}",)
+        known = replace(known, asked=stored.id if stored else None)
+        return known, self._memory.store.warnings
+
+    def remember(
+        self, found: Understood, answer: str | None, terms: Iterable[str]
+    ) -> tuple[SessionTurn | None, Warned]:
+        """Store the answer, and what the question referred to; the session after that."""
+        known = found.known
+        if known is None:
+            return None, ()
+        hit = found.findings.steered or resolved_by_session(found.query, found.turn, known)
+        first = [one for one in found.findings.chunks[:SECTIONS_KEPT] if one.source_path]
+        try:
+            remember(
+                self._memory,
+                known.session,
+                list(terms),
+                answer=answer or "",
+                documents=list(dict.fromkeys(one.source_path for one in first if one.source_path)),
+                sections=list(dict.fromkeys(one.section for one in first if one.section)),
+                fresh=found.turn.context_switch,
+            )
+            if answer:
+                self._memory.add(known.session, "assistant", answer)
+            shown = shown_terms(self._memory, known.session)
+        except StoreError as error:
+            warning = f"the turn was not remembered: {error.message}"
+            return SessionTurn(known.session, known.turn, (), hit), (warning,)
+        return SessionTurn(known.session, known.turn, shown, hit), ()
+
+    def measured(self, reply: QueryReply) -> QueryReply:
+        """Note the figures of a turn that was remembered."""
+        try:
+            self._memory.store.metrics.add(QUERY, query_metric(reply))
+        except StoreError as error:
+            note = f"not measured: {error.message}"
+            return replace(reply, warnings=(*reply.warnings, note))
+        return reply
+
+    def settings_fault(self) -> str | None:
+        """Say what is wrong with settings that were changed; those before still hold."""
+        self._memory.settings.current()
+        problem = self._memory.settings.problem
+        if problem is None:
+            return None
+        return "; ".join(line.strip() for line in str(problem).splitlines())

@@ -1,0 +1,174 @@
+"""What goes into a query over documents and remembered conversations, and what comes out.
+
+Frozen values; `as_dict` of each is its JSON form, which docs/query.md describes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Final, Literal
+
+from kds.brain.turn import UNKNOWN, Reference
+from kds.transit.history import Message
+
+Scope = Literal["all", "documents", "document", "memory", "conversation"]
+"""Where to look: documents and remembered conversations; every document; the one that the user
+looks at; every remembered conversation; the one at hand."""
+
+Origin = Literal["document", "conversation"]
+
+RewrittenBy = Literal["nobody", "rules", "model"]
+
+DEFAULT_LIMIT: Final = 8
+"""Passages a query returns: what fits a prompt beside the question."""
+
+MOST_CHUNKS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, with what is known of its conversation."""
+
+    text: str
+    context: tuple[Message, ...] | None = None
+    """What the client sent of the conversation, oldest first; None: it sent nothing."""
+    session: str | None = None
+    """The stored session that the question belongs to; it is begun when there is none."""
+    source: str | None = None
+    """Path of the document that the user looks at: its passages count 15 % more."""
+    scope: Scope = "all"
+    limit: int = DEFAULT_LIMIT
+    answer: bool = True
+    """Whether a model, where one is configured, is to answer from the passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage that was found. ``score`` compares within one origin only; ``bias`` is in it."""
+
+    text: str
+    score: float
+    bias: float
+    citation: str
+    document: str | None = None
+    """Title of the document; None for a passage of a conversation."""
+    section: str | None = None
+    page: int | None = None
+    source_path: str | None = None
+    """File of the document, and the line of it where the passage begins."""
+    line: int | None = None
+    origin: Origin = "document"
+    session: str | None = None
+    """Of a passage of a conversation: its session, and the message it is from."""
+    message: str | None = None
+    why: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """The fields by name."""
+        return asdict(self) | {
+            "score": round(self.score, 4),
+            "bias": round(self.bias, 4),
+            "why": list(self.why),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A place that passages come from, and the numbers (from 1) of those passages."""
+
+    citation: str
+    document: str | None
+    section: str | None
+    page: int | None
+    chunks: tuple[int, ...]
+
+    def as_dict(self) -> dict[str, object]:
+        """The fields by name."""
+        return asdict(self) | {"chunks": list(self.chunks)}
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """Who made the question self-contained, what it referred to, and why it was taken so."""
+
+    by: RewrittenBy = "nobody"
+    references: tuple[Reference, ...] = ()
+    why: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """The fields by name."""
+        return {
+            "by": self.by,
+            "references": [asdict(one) | {"score": round(one.score, 4)} for one in self.references],
+            "why": list(self.why),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTurn:
+    """The session after the query: which turn it was, and what it talks about now."""
+
+    id: str
+    turn: int
+    """From 1: how many questions were asked in it, this one included."""
+    memory: tuple[str, ...] = ()
+    """What was referred to, the latest first."""
+    hit: bool = False
+    """Whether what the session remembered served this turn; see `kds.query.metric`."""
+
+    def as_dict(self) -> dict[str, object]:
+        """The fields by name."""
+        return asdict(self) | {"memory": list(self.memory)}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryReply:
+    """All that a query comes to."""
+
+    query: str
+    rewritten_query: str
+    rewriting: Rewriting = Rewriting()
+    intent: str = UNKNOWN
+    chunks: tuple[Chunk, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    answer: str | None = None
+    answer_error: str | None = None
+    """Why a model that was asked has not answered; its hint included."""
+    model: str | None = None
+    session: SessionTurn | None = None
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+    """Wall time of each stage; "total" is all of it, the model's time included."""
+    warnings: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """The JSON form: what `POST /query` returns."""
+        return {
+            "query": self.query,
+            "rewritten_query": self.rewritten_query,
+            "rewriting": self.rewriting.as_dict(),
+            "intent": self.intent,
+            "chunks": [chunk.as_dict() for chunk in self.chunks],
+            "citations": [citation.as_dict() for citation in self.citations],
+            "answer": self.answer,
+            "answer_error": self.answer_error,
+            "model": self.model,
+            "session": None if self.session is None else self.session.as_dict(),
+            "timings_ms": {stage: round(ms, 3) for stage, ms in self.timings_ms.items()},
+            "warnings": list(self.warnings),
+        }
+
+
+def citations_of(chunks: tuple[Chunk, ...]) -> tuple[Citation, ...]:
+    """The places that ``chunks`` come from, in the order in which they are first named.
+
+    >>> [one.chunks for one in citations_of((Chunk("a", 1, 1, "x"), Chunk("b", 1, 1, "x")))]
+    [(1, 2)]
+    """
+    numbers: dict[str, list[int]] = {}
+    first: dict[str, Chunk] = {}
+    for number, chunk in enumerate(chunks, start=1):
+        first.setdefault(chunk.citation, chunk)
+        numbers.setdefault(chunk.citation, []).append(number)
+    return tuple(
+        Citation(name, one.document, one.section, one.page, tuple(numbers[name]))
+        for name, one in first.items()
+    )

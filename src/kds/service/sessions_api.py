@@ -1,0 +1,204 @@
+"""Sessions over HTTP: begun, listed, read, changed, written out, erased."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from kds.brain.errors import MessageError, StoreError
+from kds.brain.memory.portable import archive, to_json, to_markdown
+from kds.brain.memory.store import MemoryStore
+from kds.brain.memory.values import Message, Session
+from kds.query.session import checked_session
+from kds.service import session_schemas as schemas
+from kds.service.errors import ConflictError, NotServedError
+from kds.service.operation import WorkspaceQuery, archive_worker, replies, served_workspace
+from kds.service.session_schemas import ExportFormat, LimitQuery, OffsetQuery, SessionPath
+from kds.service.workspaces import ServedWorkspace
+
+_Result = TypeVar("_Result")
+
+router = APIRouter(prefix="/sessions", tags=["sessions"])
+
+_ONE = "/{session:path}"
+"""An id may hold a slash: a hook's conversation is named by its client."""
+
+
+@router.post("", status_code=201, responses=replies(
+    schemas.SessionReply, 400, 404, 409, 422, 503, success=201))  # fmt: skip
+async def create_session(request: Request, asked: schemas.NewSession) -> Response:
+    """Begin a session."""
+    served = served_workspace(request, asked.workspace)
+    chosen = None if asked.id is None else checked_session(asked.id)
+
+    def create() -> Session:
+        store = served.memory_for_writing()
+        if chosen is not None and store.find_session(chosen) is not None:
+            raise ConflictError(
+                "there is a session with this id already",
+                where="id",
+                hint="go on with it, or choose another id",
+            )
+        return store.create_session(
+            title=asked.title, document_context=asked.document, session_id=chosen
+        )
+
+    return _one(await _work(request, create), status=201)
+
+
+@router.get("", responses=replies(schemas.SessionsReply, 404, 422, 503))
+async def list_sessions(
+    request: Request,
+    limit: LimitQuery = 50,
+    offset: OffsetQuery = 0,
+    workspace: WorkspaceQuery = None,
+) -> Response:
+    """List sessions, the one changed last first."""
+    served = served_workspace(request, workspace)
+
+    def read() -> tuple[Session, ...]:
+        store = served.memory_if_any()
+        return store.sessions(limit=limit + 1, offset=offset) if store else ()
+
+    found = await _work(request, read)
+    listed = [schemas.SessionReply.of(one) for one in found[:limit]]
+    more = offset + limit if len(found) > limit else None
+    reply = schemas.SessionsReply(sessions=listed, next_offset=more)
+    return JSONResponse(reply.model_dump())
+
+
+@router.get(f"{_ONE}/export", responses=replies(schemas.ExportReply, 404, 422, 503) | {
+    200: {
+        "description": "The session: JSON that can be imported again, or Markdown to read.",
+        "model": schemas.ExportReply,
+        "content": {"text/markdown": {"schema": {"type": "string"}}},
+    }
+})  # fmt: skip
+async def export_session(
+    request: Request,
+    session: SessionPath,
+    format: ExportFormat = "json",
+    workspace: WorkspaceQuery = None,
+) -> Response:
+    """Write a session out whole."""
+    served = served_workspace(request, workspace)
+    found = await _work(request, lambda: archive(_store_of(served, session), session))
+    if format == "markdown":
+        return Response(to_markdown(found), media_type="text/markdown")
+    return Response(to_json([found]), media_type="application/json")
+
+
+@router.get(_ONE, responses=replies(schemas.SessionPage, 404, 422, 503))
+async def show_session(
+    request: Request,
+    session: SessionPath,
+    limit: LimitQuery = 50,
+    offset: OffsetQuery = 0,
+    workspace: WorkspaceQuery = None,
+) -> Response:
+    """Return a session with a page of its messages, oldest first."""
+    served = served_workspace(request, workspace)
+
+    def read() -> tuple[Session, tuple[Message, ...]]:
+        store = _store_of(served, session)
+        found = store.session(session)
+        end = min(offset + limit, found.message_count)
+        if end <= offset:
+            return found, ()
+        return found, store.messages(session, last=end - offset, before_seq=end + 1)
+
+    found, messages = await _work(request, read)
+    end = offset + limit
+    page = schemas.SessionPage(
+        **schemas.SessionReply.of(found).model_dump(),
+        page=[schemas.MessageReply.of(message) for message in messages],
+        next_offset=end if end < found.message_count else None,
+    )
+    return JSONResponse(page.model_dump())
+
+
+@router.patch(_ONE, responses=replies(schemas.SessionReply, 400, 404, 409, 422, 503))
+async def change_session(
+    request: Request, session: SessionPath, asked: schemas.SessionChange
+) -> Response:
+    """Give a session a title, or say which document it is about; what is left out stays."""
+    served = served_workspace(request, asked.workspace)
+
+    def change() -> Session:
+        store = _store_of(served, session, writes=True)
+        if asked.title is not None:
+            if not asked.title.strip():
+                raise MessageError("the title is empty", where="title", hint="write some words")
+            store.rename(session, asked.title)
+        if "document" in asked.model_fields_set:
+            store.set_document(session, asked.document)
+        return store.session(session)
+
+    return _one(await _work(request, change))
+
+
+@router.delete(_ONE, responses=replies(schemas.DeletedReply, 404, 422, 503))
+async def delete_session(
+    request: Request, session: SessionPath, workspace: WorkspaceQuery = None
+) -> Response:
+    """Erase a session: messages, index, summaries, vectors, and their bytes in the file."""
+    served = served_workspace(request, workspace)
+
+    def delete() -> None:
+        _store_of(served, session)
+        served.memory.delete(session)
+
+    await _work(request, delete)
+    return JSONResponse({"deleted": session})
+
+
+@router.post(f"{_ONE}/messages", status_code=201, responses=replies(
+    schemas.MessageReply, 400, 404, 409, 422, 503, success=201))  # fmt: skip
+async def add_message(
+    request: Request, session: SessionPath, asked: schemas.NewMessage
+) -> Response:
+    """Store a message at the end of a session; when this returns it is on the disk."""
+    served = served_workspace(request, asked.workspace)
+    chosen = None if asked.id is None else checked_session(asked.id)
+
+    def add() -> Message:
+        store = _store_of(served, session, writes=True)
+        try:
+            found = served.memory.add(
+                session, asked.role, asked.content,
+                speaker=asked.speaker, at=asked.at, message_id=chosen,
+            )  # fmt: skip
+        except StoreError as error:
+            if chosen is not None and _holds(store, chosen):
+                raise ConflictError(error.message, where="id", hint=error.hint) from error
+            raise
+        assert found is not None  # None means that the memory is off, which `writes` refuses
+        return found
+
+    stored = await _work(request, add)
+    return JSONResponse(schemas.MessageReply.of(stored).model_dump(), 201)
+
+
+async def _work(request: Request, call: Callable[[], _Result]) -> _Result:
+    return await archive_worker(request).run(call)
+
+
+def _store_of(served: ServedWorkspace, session: str, *, writes: bool = False) -> MemoryStore:
+    """The memory that holds ``session``. Raises NotServedError when there is no such session."""
+    store = served.memory_for_writing() if writes else served.memory_if_any()
+    if store is None or store.find_session(session) is None:
+        raise NotServedError("no such session", where="session", hint="GET /sessions lists them")
+    return store
+
+
+def _holds(store: MemoryStore, message_id: str) -> bool:
+    try:
+        store.message(message_id)
+    except StoreError:
+        return False
+    return True
+
+
+def _one(session: Session, *, status: int = 200) -> Response:
+    return JSONResponse(schemas.SessionReply.of(session).model_dump(), status)

@@ -1,0 +1,27 @@
+"""Stores and files for the readers. `document_files` can be imported."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kds.brain.documents.store import DocumentStore
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[DocumentStore]:
+    folder = tmp_path / "kds-brain"
+    folder.mkdir()
+    with DocumentStore(folder / "documents.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Path:
+    """An empty folder for files."""
+    folder = tmp_path / "shelf"
+    folder.mkdir()
+    return folder

@@ -1,0 +1,166 @@
+"""Adding files and folders: what is new or changed is read, and bad files stop no others."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from kds.brain.clock import utc_now
+from kds.brain.documents.store import DocumentStore
+from kds.documents import indexing
+from kds.documents.folder import Choice
+from kds.documents.indexing import Report, add_documents
+
+
+def states(report: Report) -> dict[str, str]:
+    return {one.path.name: one.state for one in report.outcomes}
+
+
+def write(path: Path, text: str, *, age_s: float = 3600) -> Path:
+    """Write a file as if it had been written some time ago."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    then = (utc_now() - timedelta(seconds=age_s)).timestamp()
+    os.utime(path, (then, then))
+    return path
+
+
+def test_a_folder_is_read_with_all_below_it(store: DocumentStore, shelf: Path) -> None:
+    write(shelf / "a.md", "# A\n\nalpha")
+    write(shelf / "deep" / "er" / "b.txt", "beta")
+    write(shelf / "code.py", "x = 1")
+    write(shelf / ".hidden" / "c.md", "gamma")
+    write(shelf / "node_modules" / "d.md", "delta")
+    report = add_documents(store, [shelf])
+    assert states(report) == {"a.md": "added", "b.txt": "added"}
+    assert [one.path for one in store.documents()] == [
+        str(shelf / "a.md"), str(shelf / "deep" / "er" / "b.txt"),
+    ]  # fmt: skip
+
+
+def test_patterns_choose(store: DocumentStore, shelf: Path) -> None:
+    for name in ("a.md", "a.txt", "drafts/b.md", "x/drafts/c.md", "x/d.md"):
+        write(shelf / name, "text")
+    report = add_documents(store, [shelf], choice=Choice(("*.md",), ("drafts/",)))
+    assert sorted(states(report)) == ["a.md", "d.md"]
+    report = add_documents(store, [shelf], choice=Choice(("x/**/*.md", "x/*.md"), ("c.*",)))
+    assert sorted(states(report)) == ["d.md"]
+
+
+def test_what_has_not_changed_is_not_read_again(
+    store: DocumentStore, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(shelf / "a.md", "alpha")
+    write(shelf / "b.md", "beta")
+    add_documents(store, [shelf])
+    write(shelf / "b.md", "beta two", age_s=60)
+    read: list[str] = []
+    original = indexing.read_source
+
+    def counted(path: Path) -> object:
+        read.append(path.name)
+        return original(path)
+
+    monkeypatch.setattr(indexing, "read_source", counted)
+    assert states(add_documents(store, [shelf])) == {"a.md": "unchanged", "b.md": "replaced"}
+    assert read == ["b.md"]
+    assert store.search("beta two").hits[0].passage.text == "beta two"
+
+
+def test_a_new_date_alone_changes_nothing(store: DocumentStore, shelf: Path) -> None:
+    write(shelf / "a.md", "alpha")
+    add_documents(store, [shelf])
+    before = store.document("a.md")
+    write(shelf / "a.md", "alpha", age_s=60)
+    assert states(add_documents(store, [shelf])) == {"a.md": "unchanged"}
+    after = store.document("a.md")
+    assert after.added_at == before.added_at
+    assert after.modified > before.modified
+
+
+def test_a_change_at_the_same_moment_is_seen(store: DocumentStore, shelf: Path) -> None:
+    path = shelf / "a.md"
+    path.write_text("alpha")
+    add_documents(store, [path])
+    status = path.stat()
+    path.write_text("omega")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert states(add_documents(store, [path])) == {"a.md": "replaced"}
+
+
+def test_another_reader_reads_again(
+    store: DocumentStore, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(shelf / "a.md", "alpha")
+    add_documents(store, [shelf])
+    monkeypatch.setattr("kds.brain.documents.table.READER", 999)
+    assert states(add_documents(store, [shelf])) == {"a.md": "replaced"}
+
+
+def test_files_that_have_gone_are_told_and_removed_when_asked(
+    store: DocumentStore, shelf: Path, tmp_path: Path
+) -> None:
+    write(shelf / "a.md", "alpha")
+    write(shelf / "b.md", "beta")
+    other = write(tmp_path / "elsewhere.md", "gamma")
+    add_documents(store, [shelf, other])
+    (shelf / "b.md").unlink()
+    other.unlink()
+    assert states(add_documents(store, [shelf])) == {"a.md": "unchanged", "b.md": "gone"}
+    assert states(add_documents(store, [shelf], prune=True)) == {
+        "a.md": "unchanged", "b.md": "removed",
+    }  # fmt: skip
+    assert [Path(one.path).name for one in store.documents()] == ["elsewhere.md", "a.md"]
+
+
+def test_a_bad_file_stops_no_other(store: DocumentStore, shelf: Path) -> None:
+    write(shelf / "a.md", "alpha")
+    (shelf / "b.txt").write_bytes(b"caf\xe9")
+    (shelf / "c.pdf").write_bytes(b"no pdf")
+    (shelf / "d.docx").write_bytes(b"no docx")
+    write(shelf / "e.txt", "epsilon")
+    report = add_documents(store, [shelf, shelf / "nothing.md"])
+    assert states(report) == {
+        "a.md": "added", "b.txt": "failed", "c.pdf": "failed", "d.docx": "failed",
+        "e.txt": "added", "nothing.md": "failed",
+    }  # fmt: skip
+    assert all(one.error is not None and one.error.hint for one in report.of("failed"))
+
+
+def test_what_could_not_be_read_anew_stays_as_it_was(store: DocumentStore, shelf: Path) -> None:
+    write(shelf / "a.txt", "alpha words")
+    add_documents(store, [shelf])
+    (shelf / "a.txt").write_bytes(b"caf\xe9")
+    assert states(add_documents(store, [shelf])) == {"a.txt": "failed"}
+    assert store.search("alpha").hits
+
+
+def test_links_that_lead_out_are_told_and_not_followed(
+    store: DocumentStore, shelf: Path, tmp_path: Path
+) -> None:
+    secret = write(tmp_path / "private" / "diary.md", "secret words")
+    inside = write(shelf / "a.md", "alpha")
+    (shelf / "out.md").symlink_to(secret)
+    (shelf / "folder").symlink_to(secret.parent)
+    (shelf / "inside.md").symlink_to(inside)
+    (shelf / "circle").symlink_to(shelf)
+    (shelf / "broken.md").symlink_to(shelf / "nowhere")
+    report = add_documents(store, [shelf])
+    assert states(report) == {"a.md": "added", "folder": "failed", "out.md": "failed"}
+    assert "leads out of the folder" in str(report.of("failed")[0].error)
+    assert store.search("secret words").hits == ()
+    assert states(add_documents(store, [shelf / "out.md"])) == {"diary.md": "added"}
+
+
+def test_progress_is_told(store: DocumentStore, shelf: Path) -> None:
+    write(shelf / "a.md", "alpha")
+    write(shelf / "b.md", "beta")
+    told: list[tuple[str, int, int]] = []
+    add_documents(store, [shelf], tell=lambda what, done, total: told.append((what, done, total)))
+    assert told == [("reading a.md", 1, 2), ("reading b.md", 2, 2)]
+
+
+def test_a_file_named_twice_is_added_once(store: DocumentStore, shelf: Path) -> None:
+    path = write(shelf / "a.md", "alpha")
+    assert len(add_documents(store, [path, shelf, path]).outcomes) == 1

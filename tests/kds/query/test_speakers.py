@@ -1,0 +1,69 @@
+"""Waiting for models: bounded, in threads of their own, and let go at the end."""
+
+import asyncio
+import threading
+
+import pytest
+
+from kds.query.speakers import Speakers, WaitError
+
+
+def test_a_call_runs_elsewhere_and_its_error_is_its_own() -> None:
+    async def main() -> None:
+        speakers = Speakers()
+        name = await speakers.run(lambda: threading.current_thread().name, timeout_s=5)
+        assert name == "kds-answer"
+        with pytest.raises(KeyError):
+            await speakers.run(lambda: {}["missing"], timeout_s=5)
+
+    asyncio.run(main())
+
+
+def test_who_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kds.query.speakers.GRACE_S", 0.0)
+    gate = threading.Event()
+
+    async def main() -> None:
+        speakers = Speakers()
+        with pytest.raises(WaitError, match=r"no answer within 0\.05 s"):
+            await speakers.run(gate.wait, timeout_s=0.05)
+
+    asyncio.run(main())
+    gate.set()
+
+
+def test_only_so_many_are_waited_for_at_once_and_the_place_counts_as_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kds.query.speakers.GRACE_S", 0.0)
+    gate = threading.Event()
+
+    async def main() -> None:
+        speakers = Speakers(limit=1)
+        first = asyncio.create_task(speakers.run(gate.wait, timeout_s=30))
+        await asyncio.sleep(0)
+        with pytest.raises(WaitError):
+            await speakers.run(lambda: True, timeout_s=0.05)
+        gate.set()
+        assert await first is True
+        assert await speakers.run(lambda: "free", timeout_s=30) == "free"
+
+    asyncio.run(main())
+
+
+def test_at_the_end_everybody_is_let_go() -> None:
+    gate = threading.Event()
+
+    async def main() -> None:
+        speakers = Speakers()
+        waiting = asyncio.create_task(speakers.run(gate.wait, timeout_s=30))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        speakers.stop()
+        with pytest.raises(WaitError, match="stopping"):
+            await waiting
+        with pytest.raises(WaitError, match="stopping"):
+            await speakers.run(lambda: True, timeout_s=30)
+
+    asyncio.run(main())
+    gate.set()
