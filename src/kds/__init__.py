@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from kds.dialogues import is_dialogue_file as is_dialogue_file
     from kds.dialogues import read_dialogues as read_dialogues
     from kds.failures import describe as describe
+    from kds.learning.log import LearningLog as LearningLog
     from kds.playback import PlayedDialogue as PlayedDialogue
     from kds.playback import Score as Score
     from kds.playback import play as play
@@ -50,10 +51,13 @@ if TYPE_CHECKING:
     from kds.router.library import PromptLibrary as PromptLibrary
     from kds.routing import Router as Router
     from kds.service.background import spawn_service as spawn_service
+    from kds.session.answer import Answer as Answer
+    from kds.session.session import Session as Session
     from kds.turn_log import TurnLog as TurnLog
 
 _HOMES = {
     "kds.agents": "RouterRunnable",
+    "kds.session.answer": "Answer",
     "kds.brain.errors": (
         "ConfigError DialogueFileError DispatchError ExampleFileError KdsError MessageError "
         "PipelineError Problem PromptFileError RuleFileError StoreError WorkspaceError"
@@ -66,10 +70,12 @@ _HOMES = {
     "kds.desk": "Desk open_desk",
     "kds.dialogues": "Dialogue ExpectedTurn find_dialogue_files is_dialogue_file read_dialogues",
     "kds.failures": "describe",
+    "kds.learning.log": "LearningLog",
     "kds.playback": "PlayedDialogue Score play score",
     "kds.router.library": "PromptLibrary",
     "kds.routing": "Router",
     "kds.service.background": "spawn_service",
+    "kds.session.session": "Session",
     "kds.turn_log": "TurnLog",
 }
 """Module -> the public names that live there. A test holds it equal to the imports above."""

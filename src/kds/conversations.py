@@ -7,7 +7,7 @@ conversation a message belongs to gets a context of its own, in a file of its ow
 import hashlib
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,11 +16,16 @@ from typing import Final
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import MessageError
 from kds.brain.journal import MAX_AGE, ContextJournal, Journal, LoadedContext
-from kds.brain.turn import ContextEntry, Turn
+from kds.brain.turn import ContextEntry, Turn, Utterance
 from kds.brain.workspace import Workspace
+from kds.learning.log import LearningLog
+from kds.rewriting import RewriterSource
 from kds.router.library import PromptLibrary
+from kds.router.log import make_log
+from kds.router.pipeline import Pipeline
+from kds.router.rewrite import FindRewriter
 from kds.routing import Parts, Router
-from kds.turn_log import TurnLog
+from kds.turn_log import TurnLog, TurnRecord
 
 NAME_LIMIT: Final = 128
 """Longest name of a conversation in characters; clients use UUIDs of 36."""
@@ -37,19 +42,32 @@ _OURS: Final = re.compile(r"[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.lock|\.bad)?")
 class Conversations:
     """The conversations of one workspace. Make it with `Conversations.open`."""
 
-    def __init__(self, parts: Parts, *, clock: Clock = utc_now) -> None:
+    def __init__(
+        self, parts: Parts, *, clock: Clock = utc_now, turns: TurnRecord | None = None
+    ) -> None:
         self._parts = parts
         self._clock = clock
-        self._turns = TurnLog(parts.workspace, clock=clock)
+        self._turns: TurnRecord = turns or TurnLog(parts.workspace, clock=clock)
+        self._learning = LearningLog(parts.workspace, parts.library, clock=clock)
+        self._rewriter = RewriterSource(parts.workspace, parts.library, parts.resolver)
 
     @classmethod
-    def open(cls, workspace: Workspace, *, clock: Clock = utc_now) -> "Conversations":
+    def open(
+        cls, workspace: Workspace, *, clock: Clock = utc_now, turns: TurnRecord | None = None
+    ) -> "Conversations":
         """Load rules, prompts and model of ``workspace``: seconds, not milliseconds.
 
-        No folder is made before there is something to remember. Raises ConfigError when a rule
-        or prompt file does not load.
+        ``turns`` is told of every turn that is logged, instead of a `TurnLog`. No folder is made
+        before there is something to remember. Raises ConfigError when a rule or prompt file
+        does not load.
         """
-        return cls(Parts.load(workspace, may_write=workspace.brain.is_dir()), clock=clock)
+        parts = Parts.load(workspace, may_write=workspace.brain.is_dir())
+        return cls(parts, clock=clock, turns=turns)
+
+    @property
+    def parts(self) -> Parts:
+        """What is loaded once, and shared by every conversation."""
+        return self._parts
 
     @property
     def workspace(self) -> Workspace:
@@ -66,25 +84,53 @@ class Conversations:
         """What went wrong on loading without being an error."""
         return self._parts.warnings
 
+    @property
+    def rewriter(self) -> FindRewriter:
+        """Finds the rewriter that the settings name, None when they name none."""
+        return self._rewriter
+
     def route(
-        self, message: str, *, conversation: str | None = None, join: bool = False, log: bool = True
+        self,
+        message: str,
+        *,
+        conversation: str | None = None,
+        join: bool = False,
+        log: bool = True,
+        history: Sequence[Utterance] = (),
+        rewrite: bool | None = None,
     ) -> Turn:
         """Route ``message`` in its conversation; without a name, in that of the workspace.
 
         With ``join`` the context of the workspace stands in while the conversation has none,
         and every message is remembered there too: a new window goes on with what was said in
-        the one before. Raises what `Router.route` raises, and WorkspaceError when the folder
-        cannot be used.
+        the one before. ``history`` and ``rewrite`` are those of `Router.route`.
+
+        Raises what `Router.route` raises, and WorkspaceError when the folder cannot be used.
         """
         if log:
             self.workspace.ensure()
         journal = self.journal(conversation, join=join)
         known = self._turns.known(conversation)
-        router = Router(self._parts, journal, clock=self._clock, log=log, known=known)
-        turn = router.route(message)
+        router = Router(
+            self._parts, journal, clock=self._clock, log=log, known=known, rewriter=self._rewriter
+        )
+        turn = router.route(message, history=history, rewrite=rewrite)
         if log:
             self._turns.note(turn, conversation)
+            self._learning.note(turn, conversation)
         return turn
+
+    def log(self, turn: Turn, *, conversation: str | None = None) -> Turn:
+        """Remember a turn that was routed without that; returned with the record of it.
+
+        For whoever has to do something between the two. Raises StoreError and WorkspaceError.
+        """
+        self.workspace.ensure()
+        step = make_log(self.journal(conversation))
+        logged = Pipeline([step], given=step.reads).run(turn)
+        self._turns.note(logged, conversation)
+        self._learning.note(logged, conversation)
+        return logged
 
     def journal(self, conversation: str | None = None, *, join: bool = False) -> Journal:
         """The context of a conversation. Raises MessageError when its name cannot be one."""

@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import Any, Final
 
 from kds.brain.errors import KdsError
+from kds.brain.extras import load_extra
 from kds.brain.memory.dense import chunk_text
 from kds.brain.memory.store import Embedder, EmbeddingStore
-from kds.extras import load_extra
 
 BATCH: Final = 64
 """Texts that are embedded at once: a second or two on one core for a MiniLM-class model."""

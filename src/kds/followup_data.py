@@ -4,14 +4,14 @@ docs/evaluation.md has the form. A turn with `expanded` is a follow-up: it needs
 before. A turn without it stands alone, and must come back unchanged.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, RootModel, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from kds.brain.document import Document, parse_yaml, read_text, validate
+from kds.brain.document import Document, NodePath, parse_yaml, read_text, validate
 from kds.brain.errors import ConfigError, Problem
 from kds.scoring import matches
 
@@ -38,6 +38,8 @@ class Place:
 
     section: str
     contains: str = ""
+    where: str = ""
+    """``path:line`` of the file that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,35 +101,53 @@ def read_follow_ups(path: Path) -> tuple[Talk, ...]:
     if isinstance(text, Problem):
         raise FollowUpFileError([text])
     document = parse_yaml(text, path=str(path))
-    found = validate(document, _File)
-    if not isinstance(found, _File):
-        raise FollowUpFileError(found)
-    if problems := [*_missing(found, document, path)]:
+    if not isinstance(document.data, list) or document.problems:
+        problem = Problem(f"{path}:1", "is no list of conversations", "begin with '- id: ...'")
+        raise FollowUpFileError(document.problems or [problem])
+    talks: list[Talk] = []
+    problems: list[Problem] = []
+    for index in range(len(document.data)):
+        found = validate(document, _Talk, at=(index,))
+        if isinstance(found, _Talk):
+            talks.append(_talk(found, document, index, path))
+        else:
+            problems += found
+        problems += _missing(document, index, path)
+    if problems:
         raise FollowUpFileError(problems)
-    return tuple(
-        Talk(talk.id, path.parent / talk.document, tuple(_question(turn) for turn in talk.turns))
-        for talk in found.root
-    )
+    return tuple(talks)
 
 
-def _missing(found: "_File", document: Document, path: Path) -> Iterator[Problem]:
-    for index, talk in enumerate(found.root):
-        if not (path.parent / talk.document).is_file():
-            yield Problem(
-                document.where((index, "document")),
-                f"there is no document '{talk.document}'",
-                f"name a file, from {path.parent} on",
+def _missing(document: Document, index: int, path: Path) -> Iterator[Problem]:
+    talk = document.data[index]  # type: ignore[index]  # it is a list
+    name = talk.get("document") if isinstance(talk, dict) else None
+    if isinstance(name, str) and name and not (path.parent / name).is_file():
+        yield Problem(
+            document.where((index, "document")),
+            f"there is no document '{name}'",
+            f"name a file, from {path.parent} on",
+        )
+
+
+def _talk(talk: "_Talk", document: Document, index: int, path: Path) -> Talk:
+    questions = []
+    for turn_index, turn in enumerate(talk.turns):
+        at: NodePath = (index, "turns", turn_index)
+        questions.append(
+            Question(
+                turn.user,
+                tuple(turn.expanded),
+                tuple(turn.refers_to),
+                _places(turn.find, document, (*at, "find")),
+                _places(turn.find_all, document, (*at, "find_all")),
             )
+        )
+    return Talk(talk.id, path.parent / talk.document, tuple(questions))
 
 
-def _question(turn: "_Turn") -> Question:
-    return Question(
-        turn.user,
-        tuple(turn.expanded),
-        tuple(turn.refers_to),
-        tuple(Place(place.section, place.contains) for place in turn.find),
-        tuple(Place(place.section, place.contains) for place in turn.find_all),
-    )
+def _places(places: Iterable["_Place"], document: Document, at: NodePath) -> tuple[Place, ...]:
+    where = document.where(at)
+    return tuple(Place(place.section, place.contains, where) for place in places)
 
 
 def _as_list(value: Any) -> Any:
@@ -172,7 +192,3 @@ class _Talk(_Strict):
     document: _Text
     turns: Annotated[list[_Turn], Field(min_length=1)]
     note: str = ""
-
-
-class _File(RootModel[list[_Talk]]):
-    """A list of conversations."""

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from kds.intent_plots import load_drawing
-from kds.metrics_report import Bucket, MetricsReport, Spread
+from kds.measures import Spread
+from kds.metrics_report import Bucket, MetricsReport
 
 
 def draw_metrics(path: Path, report: MetricsReport) -> None:

@@ -13,7 +13,9 @@ from typing import Any, Final
 from kds.brain.journal import MAX_AGE
 from kds.brain.memory.recall_log import RECALL
 from kds.brain.memory.values import Metric
-from kds.measures import mean, percentile, rounded, share
+from kds.measures import Spread, mean, rounded, share, spread
+from kds.query.metric import SessionHits, session_hits
+from kds.rewriting_metric import Rewrites, rewrites_of
 from kds.turn_metric import TURN
 
 CORRECT: Final = "CORRECT"
@@ -23,15 +25,6 @@ HOURLY: Final = timedelta(days=2)
 """Up to this span figures are counted by the hour, beyond it by the day."""
 
 TOTAL: Final = "total"
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Milliseconds: half, 95 % and 99 % of the cases stay below."""
-
-    p50: float
-    p95: float
-    p99: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +82,8 @@ class Turns:
     corrections: Corrections
     cpu_ms: Spread
     stages_ms: Mapping[str, Spread]
+    rewrites: Rewrites | None = None
+    """None when no model was to rewrite any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +105,8 @@ class MetricsReport:
     until: datetime
     turns: Turns | None
     recalls: Recalls | None
+    session_memory: SessionHits
+    """How often what a session remembered served its questions."""
     buckets: tuple[Bucket, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -119,6 +116,7 @@ class MetricsReport:
             "until": _moment(self.until),
             "turns": rounded(asdict(self.turns)) if self.turns else None,
             "recalls": rounded(asdict(self.recalls)) if self.recalls else None,
+            "session_memory": self.session_memory.as_dict(),
             "buckets": [
                 {**asdict(bucket), "start": _moment(bucket.start)} for bucket in self.buckets
             ],
@@ -134,6 +132,7 @@ def report_metrics(metrics: Sequence[Metric], *, since: datetime, until: datetim
         until,
         _turns(turns) if turns else None,
         _recalls([metric.data for metric in recalls]) if recalls else None,
+        session_hits(metrics),
         tuple(_buckets(turns, recalls, since, until)),
     )
 
@@ -184,8 +183,9 @@ def _turns(metrics: Sequence[Metric]) -> Turns:
         actions=_tally(row.get("action") for row in rows),
         confidence=mean(confidences),
         corrections=_corrections(metrics),
-        cpu_ms=_spread([sum(map(_number, cost.values())) for cost in costs]),
+        cpu_ms=spread([sum(map(_number, cost.values())) for cost in costs]),
         stages_ms=_stages(costs),
+        rewrites=rewrites_of([_mapping(row["rewriting"]) for row in rows if row.get("rewriting")]),
     )
 
 
@@ -239,11 +239,7 @@ def _stages(rows: Iterable[object]) -> dict[str, Spread]:
     for row in rows:
         for stage, ms in _mapping(row).items():
             values[stage].append(_number(ms))
-    return {stage: _spread(found) for stage, found in values.items()}
-
-
-def _spread(values: Sequence[float]) -> Spread:
-    return Spread(percentile(values, 50), percentile(values, 95), percentile(values, 99))
+    return {stage: spread(found) for stage, found in values.items()}
 
 
 def _tally(values: Iterable[object]) -> dict[str, int]:

@@ -7,15 +7,19 @@ punctuation and spaces. Beside the resolver stands the copy baseline: the messag
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from time import thread_time
 from types import ModuleType
 from typing import Final
 
+from kds.brain.clock import utc_now
+from kds.brain.extras import load_extra
+from kds.brain.turn import Rewriting, Turn
 from kds.examples import RewriteExample
-from kds.extras import load_extra
 from kds.measures import mean, percentile, rounded, share
+from kds.rewriting_metric import Rewrites, rewrites_of, rewriting_metric
 from kds.router.resolver import Resolver, apply_edits
+from kds.router.rewriting import CheckedRewriter, rewrite_turn
 from kds.scoring import bare, matches
 
 _TOKEN: Final = re.compile(r"\w+")
@@ -29,6 +33,8 @@ class Rewritten:
     text: str
     notes: tuple[str, ...]
     cpu_ms: float
+    rewriting: Rewriting | None = None
+    """None when no model was asked."""
 
     @property
     def exact(self) -> bool:
@@ -76,19 +82,44 @@ class RewriteScore:
     copy: Copy
     ms_p50: float
     ms_p99: float
+    rewrites: Rewrites | None = None
+    """What a model had to do with it; None when none was asked."""
 
     def as_dict(self) -> Mapping[str, object]:
         """The object that `kds eval rewrites --json` prints: four decimals are enough."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return rounded(values | {"copy": {"exact": self.copy.exact, "bleu": self.copy.bleu}})
+        values["copy"] = asdict(self.copy)
+        if self.rewrites is None:
+            del values["rewrites"]  # no model was asked for
+        else:
+            values["rewrites"] = asdict(self.rewrites)
+        return rounded(values)
 
 
-def rewrite(example: RewriteExample, resolver: Resolver) -> Rewritten:
-    """Resolve the message of ``example`` in the light of its history."""
+def rewrite(
+    example: RewriteExample, resolver: Resolver, rewriter: CheckedRewriter | None = None
+) -> Rewritten:
+    """Resolve the message of ``example`` in the light of its history.
+
+    With a ``rewriter`` a model is asked where its mode says so.
+    """
     started = thread_time()
-    resolution = resolver.resolve(example.query, resolver.replay(example.history))
-    text = apply_edits(example.query, resolution.edits)
-    return Rewritten(example, text, resolution.notes, (thread_time() - started) * 1000.0)
+    discourse = resolver.replay(example.history)
+    resolution = resolver.resolve(example.query, discourse)
+    turn = Turn(
+        example.query,
+        utc_now(),
+        history=example.history,
+        edits=resolution.edits,
+        unresolved=resolution.unresolved,
+        expanded=apply_edits(example.query, resolution.edits),
+        context_switch=resolver.switch(example.query, discourse) is not None,
+        notes=resolution.notes,
+    )
+    if rewriter is not None:
+        turn = rewrite_turn(turn, discourse, rewriter)
+    cpu_ms = (thread_time() - started) * 1000.0
+    return Rewritten(example, turn.expanded, turn.notes, cpu_ms, turn.rewriting)
 
 
 def score_rewrites(rewritten: Sequence[Rewritten]) -> RewriteScore:
@@ -111,6 +142,9 @@ def score_rewrites(rewritten: Sequence[Rewritten]) -> RewriteScore:
         copy=Copy(share(not one.needed for one in rewritten), bleu(copies, _accepted(rewritten))),
         ms_p50=percentile(times, 50),
         ms_p99=percentile(times, 99),
+        rewrites=rewrites_of(
+            [rewriting_metric(one.rewriting) for one in rewritten if one.rewriting is not None]
+        ),
     )
 
 

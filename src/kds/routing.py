@@ -1,7 +1,7 @@
 """The router: the steps on one screen, bound to a workspace, behind `Router.route` (DESIGN 2)."""
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -11,10 +11,12 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import DispatchError, WorkspaceError
 from kds.brain.journal import ContextJournal, Journal
 from kds.brain.message import clean_message
-from kds.brain.turn import UNKNOWN, StepRecord, Turn
+from kds.brain.turn import UNKNOWN, StepRecord, Turn, Utterance
 from kds.brain.workspace import Workspace
+from kds.learning.library import with_learned
 from kds.named_agent import make_named
 from kds.rehearsal import RehearsalJournal
+from kds.rewriting import RewriterSource
 from kds.router.answer import make_answer
 from kds.router.classify import make_classify
 from kds.router.dispatch import make_dispatch
@@ -30,6 +32,7 @@ from kds.router.pipeline import GIVEN, Pipeline
 from kds.router.promptfile import PromptFile
 from kds.router.resolve import make_resolve
 from kds.router.resolver import Known, Resolver, nothing_known
+from kds.router.rewrite import FindRewriter, make_rewrite, no_rewriter
 from kds.router.rule import Rule
 from kds.router.ruleset import load_rules
 from kds.router.step import Step
@@ -55,14 +58,15 @@ class Parts:
 
     @classmethod
     def load(cls, workspace: Workspace, *, may_write: bool) -> "Parts":
-        """Read rules and prompts, and open the intent model. Raises ConfigError.
+        """Read rules, prompts and what was learned, and open the model. Raises ConfigError.
 
         Unless it ``may_write``, a model that has to be fitted is not kept for the next time.
         """
-        library = PromptLibrary.load(workspace.prompts_dir)
+        shipped = PromptLibrary.load(workspace.prompts_dir)
+        library, warnings = with_learned(shipped, workspace, may_write=may_write)
         resolver = load_resolver(workspace)
         opened = open_model(library.prompts(), workspace.cache_dir, may_write=may_write)
-        return cls(workspace, library, resolver, opened.model, opened.warnings)
+        return cls(workspace, library, resolver, opened.model, (*warnings, *opened.warnings))
 
 
 def load_resolver(workspace: Workspace, *, without: str | None = None) -> Resolver:
@@ -73,19 +77,30 @@ def load_resolver(workspace: Workspace, *, without: str | None = None) -> Resolv
     return Resolver(language, rules, found.knowledge)
 
 
-def build_steps(parts: Parts, journal: Journal, known: Known = nothing_known) -> tuple[Step, ...]:
-    """List the steps of the router, in order. `log` is the last one: all else has succeeded."""
+def build_steps(
+    parts: Parts,
+    journal: Journal,
+    known: Known = nothing_known,
+    rewriter: FindRewriter = no_rewriter,
+) -> tuple[Step, ...]:
+    """List the steps of the router, in order. `log` is the last one: all else has succeeded.
+
+    A model is asked once a turn at most: what was asked back about is read as it was then.
+    """
     understand = (
         make_resolve(parts.resolver, known),
         make_expand(parts.resolver, known),
+        make_rewrite(parts.resolver, rewriter, known),
         make_classify(parts.model),
     )
+    recall = make_rewrite(parts.resolver, rewriter, known, only_kept=True)
     dispatch = make_dispatch(
         parts.library,
         feature_of=parts.resolver.feature_of,
         workspace=str(parts.workspace.root),
     )
-    ask_again = Pipeline([*understand, dispatch], given=GIVEN | {"context"})
+    again = [recall if step.name == recall.name else step for step in understand]
+    ask_again = Pipeline([*again, dispatch], given=GIVEN | {"context"})
     return (
         make_load(journal),
         *understand,
@@ -110,8 +125,9 @@ class Router:
         clock: Clock = utc_now,
         log: bool = True,
         known: Known = nothing_known,
+        rewriter: FindRewriter = no_rewriter,
     ) -> None:
-        *silent, last = build_steps(parts, journal, known)
+        *silent, last = build_steps(parts, journal, known, rewriter)
         self._parts = parts
         self._journal = journal
         self._clock = clock
@@ -127,16 +143,23 @@ class Router:
         Without ``log`` nothing is remembered, and no folder is made. Raises WorkspaceError
         when the folder cannot be used, ConfigError when a rule or prompt file does not load.
         """
-        workspace = path if isinstance(path, Workspace) else _workspace(path)
+        workspace = path if isinstance(path, Workspace) else workspace_at(path)
         if log:
             workspace.ensure()
         journal = ContextJournal(workspace.context_path, clock=clock)
-        return cls(Parts.load(workspace, may_write=log), journal, clock=clock, log=log)
+        parts = Parts.load(workspace, may_write=log)
+        rewriter = RewriterSource(workspace, parts.library, parts.resolver)
+        return cls(parts, journal, clock=clock, log=log, rewriter=rewriter)
 
     @property
     def context(self) -> Journal:
         """The conversation context: `load()`, `log(entry)`, `clear()`."""
         return self._journal
+
+    @property
+    def library(self) -> PromptLibrary:
+        """The prompts that messages are dispatched to, with what was learned."""
+        return self._parts.library
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -148,16 +171,20 @@ class Router:
         """What went wrong on opening without being an error, such as a cache that is damaged."""
         return self._parts.warnings
 
-    def route(self, message: str) -> Turn:
+    def route(
+        self, message: str, *, history: Sequence[Utterance] = (), rewrite: bool | None = None
+    ) -> Turn:
         """Route ``message`` and remember it.
 
-        A `#file:` invocation in front is understood: that of `kds.md` routes the text behind it,
-        that of an agent's prompt hands the text to this agent.
+        ``history``: what was said before, the assistant's replies included, for a model that
+        rewrites the message. ``rewrite``: whether one may; None: as the settings say
+        (docs/rewriting.md). A `#file:` invocation in front is understood: that of `kds.md`
+        routes the text behind it, that of an agent's prompt hands the text to this agent.
 
         Raises MessageError when it is empty, StoreError when the context cannot be used,
         DispatchError when the invocation names a prompt that takes no message.
         """
-        return self._run(self._pipeline, message)
+        return self._run(self._pipeline, message, history=history, rewrite=rewrite)
 
     def explain(self, message: str) -> tuple[StepRecord, ...]:
         """Route ``message`` without remembering it, and return what every step recorded."""
@@ -210,12 +237,20 @@ class Router:
     def _rewriting_without(self, rule: str) -> tuple[Step, ...]:
         return _rewriting(load_resolver(self._parts.workspace, without=rule))
 
-    def _run(self, pipeline: Pipeline, message: str) -> Turn:
+    def _run(
+        self,
+        pipeline: Pipeline,
+        message: str,
+        *,
+        history: Sequence[Utterance] = (),
+        rewrite: bool | None = None,
+    ) -> Turn:
         text, agent = _addressed(clean_message(message), self._parts.library)
         if agent is not None:
             named = make_named(agent)
             pipeline = Pipeline(named if s.name == named.name else s for s in pipeline.steps)
-        return pipeline.run(Turn(message=text, at=self._clock()))
+        turn = Turn(message=text, at=self._clock(), history=tuple(history), rewrite=rewrite)
+        return pipeline.run(turn)
 
 
 def _rewriting(resolver: Resolver) -> tuple[Step, ...]:
@@ -223,7 +258,8 @@ def _rewriting(resolver: Resolver) -> tuple[Step, ...]:
     return (make_resolve(resolver), make_expand(resolver))
 
 
-def _workspace(path: Path | str | None) -> Workspace:
+def workspace_at(path: Path | str | None) -> Workspace:
+    """The workspace of a folder, or the one found from here upwards. Raises WorkspaceError."""
     if path is None:
         return Workspace.find()
     if not Path(path).is_dir():

@@ -7,7 +7,7 @@ settings. Which of the two, and when, may change while KDS runs.
 import logging
 from collections.abc import Callable, Iterable
 from threading import Lock
-from typing import Final
+from typing import Final, Protocol
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
@@ -21,6 +21,22 @@ logger = logging.getLogger(__name__)
 
 SHARED: Final = "workspace"
 """Whose terms are remembered when no client names the conversation."""
+
+
+class TurnRecord(Protocol):
+    """Is told of the turns of a workspace, and knows what they referred to."""
+
+    def note(self, turn: Turn, conversation: str | None = None) -> None:
+        """Take note of a turn that was logged."""
+        ...
+
+    def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
+        """What a conversation has referred to; asked at each turn."""
+        ...
+
+    def forget(self, conversation: str | None = None) -> None:
+        """Forget what a conversation has referred to. Raises StoreError."""
+        ...
 
 
 class TurnLog:
@@ -45,7 +61,9 @@ class TurnLog:
             memory.store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
             if session := conversation or turn.session_id:
                 memory.add(session, "user", turn.message, at=turn.at)
-            memory.remember_turn(conversation or SHARED, _terms(turn), fresh=turn.context_switch)
+            memory.remember_turn(
+                conversation or SHARED, turn_terms(turn), fresh=turn.context_switch
+            )
         except KdsError as error:
             logger.warning("the turn was not remembered: %s", error)
 
@@ -86,7 +104,7 @@ class TurnLog:
             return self._memory
 
 
-def _terms(turn: Turn) -> list[str]:
-    """What a turn referred to, and what a new plan is about."""
+def turn_terms(turn: Turn) -> list[str]:
+    """Return what a turn referred to, and what a new plan is about."""
     targets = [reference.target for reference in turn.references]
     return targets or ([turn.context_ref] if turn.context_ref else [])

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kds.brain.turn import Turn
+from kds.rewriting_metric import rewriting_metric
 
 TURN: Final = "turn"
 """Name of the measurement."""
@@ -27,4 +28,5 @@ def turn_metric(turn: Turn, conversation: str | None = None) -> Mapping[str, obj
         "references": len(turn.references),
         "switch": turn.context_switch,
         "cpu_ms": {record.step: round(record.cpu_ms, 3) for record in turn.records},
+        **({} if turn.rewriting is None else {"rewriting": rewriting_metric(turn.rewriting)}),
     }

@@ -91,6 +91,7 @@ def test_explain_shows_every_step(kds_call: Run, fitted_workspace: Path) -> None
         "load",
         "resolve",
         "expand",
+        "rewrite",
         "classify",
         "answer",
         "dispatch",

@@ -14,6 +14,7 @@ from kds.cli.guard import Refusal, guarded, wants_json
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "route": ("kds.cli.route:route", "Route MESSAGE: expand it, find its intent, pick the agent."),
     "explain": ("kds.cli.route:explain", "Route MESSAGE unlogged, and print every step's record."),
+    "ask": ("kds.cli.ask:ask", "Route MESSAGE, run its agent, print the answer."),
     "chat": ("kds.cli.chat:chat", "Talk to the router: every turn shows what became of it."),
     "context": ("kds.cli.context:context", "Load, log, clear or locate the conversation context."),
     "prompts": ("kds.cli.prompts:prompts", "List, show and check the prompt files."),
@@ -26,6 +27,9 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "export": ("kds.cli.export:export", "Write skills, prompt files, agents or a plugin."),
     "mcp": ("kds.cli.mcp:mcp", "Serve the router to MCP clients."),
     "memory": ("kds.cli.memory:memory", "Search, show and look after remembered sessions."),
+    "learn": ("kds.cli.learn:learn", "Review what was learned from your corrections."),
+    "amnesia": ("kds.cli.amnesia:amnesia", "Forget what was learned here, with a way back."),
+    "docs": ("kds.cli.docs:docs", "Add, search and show documents, with citations."),
     "metrics": ("kds.cli.metrics:metrics", "KDS's own numbers: recalls, turns, corrections."),
     "test": ("kds.cli.dialogues:test", "Run dialogue files as tests."),
     "eval": ("kds.cli.evaluation:evaluate", "Score the router on annotated data."),

@@ -3,6 +3,7 @@
 import click
 
 from kds.cli.dialogues import dialogues
+from kds.cli.followups import follow_ups
 from kds.cli.intents import intents
 from kds.cli.multi import multi
 from kds.cli.retrieval import retrieval
@@ -22,5 +23,5 @@ def evaluate() -> None:
     """Measure the router on a set of examples."""
 
 
-for _command in (dialogues, rewrites, intents, multi, retrieval):
+for _command in (dialogues, rewrites, intents, multi, retrieval, follow_ups):
     evaluate.add_command(_command)

@@ -16,8 +16,10 @@ from kds.cli.memory_upkeep import EMPTY
 from kds.cli.options import json_option, workspace_option
 from kds.cli.output import percent, print_json, print_line, print_table
 from kds.intent_plots import SUFFIXES, load_drawing
+from kds.measures import Spread
 from kds.metrics_plots import draw_metrics
-from kds.metrics_report import MetricsReport, Recalls, Spread, Turns, report_metrics
+from kds.metrics_report import MetricsReport, Recalls, Turns, report_metrics
+from kds.rewriting_metric import Rewrites
 
 DEFAULT_SPAN: Final = "7d"
 SHOWN_INTENTS: Final = 8
@@ -88,7 +90,8 @@ def _check_plot(plot: Path) -> None:
 
 
 def _print(report: MetricsReport, stats: Stats) -> None:
-    if report.turns is None and report.recalls is None:
+    hits = report.session_memory
+    if report.turns is None and report.recalls is None and not hits.turns:
         click.echo(NOTHING)
         return
     print_line("since", f"{report.since:%Y-%m-%d %H:%M} UTC")
@@ -102,6 +105,13 @@ def _print(report: MetricsReport, stats: Stats) -> None:
         _print_turns(report.turns)
     if report.recalls is not None:
         _print_recalls(report.recalls)
+    if hits.turns:
+        click.echo()
+        print_table(("questions in sessions", "", ""), [
+            ("asked", "", f"{hits.turns} in {hits.sessions} sessions"),
+            ("served by the session's memory", percent(hits.hit_rate),
+             f"of {hits.later_turns} from the third on"),
+        ])  # fmt: skip
     click.echo()
     size = f"{stats.sessions:,} sessions, {stats.messages:,} messages"
     print_line("memory", f"{size}, {stats.size_bytes / 2**20:,.1f} MiB")
@@ -124,6 +134,31 @@ def _print_turns(turns: Turns) -> None:
     ])  # fmt: skip
     click.echo()
     _print_times("CPU ms a turn", {"all steps": turns.cpu_ms, **turns.stages_ms})
+    if turns.rewrites is not None:
+        _print_rewrites(turns.rewrites)
+
+
+def _print_rewrites(rewrites: Rewrites) -> None:
+    click.echo()
+    print_table(("rewritten by a model", "", ""), list(_rewrite_rows(rewrites)))
+    if rewrites.ms is not None:
+        click.echo()
+        _print_times("ms that a turn waited", {"asked": rewrites.ms})
+
+
+def _rewrite_rows(rewrites: Rewrites) -> Iterable[tuple[str, str, str]]:
+    for label, count in (
+        ("taken", rewrites.used),
+        ("left as written", rewrites.unchanged),
+        ("not asked, after a failure", rewrites.resting),
+        ("known from before", rewrites.cached),
+    ):
+        if count:
+            yield label, percent(count / rewrites.count), f"{count} of {rewrites.count}"
+    for check, count in rewrites.rejected.items():
+        yield f"turned down: {check}", percent(count / rewrites.count), str(count)
+    for reason, count in rewrites.failed.items():
+        yield f"failed: {reason}", percent(count / rewrites.count), str(count)
 
 
 def _print_recalls(recalls: Recalls) -> None:

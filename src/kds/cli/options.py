@@ -18,6 +18,7 @@ STDIN: Final = "-"
 
 workspace_option = click.option(
     "--workspace",
+    "-w",
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Folder of the workspace, the one with kds-brain/.  [default: $KDS_HOME, else searched]",
@@ -64,13 +65,16 @@ def open_router(workspace: Path | None, *, log: bool) -> "kds.Router":
     return router
 
 
-def route_message(message: str, workspace: Path | None, *, log: bool) -> "kds.Turn":
+def route_message(
+    message: str, workspace: Path | None, *, log: bool, rewrite: bool | None = None
+) -> "kds.Turn":
     """Route ``message`` by the service of the workspace where one runs, else in this process.
 
-    Where the user allowed it, a service is started in the background for the next call.
+    Where the user allowed it, a service is started in the background for the next call. Whoever
+    says whether a model may ``rewrite`` has it routed here.
     """
     found = find_workspace(workspace)
-    if _may_ask_service(found):
+    if rewrite is None and _may_ask_service(found):
         if (client := reach(found)) is not None:
             try:
                 return client.route(message, log=log)
@@ -79,11 +83,23 @@ def route_message(message: str, workspace: Path | None, *, log: bool) -> "kds.Tu
         elif log and (service := kds.load_settings(found).service).autostart:
             kds.spawn_service(found, idle_minutes=service.idle_minutes)
     if not _may_remember(found):
-        return open_router(workspace, log=log).route(message)
+        router = open_router(workspace, log=log)
+        turn = router.route(message, rewrite=rewrite)
+        if log:
+            kds.LearningLog(found, router.library).note(turn)
+        return turn
     here = kds.Conversations.open(found)
     for warning in here.warnings:
         complain(warning)
-    return here.route(message, log=log)
+    return here.route(message, log=log, rewrite=rewrite)
+
+
+def check_apart(errors: Path, file: Path) -> None:
+    """Refuse an ``--errors`` that would fail, or do harm, after the work."""
+    if errors.resolve() == file.resolve():
+        raise Refusal("--errors names the file of examples itself", "give it a name of its own")
+    if not errors.absolute().parent.is_dir():
+        raise Refusal(f"no such folder '{errors.parent}'", "make it, or name another one")
 
 
 def _may_remember(workspace: Workspace) -> bool:

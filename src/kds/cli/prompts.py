@@ -171,6 +171,10 @@ def _sample(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:
         "previous": None,
         "messages": [{"speaker": "user", "text": "Make it purple"}],
         "words": 200,
+        "agent": "code-executor",
+        "halted": ["work-planner"],
+        "dropped": ["TEST"],
+        "passages": [{"citation": "API guide, Limits", "text": "A client may ask twice."}],
         "agents": [
             {"name": agent.name, "intent": agent.intent, "description": agent.description}
             for agent in agents

@@ -3,18 +3,23 @@
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import click
 
+from kds.brain.workspace import Workspace
 from kds.cli.guard import Refusal
-from kds.cli.options import find_workspace, json_option, workspace_option
+from kds.cli.options import check_apart, find_workspace, json_option, workspace_option
 from kds.cli.output import decimal, percent, print_json, print_table
 from kds.cli.progress import tracked
 from kds.examples import REWRITE_FORM, RewriteExample, read_rewrites
 from kds.rewrite_scoring import RewriteScore, Rewritten, load_bleu, rewrite, score_rewrites
+from kds.rewriting import RewriterSource
+from kds.rewriting_metric import Rewrites
 from kds.router.discourse import Utterance
+from kds.router.library import PromptLibrary
 from kds.router.resolver import Resolver
+from kds.router.rewriting import CheckedRewriter, Mode
 from kds.routing import load_resolver
 
 _FORM_LINES: Final = REWRITE_FORM.replace(' "query"', '\n   "query"')
@@ -27,6 +32,7 @@ Examples:
   kds eval rewrites follow-ups.jsonl
   kds eval rewrites follow-ups.jsonl --json
   kds eval rewrites follow-ups.jsonl --limit 200 --errors wrong.jsonl
+  kds eval rewrites follow-ups.jsonl --rewriter model-first
 \b
 A line of the file:
   {_FORM_LINES}"""
@@ -40,9 +46,23 @@ A line of the file:
     metavar="OUT.jsonl",
     help="Write what came out wrong, with the reasons.",
 )
+@click.option(
+    "--rewriter",
+    "mode",
+    type=click.Choice(["rules", "rules-first", "model-first"]),
+    default="rules",
+    show_default=True,
+    help="Who writes: the rules, or your model with them.",
+)
 @workspace_option
 def rewrites(
-    *, file: Path, limit: int | None, as_json: bool, errors: Path | None, workspace: Path | None
+    *,
+    file: Path,
+    limit: int | None,
+    as_json: bool,
+    errors: Path | None,
+    mode: str,
+    workspace: Path | None,
 ) -> None:
     """Score the rewrites of FILE: exact, BLEU, ROUGE-1 recall, signals, time.
 
@@ -50,9 +70,12 @@ def rewrites(
     """
     load_bleu()
     if errors is not None:
-        _check_apart(errors, file)
+        check_apart(errors, file)
     examples = read_rewrites(file, limit=limit)
-    rewritten = _rewrite_all(examples, load_resolver(find_workspace(workspace)))
+    found = find_workspace(workspace)
+    resolver = load_resolver(found)
+    rewriter = None if mode == "rules" else _rewriter(found, resolver, cast("Mode", mode))
+    rewritten = _rewrite_all(examples, resolver, rewriter)
     result = score_rewrites(rewritten)
     if errors is not None:
         _write_errors(errors, rewritten)
@@ -62,18 +85,21 @@ def rewrites(
         print_table(("measure", "KDS", "copy", "turns"), _rows(result))
 
 
-def _check_apart(errors: Path, file: Path) -> None:
-    """Refuse before the work what would fail, or do harm, after it."""
-    if errors.resolve() == file.resolve():
-        raise Refusal("--errors names the file of examples itself", "give it a name of its own")
-    if not errors.absolute().parent.is_dir():
-        raise Refusal(f"no such folder '{errors.parent}'", "make it, or name another one")
+def _rewriter(workspace: Workspace, resolver: Resolver, mode: Mode) -> CheckedRewriter:
+    """The user's model. One that fails is asked again at once: each example has its chance."""
+    library = PromptLibrary.load(workspace.prompts_dir)
+    rewriter = RewriterSource(workspace, library, resolver, mode=mode, rest_s=0.0)()
+    if rewriter is None:
+        raise Refusal("no model is set up", "set KDS_MODEL, such as openai:gpt-5-mini")
+    return rewriter
 
 
-def _rewrite_all(examples: Sequence[RewriteExample], resolver: Resolver) -> list[Rewritten]:
+def _rewrite_all(
+    examples: Sequence[RewriteExample], resolver: Resolver, rewriter: CheckedRewriter | None
+) -> list[Rewritten]:
     # The first message of a process also loads the language side: not what a turn costs.
     rewrite(WARM_UP, resolver)
-    return [rewrite(example, resolver) for example in tracked(examples, "rewriting")]
+    return [rewrite(example, resolver, rewriter) for example in tracked(examples, "rewriting")]
 
 
 def _write_errors(path: Path, rewritten: Iterable[Rewritten]) -> None:
@@ -109,3 +135,18 @@ def _rows(score: RewriteScore) -> Iterable[tuple[str, str, str, str]]:
     yield "kept turns changed wrongly", percent(score.false_rewrites), "0.0%", kept
     yield "CPU ms a turn, half below", decimal(score.ms_p50), "", turns
     yield "CPU ms a turn, 99 % below", decimal(score.ms_p99), "", turns
+    if score.rewrites is not None:
+        yield from _model_rows(score.rewrites)
+
+
+def _model_rows(found: Rewrites) -> Iterable[tuple[str, str, str, str]]:
+    count = str(found.count)
+    yield "the model's, taken", percent(found.used / found.count), "", count
+    yield "the model left the message as it is", percent(found.unchanged / found.count), "", count
+    for check, times in found.rejected.items():
+        yield f"turned down: {check}", percent(times / found.count), "", count
+    for reason, times in found.failed.items():
+        yield f"failed: {reason}", percent(times / found.count), "", count
+    if found.ms is not None:
+        yield "ms that a turn waited, half below", decimal(found.ms.p50), "", str(found.asked)
+        yield "ms that a turn waited, 99 % below", decimal(found.ms.p99), "", str(found.asked)

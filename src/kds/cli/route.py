@@ -19,6 +19,7 @@ from kds.cli.output import print_json, print_line, print_steps, print_turn, prin
 Examples:
   kds route 'I want to add a FAB button'
   kds route 'Make it purple' --why
+  kds route 'And the other one?' --rewrite --why
   echo 'Make it purple' | kds route - --json --no-log"""
 )
 @message_argument
@@ -26,6 +27,11 @@ Examples:
 @click.option("--why", is_flag=True, help="Also print the reasons of every step.")
 @click.option("--prompt", "prompt_only", is_flag=True, help="Print the agent's prompt alone.")
 @click.option("--no-log", is_flag=True, help="Leave the conversation context as it is.")
+@click.option(
+    "--rewrite/--no-rewrite",
+    default=None,
+    help="Have a model write the message out, or not.  [default: as rewriting.mode says]",
+)
 @workspace_option
 def route(
     words: tuple[str, ...],
@@ -34,14 +40,16 @@ def route(
     why: bool,
     prompt_only: bool,
     no_log: bool,
+    rewrite: bool | None,
     workspace: Path | None,
 ) -> None:
     """Route MESSAGE: expand it, find its intent, pick the agent, remember it.
 
-    MESSAGE may be several words; `-`, or nothing at all, reads it from a pipe.
+    MESSAGE may be several words; `-`, or nothing at all, reads it from a pipe. With --rewrite,
+    or --no-rewrite, this process routes it, whether or not a service runs.
     """
     message = read_message(words)
-    turn = route_message(message, workspace, log=not no_log)
+    turn = route_message(message, workspace, log=not no_log, rewrite=rewrite)
     if as_json:
         print_json(turn.as_dict())
     elif prompt_only:

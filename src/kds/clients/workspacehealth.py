@@ -12,6 +12,7 @@ from kds.brain.private_file import may_write
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.health import Finding
+from kds.learning.library import with_learned
 from kds.router.intent_model import lessons
 from kds.router.library import PromptLibrary
 from kds.router.model_cache import cache_key
@@ -126,5 +127,6 @@ def prompts(workspace: Workspace, library: PromptLibrary) -> Iterator[Finding]:
 
 
 def _model_path(workspace: Workspace, library: PromptLibrary) -> Path:
-    examples, rules = lessons(library.prompts())
+    used, _ = with_learned(library, workspace, may_write=False)
+    examples, rules = lessons(used.prompts())
     return workspace.cache_dir / f"intents-{cache_key(examples, rules)}.npz"

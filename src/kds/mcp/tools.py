@@ -185,7 +185,10 @@ class _Tools:
         if answer.intent is None:
             return await wanted.logged(asked)
         agent = self._workplace.agent_of(answer.intent)
-        return await wanted.route(f"#file:{agent.ref} {asked.message}")
+        turn = await wanted.route(f"#file:{agent.ref} {asked.message}")
+        if wanted.log:
+            self._workplace.learn(asked, answer.intent, conversation=wanted.conversation)
+        return turn
 
     def _routed(self, turn: Turn, clarification: Clarification) -> CallToolResult:
         warnings = self._workplace.warnings

@@ -13,6 +13,7 @@ from typing import Final
 import kds
 from kds.brain.errors import ConfigError, KdsError, MessageError
 from kds.brain.journal import ContextJournal
+from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.message import clean_message
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
@@ -119,6 +120,10 @@ class Workplace:
         kds.TurnLog(self.workspace).forget(conversation)
         return count
 
+    def learn(self, asked: Turn, intent: str, *, conversation: str | None) -> None:
+        """Note which intent the user chose for a message; never fails."""
+        kds.LearningLog(self.workspace, self.library()).chosen(asked, intent, conversation)
+
     def conversations(self) -> tuple[str, ...]:
         """The names of conversations that are known: used here, or read off their files.
 
@@ -197,11 +202,12 @@ def _check_size(message: str) -> None:
 
 
 def _stamps(workspace: Workspace) -> Iterator[tuple[str, int, int]]:
-    """Name, time and size of every file that a set of prompts and rules is made from."""
+    """Name, time and size of every file that prompts, rules and learned examples come from."""
     folders = [(workspace.prompts_dir / name, "*.md") for name in FOLDERS]
     for folder, pattern in [*folders, (workspace.rules_dir, "*.yaml")]:
         for path in folder.glob(pattern):
             yield _stamp(path)
+    yield _stamp(workspace.brain / LEARNED)
 
 
 def _stamp(path: Path) -> tuple[str, int, int]:

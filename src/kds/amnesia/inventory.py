@@ -1,0 +1,260 @@
+"""What a workspace remembers, by kind and count: what amnesia takes, and what it leaves.
+
+Only files that KDS itself makes in `kds-brain/` are ever counted, and never what a link leads to.
+"""
+
+import re
+import sqlite3
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+from kds.brain.documents.store import FILE_NAME as DOCUMENTS_FILE
+from kds.brain.learning.event_log import FILE_NAME as EVENTS_FILE
+from kds.brain.learning.learned_file import FILE_NAME as LEARNED_FILE
+from kds.brain.memory.sqlite_store import FILE_NAME as MEMORY_FILE
+from kds.brain.work_file import FOLDER as WORK_DIR
+from kds.brain.workspace import Workspace
+
+Kind = Literal["context", "conversations", "memory", "documents", "learned", "work", "cache"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+LABELS: Final[Mapping[Kind, str]] = {
+    "context": "conversation context",
+    "conversations": "conversations of their own",
+    "memory": "long memory and profile",
+    "documents": "indexed documents",
+    "learned": "learned examples and what they rest on",
+    "work": "work in progress",
+    "cache": "caches (fitted models; made anew when needed)",
+}
+
+BACKUPS_DIR: Final = "backups"
+
+STAYS: Final = (
+    "prompts/ and kds-brain/rules/: your prompts and rules",
+    "settings.yaml, README.md and .gitignore",
+    "service files, the hook's log and the record of `kds init`",
+    "the files of your assistants, and the application itself",
+    "backups/: what amnesia has put away before",
+)
+
+DATABASES: Final[Mapping[str, tuple[Kind, tuple[tuple[str, str], ...]]]] = {
+    MEMORY_FILE: (
+        "memory",
+        (
+            ("sessions", "session"),
+            ("messages", "message"),
+            ("profile fields", "profile"),
+            ("notes of consent", "consent_event"),
+            ("items of agents", "item"),
+            ("measurements", "metric"),
+        ),
+    ),
+    DOCUMENTS_FILE: ("documents", (("documents", "document"), ("sections", "section"))),
+}
+"""Each database with what is counted in it: what it is called, and its table."""
+
+COMPANIONS: Final = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a database: part of it while it is open, never copied by itself."""
+
+_DATA: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
+    ("context", re.compile(r"conversation-context\.jsonl(?:\.bad)?")),
+    ("conversations", re.compile(r"conversations/[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.bad)?")),
+    ("learned", re.compile(r"learned\.yaml|learning\.jsonl(?:\.bad)?")),
+    ("work", re.compile(r"work/[a-z0-9-]+\.json(?:\.bad)?")),
+    ("cache", re.compile(r"cache/[\w.-]+")),
+    *(
+        (
+            kind,
+            re.compile(rf"{re.escape(name)}(?:-journal|-wal|-shm|\.suspect|\.(?:bad|backup)-.+)?"),
+        )
+        for name, (kind, _) in DATABASES.items()
+    ),
+)
+"""Names of data, from `kds-brain/`. Whatever has another name is none of ours, and stays."""
+
+_LEFTOVER: Final = re.compile(r"\.(?P<name>[^/]+)\.[0-9a-f]{12}\.tmp")
+"""What a write that was killed leaves beside a file (`kds.brain.private_file`)."""
+
+_FOLDERS: Final = ("", "conversations", WORK_DIR, "cache")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """All that is there of one kind: its files, and how many of what are in them."""
+
+    kind: Kind
+    files: tuple[str, ...]
+    counts: Mapping[str, int]
+
+    @property
+    def label(self) -> str:
+        """What it is, for people."""
+        return LABELS[self.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a workspace remembers. ``links`` are names that lead elsewhere and stay untouched."""
+
+    workspace: Workspace
+    items: tuple[Item, ...]
+    links: tuple[str, ...] = ()
+    stays: tuple[str, ...] = STAYS
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is remembered."""
+        return not any(item.files for item in self.items)
+
+    def as_dict(self) -> dict[str, object]:
+        """The survey as JSON has it."""
+        return {
+            "workspace": str(self.workspace.root),
+            "items": [
+                {"kind": one.kind, "label": one.label, "counts": dict(one.counts),
+                 "files": list(one.files)}
+                for one in self.items
+            ],
+            "links": list(self.links),
+            "stays": list(self.stays),
+        }  # fmt: skip
+
+    def lines(self) -> tuple[str, ...]:
+        """What would go, a line for each kind that is there."""
+        return tuple(f"{one.label}: {told(one.counts)}" for one in self.items if one.files)
+
+
+def survey(workspace: Workspace, *, keep: Sequence[str] = ()) -> Survey:
+    """Look at what is there, but for the kinds to ``keep``. Changes nothing.
+
+    Raises StoreError when a folder cannot be read.
+    """
+    names, links = data_files(workspace)
+    items = [
+        Item(kind, files := tuple(names.get(kind, ())), _counts(workspace, kind, files))
+        for kind in KINDS
+        if kind not in keep
+    ]
+    return Survey(workspace, tuple(items), links)
+
+
+def data_files(workspace: Workspace) -> tuple[dict[Kind, list[str]], tuple[str, ...]]:
+    """Every file of data by kind, named from `kds-brain/`; and the links among them."""
+    found: dict[Kind, list[str]] = {}
+    links: list[str] = []
+    for name in _listed(workspace.brain):
+        kind = kind_of(name)
+        if kind is None:
+            continue
+        mode = (workspace.brain / name).lstat().st_mode
+        if stat.S_ISREG(mode):
+            found.setdefault(kind, []).append(name)
+        elif stat.S_ISLNK(mode):
+            links.append(name)
+    links += [one for one in _FOLDERS[1:] if (workspace.brain / one).is_symlink()]
+    return found, tuple(links)
+
+
+def kind_of(name: str) -> Kind | None:
+    """What a file of `kds-brain/` holds, by its name from there; None: none of our data.
+
+    >>> kind_of("memory.db-wal"), kind_of("settings.yaml"), kind_of("work/../rules/x.json")
+    ('memory', None, None)
+    """
+    folder, slash, last = name.rpartition("/")
+    if left := _LEFTOVER.fullmatch(last):
+        name = f"{folder}{slash}{left['name']}"
+    return next((kind for kind, pattern in _DATA if pattern.fullmatch(name)), None)
+
+
+def is_companion(name: str) -> bool:
+    """Whether a file is part of an open database, or what a killed write left: not backed up."""
+    last = name.rpartition("/")[2]
+    database = next((one for one in DATABASES if last.startswith(one)), None)
+    beside = database is not None and last.removeprefix(database) in COMPANIONS
+    return beside or _LEFTOVER.fullmatch(last) is not None
+
+
+def told(counts: Mapping[str, int]) -> str:
+    """Counts in words.
+
+    >>> told({"sessions": 1, "messages": 2_000, "items of agents": 0})
+    '1 session, 2,000 messages'
+    """
+    rows = [
+        f"{count:,} {noun if count != 1 else _singular(noun)}"
+        for noun, count in counts.items()
+        if count
+    ]
+    return ", ".join(rows) or "nothing"
+
+
+def _singular(noun: str) -> str:
+    first, space, rest = noun.partition(" ")
+    if space and first.endswith("s"):
+        return f"{first.removesuffix('s')} {rest}"
+    return noun.removesuffix("s")
+
+
+def _listed(brain: Path) -> Iterator[str]:
+    for folder in _FOLDERS:
+        place = brain / folder if folder else brain
+        if place.is_dir() and (not folder or not place.is_symlink()):
+            prefix = f"{folder}/" if folder else ""
+            yield from sorted(f"{prefix}{path.name}" for path in place.iterdir())
+
+
+def _counts(workspace: Workspace, kind: Kind, files: Sequence[str]) -> dict[str, int]:
+    brain = workspace.brain
+    if kind in ("context", "conversations"):
+        lines = {"messages": sum(_lines(brain / name) for name in files)}
+        return lines if kind == "context" else {"conversations": _whole(files), **lines}
+    if kind == "learned":
+        examples = _lines(brain / LEARNED_FILE, rb"^- ") if LEARNED_FILE in files else 0
+        events = _lines(brain / EVENTS_FILE) if EVENTS_FILE in files else 0
+        return {"examples": examples, "events": events}
+    for name, (owner, tables) in DATABASES.items():
+        if owner == kind:
+            found = _rows(brain / name, tables) if name in files else {}
+            return found | {
+                "copies set aside": len([f for f in files if ".bad-" in f or ".backup-" in f])
+            }
+    return {"files": len(files)}
+
+
+def _whole(files: Sequence[str]) -> int:
+    return len([name for name in files if name.endswith(".jsonl")])
+
+
+def _lines(path: Path, start: bytes = rb"^\s*\S") -> int:
+    try:
+        return len(re.findall(start, path.read_bytes(), re.MULTILINE))
+    except OSError:
+        return 0
+
+
+def _rows(path: Path, tables: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """Rows of the tables; a database that cannot be read counts as one file."""
+    try:
+        log = path.with_name(f"{path.name}-wal")
+        # Without a log SQLite needs no files beside, and looking shall make none.
+        mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
+        uri = f"{path.absolute().as_uri()}?{mode}"
+        with closing(sqlite3.connect(uri, uri=True, timeout=1.0)) as connection:
+            return {
+                noun: int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+                for noun, table in tables
+                if _has_table(connection, table)
+            }
+    except sqlite3.Error:
+        return {"unreadable databases": 1}
+
+
+def _has_table(connection: sqlite3.Connection, table: str) -> bool:
+    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return connection.execute(query, (table,)).fetchone() is not None

@@ -1,0 +1,96 @@
+"""How an answer is shown as it comes: `kds ask` and `kds chat`."""
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+import click
+
+from kds.brain.errors import KdsError
+from kds.brain.work import Offer
+from kds.cli.guard import complain, complain_about
+from kds.session.answer import Answer
+
+NO_ANSWER: Final = 3
+"""Exit code when the model did not answer; the message is kept, and can be asked again."""
+
+_UNSAFE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
+"""Controls but tab and line feed: a model must not move the cursor or set the clipboard."""
+
+
+def harmless(text: str) -> str:
+    r"""Return ``text`` without what a terminal obeys.
+
+    >>> harmless("red\x1b[31m\n")
+    'red[31m\n'
+    """
+    return _UNSAFE.sub("", text)
+
+
+def show_stream(pieces: Iterator[str | Answer]) -> Answer:
+    """Print the pieces as they come, and return the answer they make.
+
+    What only stands in the answer because no model gave one (its prompt, after an error) is
+    not printed.
+    """
+    waiting = _Waiting()
+    said = ""
+    try:
+        for piece in pieces:
+            waiting.end()
+            if isinstance(piece, Answer):
+                if said and not said.endswith("\n"):
+                    click.echo()
+                return piece
+            said += piece
+            click.echo(harmless(piece), nl=False)
+            sys.stdout.flush()
+    finally:
+        waiting.end()
+    raise AssertionError("an exchange ends with its answer")
+
+
+def tell_about(answer: Answer, *, has_model: bool) -> None:
+    """Tell on stderr what else there is to an answer: what went wrong, and what may come next."""
+    for note in answer.notes:
+        if answer.error is None or answer.error.message not in note:
+            complain(note)
+    if answer.error is not None:
+        complain_about(_with_way_on(answer.error))
+    if not sys.stderr.isatty():
+        return
+    if not has_model and answer.replies:
+        _hint("no model is set, so this is the prompt for one: set KDS_MODEL to have it answered")
+    elif answer.handoffs and not answer.question:
+        _hint(f"next: {_offered(answer.handoffs[0])}; say 'go ahead'")
+
+
+def _with_way_on(error: KdsError) -> KdsError:
+    way = "the message is kept: `kds ask continue` asks again"
+    hint = f"{error.hint}; {way}" if error.hint else way
+    return KdsError(error.message, where=error.where, hint=hint)
+
+
+def _offered(offer: Offer) -> str:
+    because = f", since {offer.reason}" if offer.reason else ""
+    return f"{offer.intent} ({offer.agent}){because}"
+
+
+def _hint(text: str) -> None:
+    click.echo(click.style(text, dim=True), err=True)
+
+
+class _Waiting:
+    """A line on stderr while nothing has come yet, where a person looks."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty() and sys.stdout.isatty()
+        if self._shown:
+            click.echo(click.style("…", dim=True), err=True, nl=False)
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            click.echo("\r\x1b[K", err=True, nl=False)
+            self._shown = False

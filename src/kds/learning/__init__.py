@@ -1,0 +1,1 @@
+"""Learning from corrections and clarifications: recorded, guarded, applied to the router."""

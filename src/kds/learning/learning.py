@@ -1,0 +1,205 @@
+"""What the BRAIN of a workspace has learned, and what may become of it: behind `kds learn`.
+
+Corrections and clarifications are recorded as they happen; what they add up to is proposed, and
+accepted by the user or, when it is very sure, by itself. All of it can be looked at and taken back.
+"""
+
+import uuid
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import KdsError
+from kds.brain.learning.candidate import Candidate, find_candidates
+from kds.brain.learning.event import Decision, LearningEvent
+from kds.brain.learning.event_log import FILE_NAME, EventLog
+from kds.brain.learning.evidence import ASK_MIN, MIN_OCCURRENCES
+from kds.brain.learning.learned_file import ITSELF, YOU, LearnedExample
+from kds.brain.learning.phrase import unlearnable
+from kds.brain.settings import load_settings
+from kds.brain.workspace import Workspace
+from kds.learning.library import learned_file, refused_examples
+from kds.router.library import PromptLibrary
+
+LIST: Final = "see `kds learn list`"
+
+
+class LearningError(KdsError):
+    """A message cannot be learned, or there is nothing of that name to decide about."""
+
+
+class Learning:
+    """The events and examples of one workspace. Looking makes no file.
+
+    Methods raise StoreError when a file cannot be used, LearnedFileError when the learned
+    examples do not load.
+    """
+
+    def __init__(self, workspace: Workspace, *, clock: Clock = utc_now) -> None:
+        self.workspace = workspace
+        self.events = EventLog(workspace.brain / FILE_NAME)
+        self.file = learned_file(workspace)
+        self._clock = clock
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the user leaves learning on. Raises SettingsError."""
+        return load_settings(self.workspace).learning.enabled
+
+    def candidates(self) -> tuple[Candidate, ...]:
+        """Everything that was said, added up; the surest first."""
+        return self._candidates(self.events.load().events)
+
+    def examples(self) -> tuple[LearnedExample, ...]:
+        """What was accepted, or written by hand."""
+        return self.file.load()
+
+    def tell(self, message: str, intent: str, library: PromptLibrary) -> Candidate:
+        """Note that the user says which intent a message has: one event like any other.
+
+        Raises LearningError when the message can be no example, DispatchError for an unknown
+        intent.
+        """
+        name = library.intent_named(intent)
+        if reason := unlearnable(message):
+            raise LearningError(
+                f"'{message}' cannot be learned: {reason}",
+                hint="write it as an example into the prompt file of the intent",
+            )
+        event = LearningEvent(self._clock(), "told", message, name)
+        return self.record(event, cautious=confirmed_intents(library))
+
+    def record(self, event: LearningEvent, *, cautious: Collection[str] = ()) -> Candidate:
+        """Store what was said, and act on what it adds up to; returns its candidate.
+
+        A candidate above ACT_MIN is accepted by itself, unless its intent is one of ``cautious``;
+        the guard looks at it before it is used. One that was accepted by itself and has fallen
+        below ASK_MIN is taken back.
+        """
+        self.workspace.ensure()
+        said = [one for one in self.events.append([event]) if one.key == event.key]
+        about = self._candidates(said)
+        acted = [self._act_on(one, cautious) for one in about]
+        unchanged = [one for one in about if one.id == event.id and not any(acted)]
+        return unchanged[0] if unchanged else self._named(event.id)
+
+    def proposals(self) -> tuple[Candidate, ...]:
+        """What the user is asked about; also what is sure enough, yet never accepted by itself."""
+        return tuple(one for one in self.candidates() if one.state in ("proposed", "due"))
+
+    def accept(self, ids: Iterable[str], library: PromptLibrary) -> tuple[Candidate, ...]:
+        """Make proposals examples, all or none. ``library`` is without any learned example.
+
+        Raises LearningError when too little was said for one, or when it would do harm.
+        """
+        chosen = [self._named(one) for one in dict.fromkeys(ids)]
+        for one in chosen:
+            _check_acceptable(one)
+        new = [LearnedExample(one.id, one.text, one.intent, YOU, 0) for one in chosen]
+        present = self.examples()
+        self.workspace.ensure()
+        refusals = refused_examples(library, [*present, *new], self.workspace, may_write=True)
+        for one in chosen:
+            if reason := refusals.get(one.id):
+                raise LearningError(
+                    f"'{one.text}' is not learned as {one.intent}: {reason}",
+                    hint=f"kds learn reject {one.id}, or change the prompt file of {one.intent}",
+                )
+        self._take_in(chosen, by=YOU)
+        return tuple(chosen)
+
+    def reject(self, ids: Iterable[str]) -> tuple[Candidate, ...]:
+        """Never propose these again. What is accepted has to be undone first."""
+        chosen = [self._named(one) for one in dict.fromkeys(ids)]
+        for one in chosen:
+            if one.state == "learned":
+                raise LearningError(f"{one.id} is learned", hint=f"kds learn undo {one.id}")
+        self._decide(chosen, "rejected")
+        return tuple(chosen)
+
+    def undo(self, example_id: str) -> LearnedExample:
+        """Take an example back. What was said for it until now no longer counts."""
+        found = [one for one in self.examples() if one.id.startswith(example_id)]
+        if len(found) != 1 or not example_id:
+            raise LearningError(f"no one learned example is called '{example_id}'", hint=LIST)
+        self._take_out(found[0], "undone")
+        return found[0]
+
+    def undo_last(self) -> tuple[LearnedExample, ...]:
+        """Take back what was accepted last, all that one command did."""
+        present = {one.id for one in self.examples()}
+        accepted = [
+            event
+            for event in self.events.load().events
+            if event.kind in ("accepted", "adopted") and event.id in present
+        ]
+        if not accepted:
+            raise LearningError("there is nothing to undo", hint=LIST)
+        group = accepted[-1].group
+        ids = [event.id for event in accepted if event.group == group]
+        return tuple(self.undo(one) for one in reversed(list(dict.fromkeys(ids))))
+
+    def _candidates(self, events: Iterable[LearningEvent]) -> tuple[Candidate, ...]:
+        return find_candidates(events, now=self._clock())
+
+    def _named(self, candidate_id: str) -> Candidate:
+        found = [one for one in self.candidates() if one.id.startswith(candidate_id)]
+        if len(found) != 1 or not candidate_id:
+            raise LearningError(f"no one candidate is called '{candidate_id}'", hint=LIST)
+        return found[0]
+
+    def _act_on(self, one: Candidate, cautious: Collection[str]) -> bool:
+        """Accept or take back by itself what has become sure or doubtful; whether it did."""
+        if one.state == "due" and one.intent not in cautious:
+            self._take_in([one], by=ITSELF)
+        elif one.state == "learned" and one.adopted and one.confidence < ASK_MIN:
+            self._take_out(one, "withdrawn")
+        else:
+            return False
+        return True
+
+    def _take_in(self, chosen: Sequence[Candidate], *, by: str) -> None:
+        now, group = self._clock(), uuid.uuid4().hex[:12]
+        blocks = self.file.add(chosen, by=by, now=now)
+        kind: Decision = "accepted" if by == YOU else "adopted"
+        self.events.append(
+            [
+                LearningEvent(now, kind, one.text, one.intent, block=blocks[one.id], group=group)
+                for one in chosen
+                if one.id in blocks
+            ]
+        )
+
+    def _take_out(self, one: Candidate | LearnedExample, kind: Decision) -> None:
+        blocks = [event.block for event in self.events.load().events if event.id == one.id]
+        self.file.remove(one.id, next((block for block in reversed(blocks) if block), None))
+        self._decide([one], kind)
+
+    def _decide(self, chosen: Sequence[Candidate | LearnedExample], kind: Decision) -> None:
+        now = self._clock()
+        self.events.append([LearningEvent(now, kind, one.text, one.intent) for one in chosen])
+
+
+def confirmed_intents(library: PromptLibrary) -> frozenset[str]:
+    """The intents that are never acted on without a question: nothing is accepted by itself."""
+    return frozenset(agent.intent for agent in library.agents() if agent.intent and agent.confirm)
+
+
+def _times(one: Candidate) -> str:
+    return "once" if one.occurrences == 1 else f"{one.occurrences} times"
+
+
+def _check_acceptable(one: Candidate) -> None:
+    if one.state in ("proposed", "due", "refused"):
+        return
+    reasons = {
+        "learned": ("is learned already", f"kds learn undo {one.id}"),
+        "rejected": ("was rejected", "write it into a prompt file of yours"),
+        "waiting": (
+            f"was said {_times(one)} at confidence {one.confidence:.2f}; it takes "
+            f"{MIN_OCCURRENCES} and {ASK_MIN:.2f}",
+            "one event changes nothing: it waits until it was said again, at another time",
+        ),
+    }
+    message, hint = reasons[one.state]
+    raise LearningError(f"{one.id} ('{one.text}' as {one.intent}) {message}", hint=hint)

@@ -1,0 +1,50 @@
+"""Records what routed turns say about intents, for `kds.learning.learning`. Never stops a turn.
+
+A turn that says nothing, nearly every one, costs a look at its words; no file is made, and not
+even the settings are read. docs/learning.md has the figures.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import cached_property
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import KdsError
+from kds.brain.learning.event import LearningEvent
+from kds.brain.turn import Turn
+from kds.brain.workspace import Workspace
+from kds.learning.learning import Learning, confirmed_intents
+from kds.learning.signs import IntentNames, choice_in, sign_in
+from kds.router.library import PromptLibrary
+
+logger = logging.getLogger(__name__)
+
+
+class LearningLog:
+    """What the conversations of one workspace teach, for any number of threads."""
+
+    def __init__(
+        self, workspace: Workspace, library: PromptLibrary, *, clock: Clock = utc_now
+    ) -> None:
+        self._learning = Learning(workspace, clock=clock)
+        self._library = library
+
+    def note(self, turn: Turn, conversation: str | None = None) -> None:
+        """Record what the turn says about the one before; what goes wrong is logged."""
+        self._record(lambda: sign_in(turn, self._names, conversation))
+
+    def chosen(self, asked: Turn, intent: str, conversation: str | None = None) -> None:
+        """Record that the user chose ``intent`` in a form that asked about a message."""
+        self._record(lambda: choice_in(asked, intent, conversation))
+
+    def _record(self, look: Callable[[], LearningEvent | None]) -> None:
+        try:
+            event = look()
+            if event is not None and self._learning.enabled:
+                self._learning.record(event, cautious=confirmed_intents(self._library))
+        except (KdsError, OSError) as error:
+            logger.warning("nothing was learned from the turn: %s", error)
+
+    @cached_property
+    def _names(self) -> IntentNames:
+        return IntentNames(self._library)

@@ -1,0 +1,141 @@
+"""Reads off a routed turn whether the user has said which intent a message has.
+
+Either the turn answers a question that KDS asked, or it names the intent of the message before:
+"no, that was a question", "I meant plan it, not do it", "I wanted tests". Names are those of the
+prompt files: the intent, the agent, the words of its ``ask``. A message that says anything else
+besides is a correction of the work, and nothing is learned from it.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from kds.brain.learning.event import Evidence, LearningEvent
+from kds.brain.learning.phrase import unlearnable
+from kds.brain.redaction import storable
+from kds.brain.turn import UNKNOWN, ContextEntry, Turn
+from kds.router.intent_terms import stem
+from kds.router.library import PromptLibrary
+
+MAX_CHARACTERS: Final = 80
+"""A message that only names an intent is short; longer ones are not looked at."""
+
+CORRECT: Final = "CORRECT"
+"""The intent of a message that is about another one: never what that one was meant to be."""
+
+_REFERS_BACK: Final = re.compile(
+    r"""\b(?:i|we)\s(?:only\s|just\s|really\s|actually\s)?
+          (?:meant|mean|wanted|said|asked|was\sasking|were\sasking)\b
+      | \b(?:that|this|it)\s(?:was|should\shave\sbeen|should\sbe)\b
+      | ^(?:no|nope|nah|wrong|sorry|oops|actually)\b[\s,.!-]*(?:that|this|it)(?:\sis|'?s)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""How a message speaks of what was said before, in English."""
+
+_NEGATION: Final = frozenset("not never don't dont isn't isnt wasn't wasnt didn't didnt".split())
+_CLAUSE_END: Final = re.compile(r"[,;:.!?\u2013\u2014-]+|\bbut\b")
+_FILLER: Final = frozenset(
+    """no nope nah wrong sorry oops actually well ok okay please i we you meant mean wanted said
+    asked was were asking only just really that that's thats this it it's its should have been be
+    is a an the to for do some my as of in this kind thing one rather instead""".split()
+)
+_WORD: Final = re.compile(r"[\w']+")
+_EMPTY: Final = frozenset("a an the to or and of that is what it its with everything in".split())
+
+
+class IntentNames:
+    """The words by which the prompt files name their intents, each of exactly one of them."""
+
+    def __init__(self, library: PromptLibrary) -> None:
+        named: dict[str, tuple[set[str], set[str]]] = {
+            agent.intent: (_own_names(agent.intent, agent.ask), _further(agent.name, agent.ask))
+            for agent in library.agents()
+            if agent.intent
+        }
+        uses = Counter(word for own, further in named.values() for word in own | further)
+        owned = Counter(word for own, _ in named.values() for word in own)
+        self._intent_of: Mapping[str, str] = {
+            word: intent
+            for intent, (own, further) in named.items()
+            for word in own | further
+            if uses[word] == 1 or (word in own and owned[word] == 1)
+        }
+
+    def named(self, words: Iterable[str]) -> str | None:
+        """The intent that ``words`` name; None when there are others among them, or of two."""
+        intents = {self._intent_of.get(stem(word)) for word in words if word not in _FILLER}
+        return next(iter(intents)) if len(intents) == 1 else None
+
+
+def sign_in(
+    turn: Turn, names: IntentNames, conversation: str | None = None
+) -> LearningEvent | None:
+    """What the turn says about an earlier message, if anything; a few microseconds if not."""
+    if not turn.context:
+        return None
+    if any(record.step == "answer" and record.notes for record in turn.records):
+        entry, intent = turn.context[-1], turn.intent
+        return _event("clarified", turn, entry, intent, conversation)
+    named = _named_intent(turn.message, names)
+    entry_meant = _meant(turn.context) if named else None
+    if named is None or entry_meant is None or named == entry_meant.intent:
+        return None
+    return _event("corrected", turn, entry_meant, named, conversation)
+
+
+def choice_in(asked: Turn, intent: str, conversation: str | None = None) -> LearningEvent | None:
+    """What it says that the user chose ``intent`` when asked about a message, as in a form."""
+    entry = ContextEntry(asked.at, storable(asked.message), asked.intent)
+    return _event("clarified", asked, entry, intent, conversation)
+
+
+def _named_intent(message: str, names: IntentNames) -> str | None:
+    """The intent that a message names and does not deny, when it says nothing else.
+
+    "I meant plan it, not do it" names PLAN: what is denied does not count.
+    """
+    if len(message) > MAX_CHARACTERS or "\n" in message:
+        return None
+    text = message.replace("\u2019", "'").strip().lower()
+    if _REFERS_BACK.search(text) is None:
+        return None
+    said: list[str] = []
+    for clause in _CLAUSE_END.split(text):
+        words = _WORD.findall(clause)
+        denied = next((i for i, word in enumerate(words) if word in _NEGATION), len(words))
+        said += words[:denied]
+    intent = names.named(said)
+    return None if intent in (CORRECT, UNKNOWN) else intent
+
+
+def _meant(context: Sequence[ContextEntry]) -> ContextEntry | None:
+    """The message that a correction is about: the newest that is none itself."""
+    return next((entry for entry in reversed(context) if entry.intent != CORRECT), None)
+
+
+def _event(
+    kind: Evidence, turn: Turn, entry: ContextEntry, intent: str, conversation: str | None
+) -> LearningEvent | None:
+    if unlearnable(entry.user_message) is not None:
+        return None
+    source = hashlib.sha256((conversation or "").encode(errors="surrogatepass")).hexdigest()[:12]
+    return LearningEvent(
+        turn.at,
+        kind,
+        entry.user_message,
+        intent,
+        was=entry.intent,
+        source=source,
+    )
+
+
+def _own_names(intent: str, ask: str | None) -> set[str]:
+    verb = ask.split()[:1] if ask else []
+    return {stem(word.lower()) for word in (*intent.split("_"), *verb)}
+
+
+def _further(agent: str, ask: str | None) -> set[str]:
+    words = (*agent.split("-"), *(ask or "").lower().split())
+    return {stem(word) for word in words if word not in _EMPTY}

@@ -1,0 +1,86 @@
+"""Which rewriter is set up, as the settings are now. Costs nothing where no model can be."""
+
+import os
+from collections.abc import Callable, Mapping
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+import kds
+import kds.agents
+from kds.brain.workspace import Workspace, own_settings_path
+from kds.router.library import PromptLibrary
+from kds.router.resolver import Resolver
+from kds.router.rewriting import REST_S, CheckedRewriter, Mode, Rewriter
+
+if TYPE_CHECKING:  # settings and agents cost 75 ms of imports, and are seldom needed
+    from kds.brain.settings import ModelSettings, Settings
+
+MakeRewriter = Callable[["ModelSettings", PromptLibrary], Rewriter | None]
+
+_NAMING: Final = ("KDS_MODEL", "KDS_MODEL_URL")
+
+
+class RewriterSource:
+    """Finds the rewriter of a workspace, and keeps it while its settings stay. For any threads.
+
+    What the model answered is kept with it. ``mode`` and ``rest_s`` (see `CheckedRewriter`)
+    override the settings.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        library: PromptLibrary,
+        resolver: Resolver,
+        *,
+        mode: Mode | None = None,
+        rest_s: float = REST_S,
+        make: MakeRewriter | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._workspace = workspace
+        self._library = library
+        self._resolver = resolver
+        self._mode = mode
+        self._rest_s = rest_s
+        self._make = make
+        self._environ = environ
+        self._lock = Lock()
+        self._found: tuple[tuple[object, ...], CheckedRewriter | None] | None = None
+
+    def __call__(self) -> CheckedRewriter | None:
+        """Return the rewriter; None when no model is set up. Raises SettingsError."""
+        if not self._may_name_a_model():
+            return None
+        settings = kds.load_settings(self._workspace, environ=self._environ)
+        mode = self._mode_of(settings)
+        key = (settings.model, settings.rewriting.timeout_s, mode)
+        with self._lock:
+            if self._found is None or self._found[0] != key:
+                self._found = key, self._made(settings, mode)
+            return self._found[1]
+
+    def _made(self, settings: "Settings", mode: Mode) -> CheckedRewriter | None:
+        rewriter = (self._make or kds.agents.configured_rewriter)(settings.model, self._library)
+        if rewriter is None:
+            return None
+        timeout_s = settings.rewriting.timeout_s
+        return CheckedRewriter(
+            rewriter,
+            self._resolver.analyse,
+            mode=mode,
+            timeout_s=timeout_s,
+            rest_s=self._rest_s,
+        )
+
+    def _mode_of(self, settings: "Settings") -> Mode:
+        """A memory that is not to rewrite queries does not have them rewritten by a model."""
+        if not settings.memory.enable_query_rewriting:
+            return "rules-only"
+        return self._mode or settings.rewriting.mode
+
+    def _may_name_a_model(self) -> bool:
+        """A look that costs microseconds: a model is named by the user's own file, or by these."""
+        if any(self._environ.get(name, "").strip() for name in _NAMING):
+            return True
+        return own_settings_path(self._environ).exists()

@@ -1,0 +1,1 @@
+"""The full loop: a message is routed, its agents run, both sides are remembered."""

@@ -1,0 +1,241 @@
+"""What a session remembers of its conversation: both sides, on by default (DESIGN 6).
+
+What goes wrong with the memory is a note for the answer; it never costs a turn.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from threading import RLock
+from typing import Final, TypeVar
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.document import nearest
+from kds.brain.errors import KdsError
+from kds.brain.memory.remembering import ConversationMemory, Tools
+from kds.brain.memory.sessions import new_id
+from kds.brain.memory.values import Role, Session
+from kds.brain.turn import Turn, Utterance
+from kds.brain.workspace import Workspace
+from kds.memory_place import memory_path
+from kds.session_names import LAST, all_sessions
+from kds.turn_log import SHARED, turn_terms
+from kds.turn_metric import TURN, turn_metric
+
+Found = TypeVar("Found")
+
+SURFACE: Final = "chat"
+
+KDS: Final = "kds"
+"""Speaker of what no agent says: questions, and that something was dropped."""
+
+_LOOK_BACK: Final = 8
+"""Messages in which the last reply is looked for: a user may have said some things since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An earlier message as an agent gets to see it."""
+
+    role: Role
+    text: str
+    speaker: str | None = None
+    """The agent that said it."""
+
+    def as_utterance(self) -> Utterance:
+        """The same for a turn. A summary counts as the user's: it is no reply."""
+        return Utterance(self.text, "assistant" if self.role == "assistant" else "user")
+
+
+class SessionMemory:
+    """The memory of one conversation, for any number of threads.
+
+    It is also what `kds.conversations.Conversations` tells of every turn, in the place of its
+    `TurnLog`: the message goes to this session, whatever feature it is about.
+    """
+
+    def __init__(self, workspace: Workspace, *, clock: Clock = utc_now, keeps: bool = True) -> None:
+        """Remember for ``workspace``; without ``keeps`` only look at what is there."""
+        self.session: str | None = None
+        """The id under which the conversation is remembered, once it is known."""
+        self.title: str | None = None
+        """What a session that begins here is called; None: as its first message says."""
+        self._workspace = workspace
+        self._tools = Tools(clock=clock, on_by_default=True, surface=SURFACE)
+        self._keeps = keeps
+        self._lock = RLock()
+        self._memory: ConversationMemory | None = None
+        self._trouble: list[str] = []
+        self._last: Said | None = None
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the settings have the memory on at this moment."""
+        return self._tried("the memory is off", lambda: self._opened().flags.enabled, False)
+
+    def note(self, turn: Turn, conversation: str | None = None) -> None:
+        """Remember what the user said, and measure the turn: before any model is asked."""
+
+        def remember() -> None:
+            memory = self._opened()
+            memory.store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
+            self._add(memory, "user", turn.message, at=turn.at)
+
+        self._kept("the message was not remembered", remember)
+
+    def reply(self, text: str, *, agent: str = KDS) -> None:
+        """Remember what an agent said, or KDS itself.
+
+        With the memory off only the newest reply of an agent is known, to this process.
+        """
+        if agent != KDS:
+            self._last = Said("assistant", text, agent)
+        if text.strip():
+            self._kept(
+                "the reply was not remembered",
+                lambda: self._add(self._opened(), "assistant", text, speaker=agent),
+            )
+
+    def close_turn(self, turn: Turn, answer: str, conversation: str | None = None) -> None:
+        """Note what a turn referred to, with what was answered: later references look there."""
+
+        def remember() -> None:
+            self._opened().remember_turn(
+                conversation or SHARED, turn_terms(turn), answer=answer, fresh=turn.context_switch
+            )
+
+        self._kept("what the turn referred to was not remembered", remember)
+
+    def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
+        """What the conversation has referred to, for `kds.routing.Router`; asked at each turn."""
+
+        def antecedents() -> Iterable[str]:
+            return [one.term for one in self._opened().antecedents(conversation or SHARED)]
+
+        return lambda: self._found("routed without the memory", antecedents, ())
+
+    def forget(self, conversation: str | None = None) -> None:
+        """Forget what the conversation has referred to. Raises StoreError."""
+        if self.exists:
+            self._opened().store.entities.forget(conversation or SHARED)
+
+    def earlier(self, message: str) -> tuple[Said, ...]:
+        """What was said before ``message``, within the budget of the settings; "": all of it."""
+
+        def window() -> tuple[Said, ...]:
+            sent = self._opened().window(self.session or "", message).messages
+            before = sent[:-1] if message.strip() else sent
+            return tuple(Said(one.role, one.content) for one in before)
+
+        nothing: tuple[Said, ...] = ()
+        if self.session is None:
+            return nothing
+        return self._found("asked without what was said before", window, nothing)
+
+    def last_reply(self) -> Said | None:
+        """The last reply of an agent, whole; None when there is none."""
+        if self._last is not None or self.session is None:
+            return self._last
+        return self._found("the reply before was not found", self._stored_reply, None)
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever remembered in this workspace: looking makes no file."""
+        return memory_path(self._workspace).exists()
+
+    def sessions(self) -> tuple[Session, ...]:
+        """Every session of the workspace, the one changed last first. Raises StoreError."""
+        return all_sessions(self._opened().store) if self.exists and self.enabled else ()
+
+    def find(self, name: str) -> Session | None:
+        """The session that ``name`` names: its id, the beginning of that, its title, or `last`.
+
+        A part of a title will not do: it may be meant for a new session.
+        """
+        found = self.sessions()
+        if name == LAST:
+            return found[0] if found else None
+        wanted = name.casefold()
+        ways: tuple[Callable[[Session], bool], ...] = (
+            lambda one: one.id == name,
+            lambda one: one.title.casefold() == wanted,
+            lambda one: len(name) >= _ID_PART and one.id.startswith(name),
+        )
+        return next((one for fits in ways for one in found if fits(one)), None)
+
+    def like(self, name: str) -> str | None:
+        """The title that is most like ``name``, which may be a slip of it; None: there is none."""
+        titles = {one.title.casefold(): one.title for one in self.sessions() if one.title}
+        near = nearest(name.casefold(), titles)
+        return None if near is None else titles[near]
+
+    def new_session(self) -> str | None:
+        """An id for a session that begins with its first message; None with the memory off."""
+        return new_id() if self._keeps and self.enabled else None
+
+    def take_notes(self) -> tuple[str, ...]:
+        """What went wrong since this was last called."""
+        with self._lock:
+            notes, self._trouble = tuple(dict.fromkeys(self._trouble)), []
+        return notes
+
+    def begin_anew(self) -> None:
+        """Know nothing of what was said so far; what is remembered of it stays where it is."""
+        self.close()
+        self.session = self._last = None
+
+    def close(self) -> None:
+        """Let go of the file; whatever comes next opens it again."""
+        with self._lock:
+            if self._memory is not None:
+                self._memory.close()
+                self._memory = None
+
+    def _stored_reply(self) -> Said | None:
+        store, session = self._opened().store, self.session or ""
+        if store.find_session(session) is None:
+            return None
+        newest = reversed(store.messages(session, last=_LOOK_BACK))
+        replies = (one for one in newest if one.role == "assistant" and one.speaker != KDS)
+        found = next(replies, None)
+        return Said("assistant", found.content, found.speaker) if found else None
+
+    def _add(
+        self,
+        memory: ConversationMemory,
+        role: Role,
+        text: str,
+        *,
+        speaker: str | None = None,
+        at: datetime | None = None,
+    ) -> None:
+        if self.session is None:
+            return
+        if self.title and memory.store.find_session(self.session) is None:
+            memory.begin(self.session, title=self.title)
+        memory.add(self.session, role, text, speaker=speaker, at=at)
+
+    def _opened(self) -> ConversationMemory:
+        with self._lock:
+            if self._memory is None:
+                self._memory = ConversationMemory.open(self._workspace, self._tools)
+            return self._memory
+
+    def _kept(self, failing: str, write: Callable[[], None]) -> None:
+        if self._keeps and self.enabled:
+            self._tried(failing, write, None)
+
+    def _found(self, failing: str, read: Callable[[], Found], nothing: Found) -> Found:
+        return self._tried(failing, read, nothing) if self.exists and self.enabled else nothing
+
+    def _tried(self, failing: str, call: Callable[[], Found], nothing: Found) -> Found:
+        try:
+            return call()
+        except KdsError as error:
+            with self._lock:
+                self._trouble.append(f"{failing}: {error.message}")
+            return nothing
+
+
+_ID_PART: Final = 6
+"""Characters of an id that name a session; tables show eight."""

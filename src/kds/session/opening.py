@@ -1,0 +1,235 @@
+"""What a message comes to: which agents are to serve it, or what is said instead.
+
+The message is logged here, whatever becomes of it, before any model is asked.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kds.agents.agent import prompt_named
+from kds.brain.errors import DispatchError, MessageError
+from kds.brain.message import clean_message
+from kds.brain.turn import UNKNOWN, Turn
+from kds.brain.work import Halted, Offer, Work, WorkInMemory, WorkStore
+from kds.conversations import Conversations
+from kds.router.log import entry_of
+from kds.router.promptfile import PromptFile
+from kds.session.course import CORRECT, Course
+from kds.session.memory import SessionMemory
+from kds.session.words import goes_ahead, goes_on, reaction
+
+HaltAll = Callable[[], tuple[str, ...]]
+"""Stops what runs in this session and returns the names of the agents."""
+
+REWRITER_MESSAGES: Final = 6
+"""What a model that rewrites a message gets to see (DESIGN 5)."""
+
+_WORD: Final = re.compile(r"[\w']+")
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How an exchange begins. Without ``legs`` there is only something to say."""
+
+    turn: Turn
+    said: str = ""
+    """What the user said, which need not be the message of ``turn``: "yes"."""
+    legs: tuple[str, ...] = ()
+    """Intents to serve, in order; the first one is that of ``turn``."""
+    confirmed: bool = False
+    """Whether the first one may begin although it has to be confirmed."""
+    says: str = ""
+    asks: bool = False
+    """Whether ``says`` is a question."""
+    handed: str = ""
+    """The message before, when its answer is what the first agent builds on."""
+    chain: tuple[str, ...] = ()
+    """Intents that served this piece of work before."""
+    stopped: Halted | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """Opens the exchanges of one conversation."""
+
+    conversations: Conversations
+    memory: SessionMemory
+    work: WorkStore
+    course: Course
+    conversation: str | None = None
+    log: bool = True
+
+    def open(self, message: str, *, agent: str | None, halt: HaltAll) -> Opening:
+        """Route and log ``message``, unless it answers what was asked or offered.
+
+        With ``agent`` (its name, or its intent) it goes there. Raises what
+        `Conversations.route` raises, and StoreError when the work cannot be read or kept.
+        """
+        text = _text(message)
+        found = self.work.load()
+        opening = None if agent else self._answering(text, found.work)
+        if opening is None:
+            opening = self._routed(text, agent, found.work, halt)
+        return replace(opening, said=text, notes=(*found.warnings, *opening.notes))
+
+    def hand_over(self, intent: str | None) -> Opening:
+        """Open the exchange with the agent that was offered. Raises DispatchError."""
+        work = self.work.load().work
+        turn, offer = work.turn, self._offered(work, intent)
+        if turn is None or offer is None:
+            raise DispatchError(
+                "nobody has offered to go on" if intent is None else f"{intent} was not offered",
+                hint=f"offered are: {_listed(work.offers)}" if work.offers else "say what to do",
+            )
+        mine = self.course.turn_for(turn, offer.intent)
+        return Opening(mine, legs=(offer.intent,), handed=turn.message, chain=work.chain)
+
+    def rehearsed(self) -> "Opener":
+        """The same, leaving no trace: it works on a copy of what is under way now."""
+        return replace(self, log=False, work=WorkInMemory(self.work.load().work))
+
+    def _answering(self, text: str, work: Work) -> Opening | None:
+        """The opening of a message that is about what was asked or offered, else None."""
+        if work.confirm and work.turn:
+            return self._reacting(text, work, work.turn, work.confirm)
+        if work.rest and work.turn and goes_on(text):
+            self._log_as(text, work.rest[0], work.turn)
+            mine = self.course.turn_for(work.turn, work.rest[0], work.rest[1:])
+            handed = work.turn.message
+            return Opening(mine, legs=work.rest, handed=handed, chain=work.chain)
+        offer = self._offered(work, None)
+        if work.turn and offer and self._takes(text, work, offer):
+            said = self._log_as(text, offer.intent, work.turn)
+            mine = self.course.turn_for(said, offer.intent)
+            handed = work.turn.message
+            return Opening(mine, legs=(offer.intent,), handed=handed, chain=work.chain)
+        return None
+
+    def _reacting(self, text: str, work: Work, turn: Turn, intent: str) -> Opening | None:
+        """A pending confirmation ends here, whatever is said: only once is it asked for."""
+        verbs = _WORD.findall(self.course.agent(intent).prompt.ask or "")
+        said = reaction(text, verbs=verbs)
+        taken = self.work.change(lambda now: _unconfirmed(now, work))
+        if taken.work.confirm != intent or taken.work.exchange != work.exchange:
+            return None  # another process was faster: it is not done twice
+        if said == "yes":
+            self._log_as(text, intent, turn)
+            mine = self.course.turn_for(turn, intent, work.rest)
+            legs = (intent, *work.rest)
+            return Opening(mine, legs=legs, confirmed=True, chain=work.chain)
+        name = self.course.agent(intent).name
+        if said == "no":
+            refused = self._log_as(text, UNKNOWN, turn)
+            return Opening(refused, says=f"{name} was not started; nothing has changed.")
+        return None
+
+    def _routed(self, text: str, agent: str | None, work: Work, halt: HaltAll) -> Opening:
+        dropped = (f"not confirmed, so {work.confirm} was dropped",) if work.confirm else ()
+        turn = self._route(self._addressed(text, agent) if agent else text)
+        is_correction = turn.action == "route" and turn.intent == CORRECT
+        # What an agent had said until now was said before the message that halts it.
+        stopped = self._stop(work, halt()) if is_correction else None
+        if self.log:
+            turn = self.conversations.log(turn, conversation=self.conversation)
+        if turn.action == "clarify":
+            self.work.change(Work.idle)
+            return Opening(turn, says=turn.question or "", asks=True, notes=dropped)
+        intent = turn.intent if turn.action == "route" else UNKNOWN
+        offered = intent in {one.intent for one in work.offers}
+        before = work.turn.message if work.turn else ""
+        return Opening(
+            turn,
+            legs=(intent, *turn.secondary_intents),
+            handed=before if offered or is_correction else "",
+            chain=work.chain if offered else (),
+            stopped=stopped,
+            notes=dropped,
+        )
+
+    def _stop(self, seen: Work, agents: tuple[str, ...]) -> Halted | None:
+        """Drop what was still to come, and leave word for a process that works on it."""
+        before = self.work.change(Work.idle).work
+        pending = before.pending or seen.pending
+        if not agents and not pending:
+            return None
+        stopped = Halted(agents, pending, before.exchange)
+        self.work.change(lambda now: replace(now, halted=stopped))
+        return stopped
+
+    def _takes(self, text: str, work: Work, offer: Offer) -> bool:
+        """Whether ``text`` takes the offer. "Continue" means the next task of the plan, unless
+        a model has said where the work goes next."""
+        return goes_on(text) if offer.chosen else goes_ahead(text) and self._is_next(work)
+
+    def _is_next(self, work: Work) -> bool:
+        last = work.chain[-1] if work.chain else UNKNOWN
+        return self.course.next_offer(last, work.offers, work.chain) is not None
+
+    def _offered(self, work: Work, intent: str | None) -> Offer | None:
+        if intent is not None:
+            wanted = self.conversations.library.intent_named(intent)
+            return next((one for one in work.offers if one.intent == wanted), None)
+        last = work.chain[-1] if work.chain else UNKNOWN
+        following = self.course.next_offer(last, work.offers, work.chain)
+        others = (one for one in work.offers if one.intent not in (*work.chain, CORRECT))
+        return following or next(others, None)
+
+    def _route(self, text: str) -> Turn:
+        earlier = self.memory.earlier("")[-REWRITER_MESSAGES:]
+        return self.conversations.route(
+            text,
+            conversation=self.conversation,
+            log=False,
+            history=tuple(one.as_utterance() for one in earlier),
+        )
+
+    def _log_as(self, text: str, intent: str, about: Turn) -> Turn:
+        """Log a "yes" or "go ahead" as what it stands for, in the session it is about."""
+        turn = self.conversations.route(
+            text, conversation=self.conversation, log=False, rewrite=False
+        )
+        turn = replace(
+            turn,
+            intent=intent,
+            confidence=1.0,
+            action="abstain" if intent == UNKNOWN else "route",
+            secondary_intents=(),
+            context_switch=False,
+            context_ref=about.context_ref or turn.context_ref,
+            session_id=about.session_id or turn.session_id,
+        )
+        if self.log:
+            self.conversations.journal(self.conversation).log(entry_of(turn))
+            self.memory.note(turn, self.conversation)
+        return turn
+
+    def _addressed(self, text: str, agent: str) -> str:
+        """The message with its agent named in front, as an IDE chat writes it."""
+        return f"#file:{self._named(agent).ref} {text}"
+
+    def _named(self, agent: str) -> PromptFile:
+        return prompt_named(agent, self.conversations.library)
+
+
+def _text(message: object) -> str:
+    """A message as it can be routed. Raises MessageError."""
+    if not isinstance(message, str):
+        hint = 'pass a text: session.ask("I want to add a FAB button")'
+        raise MessageError(f"a {type(message).__name__} is no message", hint=hint)
+    try:
+        return clean_message(message)
+    except MessageError as error:
+        raise MessageError(error.message, hint="write what you want") from error
+
+
+def _unconfirmed(now: Work, seen: Work) -> Work:
+    """Take the pending confirmation out, if it is still the one that was seen."""
+    same = now.exchange == seen.exchange and now.confirm == seen.confirm
+    return now.idle() if same else now
+
+
+def _listed(offers: tuple[Offer, ...]) -> str:
+    return ", ".join(one.intent for one in offers)

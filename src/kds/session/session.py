@@ -1,0 +1,279 @@
+"""The whole loop in two lines: route, run the agent, remember.
+
+    session = kds.Session.open()
+    session.ask("Make it purple")
+
+Several threads may share a session. A correction halts what runs in it.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+from weakref import WeakSet
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.settings import load_settings
+from kds.brain.turn import Turn
+from kds.brain.work import Halted, Work, WorkInMemory, WorkStore
+from kds.brain.work_file import tidy_work
+from kds.brain.workspace import Workspace
+from kds.conversations import Conversations
+from kds.routing import workspace_at
+from kds.session.agents import AgentDesk, first_assignment
+from kds.session.answer import Answer
+from kds.session.course import Course
+from kds.session.exchange import Exchange
+from kds.session.forgetting import Forgetting
+from kds.session.memory import Said, SessionMemory
+from kds.session.opening import Opener, Opening
+from kds.session.place import resume, slip_notes, work_folder, work_of
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What would be sent for a message."""
+
+    turn: Turn
+    messages: tuple[Said, ...] = ()
+    says: str = ""
+    """What KDS would say by itself, when it would ask no model."""
+    notes: tuple[str, ...] = ()
+
+
+class Session:
+    """A conversation with the agents of a workspace. Make it with `Session.open`."""
+
+    def __init__(
+        self,
+        opener: Opener,
+        desk: AgentDesk,
+        *,
+        forgetting: Forgetting,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self._notes = notes
+        self._opener = opener
+        self._desk = desk
+        self._forgetting = forgetting
+        self._lock = Lock()
+        self._running: WeakSet[Exchange] = WeakSet()
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str | Workspace | None = None,
+        *,
+        name: str | None = None,
+        model: "BaseChatModel | str | None" = None,
+        log: bool = True,
+        clock: Clock = utc_now,
+    ) -> Self:
+        """Open the session of the workspace at ``path``, or of the one found from here upwards.
+
+        Without a ``name`` it is the conversation that the workspace's other windows and commands
+        are in; with one it is a conversation of its own, resumed when it is remembered (by id,
+        title, or `last`), else begun. ``model`` is a chat model or the name of one, in the place
+        of that of the settings; without any, agents return their prompts. Without ``log``
+        nothing is kept. Raises WorkspaceError, ConfigError, ModelError for a ``model`` that can be
+        none, and StoreError for a `last` session where there is none.
+        """
+        workspace = path if isinstance(path, Workspace) else workspace_at(path)
+        desk = AgentDesk.of(load_settings(workspace).model, model, workspace=workspace)
+        memory = SessionMemory(workspace, clock=clock, keeps=log)
+        conversation, notes = None, slip_notes(memory, name)
+        if name is not None:
+            conversation = resume(workspace, memory, name, clock=clock)
+        conversations = Conversations.open(workspace, clock=clock, turns=memory)
+        course = Course(conversations.library, str(workspace.root))
+        work: WorkStore = work_of(workspace, conversation, clock=clock)
+        if log:
+            tidy_work(work_folder(workspace), now=time.time)
+        else:
+            memory.session = memory.session or work.load().work.session
+            work = WorkInMemory()
+        opener = Opener(conversations, memory, work, course, conversation, log)
+        return cls(opener, desk, forgetting=Forgetting(workspace, memory, clock), notes=notes)
+
+    @property
+    def workspace(self) -> Workspace:
+        """Whose session it is."""
+        return self._opener.conversations.workspace
+
+    @property
+    def conversations(self) -> Conversations:
+        """What routes its messages."""
+        return self._opener.conversations
+
+    @property
+    def memory(self) -> SessionMemory:
+        """What it remembers."""
+        return self._opener.memory
+
+    @property
+    def work(self) -> Work:
+        """The work in progress. Raises StoreError."""
+        return self._opener.work.load().work
+
+    @property
+    def conversation(self) -> str | None:
+        """Under which name its messages are routed; None: as the workspace's own."""
+        return self._opener.conversation
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a model is configured; whether it answers will be seen."""
+        return self._desk.has_model
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong on opening without being an error."""
+        return (*self.conversations.warnings, *self._notes)
+
+    def ask(self, message: str, *, agent: str | None = None, follow: bool = False) -> Answer:
+        """Route ``message``, run the agents it is for, remember both sides.
+
+        ``agent`` names the one to take it (`work-planner` or `PLAN`). With ``follow`` the work
+        is handed on as the prompt files say, PLAN to EXECUTE to TEST. What goes wrong with the
+        model is in `Answer.error`. Raises MessageError, DispatchError and StoreError.
+        """
+        return _last(self._begin(message, agent=agent, follow=follow).pieces())
+
+    def stream(
+        self, message: str, *, agent: str | None = None, follow: bool = False
+    ) -> Iterator[str | Answer]:
+        """As `ask`, but yield pieces of text as they come, and at last the Answer.
+
+        The message is logged before this returns. Whoever stops iterating halts the agent.
+        """
+        return self._begin(message, agent=agent, follow=follow).pieces()
+
+    async def aask(self, message: str, *, agent: str | None = None, follow: bool = False) -> Answer:
+        """As `ask`, off the event loop; halted when the task is cancelled."""
+        answers = [one async for one in self.astream(message, agent=agent, follow=follow)
+                   if isinstance(one, Answer)]  # fmt: skip
+        return answers[-1]
+
+    async def astream(
+        self, message: str, *, agent: str | None = None, follow: bool = False
+    ) -> AsyncIterator[str | Answer]:
+        """As `stream`, off the event loop; halted when the task is cancelled."""
+        exchange = await asyncio.to_thread(self._begin, message, agent=agent, follow=follow)
+        pieces = exchange.pieces()
+        try:
+            while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+                yield piece
+        finally:
+            exchange.halt()  # nothing when it is over
+
+    def hand_over(self, intent: str | None = None, *, follow: bool = False) -> Answer:
+        """Let the agent that was offered go on with the work, or the one of ``intent``.
+
+        Raises DispatchError when it was not offered.
+        """
+        self._bind()
+        return _last(self._exchange(self._opener.hand_over(intent), follow=follow).pieces())
+
+    def halt(self) -> Halted | None:
+        """Stop the agents at work and drop what was still to come; None when there was nothing.
+
+        What they have said is kept, marked as halted.
+        """
+        agents = self._halt_running()
+        before = self._opener.work.change(Work.idle).work
+        if not agents and not before.pending:
+            return None
+        return Halted(agents, before.pending, before.exchange)
+
+    def preview(self, message: str, *, agent: str | None = None) -> Preview:
+        """Say what would be sent to the first agent, without asking it or keeping anything."""
+        self._bind()
+        opening = self._opener.rehearsed().open(message, agent=agent, halt=lambda: ())
+        if not opening.legs:
+            return Preview(opening.turn, says=opening.says, notes=opening.notes)
+        intent, notes = opening.legs[0], opening.notes
+        course = self._opener.course
+        if course.must_confirm(intent) and not opening.confirmed:
+            notes = (*notes, f"{course.agent(intent).name} is asked only after a yes")
+        assignment = first_assignment(opening, course.agent(intent), self.memory)
+        return Preview(opening.turn, self._desk.messages(assignment), notes=notes)
+
+    def clear(self) -> int:
+        """Begin afresh: forget the context and the work in progress; returns the entries.
+
+        What was said stays in the memory, as a session of its own (`kds memory delete`).
+        """
+        self._opener.work.clear()
+        count = self.conversations.clear(self.conversation)
+        if self.conversation is None:
+            self.memory.begin_anew()
+        return count
+
+    def close(self) -> None:
+        """Halt what runs, and let go of the memory. Closing twice is fine."""
+        self._halt_running()
+        self.memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _begin(self, message: str, *, agent: str | None, follow: bool) -> Exchange:
+        self._bind()
+        opening = self._opener.open(message, agent=agent, halt=self._halt_running)
+        return self._exchange(opening, follow=follow)
+
+    def _exchange(self, opening: Opening, *, follow: bool) -> Exchange:
+        exchange = Exchange(
+            opening,
+            desk=self._desk,
+            course=self._opener.course,
+            memory=self.memory,
+            work=self._opener.work,
+            forgetting=self._forgetting,
+            conversation=self.conversation,
+            follow=follow,
+        )
+        with self._lock:
+            self._running.add(exchange)
+        return exchange
+
+    def _bind(self) -> None:
+        """Settle under which id the workspace's conversation is remembered.
+
+        It is a new one when nothing was said for two hours: the context is empty then, too.
+        """
+        if self.conversation is not None:
+            return
+        known = self._opener.work.load().work.session
+        new = None if known else self.memory.new_session()
+        if new is not None:
+            before = self._opener.work.change(lambda now: replace(now, session=now.session or new))
+            known = before.work.session or new
+        self.memory.session = known or self.memory.session
+
+    def _halt_running(self) -> tuple[str, ...]:
+        with self._lock:
+            running = tuple(self._running)
+        return tuple(filter(None, (exchange.halt() for exchange in running)))
+
+
+def _last(pieces: Iterator[str | Answer]) -> Answer:
+    for piece in pieces:
+        if isinstance(piece, Answer):
+            return piece
+    raise AssertionError("an exchange ends with its answer")

@@ -1,0 +1,79 @@
+"""Short replies that mean something only because of what KDS said before: yes, no, go ahead.
+
+Only whole messages count. "Yes, but leave the tests out" is a message of its own: what changes
+the question does not confirm it.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final, Literal
+
+Reaction = Literal["yes", "no", "other"]
+
+MAX_WORDS: Final = 6
+"""An answer is short; anything longer is a message of its own (as in `kds.router.answer`)."""
+
+_YES: Final = frozenset(
+    "yes y yep yeah yup ok okay sure confirm confirmed affirmative proceed".split()
+)
+_NO: Final = frozenset("no n nope nah cancel stop abort don't dont not never".split())
+_FILLER: Final = frozenset(
+    "please it that this so all now just then do go ahead for i me i'm am to the of course mind "
+    "thanks thank you with on carry".split()
+)
+_PHRASES: Final = frozenset(("do it", "go ahead", "please do", "go for it", "of course"))
+
+_GO_AHEAD: Final = re.compile(
+    r"(?:(?:yes|ok|okay|sure|great|good|please|then|now|and)[\s,.!]+)*"
+    r"(?:go ahead|go on|go for it|carry on|proceed|do (?:it|that)|hand (?:it|this) over)"
+    r"(?:[\s,]+(?:please|then|now|with (?:it|that)))*[\s.!]*",
+    re.IGNORECASE,
+)
+_CONTINUE: Final = re.compile(
+    r"(?:(?:yes|ok|okay|sure|great|good|please|then|now|and)[\s,.!]+)*"
+    r"(?:continue|keep going|next(?: step| one)?|resume)"
+    r"(?:[\s,]+(?:please|then|now|with (?:it|that)))*[\s.!]*",
+    re.IGNORECASE,
+)
+
+
+def reaction(message: str, *, verbs: Iterable[str] = ()) -> Reaction:
+    """Say how ``message`` answers a question for confirmation.
+
+    ``verbs`` are words of the question, which may be repeated: "yes, commit it".
+
+    >>> reaction("Yes, please!"), reaction("no thanks"), reaction("yes, but push it too")
+    ('yes', 'no', 'other')
+    >>> reaction("yes, commit it", verbs=["commit"]), reaction("commit it", verbs=["commit"])
+    ('yes', 'other')
+    """
+    words = re.findall(r"[\w']+", message.lower().replace("’", "'"))
+    if not 0 < len(words) <= MAX_WORDS:
+        return "other"
+    known = _YES | _NO | _FILLER | {verb.lower() for verb in verbs}
+    if any(word not in known for word in words):
+        return "other"
+    if any(word in _NO for word in words):
+        return "no"
+    phrase = " ".join(words)
+    if any(word in _YES for word in words) or any(one in phrase for one in _PHRASES):
+        return "yes"
+    return "other"
+
+
+def goes_ahead(message: str) -> bool:
+    """Tell whether ``message`` only says to take what was offered.
+
+    >>> goes_ahead("OK, go ahead"), goes_ahead("go ahead and push it"), goes_ahead("yes")
+    (True, False, False)
+    """
+    return _GO_AHEAD.fullmatch(message.strip()) is not None
+
+
+def goes_on(message: str) -> bool:
+    """Tell whether ``message`` only says to go on, with whatever comes next.
+
+    >>> goes_on("continue"), goes_on("next, please"), goes_on("continue with the login form")
+    (True, True, False)
+    """
+    return _CONTINUE.fullmatch(message.strip()) is not None or goes_ahead(message)

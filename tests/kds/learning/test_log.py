@@ -1,0 +1,168 @@
+"""Conversations teach: answers to questions and corrections, as they happen."""
+
+import json
+import logging
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kds.brain.clock import utc_now
+from kds.brain.turn import ContextEntry, StepRecord, Turn
+from kds.brain.workspace import Workspace
+from kds.conversations import Conversations
+from kds.learning.learning import Learning
+from kds.learning.log import LearningLog
+from kds.mcp.workplace import Workplace
+from kds.router.library import PromptLibrary
+
+DASHBOARD = "give the dashboard some love"
+UNCLEAR = (
+    "take care of the login page",
+    "polish the prompt files",
+    "look into the demo",
+    "get going with the demo",
+)
+MOST_MS = 0.3
+"""What recording may cost a turn; a few microseconds on an idle machine."""
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = utc_now() - timedelta(days=3)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def place(fitted_workspace: Path) -> Workspace:
+    return Workspace.find(fitted_workspace)
+
+
+def kinds(place: Workspace) -> list[tuple[str, str, str]]:
+    return [(one.kind, one.text, one.intent) for one in Learning(place).events.load().events]
+
+
+def test_ordinary_turns_make_no_file(place: Workspace) -> None:
+    here = Conversations.open(place)
+    for message in ("I want to add a FAB button", "Make it purple", "No, that's wrong"):
+        here.route(message)
+    assert not list(place.brain.glob("lear*"))
+
+
+def test_a_correction_by_name_is_recorded_and_nothing_changes_yet(place: Workspace) -> None:
+    here = Conversations.open(place)
+    before = here.route(DASHBOARD, conversation="a")
+    here.route("I meant plan it, not do it", conversation="a")
+    assert kinds(place) == [("corrected", DASHBOARD, "PLAN")]
+    assert here.route(DASHBOARD, conversation="b").intent == before.intent
+    assert not (place.brain / "learned.yaml").exists()
+
+
+def test_an_answer_to_a_question_is_recorded(place: Workspace) -> None:
+    here = Conversations.open(place)
+    turns = [(text, here.route(text, conversation=text, log=False)) for text in UNCLEAR]
+    text, asked = next((text, turn) for text, turn in turns if turn.action == "clarify")
+    here.route(text, conversation="c")
+    answer = here.route("the second one", conversation="c")
+    assert answer.intent == asked.candidates[1]
+    assert kinds(place) == [("clarified", text, asked.candidates[1])]
+
+
+def test_a_choice_in_a_form_is_recorded(place: Workspace) -> None:
+    workplace = Workplace(place)
+    asked = Turn("take care of the login page", utc_now(), intent="ASK")
+    workplace.learn(asked, "PLAN", conversation=None)
+    workplace.learn(Turn("do it", utc_now()), "PLAN", conversation=None)
+    assert kinds(place) == [("clarified", asked.message, "PLAN")]
+
+
+def test_an_mcp_server_reads_its_prompts_again_when_something_was_learned(
+    place: Workspace,
+) -> None:
+    workplace = Workplace(place)
+    before = workplace.refresh()
+    assert workplace.refresh() == before
+    (place.brain / "learned.yaml").write_text("examples:\n")
+    assert workplace.refresh() == before + 1
+
+
+def test_what_is_not_logged_teaches_nothing(place: Workspace) -> None:
+    here = Conversations.open(place)
+    here.route(DASHBOARD)
+    here.route("I meant plan it", log=False)
+    assert kinds(place) == []
+
+
+def test_learning_off_records_nothing(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KDS_LEARNING", "off")
+    here = Conversations.open(place)
+    here.route(DASHBOARD)
+    here.route("I meant plan it")
+    assert kinds(place) == []
+
+
+def test_six_corrections_in_six_sittings_teach_the_router(place: Workspace, clock: Clock) -> None:
+    here = Conversations.open(place, clock=clock)
+    assert here.route(DASHBOARD, log=False).intent != "PLAN"
+    for _ in range(6):
+        here.route(DASHBOARD)
+        here.route("I meant plan it")
+        here.clear()
+        clock.now += timedelta(hours=3)
+    [example] = Learning(place).examples()
+    assert (example.text, example.intent, example.by) == (DASHBOARD, "PLAN", "itself")
+    turn = here.reloaded().route(DASHBOARD, log=False)
+    assert (turn.intent, turn.action) == ("PLAN", "route")
+    Learning(place).undo_last()
+    assert here.reloaded().route(DASHBOARD, log=False).intent != "PLAN"
+
+
+def test_a_turn_goes_on_when_nothing_can_be_recorded(
+    place: Workspace, caplog: pytest.LogCaptureFixture
+) -> None:
+    (place.brain / "learning.jsonl").mkdir()
+    here = Conversations.open(place)
+    here.route(DASHBOARD)
+    with caplog.at_level(logging.WARNING):
+        assert here.route("I meant plan it").message == "I meant plan it"
+    assert "nothing was learned" in caplog.text
+
+
+def test_a_broken_setting_does_not_stop_a_turn(place: Workspace) -> None:
+    here = Conversations.open(place)
+    here.route(DASHBOARD)
+    log = LearningLog(place, here.library)
+    place.settings_path.write_text("learning: {enabled: maybe}\n")
+    entry = ContextEntry(utc_now(), DASHBOARD, "EXECUTE")
+    log.note(Turn("I meant plan it", utc_now(), context=(entry,)))
+    assert kinds(place) == []
+
+
+def test_recording_costs_next_to_nothing(place: Workspace) -> None:
+    log = LearningLog(place, PromptLibrary.load())
+    entries = tuple(ContextEntry(utc_now(), f"message {number}", "PLAN") for number in range(10))
+    records = tuple(StepRecord(name) for name in ("load", "resolve", "answer", "dispatch"))
+    messages = ("Make it purple", "that should be blue, not green", "x " * 5_000, "no, wrong file")
+    turns = [Turn(text, utc_now(), context=entries, records=records) for text in messages]
+    log.note(turns[0])
+    started = time.process_time()
+    for turn in turns * 100:
+        log.note(turn)
+    assert (time.process_time() - started) * 1000 / (100 * len(turns)) < MOST_MS
+
+
+def test_no_word_of_the_conversations_name_is_stored(place: Workspace) -> None:
+    here = Conversations.open(place)
+    here.route(DASHBOARD, conversation="project-nightingale")
+    here.route("I meant plan it", conversation="project-nightingale")
+    [line] = (place.brain / "learning.jsonl").read_text().splitlines()
+    assert "nightingale" not in line
+    assert json.loads(line)["was"] != "PLAN"

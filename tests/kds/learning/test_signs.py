@@ -1,0 +1,115 @@
+"""Reading off a turn which intent a message was meant to have."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.brain.turn import ContextEntry, StepRecord, Turn
+from kds.learning.signs import IntentNames, sign_in
+from kds.router.library import PromptLibrary
+
+AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
+BEFORE = ContextEntry(AT, "give the dashboard some love", "EXECUTE")
+NAMES = IntentNames(PromptLibrary.load())
+
+
+def turn(message: str, *earlier: ContextEntry, answered: bool = False) -> Turn:
+    records = (StepRecord("load"), StepRecord("answer", ("it answers",) if answered else ()))
+    return Turn(message, AT, context=earlier or (BEFORE,), intent="PLAN", records=records)
+
+
+@pytest.mark.parametrize(
+    ("message", "intent"),
+    [
+        ("no, that was a question", "ASK"),
+        ("I meant plan it, not do it", "PLAN"),
+        ("I meant plan it, not change it", "PLAN"),
+        ("I wanted tests", "TEST"),
+        ("we were asking for an answer, not for a change", "ASK"),
+        ("that should have been a commit", "COMMIT"),
+        ("No, it's a review", "GOVERN"),
+        ("I only wanted a plan!", "PLAN"),
+        ("i meant the planner", "PLAN"),
+        ("it was a screenshot", "ANALYZE_SCREENSHOT"),
+    ],
+)
+def test_a_message_that_names_an_intent_corrects_the_one_before(message: str, intent: str) -> None:
+    event = sign_in(turn(message), NAMES, "window-1")
+    assert event is not None
+    assert (event.kind, event.text, event.intent, event.was) == (
+        *("corrected", "give the dashboard some love"),
+        *(intent, "EXECUTE"),
+    )
+    assert "window" not in str(event.source)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Make it purple",
+        "No, that's wrong",
+        "I meant the footer",
+        "I said blue, not green",
+        "I wanted tests for the login form",
+        "that was not a question",
+        "no tests please",
+        "no, run the tests",
+        "this is a test",
+        "plan it",
+        "I meant plan it and test it",
+        "I meant execute it",  # it was taken for that
+        "that was a correction",
+        "I meant something else",
+        "that was a question\nabout the cache",
+        f"I meant plan it {'really ' * 40}",
+    ],
+)
+def test_what_names_no_other_intent_or_says_more_teaches_nothing(message: str) -> None:
+    assert sign_in(turn(message), NAMES) is None
+
+
+def test_the_first_message_corrects_nothing() -> None:
+    alone = replace(turn("I meant plan it"), context=())
+    assert sign_in(alone, NAMES) is None
+
+
+def test_a_correction_is_about_the_message_not_about_the_complaint() -> None:
+    complaint = ContextEntry(AT, "No, that's wrong", "CORRECT")
+    event = sign_in(turn("I meant plan it", BEFORE, complaint), NAMES)
+    assert event is not None
+    assert event.text == BEFORE.user_message
+
+
+def test_an_answered_question_is_an_example_of_the_chosen_intent() -> None:
+    event = sign_in(turn("the first one", answered=True), NAMES)
+    assert event is not None
+    assert (event.kind, event.text, event.intent) == ("clarified", BEFORE.user_message, "PLAN")
+
+
+@pytest.mark.parametrize("text", ["do it", "use password: hunter2hunter2 there", "x = load(1, 2)"])
+def test_what_cannot_be_an_example_is_not_even_recorded(text: str) -> None:
+    entry = ContextEntry(AT, text, "EXECUTE")
+    assert sign_in(turn("I meant plan it", entry), NAMES) is None
+
+
+def test_a_workspace_names_its_own_intents(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    folder = tmp_path / "internal"
+    folder.mkdir()
+    (folder / "travel-booker.md").write_text(
+        "---\nname: travel-booker\ndescription: Books.\nintent: TRAVEL\nask: book a journey\n"
+        "examples: [book a train]\n---\nBook.\n"
+    )
+    names = IntentNames(PromptLibrary.load(tmp_path))
+    for message in ("I meant a journey", "no, that was travel", "I wanted to book"):
+        event = sign_in(turn(message), names)
+        assert event is not None
+        assert event.intent == "TRAVEL"
+
+
+@given(st.text(max_size=100), st.text(max_size=60))
+def test_no_message_is_too_strange(message: str, before: str) -> None:
+    event = sign_in(turn(message, ContextEntry(AT, before, "EXECUTE")), NAMES)
+    assert event is None or event.text == before

@@ -1,0 +1,173 @@
+"""A dead, slow or lying model costs an answer; never a message, and never more than its time."""
+
+import sys
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+import kds
+from kds.agents.model_error import ModelError
+
+from ...agents.openai_server import (  # noqa: TID252  # one server for all
+    Asked,
+    Dead,
+    Failure,
+    FakeProvider,
+    Reply,
+    Slow,
+    Stall,
+    Text,
+    Trickle,
+    garbage,
+    wrong_shape,
+)
+from .conftest import Open
+from .test_session import context, remembered
+
+FAB = "I want to add a FAB button"
+TIMEOUT_S = 1.0
+PATIENCE_S = 6.0
+"""Seconds after which a test gives up: a busy machine may hold a thread for some."""
+
+TROUBLES: tuple[Reply, ...] = (
+    Slow(),
+    Stall(),
+    Trickle(),
+    Dead(),
+    Dead("1. Add"),
+    garbage(),
+    wrong_shape(),
+    wrong_shape([]),
+    Failure(401, "Incorrect API key provided"),
+    Failure(429, "Rate limit reached"),
+    Failure(500, "The server had an error"),
+)
+
+
+@pytest.fixture
+def hasty(model: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> FakeProvider:
+    """A model that may take a second."""
+    monkeypatch.setenv("KDS_MODEL_TIMEOUT_S", str(TIMEOUT_S))
+    return model
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=str)
+def test_the_answer_says_what_is_wrong_and_carries_the_prompt(
+    trouble: Reply, hasty: FakeProvider, open_session: Open, fitted_workspace: Path
+) -> None:
+    hasty.play(default=trouble)
+    session = open_session()
+    session.conversations  # noqa: B018  # loading is not what is timed
+    began = monotonic()
+    answer = session.ask(FAB)
+    assert monotonic() - began < TIMEOUT_S + PATIENCE_S
+    assert isinstance(answer.error, ModelError)
+    assert answer.error.hint
+    assert any(answer.error.message in note for note in answer.notes)
+    (reply,) = answer.replies
+    assert not reply.answered
+    assert reply.prompt.startswith("# Work planner")
+    assert answer.handoffs == ()
+    assert context(fitted_workspace) == [FAB]
+    assert remembered(fitted_workspace)[0].content == FAB
+
+
+def test_the_message_is_on_disk_when_the_model_is_asked(
+    model: FakeProvider, open_session: Open, fitted_workspace: Path
+) -> None:
+    seen: list[tuple[list[str], list[str]]] = []
+
+    def look(_: Asked) -> Reply:
+        seen.append((context(fitted_workspace), [m.content for m in remembered(fitted_workspace)]))
+        return Text("ok")
+
+    model.play(look)
+    open_session().ask(FAB)
+    assert seen == [([FAB], [FAB])]
+
+
+def test_the_provider_s_own_words_are_told(model: FakeProvider, open_session: Open) -> None:
+    model.play(Failure(401, "Incorrect API key provided"))
+    error = open_session().ask(FAB).error
+    assert error is not None
+    assert "Incorrect API key provided" in error.message
+
+
+def test_a_reply_that_breaks_off_is_kept_as_far_as_it_came(
+    model: FakeProvider, open_session: Open, fitted_workspace: Path
+) -> None:
+    model.play(Dead("1. Add a button"))
+    answer = open_session().ask(FAB)
+    assert answer.text == "1. Add a button"
+    assert not answer.answered
+    kept = [message.content for message in remembered(fitted_workspace)]
+    assert kept == [FAB, "1. Add a button\n\n[broken off]"]
+
+
+def test_continue_asks_again(model: FakeProvider, open_session: Open) -> None:
+    model.play(Failure(500, "down"), Text("a plan"))
+    assert open_session().ask(FAB).error is not None
+    answer = open_session().ask("continue")
+    assert answer.text == "a plan"
+    assert answer.turn.message == FAB
+
+
+def test_what_comes_behind_an_agent_that_failed_waits(
+    model: FakeProvider, open_session: Open
+) -> None:
+    model.play(Failure(500, "down"), Text("a plan"), Text("12 passed"))
+    failed = open_session().ask("Add a login form and then run the tests")
+    assert [reply.agent for reply in failed.replies] == ["work-planner"]
+    resumed = open_session().ask("continue")
+    assert [reply.text for reply in resumed.replies] == ["a plan", "12 passed"]
+
+
+def test_a_dribbling_model_is_cut_off_in_a_stream(hasty: FakeProvider, open_session: Open) -> None:
+    hasty.play(Trickle("and "))
+    *pieces, answer = open_session().stream(FAB)
+    assert len(pieces) > 1
+    assert isinstance(answer, kds.Answer)
+    assert isinstance(answer.error, ModelError)
+    assert answer.error.kind == "timeout"
+
+
+def test_a_model_without_its_extra_is_told_of_with_the_fix(
+    open_session: Open, monkeypatch: pytest.MonkeyPatch, fitted_workspace: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    monkeypatch.setitem(sys.modules, "langchain_openai", None)
+    answer = open_session(model="openai:gpt-5-mini").ask(FAB)
+    assert answer.error is not None
+    assert "kds[openai]" in (answer.error.hint or "")
+    assert context(fitted_workspace) == [FAB]
+
+
+def test_a_model_that_is_none_is_told_of(open_session: Open) -> None:
+    error = open_session(model="opnai:gpt").ask(FAB).error
+    assert error is not None
+    assert "openai" in (error.hint or "")
+
+
+def test_an_empty_answer_is_an_answer(model: FakeProvider, open_session: Open) -> None:
+    model.play(Text(""))
+    answer = open_session().ask(FAB)
+    assert answer.error is None
+    assert any("no text" in note for note in answer.notes)
+
+
+def test_a_model_cannot_hand_on_to_where_its_prompt_file_does_not_lead(
+    model: FakeProvider, open_session: Open
+) -> None:
+    model.play(Text("a plan\n\nHandoff: AMNESIA"))
+    answer = open_session().ask(FAB)
+    assert [offer.intent for offer in answer.handoffs] == ["EXECUTE", "TEST"]
+
+
+def test_a_memory_that_cannot_be_written_costs_a_note(
+    model: FakeProvider, open_session: Open, fitted_workspace: Path
+) -> None:
+    (fitted_workspace / "kds-brain" / "memory.db").mkdir()
+    answer = open_session().ask(FAB)
+    assert answer.text == "ok"
+    assert any("not remembered" in note for note in answer.notes)

@@ -1,0 +1,104 @@
+"""An agent in its thread: whoever waits can leave, at any time and in time."""
+
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from time import monotonic
+
+from kds.agents.model_error import ModelError
+from kds.agents.reply import AgentReply
+from kds.brain.errors import KdsError
+from kds.brain.turn import Turn
+from kds.session.run import AgentRun, Speech
+
+REPLY = AgentReply("a", "PLAN", "one two", "", Turn("m", datetime(2025, 11, 3, tzinfo=UTC)))
+
+
+def speaking(*items: str | AgentReply | Exception) -> Iterator[str | AgentReply]:
+    for item in items:
+        if isinstance(item, Exception):
+            raise item
+        yield item
+
+
+def run_of(*items: str | AgentReply | Exception) -> AgentRun:
+    return AgentRun(lambda: speaking(*items), agent="a", timeout_s=10)
+
+
+def test_it_hands_on_the_pieces_and_has_the_reply() -> None:
+    run = run_of("one ", "two", REPLY)
+    assert list(run) == ["one ", "two"]
+    assert (run.outcome, run.text, run.reply) == ("done", "one two", REPLY)
+    assert list(run) == []
+
+
+def test_an_error_ends_it_with_what_was_said() -> None:
+    error = KdsError("down")
+    run = run_of("one ", error)
+    assert list(run) == ["one "]
+    assert (run.outcome, run.text, run.error) == ("failed", "one ", error)
+
+
+def test_foreign_errors_are_told_of() -> None:
+    run = run_of(ZeroDivisionError("by zero"))
+    assert list(run) == []
+    assert "a failed: ZeroDivisionError: by zero" in str(run.error)
+
+
+def test_an_agent_without_a_reply_has_failed() -> None:
+    run = run_of("one")
+    list(run)
+    assert "ended without a reply" in str(run.error)
+
+
+def test_its_time_is_all_it_gets() -> None:
+    stuck = threading.Event()
+
+    def speak() -> Speech:
+        yield "one "
+        stuck.wait(30)
+
+    began = monotonic()
+    run = AgentRun(speak, agent="a", timeout_s=0.05)
+    assert list(run) == ["one "]
+    assert monotonic() - began < 10
+    assert isinstance(run.error, ModelError)
+    assert run.error.kind == "timeout"
+    stuck.set()
+
+
+def test_loading_does_not_count_as_its_time() -> None:
+    loaded = threading.Event()
+    run = AgentRun(
+        lambda: speaking("one", REPLY), agent="a", timeout_s=0.0, load=lambda: loaded.wait(30)
+    )
+    loaded.set()
+    assert list(run) == ["one"]
+    assert run.outcome == "done"
+
+
+def test_a_halt_wakes_whoever_waits() -> None:
+    stuck, waiting = threading.Event(), threading.Event()
+
+    def speak() -> Speech:
+        waiting.set()
+        stuck.wait(30)
+        yield "too late"
+
+    run = AgentRun(speak, agent="a", timeout_s=30)
+    halting = threading.Thread(target=lambda: waiting.wait(30) and run.halt())
+    halting.start()
+    assert list(run) == []
+    halting.join()
+    assert (run.outcome, run.error) == ("halted", None)
+    assert not run.halt()
+    stuck.set()
+
+
+def test_what_comes_after_a_halt_is_not_heard() -> None:
+    run = run_of("one ", "two", REPLY)
+    pieces = iter(run)
+    assert next(pieces) == "one "
+    assert run.halt()
+    assert list(pieces) == []
+    assert (run.text, run.reply) == ("one ", None)

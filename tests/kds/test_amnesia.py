@@ -1,0 +1,571 @@
+"""Amnesia: what goes is put away first, is gone then, and comes back."""
+
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import kds.amnesia.forgetting
+from kds.amnesia.forgetting import (
+    AmnesiaError,
+    forget,
+    list_backups,
+    remove_backup,
+    restore,
+    survey,
+)
+from kds.amnesia.inventory import KINDS, kind_of
+from kds.brain.clock import utc_now
+from kds.brain.documents.store import DocumentStore
+from kds.brain.errors import StoreError
+from kds.brain.journal import ContextJournal
+from kds.brain.learning.event import LearningEvent
+from kds.brain.learning.event_log import EventLog
+from kds.brain.memory.profile_values import Profile
+from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.private_file import locked
+from kds.brain.turn import ContextEntry
+from kds.brain.workspace import Workspace
+from kds.cli.guard import BAD_INPUT
+
+SECRET = "nightingale"
+"""A word of everything that is remembered."""
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def place(workspace: Path) -> Workspace:
+    found = Workspace.find(workspace)
+    fill(found)
+    return found
+
+
+def fill(place: Workspace) -> None:
+    """Remember something of every kind."""
+    place.ensure()
+    brain = place.brain
+    entry = ContextEntry(utc_now(), f"Add the {SECRET} page", "PLAN")
+    ContextJournal(place.context_path).log(entry)
+    for folder in ("conversations", "work", "cache", "rules"):
+        (brain / folder).mkdir(exist_ok=True)
+    ContextJournal(brain / f"conversations/{SECRET}-{'0' * 16}.jsonl").log(entry)
+    (brain / "work/workspace.json").write_text(json.dumps({"doing": SECRET}))
+    (brain / "cache/intents-1.npz").write_bytes(SECRET.encode() * 10)
+    (brain / "learned.yaml").write_text(
+        f"examples:\n- text: open the {SECRET} page\n  intent: PLAN\n"
+    )
+    told = LearningEvent(utc_now(), "told", f"open the {SECRET} page", "PLAN")
+    EventLog(brain / "learning.jsonl").append([told])
+    with SqliteStore(brain / "memory.db") as store:
+        session = store.create_session(title=f"The {SECRET} page")
+        store.append(session.id, "user", f"The {SECRET} page is blue")
+        store.profile.grant("tests")
+        store.profile.save(Profile(name=f"Ada {SECRET}"))
+    (brain / "rules/mine.yaml").write_text("# rules\n")
+    (brain / "settings.yaml").write_text("service: {enabled: true}\n")
+    (place.root / "app.py").write_text(f"# {SECRET}\n")
+
+
+def contents(place: Workspace) -> dict[str, bytes]:
+    """Every file of the workspace folder but for locks and backups."""
+    return {
+        str(path.relative_to(place.brain)): path.read_bytes()
+        for path in place.brain.rglob("*")
+        if path.is_file() and path.suffix != ".lock" and "backups" not in path.parts
+    }
+
+
+def still_holding(place: Workspace) -> list[str]:
+    return [
+        name
+        for name, content in contents(place).items()
+        if SECRET.encode() in content or SECRET in name
+    ]
+
+
+def remembered(place: Workspace) -> tuple[str, ...]:
+    with SqliteStore(place.brain / "memory.db") as store:
+        return tuple(session.title for session in store.sessions())
+
+
+def test_a_survey_counts_every_kind_and_changes_nothing(place: Workspace) -> None:
+    before = contents(place)
+    found = survey(place)
+    assert {item.kind for item in found.items if item.files} == {*KINDS} - {"documents"}
+    counts = {item.kind: item.counts for item in found.items}
+    assert counts["context"] == {"messages": 1}
+    assert counts["conversations"] == {"conversations": 1, "messages": 1}
+    assert counts["learned"] == {"examples": 1, "events": 1}
+    memory = counts["memory"]
+    assert (memory["sessions"], memory["messages"], memory["profile fields"]) == (1, 1, 1)
+    assert contents(place) == before
+
+
+def test_nothing_to_forget_makes_no_file(workspace: Path) -> None:
+    place = Workspace.find(workspace)
+    report = forget(place)
+    assert report.before.is_empty
+    assert report.backup is None
+    assert list(place.brain.iterdir()) == []
+
+
+def test_what_is_forgotten_is_gone_from_every_file_and_the_rest_stays(place: Workspace) -> None:
+    report = forget(place)
+    assert report.after.is_empty
+    assert not any(any(item.counts.values()) for item in report.after.items)
+    assert still_holding(place) == []
+    assert not list(place.brain.glob("conversations/*"))
+    assert set(contents(place)) == {".gitignore", "rules/mine.yaml", "settings.yaml"} & set(
+        contents(place)
+    )
+    assert (place.root / "app.py").read_text() == f"# {SECRET}\n"
+
+
+def test_the_backup_is_private_and_whole(place: Workspace) -> None:
+    before = contents(place)
+    report = forget(place)
+    assert report.backup is not None
+    assert stat.S_IMODE(report.backup.stat().st_mode) == 0o600
+    assert stat.S_IMODE(report.backup.parent.stat().st_mode) == 0o700
+    assert [path.name for path in report.backup.parent.iterdir()] == [report.backup.name]
+    with zipfile.ZipFile(report.backup) as archive:
+        kept = {
+            name.removeprefix("files/"): archive.read(name)
+            for name in archive.namelist()
+            if name.startswith("files/")
+        }
+    plain = {name for name in kept if not name.endswith(".db")}
+    assert {name: kept[name] for name in plain} == {name: before[name] for name in plain}
+    assert "memory.db" in kept
+
+
+def test_a_restore_puts_everything_back(place: Workspace) -> None:
+    before = contents(place)
+    forget(place)
+    restored = restore(place)
+    after = contents(place)
+    for name in ("conversation-context.jsonl", "learned.yaml", "learning.jsonl"):
+        assert after[name] == before[name]
+    assert {*restored.files} <= {*after}
+    assert remembered(place) == (f"The {SECRET} page",)
+    with SqliteStore(place.brain / "memory.db") as store:
+        assert store.check().sound
+        profile = store.profile.use("tests")
+        assert profile is not None
+        assert profile.name == f"Ada {SECRET}"
+    modes = {path.stat().st_mode & 0o777 for path in place.brain.glob("*.jsonl")}
+    assert modes == {0o600}
+
+
+def test_a_restore_can_be_repeated_after_it_was_interrupted(place: Workspace) -> None:
+    forget(place)
+    restore(place)
+    (place.brain / "learned.yaml").unlink()
+    assert restore(place).files == ("learned.yaml",)
+    assert restore(place).files == ()
+
+
+def test_newer_data_is_not_overwritten_without_force(place: Workspace) -> None:
+    old = (place.brain / "learned.yaml").read_bytes()
+    forget(place)
+    ContextJournal(place.context_path).log(ContextEntry(utc_now(), "Newer words", "PLAN"))
+    (place.brain / "learned.yaml").write_text("examples:\n- {text: newer, intent: PLAN}\n")
+    present = contents(place)
+    with pytest.raises(AmnesiaError, match="newer data") as caught:
+        restore(place)
+    assert "--force" in str(caught.value.hint)
+    assert contents(place) == present
+    restored = restore(place, force=True)
+    assert (place.brain / "learned.yaml").read_bytes() == old
+    assert restored.before is not None
+    restore(place, restored.before.stem, force=True)
+    assert b"newer" in (place.brain / "learned.yaml").read_bytes()
+
+
+def test_a_new_database_without_content_is_no_newer_data(place: Workspace) -> None:
+    forget(place)
+    assert remembered(place) == ()
+    restore(place)
+    assert remembered(place) == (f"The {SECRET} page",)
+
+
+@pytest.mark.parametrize("kept", KINDS)
+def test_what_is_kept_keeps_every_byte(kept: str, place: Workspace) -> None:
+    before = contents(place)
+    forget(place, keep=[kept])
+    after = contents(place)
+    mine = {name for name in before if kind_of(name) == kept}
+    assert {name: after[name] for name in mine if not name.endswith(("-wal", "-shm"))} == {
+        name: before[name] for name in mine if not name.endswith(("-wal", "-shm"))
+    }
+    assert {kind_of(name) for name in after} <= {kept, None}
+
+
+def test_an_unknown_kind_is_refused(place: Workspace) -> None:
+    with pytest.raises(AmnesiaError, match="no kind 'rules'"):
+        forget(place, keep=["rules"])
+    assert still_holding(place)
+
+
+def test_indexed_documents_go_and_come_back(place: Workspace) -> None:
+    DocumentStore(place.brain / "documents.db").database.close()
+    assert (place.brain / "documents.db").exists()
+    forget(place)
+    assert not (place.brain / "documents.db").exists()
+    assert "documents.db" in restore(place).files
+
+
+def test_links_are_neither_followed_nor_taken(place: Workspace, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    thesis = outside / f"thesis-{'0' * 16}.jsonl"
+    thesis.write_text(SECRET)
+    (place.brain / "learning.jsonl").unlink()
+    (place.brain / "learning.jsonl").symlink_to(thesis)
+    for path in (place.brain / "conversations").iterdir():
+        path.unlink()
+    (place.brain / "conversations").rmdir()
+    (place.brain / "conversations").symlink_to(outside)
+    report = forget(place)
+    assert {*report.before.links} == {"learning.jsonl", "conversations"}
+    assert thesis.read_text() == SECRET
+    assert (place.brain / "learning.jsonl").is_symlink()
+    assert report.backup is not None
+    with zipfile.ZipFile(report.backup) as archive:
+        assert not [name for name in archive.namelist() if "learning" in name or "thesis" in name]
+
+
+def test_nothing_is_restored_through_a_link(place: Workspace, tmp_path: Path) -> None:
+    forget(place)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (place.brain / "work").rmdir()
+    (place.brain / "work").symlink_to(outside)
+    with pytest.raises(AmnesiaError, match=r"work/workspace\.json"):
+        restore(place)
+    with pytest.raises(StoreError, match="link"):
+        restore(place, force=True)
+    assert list(outside.iterdir()) == []
+
+
+def test_a_backups_folder_that_leads_elsewhere_is_refused(place: Workspace, tmp_path: Path) -> None:
+    (place.brain / "backups").symlink_to(tmp_path)
+    with pytest.raises(StoreError, match="is a link"):
+        forget(place)
+    assert still_holding(place)
+
+
+@pytest.mark.parametrize(
+    "name", ["../escaped.jsonl", "settings.yaml", "rules/mine.yaml", "/etc/passwd", "work/../x.db"]
+)
+def test_a_backup_that_names_other_files_is_no_backup(place: Workspace, name: str) -> None:
+    folder = place.brain / "backups"
+    folder.mkdir()
+    manifest = {"version": 1, "at": "2026-01-01T00:00:00+00:00", "files": {name: "0"}, "counts": {}}
+    with zipfile.ZipFile(folder / "amnesia-x.zip", "w") as archive:
+        archive.writestr("manifest.json", json.dumps(manifest))
+        archive.writestr(f"files/{name}", "x")
+    [backup] = list_backups(place)
+    assert "no data of KDS" in str(backup.problem)
+    with pytest.raises(StoreError, match="no data of KDS"):
+        restore(place, "amnesia-x", force=True)
+
+
+def test_a_damaged_backup_is_refused_before_anything_is_touched(place: Workspace) -> None:
+    report = forget(place)
+    assert report.backup is not None
+    content = bytearray(report.backup.read_bytes())
+    content[len(content) // 3] ^= 0xFF
+    report.backup.write_bytes(content)
+    with pytest.raises(StoreError):
+        restore(place, report.backup.stem)
+    assert still_holding(place) == []
+
+
+def test_nothing_is_deleted_when_the_backup_cannot_be_made(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(place)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kds.amnesia.backup._write", full)
+    with pytest.raises(StoreError, match="No space left"):
+        forget(place)
+    assert {n: c for n, c in contents(place).items() if "-" not in n} == {
+        n: c for n, c in before.items() if "-" not in n
+    }
+    assert list((place.brain / "backups").iterdir()) == []
+
+
+def test_a_file_that_is_busy_all_the_time_stops_it_before_anything_is_gone(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kds.amnesia.forgetting, "LOCK_TIMEOUT_S", 0.05)
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with locked(place.brain / "learned.yaml", timeout_s=1):
+            held.set()
+            done.wait(30)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(30)
+    try:
+        with pytest.raises(StoreError):
+            forget(place)
+    finally:
+        done.set()
+        thread.join()
+    assert len(still_holding(place)) >= 6
+
+
+DYING = """
+import os, sys
+import kds.amnesia.forgetting
+from kds.brain.workspace import Workspace
+left = [int(sys.argv[2])]
+remove = kds.amnesia.forgetting.remove_private
+def dying(path):
+    if left[0] == 0:
+        os._exit(9)
+    left[0] -= 1
+    remove(path)
+kds.amnesia.forgetting.remove_private = dying
+kds.amnesia.database.remove_private = dying
+kds.amnesia.forget(Workspace.find(environ={"KDS_HOME": sys.argv[1]}))
+"""
+
+
+@pytest.mark.parametrize("deleted", [0, 1, 3, 6])
+def test_a_kill_between_backup_and_deletion_loses_nothing(place: Workspace, deleted: int) -> None:
+    before = contents(place)
+    done = subprocess.run(
+        [sys.executable, "-c", DYING, str(place.root), str(deleted)],
+        env=dict(os.environ), timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 9
+    [backup] = list_backups(place)
+    assert backup.problem is None
+    restore(place, backup.name, force=True)
+    after = contents(place)
+    for name, content in before.items():
+        if kind_of(name) and not name.startswith("memory.db"):
+            assert after[name] == content
+    assert remembered(place) == (f"The {SECRET} page",)
+
+
+def test_an_interrupted_forgetting_is_finished_by_the_next(place: Workspace) -> None:
+    subprocess.run(
+        [sys.executable, "-c", DYING, str(place.root), "3"], env=dict(os.environ), timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert still_holding(place)
+    assert forget(place).after.is_empty
+    assert still_holding(place) == []
+
+
+def test_a_memory_that_is_open_forgets_too_and_goes_on(place: Workspace) -> None:
+    with SqliteStore(place.brain / "memory.db") as store:
+        assert len(store.sessions()) == 1
+        store.append(store.sessions()[0].id, "user", f"more about the {SECRET}")
+        assert forget(place).notes == ()
+        assert _bytes_open("memory.db", SECRET) == []
+        assert store.sessions() == ()
+        session = store.create_session(title="New")
+        store.append(session.id, "user", "a new page")
+        assert [one.title for one in store.sessions()] == ["New"]
+        assert store.check().sound
+    assert still_holding(place) == []
+    assert remembered(place) == ("New",)
+
+
+def test_a_memory_that_is_open_sees_what_is_restored(place: Workspace) -> None:
+    with SqliteStore(place.brain / "memory.db") as store:
+        forget(place)
+        assert store.sessions() == ()
+        restore(place)
+        assert [one.title for one in store.sessions()] == [f"The {SECRET} page"]
+        assert store.check().sound
+
+
+def test_a_reader_that_never_ends_is_named_and_loses_only_the_file(place: Workspace) -> None:
+    path = place.brain / "memory.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM message").fetchone()
+        report = forget(place)
+        assert not path.exists()
+    assert report.notes == () or "last bytes go" in report.notes[0]
+    assert remembered(place) == ()
+
+
+def test_a_database_that_cannot_be_read_is_put_away_as_it_is(place: Workspace) -> None:
+    garbage = b"SQLite format 3\x00" + SECRET.encode() * 500
+    for path in place.brain.glob("memory.db*"):
+        path.unlink()
+    (place.brain / "memory.db").write_bytes(garbage)
+    assert forget(place).after.is_empty
+    restore(place)
+    assert (place.brain / "memory.db").read_bytes() == garbage
+
+
+def test_copies_that_migrations_and_damage_left_go_as_well(place: Workspace) -> None:
+    names = ("memory.db.bad-20260101T000000Z", "memory.db.backup-v1-20260101T000000Z",
+             "conversation-context.jsonl.bad", ".learned.yaml.0123456789ab.tmp")  # fmt: skip
+    for name in names:
+        (place.brain / name).write_text(SECRET)
+    forget(place)
+    assert still_holding(place) == []
+    restore(place)
+    assert (place.brain / names[0]).read_text() == SECRET
+
+
+def test_files_that_are_none_of_ours_stay(place: Workspace) -> None:
+    names = ("notes.txt", "conversations/notes.txt", "service.token", "memory.dbx", "hook.log")
+    for name in names:
+        (place.brain / name).write_text("mine")
+    forget(place)
+    assert [(place.brain / name).read_text() for name in names] == ["mine"] * len(names)
+
+
+def test_a_backup_can_be_deleted_and_no_other_file(place: Workspace) -> None:
+    report = forget(place)
+    assert report.backup is not None
+    with pytest.raises(AmnesiaError, match="no backup"):
+        remove_backup(place, "../settings")
+    remove_backup(place, report.backup.stem)
+    assert list_backups(place) == ()
+    with pytest.raises(AmnesiaError, match="no backup to restore"):
+        restore(place)
+
+
+NAMES = st.sampled_from(
+    ["conversation-context.jsonl", "learned.yaml", "learning.jsonl", "work/workspace.json",
+     f"conversations/a-{'0' * 16}.jsonl", f"conversations/b-{'1' * 16}.jsonl.bad", "cache/x.npz"]
+)  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(NAMES, st.binary(max_size=300), min_size=1))
+def test_any_bytes_are_forgotten_and_restored_exactly(files: dict[str, bytes]) -> None:
+    with TemporaryDirectory() as folder:
+        place = Workspace(Path(folder), Path(folder) / "kds-brain")
+        for name, content in files.items():
+            path = place.brain / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        before = contents(place)
+        assert forget(place).after.is_empty
+        assert contents(place) == {}
+        restore(place)
+        assert contents(place) == before
+
+
+def _bytes_open(name: str, word: str) -> list[str]:
+    """The files that this process has open, deleted or not, that hold a word."""
+    folder = Path("/proc/self/fd")
+    found = []
+    for one in folder.iterdir() if folder.is_dir() else ():
+        try:
+            target = str(one.readlink())
+            if name in target and word.encode() in one.read_bytes():
+                found.append(target)
+        except OSError:
+            continue
+    return found
+
+
+def data(result: Any) -> Any:
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+def test_a_dry_run_shows_what_goes_and_what_stays(kds_call: Run, place: Workspace) -> None:
+    before = contents(place)
+    shown = kds_call("amnesia", "--dry-run").out
+    for part in ("conversation context", "1 session, 1 message", "prompts/", "settings.yaml"):
+        assert part in shown
+    assert data(kds_call("amnesia", "--dry-run", "--json"))["dry_run"]
+    assert contents(place) == before
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_without_a_yes_nothing_is_forgotten(kds_call: Run, place: Workspace, as_json: bool) -> None:
+    result = kds_call("amnesia", *(["--json"] if as_json else []))
+    assert result.code == BAD_INPUT
+    assert "there was no yes" in result.err
+    assert "kds amnesia --yes" in result.err
+    assert still_holding(place)
+    if as_json:
+        json.loads(result.out)
+
+
+@pytest.mark.parametrize(("answer", "gone"), [("yes", True), ("y", False), ("no", False)])
+def test_in_a_terminal_only_a_whole_yes_does_it(
+    kds_call: Run, place: Workspace, monkeypatch: pytest.MonkeyPatch, answer: str, gone: bool
+) -> None:
+    import io
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal(f"{answer}\n"))
+    result = kds_call("amnesia")
+    assert f"for {place.root}?" in result.out
+    assert (still_holding(place) == []) is gone
+    assert (result.code == 0) is gone
+
+
+def test_forgetting_and_restoring_on_the_command_line(kds_call: Run, place: Workspace) -> None:
+    done = data(kds_call("amnesia", "--yes", "--keep", "cache", "--json"))
+    assert [one["files"] for one in done["after"]["items"]] == [[]] * (len(KINDS) - 1)
+    assert (place.brain / "cache/intents-1.npz").exists()
+    [backup] = data(kds_call("amnesia", "backups", "--json"))
+    assert backup["counts"]["memory"]["sessions"] == 1
+    assert "1 session" in kds_call("amnesia", "backups").out
+    restored = kds_call("amnesia", "restore", backup["name"])
+    assert "restored" in restored.out
+    assert remembered(place) == (f"The {SECRET} page",)
+    assert kds_call("amnesia", "backups", "--remove", backup["name"]).code == 0
+    assert data(kds_call("amnesia", "backups", "--json")) == []
+
+
+def test_the_report_shows_counts_before_and_now(kds_call: Run, place: Workspace) -> None:
+    shown = kds_call("amnesia", "--yes").out
+    assert "1 session, 1 message" in shown
+    assert "nothing" in shown
+    assert "kds amnesia restore" in shown
+    assert "nothing is remembered" in kds_call("amnesia").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["restore"], "there is no backup"),
+        (["restore", "lunch"], "no backup 'lunch'"),
+        (["backups", "--remove", "lunch"], "no backup 'lunch'"),
+        (["--keep", "rules"], "rules"),
+    ],
+)
+def test_bad_usage_is_told(kds_call: Run, workspace: Path, arguments: Any, message: str) -> None:
+    result = kds_call("amnesia", *arguments)
+    assert result.code == BAD_INPUT
+    assert message in result.err

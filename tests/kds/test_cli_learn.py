@@ -1,0 +1,178 @@
+"""`kds learn`: looking, deciding, taking back."""
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kds.brain.clock import utc_now
+from kds.brain.learning.event import LearningEvent
+from kds.brain.learning.event_log import EventLog
+from kds.cli.guard import BAD_INPUT
+
+DASHBOARD = "give the dashboard some love"
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def brain(fitted_workspace: Path) -> Path:
+    return fitted_workspace / "kds-brain"
+
+
+@pytest.fixture
+def said(brain: Path) -> Callable[..., str]:
+    """What the user said in the last days; returns the name of the candidate."""
+
+    def said(times: int = 3, text: str = DASHBOARD, intent: str = "PLAN") -> str:
+        start = utc_now() - timedelta(days=2)
+        events = [
+            LearningEvent(start + timedelta(hours=3 * number), "corrected", text, intent)
+            for number in range(times)
+        ]
+        EventLog(brain / "learning.jsonl").append(events)
+        return events[0].id
+
+    return said
+
+
+def data(result: Any) -> Any:
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+@pytest.mark.parametrize("name", ["status", "list", "review"])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_looking_at_nothing_says_so_and_makes_no_file(
+    name: str, as_json: bool, kds_call: Run, workspace: Path
+) -> None:
+    result = kds_call("learn", name, *(["--json"] if as_json else []))
+    assert (result.code, result.err) == (0, "")
+    assert result.out
+    assert list((workspace / "kds-brain").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "fix"),
+    [
+        (["correct", "do it", "PLAN"], "says too little", "prompt file"),
+        (["correct", DASHBOARD, "PLAM"], "unknown intent", "did you mean PLAN?"),
+        (["accept", "12345678"], "no one candidate", "kds learn list"),
+        (["reject", "12345678"], "no one candidate", "kds learn list"),
+        (["undo", "12345678"], "no one learned example", "kds learn list"),
+        (["undo", "--last"], "nothing to undo", "kds learn list"),
+        (["undo"], "name what to take back", "--last"),
+        (["undo", "x", "--last"], "name what to take back", "--last"),
+        (["accept"], "ID", "see kds learn accept --help"),
+    ],
+)
+def test_bad_usage_is_one_line_and_its_fix(
+    arguments: list[str], message: str, fix: str, kds_call: Run, workspace: Path
+) -> None:
+    result = kds_call("learn", *arguments)
+    assert (result.code, result.out) == (BAD_INPUT, "")
+    head, _, hint = result.err.partition("\n")
+    assert message in head
+    assert fix in hint
+
+
+def test_a_correction_is_noted_and_changes_nothing(kds_call: Run, brain: Path) -> None:
+    told = data(kds_call("learn", "correct", DASHBOARD, "plan", "--json"))
+    assert (told["state"], told["occurrences"], told["confidence"]) == ("waiting", 1, 0.5)
+    again = kds_call("learn", "correct", DASHBOARD, "plan")
+    assert "said once so far" in again.out
+    assert "nothing changes yet" in again.out
+    assert not (brain / "learned.yaml").exists()
+
+
+def test_a_proposal_shows_its_evidence_and_what_would_change(kds_call: Run, said: Any) -> None:
+    name = said()
+    [row] = data(kds_call("learn", "review", "--json"))
+    assert (row["id"], row["kinds"]) == (name, {"corrected": 3})
+    assert row["now"]["intent"] != "PLAN"
+    assert (row["then"]["intent"], row["then"]["action"]) == ("PLAN", "route")
+    shown = kds_call("learn", "review").out
+    assert "corrected 3 times" in shown
+    assert "kds learn accept ID" in shown
+
+
+def test_accepting_changes_the_routing_and_undoing_puts_it_back(
+    kds_call: Run, said: Any, brain: Path
+) -> None:
+    name = said()
+    assert kds_call("learn", "accept", name).out == (
+        f"learned: '{DASHBOARD}' as PLAN; kds learn undo {name} takes it back\n"
+    )
+    assert data(kds_call("route", DASHBOARD, "--json", "--no-log"))["intent"] == "PLAN"
+    assert data(kds_call("learn", "status", "--json"))["learned"] == 1
+    assert data(kds_call("learn", "undo", "--last", "--json"))["undone"][0]["id"] == name
+    assert not (brain / "learned.yaml").exists()
+    assert data(kds_call("route", DASHBOARD, "--json", "--no-log"))["intent"] != "PLAN"
+
+
+def test_what_waits_cannot_be_accepted(kds_call: Run, said: Any) -> None:
+    result = kds_call("learn", "accept", said(2))
+    assert result.code == BAD_INPUT
+    assert "was said 2 times at confidence 0.67; it takes 3 and 0.70" in result.err
+
+
+def test_what_does_harm_is_refused_with_the_reason(kds_call: Run, said: Any) -> None:
+    result = kds_call("learn", "accept", said(4, "run all the tests", "PLAN"), "--json")
+    assert result.code == BAD_INPUT
+    assert "TEST" in json.loads(result.out)["error"]["message"]
+
+
+def test_what_is_rejected_is_gone_from_the_review(kds_call: Run, said: Any) -> None:
+    name = said()
+    assert "rejected" in kds_call("learn", "reject", name).out
+    assert data(kds_call("learn", "review", "--json")) == []
+    [row] = data(kds_call("learn", "list", "--json"))["candidates"]
+    assert row["state"] == "rejected"
+
+
+def test_what_was_learned_by_itself_is_reported(kds_call: Run, said: Any) -> None:
+    said(5)
+    name = data(kds_call("learn", "correct", DASHBOARD, "PLAN", "--json"))["id"]
+    status = kds_call("learn", "status").out
+    assert "1, 1 of them by itself" in status
+    assert f"{name} '{DASHBOARD}' as PLAN" in status
+    assert "itself" in kds_call("learn", "list").out
+
+
+def test_a_review_in_a_terminal_asks_one_by_one(
+    kds_call: Run, said: Any, brain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    names = [said(), said(4, "is the pipeline happy", "VALIDATE")]
+    monkeypatch.setattr(sys, "stdin", Terminal("a\nr\n"))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    result = kds_call("learn", "review")
+    assert result.code == 0, result.err
+    assert "learned" in result.out
+    assert "rejected" in result.out
+    listed = data(kds_call("learn", "list", "--json"))
+    states = {one["id"]: one["state"] for one in listed["candidates"]}
+    assert sorted(states[name] for name in names) == ["learned", "rejected"]
+
+
+def test_a_damaged_line_is_told_and_the_rest_counts(kds_call: Run, said: Any, brain: Path) -> None:
+    said()
+    with (brain / "learning.jsonl").open("a") as file:
+        file.write("not json\n")
+    result = kds_call("learn", "list")
+    assert DASHBOARD in result.out
+
+
+def test_learning_off_is_said_and_noted_by_nobody(
+    kds_call: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_LEARNING", "off")
+    assert "off" in kds_call("learn", "status").out
+    assert kds_call("learn", "correct", DASHBOARD, "PLAN").code == BAD_INPUT
