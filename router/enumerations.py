@@ -118,11 +118,16 @@ def _pair(scene: Scene, max_age: int) -> tuple[Mention, Mention] | None:
         if max_age and moment is scene.discourse.last and (varied := _varied(scene)):
             return varied
         main = _main(moment.mentions)
-        if main is not None and not any(main.same_thing(known) for known in mains):
+        if main is not None and not any(_same(main, known) for known in mains):
             mains.append(main)
         if len(mains) == 2:
             return mains[1], mains[0]
     return None
+
+
+def _same(one: Mention, other: Mention) -> bool:
+    """ "a renewal term" and "renewal terms" are no pair."""
+    return one.same_thing(other) or (one.head, one.modifiers) == (other.head, other.modifiers)
 
 
 def _varied(scene: Scene) -> tuple[Mention, Mention] | None:
@@ -132,7 +137,9 @@ def _varied(scene: Scene) -> tuple[Mention, Mention] | None:
     if found is None or older is None or newer is None:
         return None
     first, second = _whole(older, found.first), _whole(newer, found.second)
-    return (first, second) if first is not None and second is not None else None
+    if first is None or second is None:
+        return None
+    return None if first.number != second.number and _same(first, second) else (first, second)
 
 
 def _whole(question: Question, part: Span) -> Mention | None:

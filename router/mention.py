@@ -131,7 +131,8 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
     quality = _asked_quality(analysis, phrase)
     topic = is_topic(analysis, phrase)
     introduced = topic and phrase.role == "none" and verb == "be"  # "there is a lift"
-    if introduced:
+    of_one = topic and [w.lower for w in words[phrase.end : phrase.end + 2]] == ["of", "a"]
+    if introduced or (of_one and phrase.determiner == "the"):  # "the attic of a queue"
         text += _complement(analysis, phrase)
     return Mention(
         text=f"{quality} {text}" if quality else text,

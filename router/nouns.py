@@ -110,7 +110,10 @@ def find_ones(scene: Scene, rule: Rule) -> Iterator[Found]:
 def _one_start(scene: Scene, i: int) -> int | None:
     """Where the phrase that ends in "one" begins; None when "one" means a person or a number."""
     start = i
-    while start > 0 and scene.words[start - 1].pos in {"DET", "ADJ", "NUM", "NOUN", "PROPN"}:
+    while start > 0 and (
+        scene.words[start - 1].pos in {"DET", "ADJ", "NUM", "NOUN", "PROPN"}
+        or scene.words[start - 1].lower == "'s"
+    ):
         start -= 1
         if scene.words[start].pos == "DET":
             break
@@ -152,12 +155,18 @@ def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
     need = scene.need_at(i, base=base)
     others = {m.head for m in scene.mentions}
     pool = scene.candidates(need, base, among=lambda m: _countable(m) and m.head not in others)
-    choice = choose(scene, pool, base)
+    choice = choose(scene, _same_modified(pool, scene.words[start:i]), base)
     if choice is None:
         return None
     antecedent = choice.mention
     text = _one_text(scene.words[start : i + 1], antecedent)
     return _found(scene, rule, start, i, text, bare(antecedent), score=choice.score)
+
+
+def _same_modified(pool: list[Candidate], before: Sequence[Word]) -> list[Candidate]:
+    """ "the full-time ones": what was called full-time before, if anything was."""
+    said = {w.lower for w in before if w.pos != "DET" and w.lower not in cc.ORDINALS}
+    return [c for c in pool if said and said <= set(c.mention.modifiers)] or pool
 
 
 def _one_text(words: Sequence[Word], antecedent: Mention) -> str:
@@ -173,8 +182,10 @@ def _one_text(words: Sequence[Word], antecedent: Mention) -> str:
     noun = antecedent.text if keeps_all else antecedent.compound
     if plural != (antecedent.number == "pl"):
         noun = _in_number(noun, antecedent, plural=plural)
+    said = noun.lower().split()
+    modifiers = [m for m in modifiers if m.lower() not in said]
     lead = determiner or ("" if plural or modifiers else _indefinite(noun))
-    return " ".join(part for part in (lead, *modifiers, noun) if part)
+    return " ".join(part for part in (lead, *modifiers, noun) if part).replace(" 's ", "'s ")
 
 
 def _without_count(mention: Mention) -> Mention:

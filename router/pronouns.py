@@ -8,19 +8,17 @@ from kds.brain.turn import Edit, Reference
 from kds.router import closed_class as cc
 from kds.router.agency import acts, is_individual, is_somebody
 from kds.router.fitness import Slot
+from kds.router.generics import is_generic, of_the_kind
 from kds.router.inflection import AGREEING, agreeing, third_person
+from kds.router.lexicon import is_plural
 from kds.router.mention import Mention, is_time
-from kds.router.rendering import bare, definite, in_place_of, in_plural, possessive
+from kds.router.rendering import bare, definite, in_place_of, possessive
 from kds.router.rule import Rule
 from kds.router.salience import Candidate
 from kds.router.scene import Choice, Found, Scene, abstained, choose, covered, explain
 from kds.router.words import Word
 
 _POSSESSIVE_PRONOUNS: Final = frozenset("its their his theirs hers whose".split())
-_KINDS_LAST: Final = 1
-"""Messages back within which "them" may be things of the kind that was asked about."""
-_KIND: Final = 0.6
-"""Shown for them: nothing competes, and nothing was said in the plural."""
 _FAMILIES: Final = (
     frozenset({"it", "its"}),
     frozenset({"they", "them", "their", "theirs"}),
@@ -38,7 +36,7 @@ def find_pronouns(scene: Scene, rule: Rule) -> Iterator[Found]:
 def find_demonstratives(scene: Scene, rule: Rule) -> Iterator[Found]:
     """This, that, these, those standing alone."""
     yield from _pointing(
-        scene, rule, lambda i: scene.words[i].pos == "PRON" and not _is_clause_marker(scene, i)
+        scene, rule, lambda i: _is_alone(scene, i) and not _is_clause_marker(scene, i)
     )
 
 
@@ -105,6 +103,14 @@ def _is_pronoun(word: Word) -> bool:
     )
 
 
+def _is_alone(scene: Scene, i: int) -> bool:
+    """ "this"; and "these" of "are these included", which is no noun in the plural."""
+    word, follows = scene.words[i], scene.words[i + 1 : i + 2]
+    participle = any(w.lower.endswith("ed") and not is_plural(w.text) for w in follows)
+    asked = i > 0 and scene.words[i - 1].lower in {"are", "were"}
+    return word.pos == "PRON" or (asked and participle and word.lower in {"these", "those"})
+
+
 def _is_clause_marker(scene: Scene, i: int) -> bool:
     """A relative "that" opens a subordinate clause of its own."""
     clause = scene.analysis.clauses[scene.analysis.clause_of(i)]
@@ -131,8 +137,8 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
     choice = choose(scene, pool, rule.antecedent)
     if (choice is not None and not _agrees(choice.mention, rule)) or choice is None:
         choice = _fallback(scene, rule, i)
-    if choice is None and need.number == "pl":
-        choice = _kind(scene)
+    if need.number == "pl" and (choice is None or is_generic(choice.mention)):
+        choice = of_the_kind(scene) or choice
     if choice is None:
         return Found((), (), abstained(word.text, pool, rule), left=word.text)
     target = definite(choice.mention)
@@ -246,17 +252,6 @@ def _fallback(scene: Scene, rule: Rule, i: int) -> Choice | None:
         need, base, among=lambda m: m.label in labels or ("party" in labels and _is_party(m, rule))
     )
     return choose(scene, pool, base)
-
-
-def _kind(scene: Scene) -> Choice | None:
-    """Things of the kind that the latest questions are about: "Who issues them?" after "How long
-    is a session ticket valid?" means session tickets."""
-    topics = [m for m in scene.discourse.topics() if scene.discourse.age(m) <= _KINDS_LAST]
-    if not topics or topics[-1].determiner not in {"a", "an"} or is_time(topics[-1]):
-        return None
-    one = topics[-1]
-    several = replace(one, text=in_plural(one), determiner="", number="pl")
-    return Choice(several, _KIND, 1.0, scene.discourse.age(one))
 
 
 def _is_party(mention: Mention, rule: Rule) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 from kds.brain.turn import ContextEntry, Edit, Reference
 from kds.router.comparisons import find_comparisons
+from kds.router.complements import find_complements
 from kds.router.counterparts import find_others, find_owned
 from kds.router.deeds import find_actions, find_purposes
 from kds.router.discourse import Discourse, Utterance
@@ -64,6 +65,7 @@ _MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
     "then": find_times,
     "own": find_owned,
     "other": find_others,
+    "complement": find_complements,
     "pattern": find_wordings,
 }
 

@@ -39,6 +39,7 @@ SignalKind = Literal[
     "then",
     "own",
     "other",
+    "complement",
     "pattern",
 ]
 Exclusion = Literal["same_message"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from kds.brain.clock import Clock, utc_now
 from kds.brain.documents.content import Content, Source
 from kds.brain.documents.examination import examine, holdings
-from kds.brain.documents.naming import find, unknown_document
+from kds.brain.documents.naming import find, find_whole, unknown_document
 from kds.brain.documents.ranking import DOCUMENT_BIAS, LIMIT, Request
 from kds.brain.documents.recall import recall
 from kds.brain.documents.rows import read_chunks
@@ -91,8 +91,15 @@ class DocumentStore:
         self._table.touch(document.id, source)
 
     def remove(self, names: Sequence[str]) -> tuple[Document, ...]:
-        """Remove documents and their bytes; returns them. One that is not there is an error."""
-        found = {one.id: one for one in map(self.document, names)}
+        """Remove documents and their bytes; returns them.
+
+        Names must be whole: an id, path, file name or title. Raises StoreError for any other,
+        and removes nothing then.
+        """
+        documents = self.documents()
+        found = {
+            one.id: one for one in (find_whole(documents, name, where=self.path) for name in names)
+        }
         self._healing(lambda: self._table.remove(tuple(found)))
         return tuple(found.values())
 

@@ -6,23 +6,33 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import httpx
 import pytest
+from langchain_anthropic import ChatAnthropic
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
+from langchain_ollama import ChatOllama
+from langchain_openai import ChatOpenAI
 
+from kds import agents
 from kds.agents import Agent, AgentReply, ModelError, Usage, load_chat_model
+from kds.agents.answer import has_end
+from kds.agents.models import model_timeout
 from kds.agents.running import AgentRunnable
-from kds.brain.errors import MessageError
+from kds.brain.errors import DispatchError, MessageError
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import ContextEntry, Turn
 
 from .openai_server import (
+    MODEL,
+    Cut,
     Dead,
     Failure,
     FakeProvider,
@@ -331,3 +341,117 @@ def test_a_model_without_tools_or_streams_will_do(make_agent: MakeAgent) -> None
     assert agent.invoke("dark mode").text == "one"
     assert asyncio.run(agent.ainvoke("dark mode")).text == "two"
     assert _sum(list(agent.stream("dark mode"))).text == "three"
+
+
+def test_a_stream_without_an_end_is_no_answer(
+    planner: AgentRunnable, provider: FakeProvider
+) -> None:
+    provider.play(Cut("1. Add"))
+    pieces: list[str] = []
+    with pytest.raises(ModelError, match="broke off: the answer has no end"):
+        pieces += [piece.text for piece in planner.stream("dark mode")]
+    provider.play(Cut("1. Add"))
+
+    async def read() -> None:
+        async for piece in planner.astream("dark mode"):
+            pieces.append(piece.text)
+
+    with pytest.raises(ModelError, match="broke off"):
+        asyncio.run(read())
+    assert pieces == ["1. Add"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "metadata", "ended"),
+    [
+        (ChatOpenAI, {"model_provider": "openai"}, False),
+        (ChatOpenAI, {"finish_reason": "stop"}, True),
+        (ChatOpenAI, {"status": "completed"}, True),
+        (ChatAnthropic, {"model_provider": "anthropic"}, False),
+        (ChatAnthropic, {"stop_reason": "end_turn"}, True),
+        (ChatOllama, {}, False),
+        (ChatOllama, {"done_reason": "stop"}, True),
+        (FakeListChatModel, {}, True),
+    ],
+)
+def test_only_providers_that_say_why_an_answer_ended_must_say_it(
+    kind: type[BaseChatModel], metadata: dict[str, str], ended: bool
+) -> None:
+    model = kind.model_construct()
+    assert has_end(AIMessage("x", response_metadata=metadata), model) is ended
+
+
+def _own_model(provider: FakeProvider, **options: Any) -> BaseChatModel:
+    settings = ModelSettings(name=f"{provider.url}#{MODEL}", **options)
+    model = load_chat_model(settings, environ={})
+    assert model is not None
+    return model
+
+
+def test_a_model_of_the_callers_own_keeps_its_own_time(
+    make_agent: MakeAgent, provider: FakeProvider, workspace: Path
+) -> None:
+    model = _own_model(provider, timeout_s=LIMIT_S, max_retries=2)
+    provider.play(default=Slow())
+    for asked in (agents.load("PLAN", model=model), make_agent().as_runnable().with_model(model)):
+        began = time.monotonic()
+        with pytest.raises(ModelError, match=f"within {LIMIT_S:g} s"):
+            asked.invoke("dark mode")
+        assert time.monotonic() - began < LIMIT_S + BUSY_S
+
+
+@pytest.mark.parametrize(
+    ("model", "limit"),
+    [
+        (ChatOpenAI(model="m", api_key="k", timeout=3), 3.0),
+        (ChatOpenAI(model="m", api_key="k", timeout=(2, 4)), 4.0),
+        (ChatOpenAI(model="m", api_key="k", timeout=httpx.Timeout(2, read=5)), 5.0),
+        (ChatOpenAI(model="m", api_key="k"), None),
+        (ChatAnthropic(model="m", api_key="k", timeout=3), 3.0),
+        (ChatOllama(model="m", client_kwargs={"timeout": 3}), 3.0),
+        (ChatOllama(model="m"), None),
+        (FakeListChatModel(responses=["x"]), None),
+        (None, None),
+    ],
+    ids=str,
+)
+def test_the_time_of_a_model_is_found_where_its_class_has_it(model: Any, limit: Any) -> None:
+    assert model_timeout(model) == limit
+
+
+def test_the_time_that_is_given_goes_before_that_of_the_model(
+    make_agent: MakeAgent, provider: FakeProvider
+) -> None:
+    model = _own_model(provider, timeout_s=3)
+    assert make_agent().as_runnable(model, timeout_s=9).timeout_s == 9
+    assert make_agent().as_runnable(model).timeout_s == 3
+    assert make_agent().as_runnable(FakeListChatModel(responses=["x"])).timeout_s == 60
+
+
+@pytest.mark.parametrize("given", [5, object(), b"openai:x", ["openai:x"]])
+def test_what_is_no_model_is_refused(given: Any, workspace: Path) -> None:
+    with pytest.raises(ModelError, match="is no model") as caught:
+        agents.load("PLAN", model=given)
+    assert "openai:NAME" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("name", ["PLAN", "plan", " Plan ", "work-planner", "Work-Planner"])
+def test_an_agent_is_found_however_its_name_is_cased(name: str, workspace: Path) -> None:
+    assert agents.load(name).agent.name == "work-planner"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("PLANN", "did you mean PLAN?"),
+        ("plann", "did you mean PLAN?"),
+        ("work-plannr", "did you mean 'work-planner'?"),
+        (None, "name an intent"),
+        (b"PLAN", "name an intent"),
+        ("", "see `kds prompts list`"),
+    ],
+)
+def test_a_name_of_no_agent_says_which_was_meant(name: Any, hint: str, workspace: Path) -> None:
+    with pytest.raises(DispatchError) as caught:
+        agents.load(name)
+    assert hint in str(caught.value.hint)

@@ -105,7 +105,7 @@ def test_a_line_without_an_end_is_not_held_in_memory(
 ) -> None:
     hostile = serve(kind=kind)
     model = hostile.load(provider)
-    with pytest.raises(Exception) as caught:  # noqa: PT011  # of the provider's client, or ours
+    with pytest.raises(Exception) as caught:  # of the provider's client, or ours
         list(model.stream("hello"))
     told = model_error(caught.value, "m", secrets={})
     assert "more than 8 MB without an end" in told.message
@@ -120,14 +120,14 @@ def test_nor_in_an_event_loop(provider: str, serve: Serve) -> None:
         async for _ in model.astream("hello"):
             pass
 
-    with pytest.raises(Exception) as caught:  # noqa: PT011  # of the provider's client, or ours
+    with pytest.raises(Exception) as caught:  # of the provider's client, or ours
         asyncio.run(read())
     assert "more than 8 MB" in model_error(caught.value, "m", secrets={}).message
 
 
 def test_an_answer_that_is_no_stream_is_bounded_as_well(serve: Serve) -> None:
     model = serve(kind="application/json").load("openai")
-    with pytest.raises(Exception) as caught:  # noqa: PT011  # of the provider's client, or ours
+    with pytest.raises(Exception) as caught:  # of the provider's client, or ours
         model.invoke("hello")
     assert "more than 8 MB" in model_error(caught.value, "m", secrets={}).message
 
@@ -136,7 +136,7 @@ def test_an_answer_that_is_no_stream_is_bounded_as_well(serve: Serve) -> None:
 def test_a_prompt_is_not_sent_on_to_another_host(provider: str, serve: Serve) -> None:
     elsewhere = serve()
     model = serve(moves_to=elsewhere.url).load(provider)
-    with pytest.raises(Exception) as caught:  # noqa: PT011  # of the provider's client
+    with pytest.raises(Exception) as caught:  # of the provider's client
         model.invoke("a private prompt")
     told = model_error(caught.value, "m", secrets={})
     assert elsewhere.posted == []
@@ -148,7 +148,7 @@ def test_a_prompt_is_not_sent_on_to_another_host(provider: str, serve: Serve) ->
 
 def test_the_error_names_the_host_that_it_would_have_gone_to(serve: Serve) -> None:
     elsewhere = serve()
-    with pytest.raises(Exception) as caught:  # noqa: PT011  # of the provider's client
+    with pytest.raises(Exception) as caught:  # of the provider's client
         serve(moves_to=elsewhere.url).load("openai").invoke("a private prompt")
     assert elsewhere.url in model_error(caught.value, "m", secrets={}).message
 

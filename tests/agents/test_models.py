@@ -14,7 +14,7 @@ from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 
 from kds.agents import ModelError, load_chat_model
-from kds.agents.models import model_label, model_secrets
+from kds.agents.models import checked_model, model_label, model_secrets
 from kds.brain.settings import ModelSettings
 
 from .openai_server import Failure, FakeProvider, Raw, Slow, Text, garbage, wrong_shape
@@ -194,6 +194,29 @@ def test_a_missing_integration_names_its_extra(monkeypatch: pytest.MonkeyPatch) 
         _load("anthropic:x")
     assert caught.value.kind == "extra"
     assert str(caught.value.hint).startswith("pip install 'kds[anthropic]'")
+
+
+def test_a_missing_integration_is_said_before_a_missing_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "langchain_openai", None)
+    with pytest.raises(ModelError) as caught:
+        _load("openai:x", environ={})
+    assert caught.value.kind == "extra"
+
+
+@pytest.mark.parametrize("name", ["gpt-5", "opnai:gpt-5", "openai:", "ftp://host/v1", ""])
+def test_a_name_can_be_checked_without_loading_anything(name: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        checked_model(name)
+    assert caught.value.kind == "setting"
+    assert checked_model("openai:x") == "openai:x"
+    assert checked_model("http://127.0.0.1:9/v1#m") == "http://127.0.0.1:9/v1#m"
+
+
+def test_a_proxy_of_the_environment_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_PROXY", "http://127.0.0.1:9")
+    assert isinstance(_load("openai:x"), ChatOpenAI)
 
 
 def test_kds_switches_no_tracing_on(

@@ -1,5 +1,5 @@
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pytest
 import yaml
@@ -30,6 +30,20 @@ def problems_of(text: str, first_line: int = 1) -> list[str]:
     found = validate(parse_yaml(text, path="f.md", first_line=first_line), Front)
     assert isinstance(found, tuple), "expected problems"
     return [f"{problem.where} {problem.message} | {problem.hint}" for problem in found]
+
+
+def test_a_value_of_a_list_is_told_with_its_nearest() -> None:
+    class Chosen(BaseModel):
+        mode: Literal["rules-first", "model-first"]
+
+    for value, hint in (
+        ("model-frist", "did you mean 'model-first'?"),
+        ("7", "use 'rules-first' or 'model-first'"),
+    ):
+        found = validate(parse_yaml(f"mode: {value}\n", path="f.md"), Chosen)
+        assert isinstance(found, tuple)
+        assert found[0].message.startswith("'mode' must be 'rules-first' or 'model-first', not ")
+        assert found[0].hint == hint
 
 
 def test_every_node_has_its_line_in_the_file() -> None:

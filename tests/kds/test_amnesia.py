@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
@@ -569,3 +570,36 @@ def test_bad_usage_is_told(kds_call: Run, workspace: Path, arguments: Any, messa
     result = kds_call("amnesia", *arguments)
     assert result.code == BAD_INPUT
     assert message in result.err
+
+
+@pytest.mark.parametrize("lie", [False, True])
+def test_a_manifest_that_promises_gigabytes_is_not_read(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch, lie: bool
+) -> None:
+    monkeypatch.setattr("kds.amnesia.backup.MANIFEST_BYTES", 1 << 20)
+    folder = place.brain / "backups"
+    folder.mkdir()
+    path = folder / "amnesia-20250101T000000Z.zip"
+    size = 64 << 20
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("manifest.json", b" " * size)
+    if lie:
+        path.write_bytes(path.read_bytes().replace(size.to_bytes(4, "little"), b"\x10\0\0\0"))
+    tracemalloc.start()
+    (found,) = list_backups(place)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.problem
+    assert peak < 8 << 20
+
+
+def test_a_manifest_nested_beyond_measure_or_of_a_strange_time_is_no_backup(
+    place: Workspace,
+) -> None:
+    folder = place.brain / "backups"
+    folder.mkdir()
+    strange = {"version": 1, "at": "0001-01-01T00:00:00+14:00", "files": {}, "counts": {}}
+    for number, text in enumerate(("[" * 200_000, json.dumps(strange))):
+        with zipfile.ZipFile(folder / f"amnesia-{number}.zip", "w") as archive:
+            archive.writestr("manifest.json", text)
+    assert [bool(one.problem) for one in list_backups(place)] == [True, True]

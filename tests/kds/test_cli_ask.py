@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from ..agents.openai_server import (  # noqa: TID252  # one server for all
+    Cut,
     Dead,
     Failure,
     FakeProvider,
@@ -173,6 +174,54 @@ def test_a_conversation_can_be_named_and_resumed(
     kds_call("ask", FAB, "--session", "Buttons")
     kds_call("ask", "Make it purple", "--session", "last")
     assert "a plan" in model.asked[1].text
+    assert stored(fitted_workspace) == []
+
+
+def test_a_slip_in_the_name_of_a_conversation_is_told(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    kds_call("ask", FAB, "--session", "Bells")
+    result = kds_call("ask", FAB, "--session", "bels")
+    assert result.code == 0
+    assert "'bels' is a new conversation; did you mean 'Bells'?" in result.err
+
+
+@pytest.mark.parametrize("command", ["ask", "chat"])
+def test_the_first_message_of_a_fresh_folder_is_answered(command: str, tmp_path: Path) -> None:
+    folder = tmp_path / "fresh"
+    folder.mkdir()
+    words = [FAB, "--no-stream"] if command == "ask" else []
+    done = subprocess.run(
+        [*KDS, command, *words], cwd=folder, input=FAB, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "work-planner" in done.stdout or "# Work planner" in done.stdout
+    assert stored(folder) == [FAB]
+
+
+def test_an_answer_that_breaks_off_or_is_empty_is_none(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    model.play(Cut("1. Add"), Text(""), Text("a plan"))
+    cut = kds_call("ask", FAB)
+    assert (cut.code, cut.out) == (NO_ANSWER, "1. Add\n")
+    assert "broke off" in cut.err
+    empty = kds_call("ask", "continue")
+    assert (empty.code, empty.out) == (NO_ANSWER, "")
+    assert "gave no text" in empty.err
+    assert kds_call("ask", "continue").out == "a plan\n"
+
+
+def test_bad_input_names_this_command_and_keeps_nothing(
+    kds_call: Run, fitted_workspace: Path
+) -> None:
+    empty = kds_call("ask", "")
+    assert empty.code == BAD_INPUT
+    assert 'fix: write what you want: kds ask "..."' in empty.err
+    unknown = kds_call("ask", FAB, "--model", "opnai:x")
+    assert unknown.code == BAD_INPUT
+    assert "did you mean openai:...?" in unknown.err
+    assert "did you mean PLAN?" in kds_call("ask", FAB, "--agent", "PLANN").err
     assert stored(fitted_workspace) == []
 
 

@@ -283,3 +283,31 @@ def test_a_damaged_store_is_set_aside_with_a_warning(
     assert result.code == 0
     assert "the document store was damaged" in result.err
     assert kds_call("docs", "search", "Closing Date").out
+
+
+def test_only_a_whole_name_removes(kds_call: Run, shelf: Path) -> None:
+    kds_call("docs", "add", str(shelf))
+    for part in ("s", "staff", "handb", ""):
+        result = kds_call("docs", "remove", part)
+        assert result.code == BAD_INPUT, part
+    assert "meant may be 'Staff Handbook'" in kds_call("docs", "remove", "staff").err
+    assert kds_call("docs", "show", "sta").code == 0
+    assert kds_call("docs", "show", "st").code == BAD_INPUT
+    assert kds_call("docs", "remove", "STAFF handbook").code == 0
+
+
+def test_what_a_terminal_obeys_is_not_printed(kds_call: Run, shelf: Path) -> None:
+    text = "# Odd\u009b31m\u202e title\n\nRed\x1b[31m \u009b2J words \u2066turned\u202e around.\n"
+    (shelf / "odd.md").write_text(text)
+    kds_call("docs", "add", str(shelf))
+    for call in (("search", "red words turned"), ("show", "odd.md"), ("list",),
+                 ("show", "odd.md", "--section", "Odd")):  # fmt: skip
+        printed = kds_call("docs", *call).out
+        assert not set("\x1b\u009b\u202e\u2066") & set(printed), call
+
+
+def test_an_empty_question_is_bad_input(kds_call: Run, shelf: Path) -> None:
+    kds_call("docs", "add", str(shelf))
+    result = kds_call("docs", "search", " ")
+    assert result.code == BAD_INPUT
+    assert "fix: say what to look for" in result.err

@@ -144,3 +144,45 @@ def test_a_rule_of_ones_own_decides_on_determiners_and_match(rewrite_by: By) -> 
     assert rewrite("Edit conf/nginx.conf", "Open that file") == "Open that file"
     by_type = rewrite_by("signal: {kind: noun, determiners: [that]}, antecedent: {match: type}")
     assert by_type("Edit conf/nginx.conf", "Open that file") == "Open conf/nginx.conf"
+
+
+@pytest.mark.parametrize(
+    ("messages", "written"),
+    [
+        (
+            ["Where do I file an appeal?", "Do I get the fee back?"],
+            "Do I get the fee for an appeal back?",
+        ),
+        (
+            ["How do I book the sauna?", "Does the price ever change?"],
+            "Does the price for the sauna ever change?",
+        ),
+        (["Who pays the Tenant?", "How much is the fee?"], "How much is the fee?"),
+        (["Where is the lift?", "Where is the kitchen?"], "Where is the kitchen?"),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, list) else "",
+)
+def test_a_noun_that_needs_a_complement_gets_what_was_asked_about(
+    rewrite: Rewrite, messages: list[str], written: str
+) -> None:
+    assert rewrite(*messages) == written
+
+
+@pytest.mark.parametrize(
+    ("messages", "written"),
+    [
+        (
+            ["Who grades the bachelor's thesis?", "Who grades the master's one?"],
+            "Who grades the master's thesis?",
+        ),
+        (
+            ["How much are the fees for night guests?", "Do the night ones get towels?"],
+            "Do the night guests get towels?",
+        ),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, list) else "",
+)
+def test_ones_take_the_noun_that_had_such_a_word_before_it(
+    rewrite: Rewrite, messages: list[str], written: str
+) -> None:
+    assert rewrite(*messages) == written

@@ -335,3 +335,31 @@ def test_min_margin_makes_a_rule_abstain(rewrite_by: By) -> None:
     assert bold("Add a map and a list", "Test it") != "Test it"
     shy = rewrite_by("signal: {kind: pronoun, lemma: [it]}, antecedent: {min_margin: 0.9}")
     assert shy("Add a map to the page", "Test it") == "Test it"
+
+
+@pytest.mark.parametrize(
+    ("messages", "written"),
+    [
+        (
+            ["How long is a session ticket valid?", "Who issues them?"],
+            "Who issues session tickets?",
+        ),
+        (
+            ["How long is a day pass valid?", "Are these refunded?"],
+            "Are day passes refunded?",
+        ),
+        (["How long is the session ticket valid?", "Who issues them?"], "Who issues them?"),
+        (
+            ["What is the attic of a queue for?", "Does purging it take long?"],
+            "Does purging the attic of a queue take long?",
+        ),
+        (["What is the length of a platform?", "Is it heated?"], "Is a platform heated?"),
+        (["Give the login page some love", "Make it wider"], "Make the login page wider"),
+        (["Add a dark mode toggle", "commit this"], "commit this"),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, list) else "",
+)
+def test_what_questions_and_idioms_are_about(
+    rewrite: Callable[..., str], messages: list[str], written: str
+) -> None:
+    assert rewrite(*messages) == written

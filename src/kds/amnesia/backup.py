@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,17 @@ PREFIX: Final = "files/"
 _STAMP: Final = "%Y%m%dT%H%M%SZ"
 _BLOCK: Final = 1 << 20
 _SAFE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+MANIFEST_BYTES: Final = 16 << 20
+"""A manifest names the files of KDS, each in 150 bytes; a zip of a few bytes may promise more."""
+
+_STRANGE: Final = (
+    *(OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, EOFError),
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error),
+    RuntimeError,  # encrypted, packed in a way that is not known, or JSON that is nested too deep
+)
+"""What reading a file raises that is no backup of amnesia, or a damaged one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +123,7 @@ def read_backup(path: Path) -> Backup:
     try:
         size = path.lstat().st_size
         with _opened(path) as archive:
-            found: Any = json.loads(archive.read(MANIFEST))
+            found: Any = json.loads(_manifest(archive))
         if found["version"] != VERSION:
             raise ValueError(f"version {found['version']}, not {VERSION}")
         files = {str(name): str(digest) for name, digest in found["files"].items()}
@@ -119,7 +131,7 @@ def read_backup(path: Path) -> Backup:
             raise ValueError(f"holds '{strange[0]}', which is no data of KDS")
         at = datetime.fromisoformat(found["at"]).astimezone(UTC)
         return Backup(path, at, files, dict(found["counts"]), size)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+    except _STRANGE as error:
         reason = str(error) or type(error).__name__
         return Backup(path, None, {}, {}, _size(path), f"no backup of amnesia: {reason}")
 
@@ -134,7 +146,7 @@ def verify(backup: Backup) -> None:
                 with archive.open(PREFIX + name) as file:
                     if _digest(file) != digest:
                         raise StoreError(f"'{name}' in it is damaged", where=str(backup.path))
-    except (KeyError, OSError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+    except _STRANGE as error:
         raise StoreError(f"it cannot be read: {error}", where=str(backup.path)) from error
 
 
@@ -174,6 +186,16 @@ def open_data(path: Path) -> IO[bytes]:
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     with open_data(path) as file, zipfile.ZipFile(file) as archive:
         yield archive
+
+
+def _manifest(archive: zipfile.ZipFile) -> bytes:
+    """Read the manifest, never more than one has. Raises ValueError."""
+    if archive.getinfo(MANIFEST).file_size <= MANIFEST_BYTES:
+        with archive.open(MANIFEST) as file:  # the size in the archive may be a lie
+            content = file.read(MANIFEST_BYTES + 1)
+        if len(content) <= MANIFEST_BYTES:
+            return content
+    raise ValueError(f"its manifest is larger than {MANIFEST_BYTES >> 20} MB")
 
 
 def _write(

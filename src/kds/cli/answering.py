@@ -15,8 +15,11 @@ from kds.session.answer import Answer
 NO_ANSWER: Final = 3
 """Exit code when the model did not answer; the message is kept, and can be asked again."""
 
-_UNSAFE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
-"""Controls but tab and line feed: a model must not move the cursor or set the clipboard."""
+_UNSAFE: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+"""Controls but tab and line feed, and those of the direction of text: neither a model nor a
+document must move the cursor, set the clipboard, or show words in another order."""
 
 
 def harmless(text: str) -> str:

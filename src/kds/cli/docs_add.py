@@ -7,6 +7,7 @@ import click
 
 from kds.brain.documents.store import DocumentStore
 from kds.brain.errors import KdsError
+from kds.cli.answering import harmless
 from kds.cli.docs_options import (
     changing,
     chosen_embedder,
@@ -99,7 +100,7 @@ def _show(report: Report, *, as_json: bool) -> None:
         if one.state in _TOLD and one.document is not None:
             said = one.document
             click.echo(
-                f"{one.state:<9} {shown_path(one.path)}  '{said.title}', "
+                f"{one.state:<9} {shown_path(one.path)}  '{harmless(said.title)}', "
                 f"{counted(said.sections, 'section')}, {counted(said.chunks, 'passage')}"
             )
     if not report.outcomes:

@@ -6,13 +6,14 @@ from typing import Any
 import click
 
 from kds.brain.documents.values import ALL, DocumentHit, DocumentRecall
+from kds.cli.answering import harmless
 from kds.cli.docs_options import (
     NOTHING,
     chosen_embedder,
     embeddings_option,
     looking,
 )
-from kds.cli.guard import complain
+from kds.cli.guard import Refusal, complain
 from kds.cli.options import json_option, workspace_option
 from kds.cli.output import print_json, print_line
 
@@ -42,7 +43,9 @@ def search(
 
     A question for a defined term finds its definition first; a section is found by its number.
     """
-    query = " ".join(words)
+    query = " ".join(words).strip()
+    if not query:
+        raise Refusal("the question is empty", "say what to look for: kds docs search WORDS")
     embedder = chosen_embedder(embeddings, workspace)
     with looking(workspace) as store:
         if store is None:
@@ -95,14 +98,14 @@ def hit_dict(hit: DocumentHit) -> dict[str, Any]:
 
 def _print(found: DocumentRecall, *, why: bool) -> None:
     for note in found.notes:
-        complain(note)
+        complain(harmless(note))
     for number, hit in enumerate(found.hits, start=1):
-        click.echo(f"{number}. {hit.score:.2f}  {hit.citation}")
+        click.echo(harmless(f"{number}. {hit.score:.2f}  {hit.citation}"))
         for line in hit.passage.text.strip().splitlines():
-            click.echo(f"   {line}")
+            click.echo(harmless(f"   {line}"))
         if why:
             for reason in hit.why:
-                print_line("   why", reason)
+                print_line("   why", harmless(reason))
         click.echo()
     if not found.hits:
         click.echo("nothing was found")

@@ -8,6 +8,7 @@ import click
 
 from kds.brain.documents.heading import number_key
 from kds.brain.documents.values import Document, Section
+from kds.cli.answering import harmless
 from kds.cli.docs_options import (
     NOTHING,
     counted,
@@ -35,7 +36,7 @@ def list_(*, as_json: bool, workspace: Path | None) -> None:
         click.echo(NOTHING)
     else:
         rows = [
-            (one.id, one.title, one.kind, "" if one.pages is None else f"{one.pages:,}",
+            (one.id, harmless(one.title), one.kind, "" if one.pages is None else f"{one.pages:,}",
              f"{one.sections:,}", f"{one.chunks:,}", shown_path(one.path))
             for one in found
         ]  # fmt: skip
@@ -61,7 +62,7 @@ def show(*, name: str, wanted: str | None, as_json: bool, workspace: Path | None
         chosen = _chosen(sections, wanted)
         if not chosen:
             raise Refusal(
-                f"'{document.title}' has no section '{wanted}'",
+                f"'{harmless(document.title)}' has no section '{wanted}'",
                 f"see its outline: kds docs show {document.id}",
             )
         _print_text(document, chosen, as_json=as_json)
@@ -96,7 +97,7 @@ def _heading(one: Section) -> str:
 
 
 def _print_outline(document: Document, sections: Sequence[Section]) -> None:
-    click.echo(document.title)
+    click.echo(harmless(document.title))
     pages = f", {counted(document.pages, 'page')}" if document.pages is not None else ""
     print_line("file", shown_path(document.path))
     holds = f"{counted(document.sections, 'section')}, {counted(document.chunks, 'passage')}"
@@ -108,7 +109,7 @@ def _print_outline(document: Document, sections: Sequence[Section]) -> None:
         if not one.path and not one.chunks:
             continue
         where = f"  p. {one.page}" if one.page is not None else ""
-        click.echo(f"{'  ' * (one.level - 1)}{heading}{where}")
+        click.echo(harmless(f"{'  ' * (one.level - 1)}{heading}{where}"))
 
 
 def _print_text(document: Document, chosen: Sequence[Section], *, as_json: bool) -> None:
@@ -120,9 +121,10 @@ def _print_text(document: Document, chosen: Sequence[Section], *, as_json: bool)
         if at:
             click.echo()
         if one.path:
-            click.echo(one.path[-1] + (f"  (p. {one.page})" if one.page is not None else ""))
+            page = f"  (p. {one.page})" if one.page is not None else ""
+            click.echo(harmless(one.path[-1] + page))
         if one.text:
-            click.echo(f"\n{one.text}")
+            click.echo(harmless(f"\n{one.text}"))
 
 
 def _section_dict(one: Section) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import click
 
 from kds.brain.documents.values import Holdings
 from kds.brain.memory.values import Check
+from kds.cli.answering import harmless
 from kds.cli.docs_options import (
     chosen_embedder,
     counted,
@@ -43,7 +44,7 @@ def remove(*, names: tuple[str, ...], as_json: bool, workspace: Path | None) -> 
         print_json({"removed": [document_dict(one) for one in found]})
         return
     for one in found:
-        click.echo(f"removed '{one.title}' ({shown_path(one.path)})")
+        click.echo(f"removed '{harmless(one.title)}' ({shown_path(one.path)})")
 
 
 @click.command(epilog="\b\nExamples:\n  kds docs check\n  kds docs check --rebuild")
@@ -69,7 +70,7 @@ def check(ctx: click.Context, *, rebuild: bool, as_json: bool, workspace: Path |
         for problem in found.problems:
             click.echo(problem)
         for one in gone:
-            click.echo(f"the file of '{one.title}' has gone: {shown_path(one.path)}")
+            click.echo(f"the file of '{harmless(one.title)}' has gone: {shown_path(one.path)}")
         if found.sound:
             click.echo(
                 f"all is in order: {counted(holds.documents, 'document')}, "

@@ -1,8 +1,10 @@
 """Reading DOCX: heading styles, paragraphs, lists, tables."""
 
 import io
+import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +23,8 @@ MAX_UNPACKED: Final = 512 * 2**20
 
 MAX_PART: Final = 128 * 2**20
 """Bytes of one part of text: XML takes ten times as much in memory."""
+
+_PARAGRAPH: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}p"
 
 _OLE: Final = b"\xd0\xcf\x11\xe0"
 """The beginning of an encrypted DOCX, and of the DOC of old."""
@@ -77,35 +81,66 @@ def _parts(found: list[Heading | Block]) -> Iterator[Part]:
         yield Part(heading, tuple(blocks))
 
 
+@dataclass
+class _Styles:
+    """What the styles of a document make of a paragraph; each style is looked at once.
+
+    The library looks for a style by going through all of them.
+    """
+
+    _by_id: dict[str | None, Any] = field(default_factory=dict)
+    _levels: dict[str | None, int | None] = field(default_factory=dict)
+
+    def level(self, one: Any) -> int | None:
+        """Return the level of a heading style: "Title" is 0, "Heading 2" 2; None: it is none."""
+        key = one._p.style
+        if key not in self._levels:
+            self._levels[key] = _style_level(self._style(one))
+        return self._levels[key]
+
+    def is_item(self, one: Any) -> bool:
+        """Tell whether the style is one of lists."""
+        style = self._style(one)
+        return style is not None and (style.name or "").startswith("List")
+
+    def _style(self, one: Any) -> Any:
+        key = one._p.style
+        if key not in self._by_id:
+            self._by_id[key] = one.style
+        return self._by_id[key]
+
+
 def _walk(document: Any) -> Iterator[Heading | Block]:
-    styled = any(_style_level(one) is not None for one in document.paragraphs)
+    styles = _Styles()
+    styled = any(styles.level(one) is not None for one in document.paragraphs)
     for one in document.iter_inner_content():
         if hasattr(one, "rows"):
             yield from _table(one)
         elif text := one.text.strip():
-            yield _paragraph(one, text, styled=styled)
+            yield _paragraph(one, text, styles, styled=styled)
 
 
-def _paragraph(one: Any, text: str, *, styled: bool) -> Heading | Block:
-    level = _style_level(one)
+def _paragraph(one: Any, text: str, styles: _Styles, *, styled: bool) -> Heading | Block:
+    level = styles.level(one)
     if level is not None:
         return read_heading(text, level)
     if not styled and (found := find_heading([Line(text)], 0)) is not None and not found.rest:
         return found.heading
-    bold = tuple(" ".join(run.text.split()) for run in one.runs if run.bold and run.text.strip())
-    is_item = (one.style.name or "").startswith("List") if one.style is not None else False
-    return Block(text, "item" if is_item or _is_numbered(one) else "paragraph",
-                 term=_lead(one), marked=bold)  # fmt: skip
+    runs = [(run.text, bool(run._r.rPr is not None and run.bold)) for run in one.runs]
+    bold = tuple(" ".join(said.split()) for said, is_bold in runs if is_bold and said.strip())
+    is_item = styles.is_item(one) or _is_numbered(one)
+    return Block(text, "item" if is_item else "paragraph", term=_lead(runs), marked=bold)
 
 
-def _style_level(one: Any) -> int | None:
-    """Return the level of a heading style: "Title" is 0, "Heading 2" 2; None: it is none."""
-    style = one.style
-    while style is not None:
+def _style_level(style: Any) -> int | None:
+    """Return the level of a style or of what it is based on; styles may go in a circle."""
+    seen: set[str | None] = set()
+    while style is not None and style.style_id not in seen:
+        seen.add(style.style_id)
         name = (style.name or "").casefold()
         if name == "title":
             return 0
-        if name.startswith("heading ") and name[8:].isdigit():
+        if re.fullmatch(r"heading [1-9]", name):
             return int(name[8:])
         style = style.base_style
     return None
@@ -116,35 +151,35 @@ def _is_numbered(one: Any) -> bool:
     return properties is not None and properties.numPr is not None
 
 
-def _lead(one: Any) -> str:
+def _lead(runs: Sequence[tuple[str, bool]]) -> str:
     """Return the words in bold that a paragraph begins with."""
     lead = ""
-    for run in one.runs:
-        if not run.text.strip() or run.bold:
-            lead += run.text
-        else:
+    for text, is_bold in runs:
+        if text.strip() and not is_bold:
             break
+        lead += text
     return " ".join(lead.split())
 
 
 def _table(table: Any) -> Iterator[Block]:
     rows = []
-    for row in table.rows:
-        cells: list[str] = []
-        seen: list[Any] = []
-        for cell in row.cells:
-            if any(cell._tc is one for one in seen):
-                continue  # a merged cell is given once for each column it covers
-            seen.append(cell._tc)
-            cells.append(" ".join(_cell_text(cell).split()))
+    for row in table._tbl.tr_lst:
+        cells = tuple(" ".join(_cell_text(cell).split()) for cell in _cells(row))
         if any(cells):
-            rows.append(Row(tuple(cells), JOINED.join(cells)))
+            rows.append(Row(cells, JOINED.join(cells)))
     yield from row_blocks(rows)
 
 
+def _cells(row: Any) -> Iterator[Any]:
+    """Yield the cells as the file has them; one that covers columns or rows is there once.
+
+    The library gives such a cell once for each column it says it covers, were it a billion.
+    """
+    for cell in row.tc_lst:
+        if cell.vMerge != "continue":
+            yield cell
+
+
 def _cell_text(cell: Any) -> str:
-    texts = [one.text for one in cell.paragraphs]
-    texts += [
-        _cell_text(inner) for table in cell.tables for row in table.rows for inner in row.cells
-    ]
-    return "\n".join(texts)
+    """Return the text of a cell, with that of tables inside it."""
+    return "\n".join(one.text for one in cell.iter(_PARAGRAPH))

@@ -157,8 +157,6 @@ class _Page:
         if top is None:
             return
         if one is top.item:
-            if isinstance(top, _Terms) and top.item.name == "dd" and not top.is_fresh:
-                top.terms = []
             top.item, top.is_fresh = None, False
         elif one is top.element:
             self._lists.pop()
@@ -192,7 +190,7 @@ class _Page:
         return block
 
     def _in_table(self, table: PageTable, event: Event) -> Iterator[Block]:
-        if event == ("end", table.element):
+        if event[0] == "end" and event[1] is table.element:
             self._table = None
             yield from map(self._placed, table.blocks())
         else:

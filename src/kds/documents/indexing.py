@@ -13,7 +13,7 @@ from typing import Final, Literal
 from kds.brain.documents.content import Source
 from kds.brain.documents.store import DocumentStore
 from kds.brain.documents.values import Document
-from kds.brain.errors import KdsError
+from kds.brain.errors import KdsError, StoreError
 from kds.documents.error import DocumentError
 from kds.documents.folder import Choice, documents_in
 from kds.documents.reading import file_source, read_document, read_source
@@ -111,22 +111,44 @@ def _named(path: Path, choice: Choice) -> Iterator[Path | DocumentError]:
 
 
 def _add(store: DocumentStore, path: Path, known: Document | None, *, fresh: bool) -> Outcome:
+    """Read a file into the store. Raises StoreError; whatever the file does is an outcome."""
     try:
-        if known is not None and fresh and _is_untouched(path, known):
-            return Outcome(path, "unchanged", known)
-        data, source = read_source(path)
-        if known is not None and fresh and known.digest == source.digest:
-            store.touch(known, source)
-            return Outcome(path, "unchanged", known)
-        content = read_document(path, data)
+        return _read(store, path, known, fresh=fresh)
     except DocumentError as error:
         return Outcome(path, "failed", known, error)
+    except StoreError:
+        raise
     except KdsError as error:  # a library that is not installed
         return Outcome(
             path, "failed", known, KdsError(error.message, where=str(path), hint=error.hint)
         )
+    except Exception as error:  # noqa: BLE001  # foreign code over a file of anybody's
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        return Outcome(
+            path, "failed", known,
+            DocumentError(path, f"cannot be read ({said})", "save it anew, or leave it out"),
+        )  # fmt: skip
+
+
+def _read(store: DocumentStore, path: Path, known: Document | None, *, fresh: bool) -> Outcome:
+    _check_name(path)
+    if known is not None and fresh and _is_untouched(path, known):
+        return Outcome(path, "unchanged", known)
+    data, source = read_source(path)
+    if known is not None and fresh and known.digest == source.digest:
+        store.touch(known, source)
+        return Outcome(path, "unchanged", known)
+    content = read_document(path, data)
     stored = store.put(content, source)
     return Outcome(path, "replaced" if known else "added", stored, notes=content.notes)
+
+
+def _check_name(path: Path) -> None:
+    """Raise DocumentError for a name that cannot be stored."""
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise DocumentError(path, "has a name that is not UTF-8", "rename it") from error
 
 
 def _is_untouched(path: Path, known: Document) -> bool:

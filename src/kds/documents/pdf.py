@@ -2,17 +2,21 @@
 
 import io
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
-from kds.brain.documents.content import Content
+from kds.brain.documents.content import Content, Heading, Part
+from kds.brain.documents.heading import read_heading
 from kds.brain.errors import KdsError
 from kds.brain.extras import load_extra
 from kds.documents.error import DocumentError
+from kds.documents.lines import Line
 from kds.documents.pages import page_lines
 from kds.documents.plain import parts_of, title_of
 
@@ -20,6 +24,9 @@ MAX_PAGES: Final = 5000
 
 MAX_SECONDS: Final = 120.0
 """A page of text takes 10 to 50 ms."""
+
+_NUMBERED: Final = re.compile(r"\s*\(?\d{1,3}[.)]\s")
+_TOP_HEADING: Final = re.compile(r"\d{1,2}\.?\s+[A-Z](?:[^\s.;:!?,]*\s){0,5}[^\s.;:!?,]*")
 
 
 def read_pdf(data: bytes, name: str, path: Path) -> Content:
@@ -44,10 +51,40 @@ def read_pdf(data: bytes, name: str, path: Path) -> Content:
             "has no text layer: its pages are pictures",
             "run a text recognition over it first, such as ocrmypdf",
         )
-    parts = tuple(parts_of(page_lines(texts), loose=True))
+    parts = tuple(_parts(page_lines(texts)))
     notes = (f"{empty} of {len(texts)} pages have no text: pictures, or empty",) if empty else ()
     title = title_of(parts) or given or name
     return replace(Content(title, "pdf", parts), pages=len(texts), notes=notes)
+
+
+def _parts(lines: Sequence[Line]) -> Iterator[Part]:
+    """Take lines apart into sections; one with a plain number begins only at the top of a page.
+
+    Elsewhere "2. Maintenance" may be an item of a list.
+    """
+    tops = [at for at in range(len(lines)) if _is_top_heading(lines, at)]
+    yield from parts_of(lines[: tops[0] if tops else len(lines)], loose=True)
+    for at, end in pairwise([*tops, len(lines)]):
+        heading: Heading | None = read_heading(lines[at].text.strip(), 1, page=lines[at].page)
+        for part in parts_of(lines[at + 1 : end], loose=True):
+            if heading is not None and part.heading is not None:
+                yield Part(heading, ())
+            yield replace(part, heading=part.heading or heading)
+            heading = None
+        if heading is not None:
+            yield Part(heading, ())
+
+
+def _is_top_heading(lines: Sequence[Line], at: int) -> bool:
+    """Tell whether a page begins with "2. Maintenance", and text and no further item follows."""
+    line = lines[at]
+    if _TOP_HEADING.fullmatch(line.text.strip()) is None:
+        return False
+    before = next((one for one in reversed(lines[max(at - 3, 0) : at]) if not one.blank), None)
+    if before is not None and (before.page == line.page or _NUMBERED.match(before.text)):
+        return False
+    after = next((one for one in lines[at + 1 : at + 4] if not one.blank), None)
+    return after is not None and bool(re.match(r"\s*[A-Z\"“(]", after.text))
 
 
 def _texts(reader: Any, path: Path) -> Iterator[str]:
@@ -106,5 +143,5 @@ def _quiet() -> Iterator[None]:
 
 def read_pages(texts: Sequence[str], name: str) -> Content:
     """Read pages of text as if they came out of a PDF."""
-    parts = tuple(parts_of(page_lines(texts), loose=True))
+    parts = tuple(_parts(page_lines(texts)))
     return replace(Content(title_of(parts) or name, "pdf", parts), pages=len(texts))

@@ -3,6 +3,7 @@
 A file that cannot be read is a DocumentError with one message; nothing else escapes.
 """
 
+import codecs
 import hashlib
 import os
 import stat
@@ -37,6 +38,15 @@ MAX_TEXT_BYTES: Final = 8 * 2**20
 MAX_CHARACTERS: Final = 20_000_000
 """Of what a file says: ten times the longest of books."""
 
+_CODECS: Final = frozenset(
+    "ascii utf-8 utf-16 utf-16-le utf-16-be utf-32 iso8859-1 iso8859-2 iso8859-3 iso8859-4 "
+    "iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-9 iso8859-10 iso8859-11 iso8859-13 "
+    "iso8859-14 iso8859-15 iso8859-16 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 "
+    "cp1258 cp874 cp866 koi8-r koi8-u mac-roman mac-cyrillic gb2312 gbk gb18030 big5 "
+    "big5hkscs euc_jp iso2022_jp shift_jis euc_kr cp932 cp949 cp950 tis-620".split()
+)
+"""Encodings of texts, as Python calls them; it knows others that are none of pages."""
+
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
@@ -51,7 +61,7 @@ def file_source(path: Path) -> Source:
         status = path.stat()
     except OSError as error:
         raise _unreadable(path, error) from error
-    return Source(str(path), status.st_size, datetime.fromtimestamp(status.st_mtime, UTC), "")
+    return Source(str(path), status.st_size, _modified(path, status), "")
 
 
 def read_source(path: Path) -> tuple[bytes, Source]:
@@ -75,8 +85,18 @@ def read_source(path: Path) -> tuple[bytes, Source]:
             data = file.read(limit + 1)
     except OSError as error:
         raise _unreadable(path, error) from error
-    modified = datetime.fromtimestamp(status.st_mtime, UTC)
-    return data, Source(str(path), len(data), modified, hashlib.sha256(data).hexdigest())
+    digest = hashlib.sha256(data).hexdigest()
+    return data, Source(str(path), len(data), _modified(path, status), digest)
+
+
+def _modified(path: Path, status: os.stat_result) -> datetime:
+    """Return when a file was changed. Raises DocumentError for no date of a calendar."""
+    try:
+        return datetime.fromtimestamp(status.st_mtime, UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise DocumentError(
+            path, "has a date that no calendar knows", f"give it today's: touch '{path.name}'"
+        ) from error
 
 
 def _unreadable(path: Path, error: OSError) -> DocumentError:
@@ -104,7 +124,7 @@ def _read_text(kind: DocumentKind | None, data: bytes, name: str, path: Path) ->
     text = _decoded(data, path, charset_of(data) if kind == "html" else None)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if kind == "html":
-        return read_html(text, name)
+        return read_html(text, name, path)
     return read_markdown(text, name) if kind == "markdown" else read_plain(text, name)
 
 
@@ -112,17 +132,26 @@ def _decoded(data: bytes, path: Path, charset: str | None) -> str:
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), charset or "utf-8")
     if b"\x00" in data[:65536] and encoding != "utf-16":
         raise DocumentError(path, "is binary, not text", "give the document it was made from")
-    try:
-        return data.decode(encoding)
-    except LookupError as error:
+    if not _is_codec(encoding):
         raise DocumentError(
             path, f"names an encoding that does not exist: {encoding}", "save it as UTF-8"
-        ) from error
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        )
+    try:
+        return data.decode(encoding)
+    except UnicodeError as error:
+        start = error.start if isinstance(error, UnicodeDecodeError) else 0
+        line = data.count(b"\n", 0, start) + 1
         raise DocumentError(
             path, f"is not {encoding.upper()} text (line {line})", "save it as UTF-8"
         ) from error
+
+
+def _is_codec(encoding: str) -> bool:
+    """Tell whether texts are written so: "punycode" and "undefined" are codecs of Python too."""
+    try:
+        return codecs.lookup(encoding).name.removesuffix("-sig") in _CODECS
+    except LookupError:
+        return False
 
 
 def _check(content: Content, path: Path) -> None:

@@ -122,9 +122,7 @@ class Answerer:
     def prompted(self, agent: Agent, turn: Turn, chunks: Sequence[Chunk]) -> Turn:
         """``turn`` with the agent's prompt and the passages. Raises DispatchError."""
         own = agent.taking(turn)
-        passages = [
-            {"citation": cited(one.citation), "text": quoted(one.text)} for one in chunks
-        ]
+        passages = [{"citation": cited(one.citation), "text": quoted(one.text)} for one in chunks]
         prompt = self.library.render(self.library.get(PASSAGES), {"passages": passages})
         return replace(own, prompt=f"{own.prompt}\n\n{prompt}")
 

@@ -70,7 +70,27 @@ class _Tally:
     questions: int = field(default=0)
 
 
+RESERVED: Final = ("export", "messages")
+"""What the last part of an id cannot be: `/sessions/ID/export` would mean two things."""
+
+
 def checked_session(session: str) -> str:
+    """Return an id that a client chose for a session. Raises MessageError when it cannot be one.
+
+    It is part of a path: `/sessions/ID`, in which it must stay what it is.
+    """
+    parts = checked_id(session).split("/")
+    if "" in parts or "." in parts or ".." in parts or (len(parts) > 1 and parts[-1] in RESERVED):
+        raise MessageError(
+            "this cannot be the id of a session: nothing could be found under it",
+            where="session_id",
+            hint="use no empty part, '.' or '..' beside a '/', nor '/export' or '/messages' "
+            "at the end",
+        )
+    return session
+
+
+def checked_id(session: str) -> str:
     """Return an id that a client chose. Raises MessageError when it cannot be one."""
     if not session or len(session) > ID_LIMIT or not session.isprintable() or session.isspace():
         fit = False

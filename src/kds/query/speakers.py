@@ -41,7 +41,8 @@ class Speakers:
     ) -> _Result:
         """Run ``call``; waiting for a place and for its end take ``timeout_s`` at most.
 
-        ``setting`` is where a user says how long that is. Raises WaitError, and whatever ``call`` raises.
+        ``setting`` is where a user says how long that is. Raises WaitError, and whatever
+        ``call`` raises.
         """
         try:
             async with asyncio.timeout(timeout_s + GRACE_S), self._room:

@@ -24,9 +24,9 @@ class Vitals:
         self._started = time.monotonic()
 
     def report(self, workspaces: Workspaces) -> dict[str, object]:
-        """The reply of /healthz. ``degraded``: a reload failed, the last good set is in use."""
+        """The reply of /healthz. ``degraded``: what was changed is wrong, what was before holds."""
         each = list(workspaces)
-        degraded = any(one.reload.error for one in each)
+        degraded = any(one.degraded for one in each)
         return {
             "status": "degraded" if degraded else "ok",
             "version": self.version,
@@ -68,5 +68,6 @@ def _workspace(served: ServedWorkspace) -> dict[str, object]:
             "at": None if reload.at is None else as_text(reload.at),
             "error": reload.error,
         },
+        "settings_error": served.settings_error,
         "warnings": list(served.warnings),
     }

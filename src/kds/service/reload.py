@@ -43,6 +43,7 @@ class Reloader:
     def __init__(self, served: Iterable[ServedWorkspace], log: Callable[[str], None]) -> None:
         self._served = tuple(served)
         self._log = log
+        self._settings: dict[str, str | None] = {}
         self._seen = {one.root: fingerprint(one.workspace) for one in self._served}
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="kds-reload", daemon=True)
@@ -63,6 +64,16 @@ class Reloader:
             if now != self._seen[one.root] and not self._stopping.is_set():
                 self._seen[one.root] = now
                 self._reload(one)
+            self._look_at_settings(one)
+
+    def _look_at_settings(self, served: ServedWorkspace) -> None:
+        """Log once what is wrong with settings, and once that they are right again."""
+        wrong, before = served.settings_error, self._settings.get(served.root)
+        self._settings[served.root] = wrong
+        if wrong is not None and wrong != before:
+            self._log(f"settings not read, those before stay in use: {wrong}")
+        elif wrong is None and before is not None:
+            self._log(f"read the settings of {served.root} again")
 
     def _reload(self, served: ServedWorkspace) -> None:
         try:

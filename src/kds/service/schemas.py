@@ -218,6 +218,9 @@ class WorkspaceReply(BaseModel):
     root: str
     turns: int
     reload: ReloadReply
+    settings_error: str | None = Field(
+        description="Set while changed settings are wrong: those before stay in use."
+    )
     warnings: list[str]
 
 

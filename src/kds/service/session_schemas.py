@@ -56,7 +56,8 @@ class NewSession(_Request):
         default=None,
         min_length=1,
         max_length=ID_LIMIT,
-        description="Printable characters, no blanks at the ends; null: a random one.",
+        description="Printable characters, no blanks at the ends, nor `/export` or `/messages`"
+        " at the end; null: a random one.",
         examples=["export-20251103"],
     )
     title: str | None = _TITLE
@@ -117,6 +118,12 @@ class SessionReply(BaseModel):
             messages=session.message_count,
             tokens=session.token_count,
         )
+
+
+class SavedSession(SessionReply):
+    """A session that was begun or changed."""
+
+    warnings: list[str] = Field(description="Such as: the document is not in the store.")
 
 
 class SessionsReply(BaseModel):

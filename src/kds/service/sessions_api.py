@@ -10,7 +10,7 @@ from kds.brain.errors import MessageError, StoreError
 from kds.brain.memory.portable import archive, to_json, to_markdown
 from kds.brain.memory.store import MemoryStore
 from kds.brain.memory.values import Message, Session
-from kds.query.session import checked_session
+from kds.query.session import checked_id, checked_session
 from kds.service import session_schemas as schemas
 from kds.service.errors import ConflictError, NotServedError
 from kds.service.operation import WorkspaceQuery, archive_worker, replies, served_workspace
@@ -26,7 +26,7 @@ _ONE = "/{session:path}"
 
 
 @router.post("", status_code=201, responses=replies(
-    schemas.SessionReply, 400, 404, 409, 422, 503, success=201))  # fmt: skip
+    schemas.SavedSession, 400, 404, 409, 422, 503, success=201))  # fmt: skip
 async def create_session(request: Request, asked: schemas.NewSession) -> Response:
     """Begin a session."""
     served = served_workspace(request, asked.workspace)
@@ -44,7 +44,7 @@ async def create_session(request: Request, asked: schemas.NewSession) -> Respons
             title=asked.title, document_context=asked.document, session_id=chosen
         )
 
-    return _one(await _work(request, create), status=201)
+    return await _saved(request, served, create, document=asked.document, status=201)
 
 
 @router.get("", responses=replies(schemas.SessionsReply, 404, 422, 503))
@@ -118,7 +118,7 @@ async def show_session(
     return JSONResponse(page.model_dump())
 
 
-@router.patch(_ONE, responses=replies(schemas.SessionReply, 400, 404, 409, 422, 503))
+@router.patch(_ONE, responses=replies(schemas.SavedSession, 400, 404, 409, 422, 503))
 async def change_session(
     request: Request, session: SessionPath, asked: schemas.SessionChange
 ) -> Response:
@@ -135,7 +135,7 @@ async def change_session(
             store.set_document(session, asked.document)
         return store.session(session)
 
-    return _one(await _work(request, change))
+    return await _saved(request, served, change, document=asked.document)
 
 
 @router.delete(_ONE, responses=replies(schemas.DeletedReply, 404, 422, 503))
@@ -160,7 +160,7 @@ async def add_message(
 ) -> Response:
     """Store a message at the end of a session; when this returns it is on the disk."""
     served = served_workspace(request, asked.workspace)
-    chosen = None if asked.id is None else checked_session(asked.id)
+    chosen = None if asked.id is None else checked_id(asked.id)
 
     def add() -> Message:
         store = _store_of(served, session, writes=True)
@@ -200,5 +200,21 @@ def _holds(store: MemoryStore, message_id: str) -> bool:
     return True
 
 
-def _one(session: Session, *, status: int = 200) -> Response:
-    return JSONResponse(schemas.SessionReply.of(session).model_dump(), status)
+async def _saved(
+    request: Request,
+    served: ServedWorkspace,
+    save: Callable[[], Session],
+    *,
+    document: str | None,
+    status: int = 200,
+) -> Response:
+    """Save a session, and say when the document it is to be about is not there."""
+
+    def work() -> tuple[Session, str | None]:
+        saved = save()
+        return saved, served.queries.library.note_on(document) if document else None
+
+    session, note = await _work(request, work)
+    fields = schemas.SessionReply.of(session).model_dump()
+    reply = schemas.SavedSession(**fields, warnings=[note] if note else [])
+    return JSONResponse(reply.model_dump(), status)

@@ -14,7 +14,7 @@ from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 from kds.conversations import Conversations
 from kds.memory_place import memory_path
-from kds.query.service import QueryService
+from kds.query.service import EARLIER_SETTINGS, QueryService
 from kds.service.errors import ConflictError, NotServedError
 
 
@@ -87,9 +87,22 @@ class ServedWorkspace:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What every reply says until it is mended."""
-        broken = self.reload.error
-        note = f"prompts and rules are those before the last change: {broken}" if broken else None
-        return (*self.conversations.warnings, *([note] if note else []))
+        notes = []
+        if broken := self.reload.error:
+            notes.append(f"prompts and rules are those before the last change: {broken}")
+        if wrong := self.settings_error:
+            notes.append(f"{EARLIER_SETTINGS}: {wrong}")
+        return (*self.conversations.warnings, *notes)
+
+    @property
+    def settings_error(self) -> str | None:
+        """What is wrong with the settings as they are now; those before stay in use."""
+        return self.queries.settings_fault
+
+    @property
+    def degraded(self) -> bool:
+        """Whether something that was changed is wrong, and what was before it stays in use."""
+        return self.reload.error is not None or self.settings_error is not None
 
     def route(
         self,

@@ -3,6 +3,7 @@
 import zipfile
 from io import BytesIO
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import docx
@@ -92,6 +93,36 @@ def test_bad_files_are_told(agreement: bytes) -> None:
 def test_a_bomb_is_not_unpacked() -> None:
     with pytest.raises(DocumentError, match="unpacks to 1,000 MB"):
         read_docx(_bomb(), "file", FILE)
+
+
+def test_styles_that_are_based_on_each_other_are_none_of_headings() -> None:
+    document = docx.Document()
+    one = document.styles.add_style("One", 1)
+    two = document.styles.add_style("Two", 1)
+    one.base_style, two.base_style = two, one
+    document.add_paragraph("Some words.", style="One")
+    content = read_docx(docx_bytes(document), "file", FILE)
+    assert said(content.parts) == ["Some words."]
+
+
+def test_a_cell_that_says_it_covers_a_billion_columns_is_read_once() -> None:
+    document = docx.Document()
+    table = document.add_table(rows=2, cols=2)
+    for at, cell in enumerate((*table.rows[0].cells, *table.rows[1].cells)):
+        cell.text = f"c{at}"
+    table.cell(0, 0)._tc.grid_span = 2_000_000_000
+    content = read_docx(docx_bytes(document), "file", FILE)
+    assert said(content.parts) == ["c0 | c1", "c2 | c3"]
+
+
+def test_a_long_document_is_read_in_a_moment() -> None:
+    document = docx.Document()
+    for number in range(1000):
+        document.add_paragraph(f"Some words {number}.")
+    data = docx_bytes(document)
+    start = process_time()
+    read_docx(data, "file", FILE)
+    assert process_time() - start < 0.75
 
 
 def _zip(name: str, data: bytes) -> bytes:

@@ -1,10 +1,14 @@
 """HTML: what a reader of the page sees, in sections."""
 
+from time import process_time
+
+import pytest
 from document_files import headings, said
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kds.brain.documents.definition import definitions
+from kds.documents.error import DocumentError
 from kds.documents.html import read_html
 
 PAGE = """<!DOCTYPE html><html><head><title>Payments guide</title><style>p {color: red}</style>
@@ -61,3 +65,46 @@ def test_any_page_can_be_read(text: str) -> None:
 def test_elements_inside_each_other_without_end_are_read() -> None:
     content = read_html("<div>" * 400 + "deep" + "</div>" * 400, "file")
     assert said(content.parts) == ["deep"]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<body>" + "text <b>x</b> <hr>" * 1000,
+        "<body>" + "<h3>H</h3>Some text." * 1500,
+        "a<hr>" * 2000,
+        "<table>" + "<tr><td>a<td>x" * 1000,
+        "<table><tr><td>a" * 2000,
+        "<b>" * 5000 + "x",
+        "<dl><dt>a<dd>b" * 300,
+        "<ul><li>a" * 2000,
+        "<!--" * 20_000,
+        "<a " * 20_000,
+        "<div>" * 5000 + "<i>a</i>" * 5000,
+    ],
+)
+def test_time_grows_with_the_length_of_a_page_alone(page: str) -> None:
+    start = process_time()
+    read_html(page, "file")
+    assert process_time() - start < 2.0
+
+
+def test_a_page_of_elements_inside_each_other_is_one_message() -> None:
+    with pytest.raises(DocumentError, match="more than 10,000 elements inside each other"):
+        read_html("<div>" * 20_000, "file")
+    with pytest.raises(DocumentError, match="more than 500,000 elements"):
+        read_html("<b>" * 500_001, "file")
+
+
+def test_elements_without_their_ends_are_read_as_they_are_seen() -> None:
+    page = "<p>One<p>Two<h2>Head</h2><ul><li>a<li>b</ul><table><tr><td>c<td>d<tr><td>e<td>f</table>"
+    content = read_html(page, "file")
+    assert headings(content.parts) == ["    Head"]
+    assert said(content.parts) == ["One", "Two", "- a", "- b", "c | d", "e | f"]
+
+
+def test_bold_words_belong_to_their_own_text() -> None:
+    content = read_html("<body><b>Fee</b> is paid.<hr>Other <i>words</i>.", "file")
+    [first, second] = content.parts[0].blocks
+    assert (first.term, first.marked) == ("Fee", ("Fee",))
+    assert (second.term, second.marked) == ("", ("words",))

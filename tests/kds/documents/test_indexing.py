@@ -11,6 +11,7 @@ from kds.brain.documents.store import DocumentStore
 from kds.documents import indexing
 from kds.documents.folder import Choice
 from kds.documents.indexing import Report, add_documents
+from kds.documents.reading import read_document
 
 
 def states(report: Report) -> dict[str, str]:
@@ -164,3 +165,29 @@ def test_progress_is_told(store: DocumentStore, shelf: Path) -> None:
 def test_a_file_named_twice_is_added_once(store: DocumentStore, shelf: Path) -> None:
     path = write(shelf / "a.md", "alpha")
     assert len(add_documents(store, [path, shelf, path]).outcomes) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such names there")
+def test_files_with_odd_names_or_contents_stop_no_others(
+    store: DocumentStore, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(shelf / "good.md", "alpha")
+    write(shelf / "odd.html", "<meta charset=undefined>gamma")
+    write(shelf / "strange.txt", "delta")
+    try:
+        (shelf / os.fsdecode(b"n\xff.md")).write_text("epsilon")
+    except OSError:
+        pytest.skip("this file system refuses such names")
+
+    def failing(path: Path, data: bytes | None = None) -> object:
+        if path.name == "strange.txt":
+            raise ZeroDivisionError("a parser's own")
+        return read_document(path, data)
+
+    monkeypatch.setattr(indexing, "read_document", failing)
+    report = add_documents(store, [shelf])
+    told = {one.path.name: one.error.message for one in report.of("failed") if one.error}
+    assert [one.path.name for one in report.of("added")] == ["good.md"]
+    assert told[os.fsdecode(b"n\xff.md")] == "has a name that is not UTF-8"
+    assert told["strange.txt"] == "cannot be read (ZeroDivisionError: a parser's own)"
+    assert "undefined" in told["odd.html"]

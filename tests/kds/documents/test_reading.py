@@ -28,6 +28,10 @@ def test_the_ending_tells_the_kind() -> None:
         ("a.txt", b" \n\n ", "has no text"),
         ("a.html", b"<html><script>x</script></html>", "has no text"),
         ("a.html", b'<meta charset="klingon">hello', "names an encoding that does not exist"),
+        *(
+            ("a.html", b'<meta charset="%s">hello' % codec, "an encoding that does not exist")
+            for codec in (b"undefined", b"punycode", b"unicode_escape", b"idna", b"base64")
+        ),
         ("a.pdf", b"%PDF-1.7 nothing", "no PDF that can be read"),
         ("a.docx", b"PK\x03\x04", "not a ZIP file"),
         ("a.exe", b"MZ", "is no document that can be read"),
@@ -106,3 +110,18 @@ def test_too_much_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path.write_text("more than ten characters")
     with pytest.raises(DocumentError, match="more than 10 characters"):
         read_document(path)
+
+
+def test_a_date_that_no_calendar_knows_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("alpha")
+    status = list(path.stat())
+    status[8] = 10**12  # not every file system keeps such a date
+    monkeypatch.setattr(os, "fstat", lambda _: os.stat_result(status))
+    with pytest.raises(DocumentError, match="has a date that no calendar knows"):
+        read_source(path)
+    monkeypatch.setattr(Path, "stat", lambda _: os.stat_result(status))
+    with pytest.raises(DocumentError, match="has a date that no calendar knows"):
+        reading.file_source(path)

@@ -25,8 +25,9 @@ def test_who_takes_too_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def main() -> None:
         speakers = Speakers()
-        with pytest.raises(WaitError, match=r"no answer within 0\.05 s"):
+        with pytest.raises(WaitError, match=r"no answer within 0\.05 s") as caught:
             await speakers.run(gate.wait, timeout_s=0.05)
+        assert "model.timeout_s" in (caught.value.hint or "")
 
     asyncio.run(main())
     gate.set()

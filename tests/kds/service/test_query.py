@@ -211,6 +211,27 @@ def test_a_document_that_is_not_there_is_a_warning(client: httpx.Client) -> None
     assert "nowhere.md" in reply["warnings"][0]
 
 
+def test_links_in_a_circle_are_a_document_that_is_not_there(
+    client: httpx.Client, library: Any
+) -> None:
+    loop = library.root / "loop.md"
+    loop.symlink_to(loop)
+    for scope in ("all", "document"):
+        reply = ask(client, "fees", scope=scope, source_path="loop.md")
+        assert "loop.md" in reply["warnings"][0]
+    session = client.post("/sessions", json={"document": "loop.md"}).json()
+    assert "loop.md" in session["warnings"][0]
+    asked = {"q": "fees", "conversationId": session["id"]}
+    look = client.get("/api/memory/debug/retrieval", params=asked)
+    assert look.status_code == 200
+    assert "loop.md" in " ".join(look.json()["notes"])
+
+
+def test_a_document_of_the_store_is_no_warning_of_a_session(client: httpx.Client) -> None:
+    reply = client.post("/sessions", json={"document": "agreement.md"}).json()
+    assert reply["warnings"] == []
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -289,6 +310,8 @@ def test_a_slow_model_holds_up_neither_hooks_nor_other_questions(
     (reply,) = waiting
     assert reply["answer"] is None
     assert "in time" in reply["answer_error"] or "within" in reply["answer_error"]
+    assert "; fix: " in reply["answer_error"]
+    assert reply["model"] == "fake-model"
     assert reply["chunks"]
 
 

@@ -9,9 +9,11 @@ import pytest
 
 from kds.brain.workspace import Workspace
 from kds.conversations import Conversations
+from kds.query.values import Query
 from kds.service import reload
+from kds.service.health import Vitals
 from kds.service.reload import Reloader, fingerprint, watched_folders
-from kds.service.workspaces import ServedWorkspace
+from kds.service.workspaces import ServedWorkspace, Workspaces
 
 PROMPT = """---
 name: tea-maker
@@ -192,3 +194,38 @@ def test_folders_made_and_removed_while_it_watches_are_noticed(
     )
     (rules / "own.yaml").write_text("rules: [{id: x}]\n")
     assert wait_until(lambda: served.reload.error).startswith(str(rules / "own.yaml"))
+
+
+@pytest.mark.parametrize("whose", ["project", "own"])
+def test_broken_settings_are_told_until_they_are_mended(
+    served: ServedWorkspace,
+    reloader: Reloader,
+    log: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    whose: str,
+) -> None:
+    monkeypatch.setenv("KDS_CONFIG", str(tmp_path / "own.yaml"))
+    project = served.workspace.settings_path
+    path = project if whose == "project" else tmp_path / "own.yaml"
+    path.write_text("rewriting: {mode: rules-first}\n")
+    reloader.check()
+    assert not served.degraded
+    path.write_text("rewriting:\n  mode: model-frist\n")
+    reloader.check()
+    reloader.check()
+    (line,) = log
+    assert f"{path}:2" in line
+    assert "did you mean 'model-first'?" in line
+    health: Any = Vitals().report(Workspaces([served]))
+    assert health["status"] == "degraded"
+    assert f"{path}:2" in health["workspaces"][0]["settings_error"]
+    assert f"{path}:2" in health["workspaces"][0]["warnings"][-1]
+    reply = served.queries.ask(Query("What is it?", answer=False))
+    assert f"{path}:2" in reply.warnings[0]
+    path.write_text("rewriting: {mode: model-first}\n")
+    reloader.check()
+    assert Vitals().report(Workspaces([served]))["status"] == "ok"
+    assert len(log) == 2
+    assert served.queries.ask(Query("What is it?", answer=False)).warnings == ()
+    path.unlink()

@@ -20,7 +20,7 @@ def test_a_commit_asks_first(model: FakeProvider, open_session: Open) -> None:
     session.ask(FAB)
     answer = session.ask(COMMIT)
     assert answer.question == answer.text
-    assert '"commit the FAB button" goes to commit-handler' in answer.text
+    assert '"commit this" goes to commit-handler' in answer.text
     assert "Shall it commit or push the work?" in answer.text
     assert (answer.replies, len(model.asked)) == ((), 1)
 

@@ -7,10 +7,13 @@ from time import monotonic
 import pytest
 
 import kds
+from kds.agents import load_chat_model
 from kds.agents.model_error import ModelError
+from kds.brain.settings import ModelSettings
 
 from ...agents.openai_server import (  # noqa: TID252  # one server for all
     Asked,
+    Cut,
     Dead,
     Failure,
     FakeProvider,
@@ -143,17 +146,60 @@ def test_a_model_without_its_extra_is_told_of_with_the_fix(
     assert context(fitted_workspace) == [FAB]
 
 
-def test_a_model_that_is_none_is_told_of(open_session: Open) -> None:
-    error = open_session(model="opnai:gpt").ask(FAB).error
+def test_a_model_that_is_none_is_refused_at_once(open_session: Open) -> None:
+    with pytest.raises(ModelError, match="no model that KDS can reach") as caught:
+        open_session(model="opnai:gpt")
+    assert caught.value.hint == "did you mean openai:...?"
+    with pytest.raises(ModelError, match="a int is no model"):
+        open_session(model=5)
+
+
+def test_a_wrong_name_in_the_settings_costs_no_message(
+    open_session: Open, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_MODEL", "opnai:gpt")
+    error = open_session().ask(FAB).error
     assert error is not None
     assert "openai" in (error.hint or "")
+    assert context(fitted_workspace) == [FAB]
 
 
-def test_an_empty_answer_is_an_answer(model: FakeProvider, open_session: Open) -> None:
-    model.play(Text(""))
+def test_an_empty_answer_is_none_and_can_be_asked_again(
+    model: FakeProvider, open_session: Open
+) -> None:
+    model.play(Text(""), Text("a plan"))
     answer = open_session().ask(FAB)
-    assert answer.error is None
-    assert any("no text" in note for note in answer.notes)
+    assert isinstance(answer.error, ModelError)
+    assert "gave no text" in answer.error.message
+    assert not answer.answered
+    assert answer.handoffs == ()
+    assert open_session().ask("continue").text == "a plan"
+
+
+def test_a_stream_that_just_ends_is_broken_off(
+    model: FakeProvider, open_session: Open, fitted_workspace: Path
+) -> None:
+    model.play(Cut("1. Add a button"), Text("a plan"))
+    answer = open_session().ask(FAB)
+    assert answer.error is not None
+    assert "broke off" in answer.error.message
+    kept = [message.content for message in remembered(fitted_workspace)]
+    assert kept == [FAB, "1. Add a button\n\n[broken off]"]
+    assert open_session().ask("continue").text == "a plan"
+
+
+@pytest.mark.parametrize("trouble", [Slow(), Trickle()], ids=str)
+def test_a_model_of_the_callers_own_keeps_its_own_time(
+    trouble: Reply, model: FakeProvider, open_session: Open
+) -> None:
+    own = load_chat_model(ModelSettings(name=f"{model.url}#fake", timeout_s=TIMEOUT_S))
+    model.play(default=trouble)
+    session = open_session(model=own)
+    began = monotonic()
+    error = session.ask(FAB).error
+    assert monotonic() - began < TIMEOUT_S + PATIENCE_S
+    assert error is not None
+    assert f"{TIMEOUT_S:g} s" in error.message
 
 
 def test_a_model_cannot_hand_on_to_where_its_prompt_file_does_not_lead(

@@ -4,6 +4,7 @@ import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,10 @@ import kds
 from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.memory.tokens import estimate_tokens
 from kds.brain.memory.values import Message
+from kds.documents.indexing import add_documents
+from kds.documents.place import documents_made
 
-from ...agents.openai_server import FakeProvider, Text  # noqa: TID252  # one server for all
+from ...agents.openai_server import Calls, FakeProvider, Text  # noqa: TID252  # one server for all
 from .conftest import Open
 
 FAB = "I want to add a FAB button"
@@ -264,5 +267,81 @@ def test_secrets_are_not_remembered(
 
 
 def test_an_empty_message_is_refused(open_session: Open) -> None:
-    with pytest.raises(kds.MessageError):
+    with pytest.raises(kds.MessageError) as caught:
         open_session().ask("  ")
+    assert caught.value.hint == "write what you want"
+
+
+@pytest.mark.parametrize("message", [None, b"hello", ["hello"], 5, {"message": "hello"}], ids=str)
+def test_what_is_no_text_is_refused_with_a_fix(message: Any, open_session: Open) -> None:
+    session = open_session()
+    for ask in (session.ask, session.stream, session.preview):
+        with pytest.raises(kds.MessageError, match="is no message") as caught:
+            ask(message)
+        assert "pass a text" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("agent", "hint"), [("PLANN", "did you mean PLAN?"), (5, "name an intent")]
+)
+def test_an_agent_that_is_none_is_refused_with_the_nearest(
+    agent: Any, hint: str, open_session: Open
+) -> None:
+    with pytest.raises(kds.DispatchError) as caught:
+        open_session().ask(FAB, agent=agent)
+    assert hint in str(caught.value.hint)
+
+
+def test_the_first_message_of_a_fresh_folder_makes_the_workspace(
+    model: FakeProvider, tmp_path: Path
+) -> None:
+    folder = tmp_path / "fresh"
+    folder.mkdir()
+    model.play(Text("a plan"))
+    with kds.Session.open(folder) as session:
+        assert session.halt() is None
+        assert session.clear() == 0
+        assert list(folder.iterdir()) == []
+        assert session.ask(FAB).text == "a plan"
+    assert context(folder) == [FAB]
+    brain = folder / "kds-brain"
+    assert brain.stat().st_mode & 0o777 == 0o700
+    assert (brain / ".gitignore").read_text().startswith("# Conversations")
+
+
+def test_without_a_log_a_fresh_folder_stays_as_it_is(model: FakeProvider, tmp_path: Path) -> None:
+    folder = tmp_path / "fresh"
+    folder.mkdir()
+    with kds.Session.open(folder, log=False) as session:
+        assert session.ask(FAB).text == "ok"
+    assert [one.name for one in folder.rglob("*") if one.name != "kds-brain"] == []
+
+
+def test_a_slip_in_the_name_of_a_conversation_is_pointed_out(
+    model: FakeProvider, open_session: Open
+) -> None:
+    open_session(name="Bells").ask(FAB)
+    assert open_session(name="bells").warnings == ()
+    assert open_session(name="Roof").warnings == ()
+    (told,) = open_session(name="bels").warnings
+    assert told == "'bels' is a new conversation; did you mean 'Bells'?"
+
+
+def test_a_question_is_answered_from_the_indexed_documents(
+    model: FakeProvider, open_session: Open, fitted_workspace: Path
+) -> None:
+    lease = fitted_workspace / "lease.md"
+    lease.write_text("# Lease\n\n## Deposit\n\nThe deposit is three months of rent.\n")
+    with documents_made(kds.Workspace.find(fitted_workspace)) as store:
+        add_documents(store, [lease])
+    model.play(
+        Calls(("search_documents", {"query": "how high is the deposit"})),
+        Text("Three months of rent (Lease, Deposit)."),
+    )
+    answer = open_session().ask("How high is the deposit?")
+    assert answer.turn.intent == "ASK"
+    assert {"search_documents", "search_memory"} <= set(model.asked[0].tools)
+    assert answer.text == "Three months of rent (Lease, Deposit)."
+    (use,) = answer.replies[0].tools
+    assert use.result == "[Lease, Deposit] The deposit is three months of rent."
+    assert use.result in model.asked[1].text
