@@ -94,13 +94,15 @@ def test_a_model_that_hangs_holds_the_turn_no_longer_than_the_settings_say(
 ) -> None:
     monkeypatch.setenv("KDS_REWRITING_TIMEOUT_S", "0.3")
     provider.play(default=Slow())
+    before = set(threading.enumerate())
     router = Router.open(fitted_workspace)
     router.route(VIEWS)
     turn = router.route(SCROLLABLE)
     assert turn.rewriting is not None
     assert turn.rewriting.outcome == "failed"
     assert turn.rewriting.ms < 5_000
-    assert all(thread.daemon for thread in threading.enumerate() if thread.name != "MainThread")
+    left = (thread for thread in threading.enumerate() if thread not in before)
+    assert all(thread.daemon for thread in left)
 
 
 @pytest.mark.parametrize(("mode", "asked"), [("rules-only", 0), ("model-first", 1)])
