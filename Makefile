@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks
 
-.PHONY: install check format lint types imports test docs bench bench-peers \
+.PHONY: install check format lint types imports test docs model bench bench-peers \
   test-clients bench-service bench-hook bench-memory
 
 install:  ## venv and an editable install with everything the tests need
@@ -32,6 +32,11 @@ test:  ## with the doctests and the commands of the documentation
 
 docs:  ## write docs/cli.md anew from the commands themselves
 	$(BIN)/python -m kds.cli.reference > docs/cli.md
+
+model:  ## fit the model of the packaged prompts, which ships: after a change of their examples
+	$(BIN)/python -c "from pathlib import Path; from kds.router.library import PromptLibrary; \
+	  from kds.router.model_cache import ship_model; \
+	  ship_model(PromptLibrary.load().prompts(), Path('router/fitted/intents.npz'))"
 
 bench:  ## what a turn costs
 	$(BIN)/python benchmarks/turn_cost.py

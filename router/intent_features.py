@@ -85,16 +85,23 @@ class Block:
         idf = (np.log(np.array(rarity)) + 1.0) ** RARITY_POWER
         return cls(kind, {term: index for index, term in enumerate(kept)}, idf)
 
-    def vector(self, counts: Mapping[str, int]) -> tuple[Ints, Floats]:
-        """Sublinear counts times rarity, of length one (or zero, when nothing is known)."""
+    def vectors(self, counts: Sequence[Mapping[str, int]]) -> tuple[Ints, Floats, Ints]:
+        """Sublinear counts times rarity of each text, of length one (or zero: nothing is known).
+
+        The terms of all texts one after the other, their values, and how many each text has.
+        """
         find = self.vocabulary.get
-        known = [(at, count) for term, count in counts.items() if (at := find(term)) is not None]
-        if not known:
-            return np.zeros(0, dtype=np.int64), np.zeros(0)
-        pairs = np.array(known, dtype=np.int64)
+        known = [
+            [(at, count) for term, count in found.items() if (at := find(term)) is not None]
+            for found in counts
+        ]
+        sizes = np.array([len(found) for found in known], dtype=np.int64)
+        pairs = np.array([pair for found in known for pair in found], dtype=np.int64).reshape(-1, 2)
         ids = pairs[:, 0]
         values = (1.0 + np.log(pairs[:, 1])) * self.idf[ids]
-        return ids, values / math.sqrt(float(values @ values))
+        text = np.repeat(np.arange(len(counts)), sizes)
+        lengths = np.sqrt(np.bincount(text, values * values, minlength=len(counts)))
+        return ids, values / lengths[text], sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +141,28 @@ class FeatureSpace:
 
     def vector(self, text: str) -> Vector:
         """The vector of a message."""
-        return self.vector_of(terms(text))
+        return self.vectors_of([terms(text)])[0]
 
-    def vector_of(self, counts: Mapping[str, Mapping[str, int]]) -> Vector:
-        """The same from its terms."""
-        ids, values = [], []
-        for block, start, share in zip(
-            self.blocks, self.starts, self.shares.tolist(), strict=False
-        ):
-            found, weighed = block.vector(counts[block.kind])
-            ids.append(found + start)
-            values.append(weighed * share)
-        words, idf = counts["words"], self.blocks[0].idf
+    def vectors_of(self, counts: Sequence[Mapping[str, Mapping[str, int]]]) -> list[Vector]:
+        """The vectors of texts, from their terms."""
+        ids: list[list[Ints]] = []
+        values: list[list[Floats]] = []
+        for block, start, share in zip(self.blocks, self.starts, self.shares, strict=False):
+            found, weighed, sizes = block.vectors([one[block.kind] for one in counts])
+            ends = np.cumsum(sizes)[:-1]
+            ids.append(np.split(found + start, ends))
+            values.append(np.split(weighed * share, ends))
+        return [
+            self._vector(one["words"], found, weighed)
+            for one, found, weighed in zip(
+                counts, zip(*ids, strict=True), zip(*values, strict=True), strict=True
+            )
+        ]
+
+    def _vector(
+        self, words: Mapping[str, int], ids: Sequence[Ints], values: Sequence[Floats]
+    ) -> Vector:
+        idf = self.blocks[0].idf
         known = len(ids[0])
         mass = float(idf[ids[0]].sum())
         missing = (len(words) - known) * (float(idf.max()) if len(idf) else 1.0)

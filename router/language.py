@@ -18,6 +18,7 @@ from kds.router.chunker import find_phrases
 from kds.router.clauses import find_clauses
 from kds.router.entity import EntityPattern
 from kds.router.shapes import shape, whole_token
+from kds.router.spacy_library import import_spacy
 from kds.router.tagger import tag
 from kds.router.words import Analysis, Word
 
@@ -69,8 +70,15 @@ class Language:
         return Analysis(text, words, phrases, clauses, entities)
 
 
+@lru_cache(maxsize=4)
+def open_language(entities: tuple[EntityPattern, ...], model: str | None = None) -> Language:
+    """The language layer for these entities, one for the whole process. Raises KdsError."""
+    return Language(entities, model=model)
+
+
 def _load(model: str | None) -> SpacyLanguage:
-    import spacy  # late: the import alone costs 0.6 s of CPU
+    import_spacy()  # late: it costs half a second of CPU
+    import spacy
     from spacy.language import Language as Pipeline
 
     if model is not None:

@@ -1,4 +1,4 @@
-"""Which parts of speech a word can have, and its lemma: lemminflect's tables, read lazily.
+"""Which parts of speech a word can have, and its lemma: lemminflect's tables.
 
 lemminflect (MIT, 0.8 MB) lists the forms of the SPECIALIST lexicon; it knows no frequencies,
 so PREFERENCES says for the words that developer chat uses ambiguously which reading is the
@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from kds.router.jargon import forms
+from kds.router.lemma_table import lemmas
 
 VERB_FIRST: Final = frozenset(
     """
@@ -90,8 +91,8 @@ def readings(lower: str) -> Reading:
     >>> readings("frobnicate").known
     False
     """
-    lemmas = _table(lower) if lower.isascii() and lower.isalpha() else {}
-    first = {pos: found[0] for pos, found in lemmas.items() if found} | forms().get(lower, {})
+    known = lemmas(lower) if lower.isascii() and lower.isalpha() else {}
+    first = {pos: found[0] for pos, found in known.items() if found} | forms().get(lower, {})
     return Reading(
         noun=first.get("NOUN", "") or first.get("PROPN", ""),
         verb=first.get("VERB", "") or first.get("AUX", ""),
@@ -139,10 +140,3 @@ _SINGULAR_S: Final = frozenset(
     "address process access class progress success business atlas nginx bias lens "
     "radius focus corpus js os gps sms".split()
 )
-
-
-def _table(lower: str) -> dict[str, tuple[str, ...]]:
-    from lemminflect import getAllLemmas  # late: reading its tables costs 0.8 s of CPU
-
-    found: dict[str, tuple[str, ...]] = getAllLemmas(lower)
-    return found

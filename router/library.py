@@ -8,12 +8,14 @@ Everything is read once, when the library loads; nothing is read from disk after
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 import kds.prompts
 from kds.brain.document import nearest, read_text
+from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import DispatchError, Problem, PromptFileError
 from kds.router.promptfile import FENCE, PromptDraft, PromptFile, read_prompt
 from kds.router.template import TemplateSet, TemplateSource
@@ -24,6 +26,19 @@ FOLDERS: Final = ("user", "internal", "shared")
 def packaged_root() -> Path:
     """The folder of the prompts that come with KDS."""
     return Path(kds.prompts.__file__).resolve().parent
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTexts:
+    """What lies in the folders of prompts: each file by its name within its root, with its text.
+
+    ``problems`` are those of files that cannot be prompts, ``passed_over`` those of mere notes.
+    """
+
+    texts: tuple[tuple[str, Path, str | Problem], ...]
+    passed_over: tuple[Problem, ...]
+    problems: tuple[Problem, ...]
+    cache: DocumentCache | None = field(default=None, compare=False)
 
 
 class PromptLibrary:
@@ -46,31 +61,35 @@ class PromptLibrary:
         self._by_intent = {prompt.intent: prompt for prompt in self._agents}
 
     @classmethod
-    def load(cls, overlay: Path | None = None) -> "PromptLibrary":
+    def load(
+        cls, overlay: Path | None = None, *, cache: DocumentCache | None = None
+    ) -> "PromptLibrary":
         """The packaged prompts, and those of the workspace's `prompts/` folder over them.
 
-        Raises PromptFileError with the problems of all files.
+        What the ``cache`` of the workspace knows is not checked anew. Raises PromptFileError with
+        the problems of all files.
         """
-        return cls.from_roots([packaged_root(), *([overlay] if overlay is not None else [])])
+        roots = [packaged_root(), *([overlay] if overlay is not None else [])]
+        return cls.from_roots(roots, cache=cache)
 
     @classmethod
-    def from_roots(cls, roots: Iterable[Path]) -> "PromptLibrary":
+    def from_roots(
+        cls, roots: Iterable[Path], *, cache: DocumentCache | None = None
+    ) -> "PromptLibrary":
         """Prompts from several folders; later ones win. The first must be prompts throughout.
 
         Raises PromptFileError.
         """
-        first, *overlays = roots
-        own, problems = _files([first])
-        laid_over, links = _files(overlays)
-        packaged = {path.name for path in own.values()}
-        notes, unfenced = _without_front_matter(laid_over, packaged)
-        problems += [*links, *unfenced.values()]
-        left_out = notes.keys() | unfenced.keys()
-        files = own | {name: path for name, path in laid_over.items() if name not in left_out}
+        return _library(_gathered(roots, cache))
+
+    @classmethod
+    def checked(cls, found: "PromptTexts") -> "PromptLibrary":
+        """The library of these texts. Raises PromptFileError with the problems of all files."""
+        problems = [*found.problems]
         drafts: list[PromptDraft] = []
         sources: dict[str, TemplateSource] = {}
-        for name, path in files.items():
-            source, draft = _read(name, path)
+        for name, path, text in found.texts:
+            source, draft = _read(name, path, text, found.cache)
             problems += draft.problems
             sources |= {name: source} if source else {}
             drafts.append(draft)
@@ -86,7 +105,7 @@ class PromptLibrary:
                 problems += _input_problems(prompt, templates.variables(name))
         if problems:
             raise PromptFileError(sorted(problems, key=_place))
-        return cls(prompts, templates, tuple(notes.values()))
+        return cls(prompts, templates, found.passed_over)
 
     def with_examples(self, examples: Iterable[tuple[str, str]]) -> "PromptLibrary":
         """The same prompts, with more examples: pairs of an intent and a message.
@@ -157,6 +176,28 @@ class PromptLibrary:
         )
 
 
+@lru_cache(maxsize=16)
+def _library(found: PromptTexts) -> PromptLibrary:
+    """The same files with the same texts are one library for the whole process."""
+    return PromptLibrary.checked(found)
+
+
+def _gathered(roots: Iterable[Path], cache: DocumentCache | None) -> PromptTexts:
+    first, *overlays = roots
+    own, problems = _files([first])
+    laid_over, links = _files(overlays)
+    packaged = {path.name for path in own.values()}
+    notes, unfenced = _without_front_matter(laid_over, packaged)
+    left_out = notes.keys() | unfenced.keys()
+    files = own | {name: path for name, path in laid_over.items() if name not in left_out}
+    return PromptTexts(
+        texts=tuple((name, path, read_text(path)) for name, path in files.items()),
+        passed_over=tuple(notes.values()),
+        problems=(*problems, *links, *unfenced.values()),
+        cache=cache,
+    )
+
+
 def _files(roots: Iterable[Path]) -> tuple[dict[str, Path], list[Problem]]:
     """Every Markdown file by its name within its root ("internal/work-planner.md")."""
     files: dict[str, Path] = {}
@@ -202,14 +243,15 @@ def _markdown(root: Path) -> Iterator[Path]:
         yield from sorted((root / folder).glob("*.md"))
 
 
-def _read(name: str, path: Path) -> tuple[TemplateSource | None, PromptDraft]:
+def _read(
+    name: str, path: Path, text: str | Problem, cache: DocumentCache | None
+) -> tuple[TemplateSource | None, PromptDraft]:
     """The template of a file, unless there is none to read, and what else the file holds."""
-    text = read_text(path)
     if isinstance(text, Problem):
         return None, PromptDraft((text,))
     if path.name.startswith("_"):
         return TemplateSource(text, str(path)), PromptDraft(())
-    draft = read_prompt(text, path=path, ref=f"prompts/{name}")
+    draft = read_prompt(text, path=path, ref=f"prompts/{name}", cache=cache)
     source = TemplateSource(draft.body, str(path), draft.body_line) if draft.body else None
     return source, draft
 

@@ -58,7 +58,7 @@ _APOSTROPHE: Final = "['\u2019]"
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled pattern that cannot hang. Case does not count.
+    """A pattern that cannot hang. Case does not count.
 
     ``exact`` patterns must match the whole message; spaces around it and punctuation at its
     end do not count.
@@ -67,25 +67,30 @@ class Pattern:
     source: str
     where: str
     exact: bool
-    _compiled: "regex.Pattern[str]"
+    _expression: str
 
     @classmethod
-    def compile(cls, source: str, *, where: str, exact: bool = False) -> "Pattern | Problem":
-        """Compile a regular expression (syntax of the `regex` package).
+    def compile(
+        cls, source: str, *, where: str, exact: bool = False, checked: bool = False
+    ) -> "Pattern | Problem":
+        """A regular expression (syntax of the `regex` package), compiled when it is first used.
 
-        Returns a Problem when it is invalid, too long, or when it backtracks exponentially.
+        Returns a Problem when it is invalid, too long, or when it backtracks exponentially. What
+        was ``checked`` before is not checked again: that costs four times what compiling does.
         """
+        if checked:
+            return cls(source, where, exact, source)
         if len(source) > MAX_LENGTH:
             message = f"a regex has {len(source)} characters, and at most {MAX_LENGTH} are accepted"
             return Problem(where, message, "make several patterns of it")
         try:
-            compiled = regex.compile(source, regex.IGNORECASE | regex.VERSION0)
+            _compiled(source)
         except regex.error as error:
             message = f"invalid regex {_cut(source)!r}: {_reason(error)}"
             return Problem(where, message, "correct the regex, or use 'literal' for plain words")
         if (fault := _slowness(source)) is not None:
             return Problem(where, f"regex {_cut(source)!r} {fault[0]}", fault[1])
-        return cls(source, where, exact, compiled)
+        return cls(source, where, exact, source)
 
     @classmethod
     def literal(cls, source: str, *, where: str, exact: bool = False) -> "Pattern":
@@ -97,8 +102,7 @@ class Pattern:
         True
         """
         words = r"\s+".join(_literal_word(word) for word in source.split())
-        compiled = regex.compile(rf"(?<!\w){words}(?!\w)", regex.IGNORECASE | regex.VERSION0)
-        return cls(source, where, exact, compiled)
+        return cls(source, where, exact, rf"(?<!\w){words}(?!\w)")
 
     @classmethod
     def any_of(cls, patterns: "Sequence[Pattern]") -> "Pattern | None":
@@ -107,23 +111,28 @@ class Pattern:
         All must be exact, or none. None when they cannot be joined: capturing groups would
         change their numbers.
         """
-        if not patterns or any(pattern._compiled.groups for pattern in patterns):
+        if not patterns or any(_compiled(pattern._expression).groups for pattern in patterns):
             return None
-        source = "|".join(f"(?:{pattern._compiled.pattern})" for pattern in patterns)
-        compiled = regex.compile(source, regex.IGNORECASE | regex.VERSION0)
-        return cls(source, patterns[0].where, patterns[0].exact, compiled)
+        source = "|".join(f"(?:{pattern._expression})" for pattern in patterns)
+        return cls(source, patterns[0].where, patterns[0].exact, source)
 
     def search(self, text: str, *, notes: list[str] | None = None) -> "regex.Match[str] | None":
         """The first match in ``text``, or None. Running out of time is None and a line in notes."""
+        expression = _compiled(self._expression)
         try:
             if self.exact:
                 start, end = _without_ends(text)
-                return self._compiled.fullmatch(text, start, end, timeout=SEARCH_LIMIT_S)
-            return self._compiled.search(text, timeout=SEARCH_LIMIT_S)
+                return expression.fullmatch(text, start, end, timeout=SEARCH_LIMIT_S)
+            return expression.search(text, timeout=SEARCH_LIMIT_S)
         except TimeoutError:
             if notes is not None:
                 notes.append(f"pattern at {self.where} ran out of time and was left out")
             return None
+
+
+@lru_cache(maxsize=4096)
+def _compiled(expression: str) -> "regex.Pattern[str]":
+    return regex.compile(expression, regex.IGNORECASE | regex.VERSION0)
 
 
 def _reason(error: Exception) -> str:

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kds.brain.document import Document, NodePath, misfits, parse_yaml, validate
+from kds.brain.document import Document, NodePath, misfits, validate
+from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem
 from kds.router.outputschema import schema_problems
 from kds.router.pattern import Pattern
@@ -92,14 +93,20 @@ def parse_prompt(text: str, *, path: Path, ref: str) -> PromptFile | tuple[Probl
     return draft.prompt if draft.prompt and not draft.problems else draft.problems
 
 
-def read_prompt(text: str, *, path: Path, ref: str) -> PromptDraft:
-    """Read one prompt file, with everything that it shows to be wrong by itself."""
+def read_prompt(
+    text: str, *, path: Path, ref: str, cache: DocumentCache | None = None
+) -> PromptDraft:
+    """Read one prompt file, with everything that it shows to be wrong by itself.
+
+    Its front matter comes from the ``cache`` where it is known there, and is kept in it.
+    """
+    cache = cache or DocumentCache()
     split = _split(text)
     if split is None:
         hint = "begin the file with a line '---', the YAML, and another line '---'"
         return PromptDraft((Problem(f"{path}:1", "has no front matter", hint),))
     yaml_text, body, body_line = split
-    front = parse_yaml(yaml_text, path=str(path), first_line=2)
+    front = cache.parse(yaml_text, path=str(path), first_line=2)
     checked = validate(front, _FrontMatter)
     problems = [*checked] if isinstance(checked, tuple) else []
     doubtful: frozenset[str] = frozenset()
@@ -112,7 +119,9 @@ def read_prompt(text: str, *, path: Path, ref: str) -> PromptDraft:
     if found is None:
         return PromptDraft((*problems, *body_problems), None, body, body_line)
     problems += _own_problems(found, front, path)
-    patterns = _patterns(found, front, ref, problems)
+    patterns = _patterns(found, front, ref, problems, checked=cache.is_sound(yaml_text))
+    if not problems:
+        cache.keep(yaml_text, front)
     prompt = PromptFile(
         name=found.name,
         description=found.description,
@@ -240,7 +249,7 @@ _Patterns = tuple[IntentPattern, ...]
 
 
 def _patterns(
-    found: _FrontMatter, front: Document, ref: str, problems: list[Problem]
+    found: _FrontMatter, front: Document, ref: str, problems: list[Problem], *, checked: bool
 ) -> tuple[_Patterns, _Patterns]:
     """The patterns and the excludes; what is wrong with them goes to ``problems``."""
 
@@ -249,7 +258,8 @@ def _patterns(
         for index, entry in enumerate(entries):
             at: NodePath = (key, index)
             weight = entry.weight if isinstance(entry, _PatternEntry) else 1.0
-            pattern = _compile(entry, front.where(at), f"{ref}:{front.line(at)}")
+            where = f"{ref}:{front.line(at)}"
+            pattern = _compile(entry, front.where(at), where, checked=checked)
             if isinstance(pattern, Problem):
                 problems.append(pattern)
             else:
@@ -261,7 +271,7 @@ def _patterns(
     return compiled("patterns", found.patterns), compiled("not", found.not_)
 
 
-def _compile(entry: _NotEntry, shown: str, where: str) -> Pattern | Problem:
+def _compile(entry: _NotEntry, shown: str, where: str, *, checked: bool) -> Pattern | Problem:
     """``shown`` is where a problem is reported, ``where`` the name the pattern goes by."""
     if (entry.regex is None) == (entry.literal is None):
         which = "neither 'regex' nor 'literal'" if entry.regex is None else "both"
@@ -269,5 +279,5 @@ def _compile(entry: _NotEntry, shown: str, where: str) -> Pattern | Problem:
         return Problem(shown, message, "give each pattern exactly one of the two")
     if entry.literal is not None:
         return Pattern.literal(entry.literal, where=where, exact=entry.exact)
-    made = Pattern.compile(entry.regex or "", where=where, exact=entry.exact)
+    made = Pattern.compile(entry.regex or "", where=where, exact=entry.exact, checked=checked)
     return Problem(shown, made.message, made.hint) if isinstance(made, Problem) else made

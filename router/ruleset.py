@@ -7,11 +7,13 @@ problems of all files are gathered before RuleFileError is raised.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from kds.brain.document import Document, NodePath, parse_yaml, read_text, validate
+from kds.brain.document import Document, NodePath, read_text, validate
+from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem, RuleFileError
 from kds.router.entity import EntityPattern, with_plurals
 from kds.router.knowledge import Knowledge, Selection
@@ -34,37 +36,68 @@ class RuleSet:
     files: tuple[Path, ...]
 
 
-def load_rules(overlay: Path | None = None, *, packaged: Path = PACKAGED) -> RuleSet:
-    """Read the packaged rules and the workspace's overlay (a folder that may be absent)."""
+def load_rules(
+    overlay: Path | None = None,
+    *,
+    packaged: Path = PACKAGED,
+    cache: DocumentCache | None = None,
+) -> RuleSet:
+    """Read the packaged rules and the workspace's overlay (a folder that may be absent).
+
+    What the ``cache`` of the workspace knows is not checked anew. Raises RuleFileError with the
+    problems of all files.
+    """
     files = {path.name: path for path in sorted(packaged.glob("*.yaml"))}
     own = sorted(overlay.glob("*.yaml")) if overlay is not None and overlay.is_dir() else []
     files |= {path.name: path for path in own}
+    ordered = sorted(files.values(), key=lambda path: (path in own, path.name))
+    return _ruleset(_RuleTexts(tuple((path, read_text(path)) for path in ordered), packaged, cache))
+
+
+@dataclass(frozen=True, slots=True)
+class _RuleTexts:
+    """The rule files in the order in which they count, each with its text."""
+
+    texts: tuple[tuple[Path, str | Problem], ...]
+    packaged: Path
+    cache: DocumentCache | None = field(default=None, compare=False)
+
+
+@lru_cache(maxsize=16)
+def _ruleset(found: _RuleTexts) -> RuleSet:
+    """The same files with the same texts are one set for the whole process."""
     problems: list[Problem] = []
     rules: dict[str, Rule] = {}
     entities: list[EntityPattern] = []
     knowledge = Knowledge()
-    ordered = sorted(files.values(), key=lambda path: (path in own, path.name))
-    for path in ordered:
-        document = _document(path, problems)
-        if document is None:
+    cache = found.cache or DocumentCache()
+    for path, text in found.texts:
+        if isinstance(text, Problem):
+            problems.append(text)
             continue
+        document, before = cache.parse(text, path=str(path)), len(problems)
         if path.name == ENTITIES:
             entities += _entities(document, problems)
         elif path.name == KNOWLEDGE:
             knowledge = _knowledge(document, problems) or knowledge
         else:
-            _add_rules(rules, document, problems, replaceable=packaged)
+            file = _File(document, cache.is_sound(text), problems)
+            _add_rules(rules, file, replaceable=found.packaged)
+        if len(problems) == before:
+            cache.keep(text, document)
     if problems:
         raise RuleFileError(problems)
-    return RuleSet(tuple(rules.values()), tuple(entities), knowledge, tuple(ordered))
+    files = tuple(path for path, _ in found.texts)
+    return RuleSet(tuple(rules.values()), tuple(entities), knowledge, files)
 
 
-def _document(path: Path, problems: list[Problem]) -> Document | None:
-    text = read_text(path)
-    if isinstance(text, Problem):
-        problems.append(text)
-        return None
-    return parse_yaml(text, path=str(path))
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A rule file at work: whether its patterns were checked before, and what is wrong with it."""
+
+    document: Document
+    checked: bool
+    problems: list[Problem]
 
 
 def _entities(document: Document, problems: list[Problem]) -> Iterable[EntityPattern]:
@@ -94,10 +127,9 @@ def _knowledge(document: Document, problems: list[Problem]) -> Knowledge | None:
     return Knowledge(selections, types, frozenset(file.surfaces))
 
 
-def _add_rules(
-    rules: dict[str, Rule], document: Document, problems: list[Problem], *, replaceable: Path
-) -> None:
+def _add_rules(rules: dict[str, Rule], file: _File, *, replaceable: Path) -> None:
     """Check every rule of a file on its own, so that one fault does not hide the others."""
+    document, problems = file.document, file.problems
     entries = _entries(document, problems)
     for index in range(len(entries)):
         at: NodePath = ("rules", index)
@@ -115,7 +147,7 @@ def _add_rules(
         rules.pop(entry.id, None)
         if entry.enabled:
             problems += _test_problems(document, at, entry)
-            rules[entry.id] = _rule(document, at, entry, problems)
+            rules[entry.id] = _rule(file, at, entry)
 
 
 def _entries(document: Document, problems: list[Problem]) -> list[object]:
@@ -161,10 +193,8 @@ def _test_problems(
         )
 
 
-def _rule(
-    document: Document, at: tuple[str | int, ...], entry: RuleEntry, problems: list[Problem]
-) -> Rule:
-    signal, antecedent = entry.signal, entry.antecedent
+def _rule(file: _File, at: NodePath, entry: RuleEntry) -> Rule:
+    signal, antecedent, document = entry.signal, entry.antecedent, file.document
     tests = tuple(
         RuleTest(
             tuple(test.context),
@@ -184,10 +214,8 @@ def _rule(
             determiners=frozenset(signal.determiners),
             nouns=frozenset(signal.nouns),
             verbs=frozenset(signal.verbs),
-            cues=_patterns(document, (*at, "signal", "cues"), entry.id, signal.cues, problems),
-            unless=_patterns(
-                document, (*at, "signal", "unless"), entry.id, signal.unless, problems
-            ),
+            cues=_patterns(file, (*at, "signal", "cues"), entry.id, signal.cues),
+            unless=_patterns(file, (*at, "signal", "unless"), entry.id, signal.unless),
             excludes=frozenset(signal.excludes),
         ),
         antecedent=AntecedentNeed(
@@ -207,17 +235,14 @@ def _rule(
 
 
 def _patterns(
-    document: Document,
-    at: tuple[str | int, ...],
-    rule_id: str,
-    sources: Iterable[str],
-    problems: list[Problem],
+    file: _File, at: NodePath, rule_id: str, sources: Iterable[str]
 ) -> tuple[Pattern, ...]:
     compiled = []
     for index, source in enumerate(sources):
-        pattern = Pattern.compile(source, where=document.where((*at, index)))
+        where = file.document.where((*at, index))
+        pattern = Pattern.compile(source, where=where, checked=file.checked)
         if isinstance(pattern, Problem):
-            problems.append(
+            file.problems.append(
                 Problem(pattern.where, f"rule '{rule_id}': {pattern.message}", _regex_hint(pattern))
             )
         else:

@@ -43,8 +43,8 @@ def confidence(agreeing: int, disagreeing: int = 0) -> float:
     0.68
     """
     count = agreeing + disagreeing
-    if not count:
-        return 0.0
+    if not agreeing:
+        return 0.0  # exactly: by the formula rounding leaves a trace, which may grow
     share, square = agreeing / count, DEVIATIONS**2
     middle = share + square / (2 * count)
     reach = DEVIATIONS * sqrt(share * (1 - share) / count + square / (4 * count**2))

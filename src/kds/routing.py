@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import kds.agents
 from kds.brain.clock import Clock, utc_now
-from kds.brain.errors import DispatchError, WorkspaceError
+from kds.brain.document_cache import DocumentCache
+from kds.brain.errors import DispatchError, StoreError, WorkspaceError
 from kds.brain.journal import ContextJournal, Journal
 from kds.brain.message import clean_message
 from kds.brain.turn import UNKNOWN, StepRecord, Turn, Utterance
@@ -23,7 +24,7 @@ from kds.router.dispatch import make_dispatch
 from kds.router.expand import make_expand
 from kds.router.intent_model import IntentModel
 from kds.router.invocation import parse_invocation
-from kds.router.language import Language
+from kds.router.language import open_language
 from kds.router.library import PromptLibrary
 from kds.router.load import make_load
 from kds.router.log import make_log
@@ -62,18 +63,27 @@ class Parts:
 
         Unless it ``may_write``, a model that has to be fitted is not kept for the next time.
         """
-        shipped = PromptLibrary.load(workspace.prompts_dir)
+        cache = DocumentCache.open(workspace.cache_dir)
+        shipped = PromptLibrary.load(workspace.prompts_dir, cache=cache)
         library, warnings = with_learned(shipped, workspace, may_write=may_write)
-        resolver = load_resolver(workspace)
+        resolver = load_resolver(workspace, cache=cache)
         opened = open_model(library.prompts(), workspace.cache_dir, may_write=may_write)
-        return cls(workspace, library, resolver, opened.model, (*warnings, *opened.warnings))
+        warnings = (*warnings, *opened.warnings)
+        if may_write:
+            try:
+                cache.save()
+            except StoreError as error:
+                warnings += (f"{error.where}: {error.message}; the next start is no faster",)
+        return cls(workspace, library, resolver, opened.model, warnings)
 
 
-def load_resolver(workspace: Workspace, *, without: str | None = None) -> Resolver:
+def load_resolver(
+    workspace: Workspace, *, without: str | None = None, cache: DocumentCache | None = None
+) -> Resolver:
     """The resolver over the rules of a workspace, but for ``without``. Raises RuleFileError."""
-    found = load_rules(workspace.rules_dir)
+    found = load_rules(workspace.rules_dir, cache=cache)
     rules = [rule for rule in found.rules if rule.id != without]
-    language = Language(found.entities, model=os.environ.get(SPACY_MODEL) or None)
+    language = open_language(found.entities, os.environ.get(SPACY_MODEL) or None)
     return Resolver(language, rules, found.knowledge)
 
 

@@ -38,7 +38,7 @@ def test_features_equal_those_of_scikit_learn(kind: str) -> None:
     ours = Block.fit(kind, [terms(text)[kind] for text in TEXTS])
     assert ours.vocabulary == theirs.vocabulary_
     for text in (*TEXTS, *UNSEEN):
-        ids, values = ours.vector(terms(text)[kind])
+        ids, values, _ = ours.vectors([terms(text)[kind]])
         dense = np.zeros(len(ours.vocabulary))
         dense[ids] = values
         np.testing.assert_allclose(dense, theirs.transform([text]).toarray()[0], atol=1e-9)

@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kds.router.intent_model import IntentModel
+from kds.brain.errors import KdsError
+from kds.router import model_cache
+from kds.router.intent_model import IntentModel, lessons, lessons_key
 from kds.router.library import PromptLibrary
-from kds.router.model_cache import KEPT, cache_key, dump, lessons, open_model, undump
-from kds.router.promptfile import PromptFile
+from kds.router.model_cache import KEPT, cache_key, dump, open_model, shipped_model, undump
+from kds.router.pattern import Pattern
+from kds.router.promptfile import IntentPattern, PromptFile
 
 MESSAGES = ("Make it purple", "continue", "where were we?", "asdf", "", "commit and push", "日本語")
 
@@ -106,20 +109,89 @@ def test_only_the_last_few_models_are_kept(few: tuple[PromptFile, ...], tmp_path
     assert len(list(tmp_path.glob("*.npz"))) == KEPT
 
 
-def test_a_cached_model_needs_no_scikit_learn(few: tuple[PromptFile, ...], tmp_path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from kds.router.library import PromptLibrary\n"
-        "from kds.router.model_cache import open_model\n"
-        f"opened = open_model(PromptLibrary.load().agents(), Path({str(tmp_path)!r}))\n"
-        "assert opened.model.score('commit this').intent == 'COMMIT'\n"
-        "print(opened.fitted, 'sklearn' in sys.modules, 'scipy' in sys.modules)"
+def test_the_model_that_ships_is_that_of_the_packaged_prompts(library: PromptLibrary) -> None:
+    shipped = shipped_model()
+    assert shipped is not None
+    assert shipped.key == lessons_key(*lessons(library.prompts())), "run `make model`"
+
+
+def test_the_model_that_ships_can_be_made_again(
+    packaged_model: IntentModel, library: PromptLibrary
+) -> None:
+    opened = open_model(library.prompts())
+    assert not opened.fitted
+    for message in MESSAGES:
+        again, ours = packaged_model.score(message), opened.model.score(message)
+        assert (again.intent, again.confidence) == (ours.intent, pytest.approx(ours.confidence))
+
+
+def test_other_patterns_need_no_other_model(library: PromptLibrary) -> None:
+    first, *others = library.agents()
+    pattern = Pattern.literal("zorble it", where="x:1", exact=True)
+    mine = replace(first, patterns=(IntentPattern("zorble it", pattern, 1.0, True, "x:1"),))
+    opened = open_model([mine, *others])
+    assert not opened.fitted
+    assert opened.model.score("zorble it").intent == first.intent
+
+
+@pytest.fixture(scope="module")
+def grown(library: PromptLibrary) -> IntentModel:
+    """The model of the packaged prompts with a few examples more, on top of the one that ships."""
+    more = [("COMMIT", f"stash {what}") for what in ("this", "it for later", "my edits")]
+    return open_model(library.with_examples(more).prompts()).model
+
+
+def test_own_examples_are_learned_on_top_of_the_model_that_ships(
+    grown: IntentModel, packaged_model: IntentModel
+) -> None:
+    assert grown.learned.calibrator is shipped_model().calibrator  # type: ignore[union-attr]
+    assert grown.score("stash my edits").intent == "COMMIT"
+    told = {"I want to add a search bar": "PLAN", "run the tests": "TEST", "where was I?": "RESUME"}
+    assert {message: grown.score(message).intent for message in told} == told
+    assert all(packaged_model.score(message).intent == intent for message, intent in told.items())
+
+
+def test_a_new_intent_is_learned_on_top_of_the_model_that_ships(library: PromptLibrary) -> None:
+    agents = library.agents()
+    brew = replace(
+        next(one for one in agents if one.intent == "METRICS"),
+        intent="BREW",
+        patterns=(),
+        examples=tuple(f"brew {what}" for what in ("a coffee", "some tea", "coffee for two")),
     )
+    assert open_model([*agents, brew]).model.score("brew a pot of coffee").intent == "BREW"
 
-    def run() -> str:
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
-        )
-        return done.stdout.strip()
 
-    assert run() == "True True True"
-    assert run() == "False False False"
+def test_what_has_little_to_do_with_the_packaged_prompts_is_fitted_from_nothing(
+    few: tuple[PromptFile, ...],
+) -> None:
+    assert open_model(few).model.learned.calibrator is not shipped_model().calibrator  # type: ignore[union-attr]
+
+
+def test_a_damaged_model_of_the_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "intents.npz").write_bytes(b"torn")
+    monkeypatch.setattr(model_cache, "SHIPPED", tmp_path / "intents.npz")
+    shipped_model.cache_clear()
+    with pytest.raises(KdsError, match="damaged"):
+        shipped_model()
+    shipped_model.cache_clear()
+
+
+def test_neither_a_shipped_nor_a_cached_model_needs_scikit_learn(
+    few: tuple[PromptFile, ...], tmp_path: Path
+) -> None:
+    open_model(few, tmp_path)
+    code = (
+        "import sys; from dataclasses import replace; from pathlib import Path\n"
+        "from kds.router.library import PromptLibrary\n"
+        "from kds.router.model_cache import open_model\n"
+        "agents = PromptLibrary.load().agents()\n"
+        "few = [replace(one, examples=one.examples[:6]) for one in agents]\n"
+        f"opened = [open_model(agents), open_model(few, Path({str(tmp_path)!r}))]\n"
+        "assert all(one.model.score('commit this').intent == 'COMMIT' for one in opened)\n"
+        "print([one.fitted for one in opened], 'sklearn' in sys.modules, 'scipy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.stdout.strip() == "[False, False] False False", done.stderr

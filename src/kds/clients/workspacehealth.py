@@ -13,9 +13,8 @@ from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.health import Finding
 from kds.learning.library import with_learned
-from kds.router.intent_model import lessons
 from kds.router.library import PromptLibrary
-from kds.router.model_cache import cache_key
+from kds.router.model_cache import needs_fit
 from kds.router.ruleset import load_rules
 
 PRIVATE_FILE: Final = 0o600
@@ -118,15 +117,9 @@ def prompts(workspace: Workspace, library: PromptLibrary) -> Iterator[Finding]:
         count = len(library.passed_over)
         found = f"{count} {'file' if count == 1 else 'files'} in {workspace.prompts_dir} without"
         yield Finding("prompts", "note", f"{found} front matter: not of KDS, and passed over")
-    cached = _model_path(workspace, library)
-    if cached.exists():
-        yield Finding("model", "ok", "the intent model is fitted")
-    else:
-        found = "the intent model is not fitted yet: the first message takes some seconds"
-        yield Finding("model", "note", found, "kds service start")
-
-
-def _model_path(workspace: Workspace, library: PromptLibrary) -> Path:
     used, _ = with_learned(library, workspace, may_write=False)
-    examples, rules = lessons(used.prompts())
-    return workspace.cache_dir / f"intents-{cache_key(examples, rules)}.npz"
+    if needs_fit(used.prompts(), workspace.cache_dir):
+        found = "the intent model is not fitted yet: the first message takes two seconds more"
+        yield Finding("model", "note", found, "kds service start")
+    else:
+        yield Finding("model", "ok", "the intent model is fitted")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kds.brain.learning.learned_file import LearnedExample
 from kds.router.intent_features import FeatureSpace, readable
 from kds.router.intent_model import lessons
+from kds.router.intent_terms import terms
 from kds.router.intent_training import FOLDS
 from kds.router.promptfile import PromptFile
 from kds.router.text_head import ExampleMatrix
@@ -53,7 +54,9 @@ class Bench:
         texts = [readable(text) for text, _ in pairs]
         space = FeatureSpace.fit(texts)
         targets = np.array([labels.index(intent) for _, intent in pairs])
-        matrix = ExampleMatrix.build([space.vector(text) for text in texts], targets, space)
+        matrix = ExampleMatrix.build(
+            space.vectors_of([terms(text) for text in texts]), targets, space
+        )
         nothing = (np.zeros(0, np.int64), np.zeros(0, np.int64))
         bench = cls(matrix, labels, [text for text, _ in shipped], nothing)
         return replace(bench, before=bench._read([]))

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kds.brain.learning.evidence import (
@@ -33,6 +33,7 @@ def test_one_objection_to_six_agreeing_events_takes_them_below_a_proposal() -> N
 
 
 @given(COUNTS, COUNTS)
+@example(0, 156)
 def test_a_further_event_never_lowers_what_it_speaks_for(agreeing: int, against: int) -> None:
     now = confidence(agreeing, against)
     assert 0.0 <= now < 1.0

@@ -1,0 +1,92 @@
+"""Documents that are kept between two starts."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from kds.brain import document_cache
+from kds.brain.document import parse_yaml
+from kds.brain.document_cache import FILE_NAME, DocumentCache
+
+TEXT = "name: x\nitems:\n  - {a: 1, b: [true, 2.5]}\n  - text\n"
+
+
+def _kept(folder: Path, text: str = TEXT, first_line: int = 2) -> None:
+    cache = DocumentCache.open(folder)
+    cache.keep(text, cache.parse(text, path="f.md", first_line=first_line))
+    cache.save()
+
+
+@pytest.mark.parametrize("first_line", [1, 2, 40])
+def test_a_document_comes_back_as_it_was_at_any_place(tmp_path: Path, first_line: int) -> None:
+    _kept(tmp_path, first_line=2)
+    again = DocumentCache.open(tmp_path)
+    assert again.is_sound(TEXT)
+    found = again.parse(TEXT, path="g.md", first_line=first_line)
+    assert found == parse_yaml(TEXT, path="g.md", first_line=first_line)
+    assert found.where(("items", 1)) == f"g.md:{first_line + 3}"
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_any_data_survives(tmp_path_factory: pytest.TempPathFactory, data: object) -> None:
+    folder, text = tmp_path_factory.mktemp("cache"), json.dumps({"data": data})
+    document = parse_yaml(text, path="f.md")
+    assume(not document.problems)
+    _kept(folder, text)
+    assert DocumentCache.open(folder).parse(text, path="f.md") == document
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{}", b"[]", b"no json", b'{"made_by": 1, "documents": {}}', b"[" * 100_000, b"\xff"],
+)
+def test_a_cache_that_cannot_be_read_counts_as_empty(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / FILE_NAME).write_bytes(content)
+    cache = DocumentCache.open(tmp_path)
+    assert not cache.is_sound(TEXT)
+    assert cache.parse(TEXT, path="f.md") == parse_yaml(TEXT, path="f.md")
+
+
+def test_an_entry_of_another_shape_is_parsed_anew(tmp_path: Path) -> None:
+    _kept(tmp_path)
+    path = tmp_path / FILE_NAME
+    found = json.loads(path.read_text())
+    found["documents"] = {name: {"lines": 3} for name in found["documents"]}
+    path.write_text(json.dumps(found))
+    assert DocumentCache.open(tmp_path).parse(TEXT, path="f.md") == parse_yaml(TEXT, path="f.md")
+
+
+def test_what_other_libraries_made_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _kept(tmp_path)
+    monkeypatch.setattr(document_cache, "version", lambda name: "0")
+    assert not DocumentCache.open(tmp_path).is_sound(TEXT)
+
+
+def test_nothing_is_written_when_nothing_is_new(tmp_path: Path) -> None:
+    _kept(tmp_path)
+    before = (tmp_path / FILE_NAME).stat()
+    _kept(tmp_path)
+    assert (tmp_path / FILE_NAME).stat().st_ino == before.st_ino
+    assert before.st_mode & 0o777 == 0o600
+
+
+def test_a_value_that_json_cannot_say_is_read_anew_each_time(tmp_path: Path) -> None:
+    _kept(tmp_path, "when: 2025-11-03\n")
+    assert not (tmp_path / FILE_NAME).exists()
+
+
+def test_without_a_folder_nothing_is_kept() -> None:
+    cache = DocumentCache()
+    cache.keep(TEXT, cache.parse(TEXT, path="f.md"))
+    cache.save()
+    assert not cache.is_sound(TEXT)
