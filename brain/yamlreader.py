@@ -4,6 +4,7 @@ Built from PyYAML's event stream rather than its loader: that keeps line numbers
 keys and aliases, and does not recurse into deep nesting.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -20,8 +21,22 @@ NodePath = tuple[str | int, ...]
 
 _PLAIN_TAGS: Final = tuple(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool"))
 
-# The C parser is about ten times faster; not every PyYAML has it.
+# The C parser (libyaml) is about ten times faster; not every PyYAML has it. The pure one is a
+# little stricter: no bare `?` between brackets, no tab between words.
 _PARSER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+# What no YAML text may hold. Looked for here, as the parsers count the place in different units
+# (bytes, characters) and disagree on a byte order mark within the text.
+_CONTROL: Final = re.compile(
+    r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
+
+_HINTS: Final = (
+    # Only the pure parser ends here, so it names the character.
+    ("'?'", "put it in quotes: text with a '?' within [ ] or { }"),
+    ("'\\t'", "replace the tab with spaces"),
+)
+"""What the pure parser's words hold where libyaml would read on, and the way out."""
 
 
 class _Mark(Protocol):
@@ -40,24 +55,29 @@ class _Line:
 class YamlReader:
     """Builds plain data from YAML events, without recursion, noting the line of every node.
 
-    ``lines`` maps the way to a node to its line; ``problems`` collects what is wrong.
+    ``lines`` maps the way to a node to its line; ``problems`` collects what is wrong; ``last`` is
+    the last line that holds something, counted from 0.
     """
 
     path: str
     first_line: int
     lines: dict[NodePath, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    last: int = 0
 
     def read(self, text: str) -> object:
         """The data of the one document in ``text``; None when it is empty or refused."""
+        self.last = text.rstrip().count("\n")
+        # A byte order mark is welcome at the very beginning.
+        if control := _CONTROL.search(text, text.startswith("\ufeff")):
+            line, hint = text.count("\n", 0, control.start()), "remove the control character"
+            message = "is not YAML: control characters are not allowed"
+            self._report(_Line(line), message, f"{hint} from this line")
+            return None
         try:
             return self._build(iter(yaml.parse(text, Loader=_PARSER)))
         except yaml.MarkedYAMLError as error:
-            self._report(error.problem_mark, _words(error), "correct the YAML at this line")
-        except yaml.YAMLError as error:
-            line = text.count("\n", 0, getattr(error, "position", 0))
-            message = f"is not YAML: {getattr(error, 'reason', error)}"
-            self._report(_Line(line), message, "remove the control character from this line")
+            self._report(error.problem_mark, _words(error), _hint(error))
         except _RefusedError as refused:
             self._report(refused.mark, refused.message, refused.hint)
         return None
@@ -100,7 +120,8 @@ class YamlReader:
         return name
 
     def _line(self, mark: _Mark | None) -> int:
-        return self.first_line + (mark.line if mark else 0)
+        # At the end of the text the parsers disagree on the line; none of theirs need be there.
+        return self.first_line + (min(mark.line, self.last) if mark else 0)
 
     def _report(self, mark: _Mark | None, message: str, hint: str) -> None:
         self.problems.append(Problem(f"{self.path}:{self._line(mark)}", message, hint))
@@ -171,3 +192,8 @@ def _scalar(event: yaml.ScalarEvent, scalars: yaml.SafeLoader) -> object:
 def _words(error: yaml.MarkedYAMLError) -> str:
     detail = ", ".join(part for part in (error.problem, error.context) if part)
     return f"is not YAML: {detail}"
+
+
+def _hint(error: yaml.MarkedYAMLError) -> str:
+    found = (hint for sign, hint in _HINTS if sign in (error.problem or ""))
+    return next(found, "correct the YAML at this line")

@@ -120,7 +120,7 @@ def test_a_repeated_key_is_a_problem_beside_the_others() -> None:
     ("text", "line", "part"),
     [
         ("name: x\nb: c: d\n", 2, "not YAML"),
-        ("name: x\nb: 'open\n", 3, "not YAML"),
+        ("name: x\nb: 'open\n", 2, "not YAML"),
         ("name: x\nb: \x07\n", 2, "control characters"),
         ("a: &bomb [1, 2]\nb: [*bomb, *bomb]\n", 2, "alias"),
         ("a: &loop [*loop]\n", 1, "alias"),

@@ -16,7 +16,7 @@ TEXT = """
   turns:
     - {user: Add a button, intent: PLAN}
     - {user: Make it red, intent: EXECUTE, context_ref: button, expanded: Make the button red}
-    - {user: What now?, intent: UNKNOWN}
+    - {user: "What now?", intent: UNKNOWN}
 - id: b
   turns:
     - {user: Go on}

@@ -261,7 +261,7 @@ def test_the_problems_of_all_files_come_at_once_in_their_order(write: Write) -> 
         "a.yaml:3",
         "b.yaml:3",
         "b.yaml:3",
-        "c.yaml:2",
+        "c.yaml:1",
         "d.yaml:4",
         "d.yaml:4",
         "entities.yaml:2",

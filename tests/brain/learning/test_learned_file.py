@@ -103,7 +103,7 @@ def test_a_file_of_another_shape_is_left_as_it_is(file: LearnedFile, text: str) 
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [("examples: 3\n", 1), ("examples:\n- text: x\n", 2), ("a: [", 2), ("other: 1\n", 1)],
+    [("examples: 3\n", 1), ("examples:\n- text: x\n", 2), ("a: [", 1), ("other: 1\n", 1)],
 )
 def test_a_file_that_does_not_load_says_where(file: LearnedFile, text: str, line: int) -> None:
     file.path.write_text(text)

@@ -1,0 +1,127 @@
+"""KDS where PyYAML is the pure one: what it brings loads, and what a user wrote is explained."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kds.brain.document import parse_yaml
+from kds.brain.errors import RuleFileError
+from kds.dialogues import read_dialogues
+from kds.router.library import PromptLibrary, packaged_root
+from kds.router.ruleset import PACKAGED, load_rules
+
+DIALOGUES = sorted((Path(__file__).parent / "dialogues").glob("*.yaml"))
+
+# Says what loads, in a process of its own in which libyaml cannot be imported.
+SCRIPT = """
+import sys
+sys.modules["yaml._yaml"] = None
+import json
+import yaml
+from pathlib import Path
+from kds.dialogues import read_dialogues
+from kds.router.library import PromptLibrary
+from kds.router.ruleset import load_rules
+
+found = {
+    "libyaml": yaml.__with_libyaml__,
+    "rules": [rule.id for rule in load_rules().rules],
+    "prompts": [prompt.name for prompt in PromptLibrary.load().prompts()],
+    "dialogues": [d.id for path in sys.argv[1:] for d in read_dialogues(Path(path))],
+}
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture
+def pure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kds.brain.yamlreader._PARSER", yaml.SafeLoader)
+
+
+def test_the_packaged_rules_prompts_and_dialogues_load_in_a_process_without_libyaml() -> None:
+    command = [sys.executable, "-c", SCRIPT, *map(str, DIALOGUES)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == {
+        "libyaml": False,
+        "rules": [rule.id for rule in load_rules().rules],
+        "prompts": [prompt.name for prompt in PromptLibrary.load().prompts()],
+        "dialogues": [d.id for path in DIALOGUES for d in read_dialogues(path)],
+    }
+
+
+def _yaml_parts() -> list[tuple[str, str]]:
+    """Name and text of all the YAML that comes with KDS, and of the dialogues of its tests."""
+    prompts = sorted(packaged_root().rglob("*.md"))
+    fronts = [(path.name, path.read_text(encoding="utf-8").split("---\n")) for path in prompts]
+    files = [*sorted(PACKAGED.glob("*.yaml")), *DIALOGUES]
+    parts = [(name, blocks[1]) for name, blocks in fronts if not blocks[0] and len(blocks) > 2]
+    return parts + [(path.name, path.read_text(encoding="utf-8")) for path in files]
+
+
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="nothing to compare with")
+def test_both_parsers_read_the_same_data_and_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = _yaml_parts()
+    assert len(parts) > len(DIALOGUES) + 20
+    compiled = [parse_yaml(text, path=name) for name, text in parts]
+    monkeypatch.setattr("kds.brain.yamlreader._PARSER", yaml.SafeLoader)
+    for (name, text), document in zip(parts, compiled, strict=True):
+        assert parse_yaml(text, path=name) == document
+
+
+@pytest.mark.usefixtures("pure")
+@pytest.mark.parametrize(
+    "example", ["{in: What now?, out: unchanged}", "{in: [x, who?], out: unchanged}", "{in: ?x}"]
+)
+def test_a_bare_question_mark_between_brackets_is_named_with_line_and_way_out(
+    tmp_path: Path, example: str
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"rules:\n  - id: my.rule\n    tests:\n      - {example}\n", encoding="utf-8")
+    with pytest.raises(RuleFileError) as caught:
+        load_rules(tmp_path)
+    (problem,) = caught.value.problems
+    assert problem.where == f"{file}:4"
+    assert "'?'" in problem.message
+    assert problem.hint == "put it in quotes: text with a '?' within [ ] or { }"
+
+
+@pytest.mark.usefixtures("pure")
+def test_a_tab_between_words_is_named_with_its_line() -> None:
+    (problem,) = parse_yaml("a: 1\nb:\t2\n", path="f").problems
+    assert (problem.where, problem.hint) == ("f:2", "replace the tab with spaces")
+
+
+@pytest.mark.parametrize("parser", ["CSafeLoader", "SafeLoader"])
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("name: x\nb: c: d\n", 2),
+        ("name: x\nb: 'open", 2),
+        ("name: x\nb: 'open\n\n", 2),
+        ("rules: [", 1),
+        ("rules: {a: [1, 2]\nb: 1\n", 2),
+        ("a: 1\n b: 2\n", 2),
+        ("a: \u00fc\u00fc\u00fc\u00fc\nb: \x07\nc: 1\nd: 1\n", 2),
+        ("a: 1\nb: x\ufeffy\n", 2),
+        ("a: 1\nb: \ud800\n", 2),
+        ("a: 1\n---\nb: 1\n", 2),
+        ("a: @x\n", 1),
+        ("a: 1\nb: *x\n", 2),
+    ],
+)
+def test_both_parsers_name_the_same_line(
+    text: str, line: int, parser: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not hasattr(yaml, parser):
+        pytest.skip("this PyYAML has no libyaml")
+    monkeypatch.setattr("kds.brain.yamlreader._PARSER", getattr(yaml, parser))
+    assert [one.where for one in parse_yaml(text, path="f").problems] == [f"f:{line}"]
+
+
+def test_a_byte_order_mark_at_the_beginning_is_no_control_character() -> None:
+    assert parse_yaml("\ufeffa: 1\n", path="f").data == {"a": 1}
