@@ -172,11 +172,7 @@ def _all(block: Block) -> Iterator[Defined]:
     for found in _CALLED.finditer(text):
         yield Defined(found["marked"] or found["term"], NAMED if found["marked"] else SENTENCE)
     if block.kind != "row":
-        for sentence in _sentences(text):
-            if (said := _SENTENCE.match(sentence)) is not None:
-                yield Defined(said["term"], SENTENCE)
-                if said["short"]:
-                    yield Defined(said["short"], SENTENCE)
+        yield from _said(text)
     for found in _ACRONYM.finditer(text):
         before = text[max(found.start() - _BEFORE_ACRONYM, 0) : found.start()]
         yield from _acronym(list(_words_before(before)), found["short"])
@@ -207,18 +203,28 @@ def _introduced(block: Block) -> Iterator[Defined]:
                 yield Defined(term, NAMED)
 
 
+def _said(text: str) -> Iterator[Defined]:
+    """Yield what the first sentences say without marks: A refund (RF) is a payment ..."""
+    for sentence in _sentences(text):
+        if (found := _SENTENCE.match(sentence)) is not None:
+            yield Defined(found["term"], SENTENCE)
+            if found["short"]:
+                yield Defined(found["short"], SENTENCE)
+
+
 def _leading(block: Block) -> Iterator[Defined]:
-    if block.term:
-        if block.defines:
-            yield Defined(block.term, STATED)
-        elif block.kind == "row":
-            yield Defined(block.term, ROW)
+    if block.term and (block.defines or block.kind == "row"):
+        yield Defined(block.term, STATED if block.defines else ROW)
     if block.kind == "row":
         return
     begin = _end_of_bullet(block.text)
     text = block.text[begin : begin + max(_BEGINNING, 2 * len(block.term))]
     if block.term and not block.defines and (said := _after(text, block.term)):
         yield Defined(block.term, said)
+    yield from _at_the_beginning(text)
+
+
+def _at_the_beginning(text: str) -> Iterator[Defined]:
     if (found := _MARKED.match(text)) is not None:
         yield Defined(
             found["term"], STATED if found["says"] else LISTED if found["sign"] else NAMED

@@ -11,7 +11,7 @@ documents that nobody had tuned on, recall@5 of questions that stand alone was 1
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -146,30 +146,10 @@ class Judge:
         named: Sequence[tuple[Concept, float]],
         share: float,
     ) -> Judged:
-        heading, above = heading_lines(one.title, one.path)
-        phrases = [
-            (concept, worth)
-            for concept, worth in named
-            if has_phrase(one.stems, concept.key) or has_phrase(heading, concept.key)
-        ]
-        keys = {concept.key for concept, _ in phrases}
-        norm = SATURATION * (1.0 - LENGTH + LENGTH * one.tokens / self.mean_tokens)
-        score = covered = total = 0.0
-        has: list[str] = []
-        near: list[str] = []
-        for seeker in seekers:
-            total += seeker.rarity
-            own = seeker.own(one.stems, heading, above)
-            count = own or NEARBY * seeker.is_in(one.beside)
-            if not count:
-                continue
-            if seeker.names and not keys.intersection(seeker.names):
-                count *= SCATTERED
-            score += seeker.rarity * count * (SATURATION + 1.0) / (count + norm)
-            covered += seeker.rarity * min(own, 1.0)
-            (has if own >= WORTH else near).append(seeker.word)
-        score *= 1.0 - COVERAGE + COVERAGE * (covered / total if total else 0.0)
-        score += sum(PHRASE * worth for _, worth in phrases)
+        heading, _ = heading_lines(one.title, one.path)
+        phrases = _phrases(one, heading, named)
+        words = self._words(one, seekers, {concept.key for concept, _ in phrases})
+        score = words.score + sum(PHRASE * worth for _, worth in phrases)
         defined = [(concept, worth) for concept, worth in named if one.chunk_id in concept.definers]
         definition = sum(
             DEFINITION * share * worth * concept.definers[one.chunk_id]
@@ -182,11 +162,32 @@ class Judge:
             words=score,
             definition=definition,
             reference=reference,
-            has=tuple(has),
-            near=tuple(near),
+            has=tuple(words.has),
+            near=tuple(words.near),
             defines=tuple(concept.text for concept, _ in defined),
             refers=(name,) if fit else (),
         )
+
+    def _words(self, one: Candidate, seekers: Sequence["_Seeker"], names: Set[str]) -> "_Words":
+        """Score the words of the question; ``names``: keys of the names that are there as such."""
+        heading, above = heading_lines(one.title, one.path)
+        norm = SATURATION * (1.0 - LENGTH + LENGTH * one.tokens / self.mean_tokens)
+        score = covered = total = 0.0
+        has: list[str] = []
+        near: list[str] = []
+        for seeker in seekers:
+            total += seeker.rarity
+            own = seeker.own(one.stems, heading, above)
+            count = own or NEARBY * seeker.is_in(one.beside)
+            if not count:
+                continue
+            if seeker.names and names.isdisjoint(seeker.names):
+                count *= SCATTERED
+            score += seeker.rarity * count * (SATURATION + 1.0) / (count + norm)
+            covered += seeker.rarity * min(own, 1.0)
+            (has if own >= WORTH else near).append(seeker.word)
+        score *= 1.0 - COVERAGE + COVERAGE * (covered / total if total else 0.0)
+        return _Words(score, has, near)
 
     def _rarity(self, concept: Concept) -> float:
         return sum(
@@ -194,6 +195,15 @@ class Judge:
             for term in self.asked.terms
             if term.stems.intersection(concept.words)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What the words of a question score in a passage, those it has, those beside it."""
+
+    score: float
+    has: list[str]
+    near: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +229,17 @@ class _Seeker:
     def is_in(self, line: str) -> bool:
         """Tell whether a line has it."""
         return any(f" {one} " in line for one in self.stems)
+
+
+def _phrases(
+    one: Candidate, heading: str, named: Sequence[tuple[Concept, float]]
+) -> list[tuple[Concept, float]]:
+    """Return the names that stand as a whole in a passage or its heading."""
+    return [
+        (concept, worth)
+        for concept, worth in named
+        if has_phrase(one.stems, concept.key) or has_phrase(heading, concept.key)
+    ]
 
 
 @lru_cache(maxsize=20_000)

@@ -193,18 +193,28 @@ def _references(text: str) -> Iterable[Reference]:
             yield Reference(label_of(label), number_key(number), inner, " ".join(found[0].split()))
 
 
-def _concepts(text: str, known: Known) -> tuple[Concept, ...]:
-    words = WORD.findall(re.sub(r"[’']s\b", "", text))[:MANY_WORDS]
-    word_stems = [stem(word.casefold()) for word in words]
-    spans = [
+def _spans(word_stems: list[str]) -> list[tuple[int, int]]:
+    """Return where a name may stand: between words that say something."""
+    return [
         (start, end)
         for start, end in runs(word_stems, LONGEST_PHRASE)
         if word_stems[start] not in EMPTY and word_stems[end - 1] not in EMPTY
     ]
+
+
+def _written_as_names(text: str) -> set[str]:
+    """Return the keys of what stands in quotes or has capitals."""
+    quoted = {phrase_key(found["text"]) for found in _QUOTED.finditer(text)}
+    return quoted | {phrase_key(found[0]) for found in _NAME.finditer(text)}
+
+
+def _concepts(text: str, known: Known) -> tuple[Concept, ...]:
+    words = WORD.findall(re.sub(r"[’']s\b", "", text))[:MANY_WORDS]
+    word_stems = [stem(word.casefold()) for word in words]
+    spans = _spans(word_stems)
     keys = dict.fromkeys(" ".join(word_stems[start:end]) for start, end in spans)
     definers = known(tuple(keys))
-    named = {phrase_key(found["text"]) for found in _QUOTED.finditer(text)}
-    named |= {phrase_key(found[0]) for found in _NAME.finditer(text)}
+    named = _written_as_names(text)
     chosen: dict[int, Concept] = {}
     taken: set[int] = set()
     for start, end in spans:

@@ -94,15 +94,27 @@ def diversified(
     Each side is judged as a question of its own. What comes forward takes the score of what it
     comes behind; the order of all others stays.
     """
+    kept = _best_of_sides(asked, judge, {one.chunk_id: one for one in ranked}, places)
+    first = _with(ranked[:FIRST], kept)
+    ids = {one.chunk_id for one in first}
+    return [*first, *(one for one in ranked if one.chunk_id not in ids)]
+
+
+def _best_of_sides(
+    asked: Asked, judge: Judge, ranked: Mapping[int, "Ranked"], places: Mapping[int, Candidate]
+) -> list["Ranked"]:
     kept: list[Ranked] = []
-    by_id = {one.chunk_id: one for one in ranked}
     for number in range(len(asked.sides)):
         side = replace(judge, asked=side_of(asked, number), referred={})
         found = side.judge(places.values())
-        best = max(found, key=lambda one: (found[one].score * by_id[one].bias, -one), default=None)
-        if best is not None and by_id[best] not in kept:
-            kept.append(by_id[best])
-    first = ranked[:FIRST]
+        best = max(found, key=lambda one: (found[one].score * ranked[one].bias, -one), default=None)
+        if best is not None and ranked[best] not in kept:
+            kept.append(ranked[best])
+    return kept
+
+
+def _with(first: list["Ranked"], kept: list["Ranked"]) -> list["Ranked"]:
+    """Put what must be kept among the first, in the place of the last that need not be."""
     missing = [one for one in kept if one not in first]
     free = [one for one in first if one not in kept]
     dropped = free[max(len(free) - len(missing), 0) :]
@@ -110,8 +122,7 @@ def diversified(
     for one in missing:
         score = first[-1].score if first else one.score
         first.append(replace(one, score=max(score, one.score)))
-    ids = {one.chunk_id for one in first}
-    return [*first, *(one for one in ranked if one.chunk_id not in ids)]
+    return first
 
 
 def explained(

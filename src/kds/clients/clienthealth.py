@@ -61,16 +61,23 @@ def hooks(project: Project) -> Iterator[Finding]:
     """Whether each client runs our hook once, and whether its program is there."""
     installed = installed_hooks(project)
     for hook in installed:
-        missing = _missing_program(hook.command)
-        if missing:
-            found = f"{hook.name} runs {missing}, which is not there"
-            yield Finding("hook files", "problem", found, "kds init")
-        elif hook.name == CLAUDE_SETTINGS and _program(hook.command).is_absolute():
-            found = f"{hook.name} names a program by its path on this machine"
-            yield Finding("hook files", "note", found, "kds init; do not commit the path")
-    names = [hook.name for hook in installed]
+        yield from _one_hook(hook)
+    yield from _hooks_together([hook.name for hook in installed], claude_has_own_hook(project))
+
+
+def _one_hook(hook: InstalledHook) -> Iterator[Finding]:
+    missing = _missing_program(hook.command)
+    if missing:
+        found = f"{hook.name} runs {missing}, which is not there"
+        yield Finding("hook files", "problem", found, "kds init")
+    elif hook.name == CLAUDE_SETTINGS and _program(hook.command).is_absolute():
+        found = f"{hook.name} names a program by its path on this machine"
+        yield Finding("hook files", "note", found, "kds init; do not commit the path")
+
+
+def _hooks_together(names: Sequence[str], own: str | None) -> Iterator[Finding]:
+    """Whether a client runs several; ``own`` says where Claude Code has one besides these files."""
     in_claude = [name for name in names if name in (CLAUDE_SETTINGS, CLAUDE_LOCAL)]
-    own = claude_has_own_hook(project)
     if len(names) > 1:
         found = f"a client that reads {' and '.join(names)} routes each message twice"
         yield Finding("hook files", "problem", found, "kds init")

@@ -92,17 +92,20 @@ def _back(project: Project, name: str, known: FileRecord, store: RecordStore) ->
     current = read_project_text(project.path(name))
     if current is None or known.after == _digest(current):
         restored = None if known.before is None else store.copy(known.before).decode()
-        after = restored if current is not None else None
-        if current is None and known.after is None:  # we had removed it
-            after = restored
-        return PlannedFile(name, known.kind, current, after)
+        # What somebody removed stays away; what we removed comes back.
+        ours = current is not None or known.after is None
+        return PlannedFile(name, known.kind, current, restored if ours else None)
     after = _stripped(project, name, known.kind, current, known.made)
-    if known.before is None and known.kind == "ignore" and after == "":
+    if known.before is None and after is not None and _holds_nothing(name, known, after):
         after = None
-    if known.before is None and known.kind == "settings" and after is not None:
-        bare = SettingsFile(name, after, list(known.made)).is_bare()
-        after = None if bare else after
     return PlannedFile(name, known.kind, current, after)
+
+
+def _holds_nothing(name: str, known: FileRecord, text: str) -> bool:
+    """Whether a file that we made has become empty."""
+    if known.kind == "settings":
+        return SettingsFile(name, text, list(known.made)).is_bare()
+    return known.kind == "ignore" and not text
 
 
 def _plan_by_content(project: Project) -> list[PlannedFile]:

@@ -55,26 +55,13 @@ def find_heading(
     ``loose``: blank lines say nothing (the text of a PDF). ``inside``: the level of the last
     heading that had a number.
     """
-    line = lines[at]
-    text = line.text.strip()
-    if not text or len(text) > 4 * LONGEST:
-        return None
+    text = lines[at].text.strip()
     free = at == 0 or lines[at - 1].blank or loose
-    if not free:
+    if not free or not text or len(text) > 4 * LONGEST:
         return None
-    below = lines[at + 1].text if at + 1 < len(lines) else ""
-    if (
-        len(text) <= LONGEST
-        and (drawn := _UNDERLINE.fullmatch(below))
-        and _is_underlined(text, below)
-    ):
-        return Found(_heading(text, _LEVELS.get(drawn[1], 3), line), 2)
-    if (run_in := _RUN_IN.fullmatch(text)) is not None and _is_run_in(run_in["title"]):
-        heading = _numbered(run_in["head"])
-        if "." in heading.number or heading.label:
-            return Found(_leveled(heading, line), 1, run_in["rest"])
-    if len(text) > LONGEST or _BESIDE.search(text) or len(text.split()) > MANY_WORDS:
-        return None
+    found = _underlined(lines, at, text) or _run_in(lines[at], text)
+    if found is not None or not _is_short(text):
+        return found
     return _by_number(lines, at, text, loose=loose) or _by_capitals(lines, at, text, inside)
 
 
@@ -88,6 +75,30 @@ def is_capitals(text: str) -> bool:
     return len(letters) >= 4 and all(letter == letter.upper() for letter in letters)
 
 
+def _is_short(text: str) -> bool:
+    """Tell whether a line may be a heading as a whole: no sentence, no columns."""
+    return len(text) <= LONGEST and not _BESIDE.search(text) and len(text.split()) <= MANY_WORDS
+
+
+def _underlined(lines: Sequence[Line], at: int, text: str) -> Found | None:
+    below = lines[at + 1].text if at + 1 < len(lines) else ""
+    drawn = _UNDERLINE.fullmatch(below)
+    if drawn is None or len(text) > LONGEST or not _is_underlined(text, below):
+        return None
+    return Found(_heading(text, _LEVELS.get(drawn[1], 3), lines[at]), 2)
+
+
+def _run_in(line: Line, text: str) -> Found | None:
+    """Take "4.2 Refunds." from the beginning of a line that goes on."""
+    found = _RUN_IN.fullmatch(text)
+    if found is None or not _is_run_in(found["title"]):
+        return None
+    heading = _numbered(found["head"])
+    if "." not in heading.number and not heading.label:
+        return None
+    return Found(_leveled(heading, line), 1, found["rest"])
+
+
 def _is_run_in(title: str) -> bool:
     words = title.casefold().split()
     return len(words) <= MANY_RUN_IN and not _VERBS.intersection(words)
@@ -97,26 +108,38 @@ def _by_number(lines: Sequence[Line], at: int, text: str, *, loose: bool) -> Fou
     heading = _numbered(text)
     if not heading.number:
         return None
-    closed = at + 1 >= len(lines) or lines[at + 1].blank
-    dotted = "." in heading.number.strip(".")
-    if (
-        not heading.label
-        and not dotted
-        and not is_capitals(heading.title)
-        and not (closed and not loose and _starts_text(lines, at))
-    ):
+    if not _stands_apart(lines, at, heading, loose=loose) or not _is_titled(heading, loose=loose):
         return None
     if text.endswith(_ENDS) and not (heading.label and text.endswith(".")):
-        return None
-    if not closed and not loose and not is_capitals(heading.title or text):
-        return None
-    if heading.title and not (heading.title[0].isupper() or heading.title[0] in '"“'):
-        return None
-    if loose and heading.title and not _looks_titled(heading.title):
         return None
     if not heading.title:
         return _with_title_below(lines, at, heading)
     return Found(_leveled(heading, lines[at]), 1)
+
+
+def _stands_apart(lines: Sequence[Line], at: int, heading: Heading, *, loose: bool) -> bool:
+    """Tell a numbered line from text and from an item of a list, by its look and what is below."""
+    closed = at + 1 >= len(lines) or lines[at + 1].blank
+    text = lines[at].text.strip()
+    if not closed and not loose and not is_capitals(heading.title or text):
+        return False
+    return _is_marked(heading) or (closed and not loose and _starts_text(lines, at))
+
+
+def _is_marked(heading: Heading) -> bool:
+    """Tell by the line alone that no item of a list begins like this."""
+    dotted = "." in heading.number.strip(".")
+    return bool(heading.label) or dotted or is_capitals(heading.title)
+
+
+def _is_titled(heading: Heading, *, loose: bool) -> bool:
+    """Tell whether the words behind a number are written as a title; none at all may be."""
+    title = heading.title
+    if not title:
+        return True
+    if not title[0].isupper() and title[0] not in '"“':
+        return False
+    return not loose or _looks_titled(title)
 
 
 def _with_title_below(lines: Sequence[Line], at: int, heading: Heading) -> Found | None:

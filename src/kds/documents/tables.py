@@ -37,24 +37,32 @@ def row_blocks(rows: Sequence[Row], *, between: str = "", headed: bool = True) -
     if not rows:
         return
     head = rows[0] if headed and len(rows) > 1 else None
-    columns = " ".join(head.cells).strip() if head else ""
-    explains = head is not None and _explains(head.cells)
+    columns, explains = "", False
     if head is not None:
-        text = f"{head.text}\n{between}" if between else head.text
-        last = head.last_line + 1 if between and head.last_line is not None else head.last_line
-        yield Block(text, "row", head.page, head.first_line, last)
-    for row in rows[1:] if head else rows:
-        term = row.cells[0] if row.cells and len(row.cells) > 1 else ""
-        yield Block(
-            row.text,
-            "row",
-            row.page,
-            row.first_line,
-            row.last_line,
-            term=term if len(term.split()) <= 8 else "",
-            defines=explains and bool(term),
-            columns=columns,
-        )
+        columns, explains = " ".join(head.cells).strip(), _explains(head.cells)
+        yield _head_block(head, between)
+    for row in rows if head is None else rows[1:]:
+        yield _row_block(row, columns, explains=explains)
+
+
+def _head_block(head: Row, between: str) -> Block:
+    text = f"{head.text}\n{between}" if between else head.text
+    last = head.last_line + 1 if between and head.last_line is not None else head.last_line
+    return Block(text, "row", head.page, head.first_line, last)
+
+
+def _row_block(row: Row, columns: str, *, explains: bool) -> Block:
+    term = row.cells[0] if len(row.cells) > 1 else ""
+    return Block(
+        row.text,
+        "row",
+        row.page,
+        row.first_line,
+        row.last_line,
+        term=term if len(term.split()) <= 8 else "",
+        defines=explains and bool(term),
+        columns=columns,
+    )
 
 
 def _explains(cells: Sequence[str]) -> bool:
