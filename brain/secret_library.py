@@ -6,7 +6,7 @@ the signature, and the keyword plugin the first finding of a line only.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Final
 
@@ -91,8 +91,20 @@ def library_rules() -> tuple[SecretRule, ...]:
         if plugin.__name__ not in _LEFT_OUT:
             rules.extend(_rules_of(plugin.__name__, getattr(plugin, "denylist", ())))
     for pattern, group in keyword.QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP.items():
-        rules.append(SecretRule("secret", pattern, is_value, group, needles=_KEYWORD_NEEDLES))
-    return (*rules, SecretRule("random text", _RANDOM, _is_random, token=True))
+        rules.append(_rule("secret", pattern, is_value, group, needles=_KEYWORD_NEEDLES))
+    return (*rules, _rule("random text", _RANDOM, _is_random, token=True))
+
+
+def _rule(
+    kind: str,
+    pattern: re.Pattern[str],
+    accept: Callable[[str], bool],
+    group: int = 0,
+    *,
+    token: bool = False,
+    needles: tuple[str, ...] = (),
+) -> SecretRule:
+    return SecretRule(kind, pattern.pattern, pattern.flags, accept, group, token, needles)
 
 
 def _rules_of(plugin: str, patterns: object) -> Iterator[SecretRule]:
@@ -103,7 +115,8 @@ def _rules_of(plugin: str, patterns: object) -> Iterator[SecretRule]:
     for pattern in patterns:
         whole = not pattern.groups or plugin in _WHOLE
         # A group is a value between other signs; a whole match is one token to its end.
-        yield SecretRule(kind, pattern, accept, 0 if whole else 1, whole, _NEEDLES.get(plugin, ()))
+        needles = _NEEDLES.get(plugin, ())
+        yield _rule(kind, pattern, accept, 0 if whole else 1, token=whole, needles=needles)
 
 
 def _has_digit(text: str) -> bool:

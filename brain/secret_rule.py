@@ -17,6 +17,7 @@ identifiers, file names and ordinary words stay.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from kds.brain.secret_value import (
@@ -31,9 +32,9 @@ from kds.brain.secret_value import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SecretRule:
-    """A pattern whose ``group`` (0: all of it) is a secret of ``kind`` if ``accept`` says so.
+    """A regex whose ``group`` (0: all of it) is a secret of ``kind`` if ``accept`` says so.
 
     ``token``: the value is one unbroken token, to be taken to its end. ``needles``: every
     finding has one of them in the case-folded text around it; empty means unknown. Without
@@ -41,11 +42,17 @@ class SecretRule:
     """
 
     kind: str
-    pattern: re.Pattern[str]
+    source: str
+    flags: int
     accept: Callable[[str], bool]
     group: int | str = 0
     token: bool = False
     needles: tuple[str, ...] = ()
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The regex, compiled when a text first has a needle of it: all together take 80 ms."""
+        return re.compile(self.source, self.flags)
 
 
 _KEYWORD_KINDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
@@ -83,7 +90,7 @@ def _rule(
     flags: re.RegexFlag = re.IGNORECASE,
     needles: tuple[str, ...] = (),
 ) -> SecretRule:
-    return SecretRule(kind, re.compile(pattern, flags), accept, group, token, needles)
+    return SecretRule(kind, pattern, flags, accept, group, token, needles)
 
 
 _SUFFIX = r"(?:[_-]?(?:\d+|id|value|prod|production|dev|staging|test|live|key|base))?"
