@@ -28,7 +28,7 @@ from kds.router.context_evidence import NO_SITUATION, Situation, context_shifts
 from kds.router.evidence import Finding, IntentRules, RuleBook
 from kds.router.intent_features import FeatureSpace, readable
 from kds.router.intent_terms import terms
-from kds.router.intent_training import Fit, FitReport, train
+from kds.router.intent_training import Fit, FitReport, RuleScores, train
 from kds.router.nearest import ExampleIndex
 from kds.router.promptfile import PromptFile
 from kds.router.text_head import ExampleMatrix
@@ -116,30 +116,21 @@ class IntentModel:
         labels = tuple(sorted({label for _, label in examples}))
         if len(labels) < 2:
             raise ValueError("a model needs examples of at least two intents")
-        given, examples = (
-            examples,
-            [*examples, *((_words(label), label) for label in labels if label != none)],
-        )
+        named = [(_words(label), label) for label in labels if label != none]
         book = RuleBook(order_rules(labels, rules))
-        texts = [readable(text) for text, _ in examples]
-        targets = np.array([labels.index(label) for _, label in examples])
+        texts = [readable(text) for text, _ in (*examples, *named)]
+        targets = np.array([labels.index(label) for _, label in (*examples, *named)])
         counts = [terms(text) for text in texts]
         space = FeatureSpace.fit_terms(counts)
         vectors = space.vectors_of(counts)
-        taught = fingerprints(given)
+        taught = fingerprints(examples)
         if base is not None and _is_near(base, taught, labels, none):
             weights, bias = ExampleMatrix.build(vectors, targets, space).fit(np.arange(len(texts)))
             fit = Fit(weights, bias, base.mix, base.calibrator, base.scope, base.report)
         else:
-            fit = train(
-                vectors,
-                targets,
-                (lambda rows: book.scores([texts[row] for row in rows.tolist()]))
-                if rules
-                else None,
-                space=space,
-                none=labels.index(none) if none in labels else None,
-            )
+            known_none = labels.index(none) if none in labels else None
+            scores = _rule_scores(book, texts) if rules else None
+            fit = train(vectors, targets, scores, space=space, none=known_none)
         learned = Learned(
             labels=labels,
             space=space,
@@ -151,7 +142,7 @@ class IntentModel:
             scope=fit.scope,
             report=fit.report,
             taught=taught,
-            key=lessons_key(given, rules),
+            key=lessons_key(examples, rules),
         )
         return cls(learned, book, none)
 
@@ -273,6 +264,10 @@ def lessons(
         for text in (*prompt.examples, prompt.description)
     ]
     return examples, tuple(IntentRules.of(prompt) for prompt in agents)
+
+
+def _rule_scores(book: RuleBook, texts: Sequence[str]) -> RuleScores:
+    return lambda rows: book.scores([texts[row] for row in rows.tolist()])
 
 
 def fingerprints(examples: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:

@@ -85,26 +85,15 @@ class PromptLibrary:
     @classmethod
     def checked(cls, found: "PromptTexts") -> "PromptLibrary":
         """The library of these texts. Raises PromptFileError with the problems of all files."""
-        problems = [*found.problems]
-        drafts: list[PromptDraft] = []
-        sources: dict[str, TemplateSource] = {}
-        for name, path, text in found.texts:
-            source, draft = _read(name, path, text, found.cache)
-            problems += draft.problems
-            sources |= {name: source} if source else {}
-            drafts.append(draft)
-        readable = [draft.prompt for draft in drafts if draft.prompt]
-        prompts = [draft.prompt for draft in drafts if draft.prompt and not draft.problems]
-        templates = TemplateSet(sources)
-        problems += [problem for name in sources for problem in templates.problems(name)]
-        complete = not problems  # else an intent may be unknown because its own file is wrong
-        problems += [*_same_names(prompts), *_same_intents(readable)]
-        problems += _unknown_handoffs(prompts) if complete else []
-        for prompt in [draft.prompt for draft in drafts if draft.prompt and draft.inputs_read]:
-            if templates.is_sound(name := _template_name(prompt)):
-                problems += _input_problems(prompt, templates.variables(name))
+        read = [(name, *_read(name, path, text, found.cache)) for name, path, text in found.texts]
+        drafts = [draft for _, _, draft in read]
+        templates = TemplateSet({name: source for name, source, _ in read if source})
+        problems = [*found.problems, *(one for draft in drafts for one in draft.problems)]
+        problems += [one for name, source, _ in read if source for one in templates.problems(name)]
+        problems += _problems_together(drafts, templates, complete=not problems)
         if problems:
             raise PromptFileError(sorted(problems, key=_place))
+        prompts = [draft.prompt for draft in drafts if draft.prompt]
         return cls(prompts, templates, found.passed_over)
 
     def with_examples(self, examples: Iterable[tuple[str, str]]) -> "PromptLibrary":
@@ -254,6 +243,24 @@ def _read(
     draft = read_prompt(text, path=path, ref=f"prompts/{name}", cache=cache)
     source = TemplateSource(draft.body, str(path), draft.body_line) if draft.body else None
     return source, draft
+
+
+def _problems_together(
+    drafts: Iterable[PromptDraft], templates: TemplateSet, *, complete: bool
+) -> Iterator[Problem]:
+    """What is wrong between files, and between a file and its template.
+
+    Unless they are ``complete`` an intent may be unknown because its own file is wrong.
+    """
+    readable = [(draft, draft.prompt) for draft in drafts if draft.prompt]
+    prompts = [prompt for draft, prompt in readable if not draft.problems]
+    yield from _same_names(prompts)
+    yield from _same_intents([prompt for _, prompt in readable])
+    if complete:
+        yield from _unknown_handoffs(prompts)
+    for prompt in [prompt for draft, prompt in readable if draft.inputs_read]:
+        if templates.is_sound(name := _template_name(prompt)):
+            yield from _input_problems(prompt, templates.variables(name))
 
 
 def _template_name(prompt: PromptFile) -> str:
