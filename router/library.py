@@ -85,14 +85,18 @@ class PromptLibrary:
     @classmethod
     def checked(cls, found: "PromptTexts") -> "PromptLibrary":
         """The library of these texts. Raises PromptFileError with the problems of all files."""
-        read = [(name, *_read(name, path, text, found.cache)) for name, path, text in found.texts]
-        drafts = [draft for _, _, draft in read]
-        templates = TemplateSet({name: source for name, source, _ in read if source})
-        problems = [*found.problems, *(one for draft in drafts for one in draft.problems)]
-        problems += [one for name, source, _ in read if source for one in templates.problems(name)]
-        problems += _problems_together(drafts, templates, complete=not problems)
-        if problems:
-            raise PromptFileError(sorted(problems, key=_place))
+        sources: dict[str, TemplateSource] = {}
+        drafts: list[PromptDraft] = []
+        for name, path, text in found.texts:
+            source, draft = _read(name, path, text, found.cache)
+            sources |= {name: source} if source else {}
+            drafts.append(draft)
+        templates = TemplateSet(sources)
+        alone = [*found.problems, *(problem for draft in drafts for problem in draft.problems)]
+        alone += [problem for name in sources for problem in templates.problems(name)]
+        together = _problems_together(drafts, templates, complete=not alone)
+        if problems := sorted([*alone, *together], key=_place):
+            raise PromptFileError(problems)
         prompts = [draft.prompt for draft in drafts if draft.prompt]
         return cls(prompts, templates, found.passed_over)
 
@@ -252,15 +256,14 @@ def _problems_together(
 
     Unless they are ``complete`` an intent may be unknown because its own file is wrong.
     """
-    readable = [(draft, draft.prompt) for draft in drafts if draft.prompt]
-    prompts = [prompt for draft, prompt in readable if not draft.problems]
+    prompts = [draft.prompt for draft in drafts if draft.prompt and not draft.problems]
     yield from _same_names(prompts)
-    yield from _same_intents([prompt for _, prompt in readable])
+    yield from _same_intents([draft.prompt for draft in drafts if draft.prompt])
     if complete:
         yield from _unknown_handoffs(prompts)
-    for prompt in [prompt for draft, prompt in readable if draft.inputs_read]:
-        if templates.is_sound(name := _template_name(prompt)):
-            yield from _input_problems(prompt, templates.variables(name))
+    for draft in drafts:
+        if draft.inputs_read and draft.prompt:
+            yield from _input_problems(draft.prompt, templates)
 
 
 def _template_name(prompt: PromptFile) -> str:
@@ -300,7 +303,10 @@ def _unknown_handoffs(prompts: list[PromptFile]) -> Iterator[Problem]:
                 yield Problem(where, f"hands off to unknown intent {intent}", hint)
 
 
-def _input_problems(prompt: PromptFile, wanted: Mapping[str, str]) -> Iterator[Problem]:
+def _input_problems(prompt: PromptFile, templates: TemplateSet) -> Iterator[Problem]:
+    if not templates.is_sound(name := _template_name(prompt)):
+        return
+    wanted = templates.variables(name)
     for name, where in wanted.items():
         if name not in prompt.inputs:
             message = f"uses '{name}', which the inputs of {prompt.name} do not list"
