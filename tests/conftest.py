@@ -4,6 +4,7 @@ import ipaddress
 import os
 import shutil
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 import kds
 from kds.brain.clock import utc_now
+
+from . import preloaded
 
 pytest_plugins = ["pytester"]
 
@@ -62,6 +65,13 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "kds-brain").mkdir(parents=True)
     monkeypatch.chdir(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def launchers() -> Iterator[Path]:
+    """A folder with `kds` and `python-block CODE`: real processes that start in no time."""
+    with preloaded.launchers() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session")

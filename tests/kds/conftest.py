@@ -38,12 +38,16 @@ def kds_call(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
 
 
 @pytest.fixture
-def kds_spawn(workspace: Path) -> Callable[..., Result]:
-    """Run `kds` as a process in a fresh workspace; arguments may be bytes, as from a shell."""
+def kds_spawn(workspace: Path, launchers: Path) -> Callable[..., Result]:
+    """Run `kds` as a process in a fresh workspace; arguments may be bytes, as from a shell.
+
+    The process is forked from one that has everything loaded.
+    """
 
     def spawn(*arguments: str | bytes, stdin: bytes = b"", **environ: str) -> Result:
         done = subprocess.run(
-            [*KDS, *arguments], cwd=workspace, input=stdin, capture_output=True, timeout=120,
+            [str(launchers / "kds"), *arguments], cwd=workspace, input=stdin,
+            capture_output=True, timeout=300,
             env={**os.environ, **environ},
         )  # fmt: skip
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
