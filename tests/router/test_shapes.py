@@ -1,12 +1,12 @@
 """Names that are known by their shape."""
 
-from time import process_time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.router.shapes import shape, whole_token
+
+from ..effort import bounded  # noqa: TID252  # one way of counting for all
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,6 @@ def test_any_text_has_a_shape_or_none(text: str) -> None:
 
 def test_a_long_word_of_mixed_cases_is_read_at_once() -> None:
     """Base64 has runs of capitals and small letters in every order: nothing may try them all."""
-    began = process_time()
-    shape("ABcD" * 2_000 + "!")
-    shape("AbCd" * 2_000 + "_")
-    assert process_time() - began < 1
+    with bounded():
+        shape("ABcD" * 2_000 + "!")
+        shape("AbCd" * 2_000 + "_")

@@ -1,11 +1,11 @@
-from time import process_time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.errors import DispatchError
 from kds.router.template import MAX_OUTPUT_CHARS, TemplateSet, TemplateSource
+
+from ..effort import bounded  # noqa: TID252  # one way of counting for all
 
 
 def templates(**texts: str) -> TemplateSet:
@@ -213,10 +213,8 @@ def sixty_times(change: str) -> str:
     ],
 )
 def test_a_template_cannot_freeze_or_fill_the_machine(text: str, part: str) -> None:
-    started = process_time()
-    with pytest.raises(DispatchError, match=part) as caught:
+    with bounded(), pytest.raises(DispatchError, match=part) as caught:
         rendered(text, message=WORDS)
-    assert process_time() - started < 5.0
     assert caught.value.where.startswith("/p/main.md:1")
     assert len(caught.value.message) < 400
 

@@ -1,7 +1,7 @@
 """Texts that are made to be slow: reading and asking take time in proportion to their length."""
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,10 +18,13 @@ from kds.documents.pages import page_lines
 from kds.documents.plain import parts_of
 from kds.documents.reading import read_document
 
-CPU_S = 2.0
-"""Of the processor, for 20,000 characters: ten times what the slowest takes."""
+from ...effort import LINEAR, bounded, growth  # noqa: TID252  # one way of counting for all
 
 LENGTH = 20_000
+"""Characters that are read to the end: what tries every way through them would never get there."""
+
+COUNTED = 250
+"""Characters for which the work is counted, and for eight times as many."""
 
 SIGNS = (*"_*`#~\"'()[]{}-=.,;:<>|\\/", "“", "„", "’")
 WORDS = ("a", "A", "1", "the", "of", "means", "shall", "or", "called")
@@ -47,13 +50,6 @@ WHOLE = ("_", "*", "`", "~ ", "[", "[a](<", "**_ ", "\t", "(the ", "a", "A-", "a
          "- a\n\n1. a\n\n",
          "1 A\n\n", "# a\n", "a|b\n-|-\n", "1.1 means\n\n", "A (Aa) ", ">", "![")  # fmt: skip
 """What is read as a whole file: it takes longer."""
-
-
-def spent_s(work: object, *given: object) -> float:
-    assert callable(work)
-    started = time.process_time()
-    work(*given)
-    return time.process_time() - started
 
 
 def known(keys: Sequence[str]) -> Mapping[str, Mapping[int, float]]:
@@ -85,24 +81,31 @@ def repeated(unit: str, length: int = LENGTH) -> str:
     return (unit * length)[:length]
 
 
+def not_linear(units: Sequence[str], work: Callable[[str, int], object]) -> dict[str, float]:
+    """The units with which ``work(unit, length)`` grows faster than the length."""
+    for unit in units:
+        with bounded(f"{unit!r} again and again"):
+            work(unit, LENGTH)
+    grown = {unit: growth(partial(work, unit), COUNTED) for unit in units}
+    return {unit: times for unit, times in grown.items() if times > LINEAR}
+
+
 @pytest.mark.parametrize("frame", FRAMES)
 def test_terms_are_found_in_what_repeats_in_time(frame: str) -> None:
-    texts = [frame.format(repeated(unit)) for unit in UNITS]
-    spent = {text[:40]: spent_s(read_block, text) for text in texts}
-    assert {text: took for text, took in spent.items() if took > CPU_S} == {}
+    assert not_linear(UNITS, lambda *unit: read_block(frame.format(repeated(*unit)))) == {}
 
 
 @pytest.mark.parametrize("frame", ["{}", "compare {} or {}"])
 def test_a_question_that_repeats_is_read_in_time(frame: str) -> None:
-    texts = [frame.format(repeated(unit), unit) for unit in UNITS]
-    spent = {text[:40]: spent_s(read_asked, text, known) for text in texts}
-    assert {text: took for text, took in spent.items() if took > CPU_S} == {}
+    def read(unit: str, length: int) -> object:
+        return read_asked(frame.format(repeated(unit, length), unit), known)
+
+    assert not_linear(UNITS, read) == {}
 
 
 @pytest.mark.parametrize("ending", [".txt", ".md"])
 def test_a_file_that_repeats_is_read_in_time(ending: str) -> None:
-    spent = {unit: spent_s(read_as, f"{repeated(unit)} x", ending) for unit in WHOLE}
-    assert {unit: took for unit, took in spent.items() if took > CPU_S} == {}
+    assert not_linear(WHOLE, lambda *unit: read_as(f"{repeated(*unit)} x", ending)) == {}
 
 
 @pytest.mark.parametrize(
@@ -122,19 +125,28 @@ def test_a_file_that_repeats_is_read_in_time(ending: str) -> None:
     ],
 )  # fmt: skip
 def test_a_form_that_is_filled_in_by_hand_is_read_in_time(text: str, ending: str) -> None:
-    assert spent_s(read_as, text, ending) < CPU_S
+    with bounded():
+        read_as(text, ending)
 
 
-@pytest.mark.parametrize("text", ["a" * 100_000, "\n" * 200_000, "a.\n" * 5000, "Aa-\n" * 5000])
-def test_a_page_that_repeats_is_read_in_time(text: str) -> None:
-    assert spent_s(read_as_page, text) < CPU_S
+@pytest.mark.parametrize("unit", ["a", "\n", "a.\n", "Aa-\n"])
+def test_a_page_that_repeats_is_read_in_time(unit: str) -> None:
+    with bounded():
+        read_as_page(repeated(unit, 100_000))
+    assert not_linear([unit], lambda *one: read_as_page(repeated(*one))) == {}
 
 
-@pytest.mark.parametrize("text", ["compare " + "a or " * 20_000,
-                                  "differ " + "from to with or and " * 5000])  # fmt: skip
-def test_a_comparison_without_end_is_read_in_time(text: str) -> None:
-    assert spent_s(compared_sides, text) < CPU_S / 4
-    assert spent_s(read_asked, text, known) < CPU_S / 4
+@pytest.mark.parametrize(
+    ("verb", "unit"), [("compare ", "a or "), ("differ ", "from to with or and ")]
+)
+def test_a_comparison_without_end_is_read_in_time(verb: str, unit: str) -> None:
+    def read(unit: str, length: int) -> None:
+        compared_sides(verb + repeated(unit, length))
+        read_asked(verb + repeated(unit, length), known)
+
+    with bounded():
+        read(unit, 100_000)
+    assert not_linear([unit], read) == {}
 
 
 def test_a_word_that_ends_in_a_dash_before_an_acronym_is_no_error() -> None:

@@ -1,12 +1,16 @@
 """Facts: found by their shape, the same in another spelling, and never slow."""
 
-import time
+import re
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kds.brain.memory import facts
 from kds.brain.memory.facts import Told, facts_of, missing
+
+from ...effort import LINEAR, bounded, growth  # noqa: TID252  # one way of counting for all
 
 
 def found(text: str) -> set[tuple[str, str]]:
@@ -94,9 +98,25 @@ def test_another_amount_is_another_fact() -> None:
     ["a", "-", "a/", "A ", "1,", "a.", "_", "0a", "@", "a@b.", "use ", "replace ", "pick ", "\\"],
 )
 def test_no_text_takes_long(unit: str) -> None:
-    started = time.process_time()
-    facts_of((unit * 20_000)[:20_000] + "!")
-    assert time.process_time() - started < 1.0
+    with bounded():
+        facts_of((unit * 20_000)[:20_000] + "!")
+    assert growth(lambda length: facts_of((unit * length)[:length] + "?!"), 500) < LINEAR
+
+
+def test_patterns_look_at_no_long_text_and_at_no_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a run without blanks each of them would begin anew at every character."""
+    seen: list[str] = []
+
+    class Looking:
+        def finditer(self, text: str) -> Iterator[re.Match[str]]:
+            seen.append(text)
+            return iter(())
+
+    monkeypatch.setattr(facts, "_FACT", Looking())
+    facts_of("a/b." * 50_000 + " and " + "x_" * 150)
+    facts_of("so it is " * 50_000)
+    assert [len(text) for text in seen] == [facts.READ_CHARS] * 2
+    assert max(len(word) for text in seen for word in text.split()) < 200
 
 
 @given(st.text())
