@@ -4,6 +4,7 @@ The SDKs of the providers would follow a redirect to any host, with the prompt i
 a line of an answer in memory until it ends, whoever sends it.
 """
 
+import atexit
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
@@ -27,16 +28,31 @@ _LONGEST_END: Final = 4
 
 Options = dict[str, Any]
 
+_sync_clients: Final[list[Any]] = []
+
 
 @cache
 def sync_client(base: Callable[..., Any], proxy: str | None = None) -> Any:
-    """A client of the SDK's own kind ``base``, shared by all models: it holds connections."""
-    return base(**sync_options(proxy))
+    """A client of the SDK's own kind ``base``, shared by all models: it holds connections.
+
+    It is closed when the process ends, or before by `close_clients`.
+    """
+    client = base(**sync_options(proxy))
+    _sync_clients.append(client)
+    return client
+
+
+@atexit.register
+def close_clients() -> None:
+    """Close the connections of all models; a model that is made afterwards opens new ones."""
+    sync_client.cache_clear()
+    while _sync_clients:
+        _sync_clients.pop().close()
 
 
 @cache
 def async_client(base: Callable[..., Any], proxy: str | None = None) -> Any:
-    """As `sync_client`, for event loops."""
+    """As `sync_client`, for event loops; only the loop that used it could close it."""
     return base(**async_options(proxy))
 
 

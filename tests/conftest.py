@@ -1,10 +1,17 @@
-"""What holds for every test: no network, a home of its own, no workspace from outside."""
+"""What holds for every test: no network, a home of its own, no workspace from outside.
 
+A test that hangs fails, and so does a run that leaves a socket open.
+"""
+
+import gc
 import ipaddress
 import os
 import shutil
+import signal
 import socket
-from collections.abc import Iterator
+import sys
+import threading
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +32,13 @@ OUTSIDE = (
 )
 """Variables of whoever runs the tests that would change what they see."""
 
+HANG_S = 900
+"""Seconds after which a test hangs: the longest takes one minute, on a busy machine some."""
+
+LOOK_S = 0.5
+CLOSING_LOOKS = 120
+"""Looks for open sockets, so far apart, until those that remain are left for good."""
+
 
 def _is_local(address: Any) -> bool:
     """Unix sockets and loopback addresses are this machine talking to itself."""
@@ -35,6 +49,47 @@ def _is_local(address: Any) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """End a test that hangs, with all its fixtures; pytest shows where it hung."""
+    if not hasattr(signal, "setitimer"):
+        return (yield)
+
+    def ring(*_: object) -> None:
+        raise AssertionError(f"the test was not done after {HANG_S} s")
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, HANG_S)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_left_open() -> Iterator[None]:
+    """At the end of a run no socket is open, and none was dropped unclosed.
+
+    pytest makes errors of the warnings that the collection of garbage brings up. The connections
+    of models stay open for the next question, until the process ends: here, that is now.
+    """
+    yield
+    if http := sys.modules.get("kds.agents.model_http"):
+        http.close_clients()
+    patience = threading.Event()
+    for _ in range(CLOSING_LOOKS):
+        if not (left := _open_sockets()):
+            return
+        patience.wait(LOOK_S)  # the threads of fake servers end by themselves
+    pytest.fail(f"sockets were left open: {left}")
+
+
+def _open_sockets() -> list[socket.socket]:
+    gc.collect()
+    kinds = socket.socket  # by type(): some proxies fail when they are asked for their class
+    return [one for one in gc.get_objects() if issubclass(type(one), kinds) and one.fileno() != -1]
 
 
 @pytest.fixture(autouse=True)

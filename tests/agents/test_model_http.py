@@ -1,6 +1,8 @@
 """What a hostile model server cannot do: fill the memory, or have the prompt sent elsewhere."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,8 +13,11 @@ from langchain_core.language_models import BaseChatModel
 
 from kds.agents import ModelError, load_chat_model
 from kds.agents.model_error import model_error
-from kds.agents.model_http import PART_BYTES, STREAM_BYTES, _Meter
+from kds.agents.model_http import PART_BYTES, STREAM_BYTES, _Meter, close_clients
 from kds.brain.settings import ModelSettings
+
+from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from .openai_server import FakeProvider
 
 PIECE = b"z" * 65536
 TIMEOUT_S = 30.0
@@ -20,6 +25,13 @@ LIMIT = PART_BYTES + 20 * 2**20
 """Bytes after which a server gives up: what is on its way through the sockets comes on top."""
 
 PROVIDERS = ("openai", "anthropic", "ollama")
+
+ASKING = """
+from kds.agents import load_chat_model
+from kds.brain.settings import ModelSettings
+model = load_chat_model(ModelSettings(name="{url}#fake"))
+print(model.invoke("hello").content)
+"""
 
 
 @dataclass
@@ -167,3 +179,20 @@ def test_a_stream_as_a_whole_has_a_limit_too() -> None:
         meter.count(PIECE[:-2] + b"\n\n")
     with pytest.raises(ModelError, match="64 MB"):
         meter.count(b"x")
+
+
+def test_the_connections_of_models_are_closed_when_the_process_ends(provider: FakeProvider) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "always::ResourceWarning", "-c", ASKING.format(url=provider.url)],
+        capture_output=True, text=True, timeout=PATIENCE_S, check=True,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("ok\n", "")
+
+
+def test_models_can_be_asked_after_their_connections_were_closed(provider: FakeProvider) -> None:
+    settings = ModelSettings(name=f"{provider.url}#fake")
+    for _ in range(2):
+        model = load_chat_model(settings, environ={})
+        assert model is not None
+        assert model.invoke("hello").content == "ok"
+        close_clients()
