@@ -72,15 +72,6 @@ def test_a_topic_switch_is_noticed_and_the_message_stays_as_written(resolver: Re
     assert any("switch." in note for note in after.notes)
 
 
-def test_after_a_switch_in_the_context_the_earlier_messages_no_longer_count(
-    resolver: Resolver,
-) -> None:
-    after = run(
-        resolver, "Add a map", "Actually, let's build a login page first", "Make it responsive"
-    )
-    assert (after.expanded, after.context_switch) == ("Make the login page responsive", False)
-
-
 def test_the_expansion_is_noted(resolver: Resolver) -> None:
     assert "expanded to 'Make the map wider'" in run(resolver, "Add a map", "Make it wider").notes
     assert "stands alone as written" in run(resolver, "Add a map", "Hello").notes

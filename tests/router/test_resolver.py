@@ -140,14 +140,6 @@ def test_an_expanded_message_stands_alone_and_stays_as_it_is(
     assert apply_edits(expanded, resolver.resolve(expanded, told).edits) == expanded
 
 
-def test_a_question_that_was_never_completed_is_not_completed_twice(
-    rewrite: Callable[..., str],
-) -> None:
-    context = "What about the progress bar?"
-    once = rewrite(context, "And the email worker?")
-    assert rewrite(context, once) == once
-
-
 @pytest.mark.parametrize(
     "message", ["...", "?!", "🙂", "🙂🙂 🎉", "   ", "", "\n", "- - -", "—", "()", "$$$"]
 )
@@ -166,6 +158,7 @@ def test_a_message_without_words_is_left_alone(rewrite: Callable[..., str], mess
         ("🎉 make it purple", "🎉 make the map purple"),
         ("  Make it purple  ", "  Make the map purple  "),
         ("Make it purple\n\nThanks!", "Make the map purple\n\nThanks!"),
+        ("```\nit = 1\n```\nmake it wider", "```\nit = 1\n```\nmake the map wider"),
         ("Why does it print\n```\nit = 1\n```\n?", "Why does the map print\n```\nit = 1\n```\n?"),
     ],
 )
@@ -173,6 +166,26 @@ def test_what_surrounds_a_reference_is_kept_to_the_letter(
     rewrite: Callable[..., str], message: str, written: str
 ) -> None:
     assert rewrite("Add a map", message) == written
+
+
+@pytest.mark.parametrize(
+    ("before", "message", "written"),
+    [
+        ("How do I renew the permit?", "by when", "by when do I renew the permit?"),
+        ("Can I bring a dog?", "Since when?", "Since when can I bring a dog?"),
+        ("Who signs the form?", "And where?", "Who signs the form, and where?"),
+        ("Move it to the left", "and the logo to the top", "and move the logo to the top"),
+        ("Set the margin to 8px", "No, 12px", "Set the margin to 12px"),
+        ("Does the seller insure it?", "If not, who does?", "If not, who insures it?"),
+        ("Create a picker", "Its border is thick", "The picker's border is thick"),
+        ("We can use Kafka or Pulsar", "Which is faster?", "Which is faster, Kafka or Pulsar?"),
+        ("What is the fee for A?", "Is that more than for B?", "Is the fee for A more than for B?"),
+    ],
+)
+def test_capitals_and_punctuation_are_written_as_they_belong(
+    rewrite: Callable[..., str], before: str, message: str, written: str
+) -> None:
+    assert rewrite(before, message) == written
 
 
 @pytest.mark.parametrize(
@@ -237,6 +250,19 @@ def test_a_note_tells_what_points_where_and_by_which_rule(
 ) -> None:
     (note,) = resolve("Add a map", "Make it wider").notes
     assert note.startswith("'it' -> 'the map' (pron.it, ")
+
+
+def test_a_reference_of_a_whole_message_quotes_the_fragment(
+    resolve: Callable[..., Resolution],
+) -> None:
+    found = resolve("Paint the tab bar green", "No, blue").references
+    assert [(reference.text, reference.target) for reference in found] == [("blue", "blue")]
+
+
+def test_what_is_left_out_is_a_reference_without_text(resolve: Callable[..., Resolution]) -> None:
+    (reference,) = resolve("Build a stopwatch", "Change the font to Inter").references
+    assert (reference.text, reference.start, reference.end) == ("", 15, 15)
+    assert reference.target == "stopwatch"
 
 
 def test_rules_with_a_smaller_priority_come_first(resolver: Resolver) -> None:
