@@ -4,11 +4,14 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kds
+import kds.agents
 
+PACKAGES = (kds, kds.agents)
 HEAVY = ("spacy", "sklearn", "langchain_core", "detect_secrets", "numpy", "jinja2", "pydantic")
 BUDGET_S = 0.150
 """CPU seconds of `import kds` (issue 2)."""
@@ -21,14 +24,17 @@ def _run(code: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("name", sorted(kds._HOME_OF))
-def test_every_public_name_can_be_imported(name: str) -> None:
-    assert getattr(kds, name) is not None
-    assert name in dir(kds)
+@pytest.mark.parametrize(
+    ("package", "name"), [(package, name) for package in PACKAGES for name in package._HOME_OF]
+)
+def test_every_public_name_can_be_imported(package: Any, name: str) -> None:
+    assert getattr(package, name) is not None
+    assert name in dir(package)
 
 
-def test_the_names_for_type_checkers_are_the_lazy_ones() -> None:
-    tree = ast.parse(Path(kds.__file__).read_text())
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_names_for_type_checkers_are_the_lazy_ones(package: Any) -> None:
+    tree = ast.parse(Path(package.__file__).read_text())
     guarded = next(node for node in tree.body if isinstance(node, ast.If))
     declared = {
         (alias.asname, node.module)
@@ -36,12 +42,13 @@ def test_the_names_for_type_checkers_are_the_lazy_ones() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert declared == set(kds._HOME_OF.items())
+    assert declared == set(package._HOME_OF.items())
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_an_unknown_name_is_an_attribute_error(package: Any) -> None:
     with pytest.raises(AttributeError, match="no attribute 'Ruoter'"):
-        kds.Ruoter  # type: ignore[attr-defined]  # noqa: B018  # the very thing under test
+        _ = package.Ruoter
 
 
 def test_the_version_is_that_of_the_distribution() -> None:
@@ -54,13 +61,20 @@ def test_import_kds_is_cheap() -> None:
     assert min(float(_run(code)) for _ in range(3)) < BUDGET_S
 
 
-@pytest.mark.parametrize("module", ["kds", "kds.pytest_plugin", "kds.cli"])
-def test_the_start_imports_nothing_heavy(module: str) -> None:
-    code = f"import {module}, sys; print([m for m in {HEAVY!r} if m in sys.modules])"
-    assert _run(code) == "[]"
-
-
-def test_the_router_module_imports_no_language_or_learning_library() -> None:
-    heavy = ("spacy", "sklearn", "langchain_core", "detect_secrets")
-    code = f"import kds.routing, sys; print([m for m in {heavy!r} if m in sys.modules])"
+@pytest.mark.parametrize(
+    ("statement", "heavy"),
+    [
+        ("import kds", HEAVY),
+        ("import kds.pytest_plugin", HEAVY),
+        ("import kds.cli", HEAVY),
+        ("import kds.routing", ("spacy", "sklearn", "langchain_core", "detect_secrets")),
+        ("import kds.agents", ("langchain_core",)),
+        (
+            "from kds.agents import AgentReply, Deadline, ModelError, load_chat_model",
+            ("langchain_core",),
+        ),
+    ],
+)
+def test_an_import_brings_nothing_heavy_along(statement: str, heavy: tuple[str, ...]) -> None:
+    code = f"{statement}; import sys; print([m for m in {heavy!r} if m in sys.modules])"
     assert _run(code) == "[]"

@@ -35,6 +35,11 @@ Do this as {{ intent }}: {{ expanded }}
 
 
 @pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
 def provider() -> Iterator[FakeProvider]:
     """A fake OpenAI-compatible provider on loopback; see `openai_server`."""
     with serving() as fake:

@@ -51,11 +51,6 @@ class TestIntegrationWithAModel(_Example, ToolsIntegrationTests):
         self.model = f"{provider.url}#m"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def test_agents_are_listed_by_priority(workspace: Path) -> None:
     names = agents.names()
     assert names[0] == "error-corrector"

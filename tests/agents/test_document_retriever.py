@@ -49,11 +49,6 @@ class TestStandards(RetrieversIntegrationTests):
         return "what fee is due with a notice"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def test_a_document_says_where_it_stands_and_why(documents: DocumentStore) -> None:
     [found] = DocumentRetriever(documents=documents, k=1).invoke("What is the Fee?")
     assert found.page_content == '"Fee" means 1 % of the sum.'

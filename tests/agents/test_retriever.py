@@ -52,11 +52,6 @@ class TestStandards(RetrieversIntegrationTests):
         return "which port does staging use"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def test_a_document_says_where_it_comes_from_and_why(memory: SqliteStore) -> None:
     [document] = MemoryRetriever(memory=memory, k=1).invoke("which port does staging use")
     assert document.page_content in SAID

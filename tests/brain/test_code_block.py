@@ -19,9 +19,21 @@ from kds.brain.code_block import summarise_code
         ("> ```\n> a\n> ```", "> [code: 1 line]"),
         ("open\n```go\na\nb", "open\n[code: go, 2 lines]"),
         ("```\na\n```\nand\n```\nb\n```", "[code: 1 line]\nand\n[code: 1 line]"),
+        # pasted code without a fence becomes a mark
+        ("def f(x):\n    return x\n\nprint(f(2))\nwhy 3?", "[code: 4 lines]\nwhy 3?"),
+        (
+            "what does this do?\nconst a = 1;\nif (a) {\n  b();\n}",
+            "what does this do?\n[code: 4 lines]",
+        ),
+        (
+            'It says\n  File "a.py", line 3, in f\n    x()\n  File "b.py", line 4, in g\n'
+            '    y()\n  File "c.py", line 5, in h\nValueError: no',
+            "It says\n[code: 5 lines]\nValueError: no",
+        ),
+        ("<div>\n  <p>a</p>\n</div>\nis wrong", "[code: 3 lines]\nis wrong"),
     ],
 )
-def test_a_fenced_block_becomes_a_mark(text: str, short: str) -> None:
+def test_a_block_of_code_becomes_a_mark(text: str, short: str) -> None:
     assert summarise_code(text) == short
 
 
@@ -43,26 +55,6 @@ def test_a_fenced_block_becomes_a_mark(text: str, short: str) -> None:
 )
 def test_what_is_not_clearly_a_block_of_code_stays(text: str) -> None:
     assert summarise_code(text) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "short"),
-    [
-        ("def f(x):\n    return x\n\nprint(f(2))\nwhy 3?", "[code: 4 lines]\nwhy 3?"),
-        (
-            "what does this do?\nconst a = 1;\nif (a) {\n  b();\n}",
-            "what does this do?\n[code: 4 lines]",
-        ),
-        (
-            'It says\n  File "a.py", line 3, in f\n    x()\n  File "b.py", line 4, in g\n'
-            '    y()\n  File "c.py", line 5, in h\nValueError: no',
-            "It says\n[code: 5 lines]\nValueError: no",
-        ),
-        ("<div>\n  <p>a</p>\n</div>\nis wrong", "[code: 3 lines]\nis wrong"),
-    ],
-)
-def test_pasted_code_without_a_fence_becomes_a_mark(text: str, short: str) -> None:
-    assert summarise_code(text) == short
 
 
 LINES = st.lists(

@@ -8,28 +8,21 @@ from kds.brain.message import clean_message, well_formed
 ANY_TEXT = st.text(alphabet=st.characters(codec=None))
 
 
-def test_an_ordinary_message_stays_as_it_is() -> None:
-    assert clean_message("Make it purple") == "Make it purple"
-
-
-def test_lone_surrogates_become_replacement_characters() -> None:
-    assert clean_message("caf\udce9 bar") == "caf\ufffd bar"
-
-
-def test_a_pair_of_surrogates_becomes_the_character_it_stands_for() -> None:
-    assert clean_message("\ud83d\ude00 yes") == "\U0001f600 yes"
-
-
-def test_nul_and_control_characters_go_but_tab_and_line_feed_stay() -> None:
-    assert clean_message("a\x00b\x1b\tc\nd\x7f") == "ab\tc\nd"
-
-
-def test_line_ends_become_line_feeds() -> None:
-    assert clean_message("one\r\ntwo\rthree") == "one\ntwo\nthree"
-
-
-def test_right_to_left_text_and_emoji_stay() -> None:
-    assert clean_message("הוסף כפתור 🎨👩‍💻") == "הוסף כפתור 🎨👩‍💻"
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("Make it purple", "Make it purple"),  # an ordinary message stays as it is
+        ("caf\udce9 bar", "caf\ufffd bar"),  # lone surrogates become replacement characters
+        # a pair of surrogates becomes the character it stands for
+        ("\ud83d\ude00 yes", "\U0001f600 yes"),
+        # nul and control characters go but tab and line feed stay
+        ("a\x00b\x1b\tc\nd\x7f", "ab\tc\nd"),
+        ("one\r\ntwo\rthree", "one\ntwo\nthree"),  # line ends become line feeds
+        ("הוסף כפתור 🎨👩‍💻", "הוסף כפתור 🎨👩‍💻"),  # right to left text and emoji stay
+    ],
+)
+def test_a_message_is_cleaned(text: str, cleaned: str) -> None:
+    assert clean_message(text) == cleaned
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t ", "\x00\x01", "\ufeff", "\r\n"])

@@ -1,15 +1,18 @@
 """Runs the command line for tests: in this process, or as a process of its own."""
 
+import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from kds.cli import main
+
+from ..agents.openai_server import FakeProvider, serving  # noqa: TID252  # one server for all
 
 KDS = (sys.executable, "-c", "from kds.cli import main; main()")
 """What the installed script does, wherever it was installed to."""
@@ -53,3 +56,48 @@ def kds_spawn(workspace: Path, launchers: Path) -> Callable[..., Result]:
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return spawn
+
+
+@pytest.fixture
+def embeddings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A model of the user's own: counts letters; it fails while a file named `down` is there."""
+    down = tmp_path / "down"
+    (tmp_path / "letter_models.py").write_text(
+        f"""
+from pathlib import Path
+
+class Letters:
+    def embed_query(self, text):
+        if Path({str(down)!r}).exists():
+            raise ConnectionError("the model is down")
+        return [text.lower().count(letter) + 0.1 for letter in "abcdefghijklmnopqrstuvwxyz"]
+
+    def embed_documents(self, texts):
+        return [self.embed_query(text) for text in texts]
+"""
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield "letter_models:Letters"
+    sys.modules.pop("letter_models", None)
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
+    """A provider that the environment names as the user's model."""
+    with serving() as fake:
+        monkeypatch.setenv("KDS_MODEL", f"{fake.url}#m")
+        monkeypatch.setenv("KDS_MODEL_RETRIES", "0")
+        yield fake
+
+
+class Keyboard(io.StringIO):
+    """Someone at a terminal who types this."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Put someone at the terminal: ``typed("yes\\n")``."""
+    return lambda keys: monkeypatch.setattr(sys, "stdin", Keyboard(keys))

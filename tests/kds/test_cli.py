@@ -5,7 +5,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ Run = Callable[..., Any]
 
 KDS = (sys.executable, "-c", "from kds.cli import main; main()")
 BAD_INPUT = 2
+MANAGER = "#file:KDS/prompts/internal/conversation-context-manager.md"
 
 
 def _commands(
@@ -70,6 +70,29 @@ def test_the_version_is_printed(kds_call: Run) -> None:
         (["prompts", "render", "work-planner", "--set", "expandd=x"], "sets no input", "expanded"),
         (["test", "nowhere.yaml"], "no such file", "check the path"),
         (["eval", "dialogues", "nowhere.json"], "cannot be read", "check the path"),
+        (["make", "it", "purple"], "no such command 'make'", "try kds route 'make it purple'"),
+        (["init", "--client", "vs-code"], "vs-code", "did you mean 'vscode'?"),
+        (["mcp", "--workspace", "nowhere"], "no such folder", "check --workspace"),
+        ([f"{MANAGER} lod"], "unknown operation 'lod'", "did you mean 'load'?"),
+        ([f'{MANAGER} log --message "open'], "cannot be read", ""),
+        (["#file:KDS/prompts/internal/work-planer.md hello"], "no prompt file", "did you mean"),
+        (["#file:KDS/prompts/user/kds.md"], "message is empty", "write"),
+        (["learn", "correct", "do it", "PLAN"], "says too little", "prompt file"),
+        (["learn", "correct", "open the page", "PLAM"], "unknown intent", "did you mean PLAN?"),
+        (["learn", "accept", "12345678"], "no one candidate", "kds learn list"),
+        (["learn", "reject", "12345678"], "no one candidate", "kds learn list"),
+        (["learn", "undo", "12345678"], "no one learned example", "kds learn list"),
+        (["learn", "undo", "--last"], "nothing to undo", "kds learn list"),
+        (["learn", "undo"], "name what to take back", "--last"),
+        (["learn", "undo", "x", "--last"], "name what to take back", "--last"),
+        (["learn", "accept"], "ID", "see kds learn accept --help"),
+        (["metrics", "--since", "yesterday"], "no span of time", "36h, 30d or 2w"),
+        (["metrics", "--since", "31d"], "longer than measurements are kept", "at most 30d"),
+        (["metrics", "--plot", "kds.txt"], "cannot draw", ".png or .svg"),
+        (["metrics", "--plot", "no/where.png"], "no such folder", "make it"),
+        (["amnesia", "restore", "lunch"], "no backup 'lunch'", ""),
+        (["amnesia", "backups", "--remove", "lunch"], "no backup 'lunch'", ""),
+        (["amnesia", "--keep", "rules"], "rules", ""),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
@@ -162,26 +185,6 @@ def test_the_path_of_the_context_is_printed_and_nothing_is_made(
     assert list(tmp_path.iterdir()) == [] or not (tmp_path / "kds-brain").exists()
 
 
-def test_after_two_hours_the_context_is_empty(kds_call: Run, workspace: Path) -> None:
-    def line(age: timedelta, message: str) -> str:
-        at = (datetime.now(UTC) - age).isoformat().replace("+00:00", "Z")
-        entry = {"timestamp": at, "user_message": message, "intent": "PLAN", "session_id": None}
-        return json.dumps(entry) + "\n"
-
-    path = workspace / "kds-brain" / "conversation-context.jsonl"
-    path.write_text(line(timedelta(hours=2, seconds=1), "old") + line(timedelta(hours=1), "young"))
-    entries = json.loads(kds_call("context", "load", "--json").out)["entries"]
-    assert [entry["user_message"] for entry in entries] == ["young"]
-    assert "old" not in path.read_text()
-
-
-def test_after_eleven_messages_the_first_is_gone(kds_call: Run, workspace: Path) -> None:
-    for number in range(11):
-        kds_call("context", "log", "--message", f"message {number}", "--intent", "ASK")
-    entries = json.loads(kds_call("context", "load", "--json").out)["entries"]
-    assert [entry["user_message"] for entry in entries] == [f"message {n}" for n in range(1, 11)]
-
-
 def test_a_damaged_line_is_a_warning_on_stderr(kds_call: Run, workspace: Path) -> None:
     (workspace / "kds-brain" / "conversation-context.jsonl").write_text("{broken\n")
     result = kds_call("context", "load", "--json")
@@ -189,14 +192,6 @@ def test_a_damaged_line_is_a_warning_on_stderr(kds_call: Run, workspace: Path) -
     assert result.code == 0
     assert result.err.startswith("kds: ")
     assert "set aside" in result.err
-
-
-def test_a_secret_is_not_stored(kds_call: Run, workspace: Path) -> None:
-    secret = "AKIA" + "IOSFODNN7EXAMPLE"
-    kds_call("context", "log", "--message", f"use the key {secret}", "--intent", "EXECUTE")
-    stored = (workspace / "kds-brain" / "conversation-context.jsonl").read_text()
-    assert "use the key" in stored
-    assert secret not in stored
 
 
 def test_the_prompts_are_listed_with_their_intents(kds_call: Run, workspace: Path) -> None:
@@ -222,33 +217,6 @@ def test_every_prompt_that_ships_is_in_order(kds_call: Run, workspace: Path) -> 
     checked = json.loads(kds_call("prompts", "check", "--json").out)
     assert checked["problems"] == []
     assert checked["agents"] >= 12
-
-
-def test_a_wrong_prompt_of_the_workspace_is_reported_with_its_place(
-    kds_call: Run, workspace: Path
-) -> None:
-    own = workspace / "prompts" / "internal"
-    own.mkdir(parents=True)
-    (own / "mine.md").write_text("---\nname: mine\ndescripton: x\n---\n{{ secret }}\n")
-    result = kds_call("prompts", "check")
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert f"{own / 'mine.md'}:3" in result.err
-    assert "did you mean 'description'?" in result.err
-
-
-@pytest.mark.parametrize("body", ["{{ message.__class__ }}", "{{ ''.__class__.__mro__ }}"])
-def test_a_template_cannot_reach_behind_its_inputs(
-    body: str, kds_call: Run, workspace: Path
-) -> None:
-    own = workspace / "prompts" / "internal"
-    own.mkdir(parents=True)
-    (own / "mine.md").write_text(
-        f"---\nname: mine\ndescription: x\ninputs: [message]\n---\n{body} {{{{ message }}}}\n"
-    )
-    result = kds_call("prompts", "check")
-    assert result.code == BAD_INPUT
-    assert "Traceback" not in result.err
-    assert "fix:" in result.err
 
 
 def test_json_is_ascii_where_the_stream_is(kds_spawn: Run) -> None:

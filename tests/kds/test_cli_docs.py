@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -66,29 +66,6 @@ def _pdf(line: str) -> bytes:
         b"xref\n0 6\n0000000000 65535 f \n%strailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n%d\n"
         b"%%%%EOF\n" % (table, len(out))
     )
-
-
-@pytest.fixture
-def embeddings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A model of the user's own: counts letters; it fails while a file named `down` is there."""
-    down = tmp_path / "down"
-    (tmp_path / "docs_models.py").write_text(
-        f"""
-from pathlib import Path
-
-class Letters:
-    def embed_query(self, text):
-        if Path({str(down)!r}).exists():
-            raise ConnectionError("the model is down")
-        return [text.lower().count(letter) + 0.1 for letter in "abcdefghijklmnopqrstuvwxyz"]
-
-    def embed_documents(self, texts):
-        return [self.embed_query(text) for text in texts]
-"""
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield "docs_models:Letters"
-    sys.modules.pop("docs_models", None)
 
 
 def data(result: Any, code: int = 0) -> Any:

@@ -1,6 +1,5 @@
 """`kds learn`: looking, deciding, taking back."""
 
-import io
 import json
 import sys
 from collections.abc import Callable
@@ -54,30 +53,6 @@ def test_looking_at_nothing_says_so_and_makes_no_file(
     assert (result.code, result.err) == (0, "")
     assert result.out
     assert list((workspace / "kds-brain").iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message", "fix"),
-    [
-        (["correct", "do it", "PLAN"], "says too little", "prompt file"),
-        (["correct", DASHBOARD, "PLAM"], "unknown intent", "did you mean PLAN?"),
-        (["accept", "12345678"], "no one candidate", "kds learn list"),
-        (["reject", "12345678"], "no one candidate", "kds learn list"),
-        (["undo", "12345678"], "no one learned example", "kds learn list"),
-        (["undo", "--last"], "nothing to undo", "kds learn list"),
-        (["undo"], "name what to take back", "--last"),
-        (["undo", "x", "--last"], "name what to take back", "--last"),
-        (["accept"], "ID", "see kds learn accept --help"),
-    ],
-)
-def test_bad_usage_is_one_line_and_its_fix(
-    arguments: list[str], message: str, fix: str, kds_call: Run, workspace: Path
-) -> None:
-    result = kds_call("learn", *arguments)
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    head, _, hint = result.err.partition("\n")
-    assert message in head
-    assert fix in hint
 
 
 def test_a_correction_is_noted_and_changes_nothing(kds_call: Run, brain: Path) -> None:
@@ -144,14 +119,14 @@ def test_what_was_learned_by_itself_is_reported(kds_call: Run, said: Any) -> Non
 
 
 def test_a_review_in_a_terminal_asks_one_by_one(
-    kds_call: Run, said: Any, brain: Path, monkeypatch: pytest.MonkeyPatch
+    kds_call: Run,
+    said: Any,
+    brain: Path,
+    typed: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
     names = [said(), said(4, "is the pipeline happy", "VALIDATE")]
-    monkeypatch.setattr(sys, "stdin", Terminal("a\nr\n"))
+    typed("a\nr\n")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     result = kds_call("learn", "review")
     assert result.code == 0, result.err

@@ -3,8 +3,7 @@
 import json
 import re
 import stat
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -42,29 +41,6 @@ def staging(memory_file: Path) -> Session:
         store.append(dark.id, "user", "I want to add a dark mode toggle")
         store.append(dark.id, "assistant", "It goes into the header.")
         return store.session(session.id)
-
-
-@pytest.fixture
-def embeddings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A model of the user's own: counts letters; it fails while a file named `down` is there."""
-    down = tmp_path / "down"
-    (tmp_path / "letter_models.py").write_text(
-        f"""
-from pathlib import Path
-
-class Letters:
-    def embed_query(self, text):
-        if Path({str(down)!r}).exists():
-            raise ConnectionError("the model is down")
-        return [text.lower().count(letter) + 0.1 for letter in "abcdefghijklmnopqrstuvwxyz"]
-
-    def embed_documents(self, texts):
-        return [self.embed_query(text) for text in texts]
-"""
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield "letter_models:Letters"
-    sys.modules.pop("letter_models", None)
 
 
 def data(result: Any) -> Any:

@@ -74,24 +74,6 @@ def test_a_picture_of_nothing_is_drawn_too(kds_call: Run, workspace: Path) -> No
     assert kds_call("metrics", "--plot", "kds.png").code == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message", "fix"),
-    [
-        (["--since", "yesterday"], "no span of time", "36h, 30d or 2w"),
-        (["--since", "31d"], "longer than measurements are kept", "at most 30d"),
-        (["--plot", "kds.txt"], "cannot draw", ".png or .svg"),
-        (["--plot", "no/where.png"], "no such folder", "make it"),
-    ],
-)
-def test_bad_usage_is_refused_with_its_fix(
-    arguments: list[str], message: str, fix: str, kds_call: Run, workspace: Path
-) -> None:
-    result = kds_call("metrics", *arguments)
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert message in result.err
-    assert fix in result.err
-
-
 def test_a_terminal_without_unicode_gets_plain_bars(kds_spawn: Run, measured: Path) -> None:
     result = kds_spawn("metrics", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert result.code == 0

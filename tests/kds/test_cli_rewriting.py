@@ -1,7 +1,7 @@
 """The command line and a model that rewrites: asking for it, measuring it, scoring it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from ..agents.openai_server import (  # noqa: TID252  # one server for all
     Failure,
     FakeProvider,
     Text,
-    serving,
 )
 
 Run = Callable[..., Any]
@@ -28,15 +27,6 @@ EXAMPLES = [
         ("Paint it", "Paint it"),
     )
 ]
-
-
-@pytest.fixture
-def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
-    """A provider that the environment names as the user's model."""
-    with serving() as fake:
-        monkeypatch.setenv("KDS_MODEL", f"{fake.url}#m")
-        monkeypatch.setenv("KDS_MODEL_RETRIES", "0")
-        yield fake
 
 
 @pytest.fixture

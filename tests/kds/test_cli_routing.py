@@ -12,7 +12,6 @@ import pytest
 Run = Callable[..., Any]
 
 FAB = "I want to add a FAB button"
-DARK_MODE = ("I want to add dark mode", "Use toggle switch, not button", "Put it in the header")
 BAD_INPUT = 2
 
 
@@ -43,15 +42,6 @@ def test_the_conversation_of_the_issue_in_real_processes(
     assert [entry["user_message"] for entry in _stored(fitted_workspace)] == [
         FAB, "Make it purple", "Add a pulse animation",
     ]  # fmt: skip
-
-
-def test_dark_mode(kds_call: Run, fitted_workspace: Path) -> None:
-    """Example 2."""
-    turns = [json.loads(kds_call("route", message, "--json").out) for message in DARK_MODE]
-    assert [turn["intent"] for turn in turns] == ["PLAN", "CORRECT", "EXECUTE"]
-    assert turns[1]["expanded"] == "Use toggle switch for dark mode, not button"
-    assert turns[2]["expanded"] == "Put the dark mode toggle in the header"
-    assert turns[2]["context_ref"] == "dark mode toggle"
 
 
 def test_a_switch_of_topic(kds_call: Run, fitted_workspace: Path) -> None:
@@ -132,24 +122,6 @@ def test_the_file_forms_of_the_context(kds_call: Run, fitted_workspace: Path) ->
     kds_call(manager, *words)
     assert kds_call("#file:KDS/prompts/internal/clear-conversation.md").code == 0
     assert _stored(fitted_workspace) == []
-
-
-@pytest.mark.parametrize(
-    "invocation",
-    [
-        "#file:KDS/prompts/internal/conversation-context-manager.md lod",
-        '#file:KDS/prompts/internal/conversation-context-manager.md log --message "open',
-        "#file:KDS/prompts/internal/work-planer.md hello",
-        "#file:KDS/prompts/user/kds.md",
-    ],
-)
-def test_a_wrong_file_form_is_refused(
-    invocation: str, kds_call: Run, fitted_workspace: Path
-) -> None:
-    result = kds_call(invocation)
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert result.err.startswith("kds: ")
-    assert "fix:" in result.err
 
 
 @pytest.mark.parametrize(

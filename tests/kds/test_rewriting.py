@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,20 +22,11 @@ from kds.rewriting import RewriterSource
 from kds.routing import Parts, Router
 from kds.turn_metric import TURN
 
-from ..agents.openai_server import Failure, FakeProvider, Slow, Text, serving  # noqa: TID252  # one server for all
+from ..agents.openai_server import Failure, FakeProvider, Slow, Text  # noqa: TID252  # one server for all
 
 VIEWS = "Create a settings view and a help view"
 SCROLLABLE = "Make it scrollable"
 GOOD = "Make the help view scrollable"
-
-
-@pytest.fixture
-def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
-    """A provider that the environment names as the user's model."""
-    with serving() as fake:
-        monkeypatch.setenv("KDS_MODEL", f"{fake.url}#m")
-        monkeypatch.setenv("KDS_MODEL_RETRIES", "0")
-        yield fake
 
 
 @dataclass

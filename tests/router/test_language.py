@@ -17,6 +17,7 @@ PIECES = st.sampled_from(
     "it them this the a button `x` \"a b\" 'c' src/a.py getUser() 's n't don't --flag #4 /api "
     "12px 🙂 שלום ``` ? ! . , ; : ( ) - — and or of I that".split()
 )
+QUOTES = st.text("`\"'“” ab-/.", max_size=30)
 CHAT = st.lists(PIECES, max_size=14).map(" ".join)
 
 
@@ -40,22 +41,10 @@ def check_fits(analysis: Analysis, text: str) -> None:
         assert label
 
 
-@given(text=st.text(st.characters(codec="utf-8"), max_size=80))
-@settings(max_examples=150, deadline=None)
-def test_the_analysis_of_any_text_fits_the_text(language: Language, text: str) -> None:
-    check_fits(language.analyse(text), text)
-
-
-@given(text=st.text("`\"'“” ab-/.", max_size=30))
+@given(text=st.one_of(st.text(st.characters(codec="utf-8"), max_size=80), QUOTES, CHAT))
 @example(text="'a'/'b'")
-@settings(max_examples=60, deadline=None)
-def test_quotes_in_any_place_do_no_harm(language: Language, text: str) -> None:
-    check_fits(language.analyse(text), text)
-
-
-@given(text=CHAT)
-@settings(max_examples=150, deadline=None)
-def test_the_analysis_of_any_chat_fits_the_text(language: Language, text: str) -> None:
+@settings(max_examples=360, deadline=None)
+def test_the_analysis_of_any_text_fits_the_text(language: Language, text: str) -> None:
     check_fits(language.analyse(text), text)
 
 
@@ -67,21 +56,7 @@ def test_the_analysis_of_any_chat_fits_the_text(language: Language, text: str) -
         "Add `a`,`b` and `c`",
         "Sort by 'name'/'date'",
         "` `x` `x`",
-    ],
-)
-def test_quoted_names_may_touch(language: Language, text: str) -> None:
-    check_fits(language.analyse(text), text)
-
-
-@pytest.mark.parametrize("text", ["", " ", "\n\n\t "])
-def test_a_blank_text_has_an_empty_analysis(language: Language, text: str) -> None:
-    analysis = language.analyse(text)
-    assert (analysis.words, analysis.phrases, analysis.clauses) == ((), (), ())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+        # unusual text is analysed like any other
         "...",
         "?!?!",
         "🙂🙂",
@@ -98,6 +73,12 @@ def test_a_blank_text_has_an_empty_analysis(language: Language, text: str) -> No
 )
 def test_unusual_text_is_analysed_like_any_other(language: Language, text: str) -> None:
     check_fits(language.analyse(text), text)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n\t "])
+def test_a_blank_text_has_an_empty_analysis(language: Language, text: str) -> None:
+    analysis = language.analyse(text)
+    assert (analysis.words, analysis.phrases, analysis.clauses) == ((), (), ())
 
 
 @pytest.mark.parametrize(

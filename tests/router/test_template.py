@@ -61,6 +61,7 @@ def test_variables_are_counted_through_partials_and_loops() -> None:
         ('{% include "_loop.md" %}', "/p/main.md:11: includes itself through '_loop.md'"),
         ("a\n{{ message.__class__ }}", "/p/main.md:12: uses '__class__'"),
         ('{{ message["__class__"] }}', "/p/main.md:11: uses '__class__'"),
+        ("{{ ''.__class__.mro() }}", "/p/main.md:11: uses '__class__'"),
         ("{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}", "/p/main.md:11: is nested too deeply"),
     ],
 )

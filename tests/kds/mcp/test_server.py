@@ -109,12 +109,6 @@ def test_the_help_says_how_to_serve_http(kds_call: Callable[..., Any]) -> None:
     assert "--http [HOST:]PORT" in result.out
 
 
-def test_a_folder_that_is_none_is_refused(workspace: Path, kds_call: Callable[..., Any]) -> None:
-    result = kds_call("mcp", "--workspace", "nowhere")
-    assert result.code == 2
-    assert "no such folder" in result.err
-
-
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_a_prompt_that_is_added_is_announced_listed_and_routed_to(
     fitted_workspace: Path, mode: str
