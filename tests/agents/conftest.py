@@ -34,6 +34,12 @@ Do this as {{ intent }}: {{ expanded }}
 """
 
 
+@pytest.fixture(scope="session")
+def library() -> PromptLibrary:
+    """The packaged prompts, read once."""
+    return PromptLibrary.load()
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

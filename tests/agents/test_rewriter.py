@@ -27,11 +27,6 @@ from .openai_server import Dead, Failure, FakeProvider, Text, garbage
 SAID = (Utterance("I want to add a FAB button"), Utterance("Planned.", "assistant"))
 
 
-@pytest.fixture(scope="module")
-def library() -> PromptLibrary:
-    return PromptLibrary.load()
-
-
 def faked(library: PromptLibrary, *answers: str) -> ModelRewriter:
     model = GenericFakeChatModel(messages=iter([AIMessage(answer) for answer in answers]))
     return ModelRewriter(model, library, name="fake")

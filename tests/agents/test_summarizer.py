@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
@@ -17,11 +16,6 @@ AT = datetime(2025, 11, 3, tzinfo=UTC)
 
 def said(content: str, *, speaker: str | None = None) -> Message:
     return Message("m", "s", 1, "user", content, AT, 3, speaker)
-
-
-@pytest.fixture(scope="module")
-def library() -> PromptLibrary:
-    return PromptLibrary.load()
 
 
 def answering(library: PromptLibrary, text: str) -> ModelSummarizer:

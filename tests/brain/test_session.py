@@ -24,19 +24,16 @@ from kds.brain.session import SLUG_LIMIT, session_id, slug
         ("", "session"),
         ("the a an", "session"),
         ("🎨", "session"),
+        # a long name is cut between words, a single long word where it must
+        (
+            "an import wizard for the quarterly reports of subsidiaries",
+            "import-wizard-for-quarterly-reports-of",
+        ),
+        ("x" * 200, "x" * SLUG_LIMIT),
     ],
 )
 def test_a_feature_is_named_by_its_words(feature: str, name: str) -> None:
     assert slug(feature) == name
-
-
-def test_a_long_name_is_cut_between_words() -> None:
-    name = slug("an import wizard for the quarterly reports of subsidiaries")
-    assert name == "import-wizard-for-quarterly-reports-of"
-
-
-def test_a_single_long_word_is_cut_where_it_must() -> None:
-    assert slug("x" * 200) == "x" * SLUG_LIMIT
 
 
 def test_a_secret_in_a_feature_does_not_reach_the_name() -> None:

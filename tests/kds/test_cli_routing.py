@@ -44,15 +44,6 @@ def test_the_conversation_of_the_issue_in_real_processes(
     ]  # fmt: skip
 
 
-def test_a_switch_of_topic(kds_call: Run, fitted_workspace: Path) -> None:
-    """Example 3."""
-    kds_call("route", FAB)
-    result = kds_call("route", "Actually, let's work on dark mode first", "--json")
-    turn = json.loads(result.out)
-    assert (turn["intent"], turn["context_switch"], turn["session_id"]) == ("PLAN", True, None)
-    assert len(_stored(fitted_workspace)) == 1
-
-
 def test_words_need_no_quotes(kds_call: Run, fitted_workspace: Path) -> None:
     result = kds_call("route", *FAB.split(), "--json")
     assert json.loads(result.out)["message"] == FAB

@@ -109,14 +109,12 @@ def test_a_file_without_dialogues_is_refused(text: str) -> None:
     assert "no dialogues" in _problems(text)[0]
 
 
-def test_broken_json_names_its_line() -> None:
-    (problem,) = _problems('[\n{"id": "a",}\n]', "a.json")
-    assert problem.startswith("a.json:2: is not JSON")
-
-
-def test_broken_yaml_names_its_line() -> None:
-    (problem, *_) = _problems("- id: a\n  turns: [}", "a.yaml")
-    assert problem.startswith("a.yaml:2: is not YAML")
+@pytest.mark.parametrize(
+    ("text", "kind"), [('[\n{"id": "a",}\n]', "json"), ("- id: a\n  turns: [}", "yaml")]
+)
+def test_a_broken_file_names_its_line(text: str, kind: str) -> None:
+    problem = _problems(text, f"a.{kind}")[0]
+    assert problem.startswith(f"a.{kind}:2: is not {kind.upper()}")
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

@@ -231,15 +231,11 @@ def test_an_event_that_is_no_prompt_is_none_of_its_business(workspace: Path) -> 
     assert reasons(workspace) == []
 
 
-def test_a_socket_path_too_long_for_an_address_is_reached(tmp_path: Path) -> None:
-    brain = tmp_path.joinpath(*["a-rather-long-name"] * 8) / "kds-brain"
-    brain.mkdir(parents=True)
-    with serving(brain, http("200 OK", REPLY)):
-        assert run(claude(brain.parent)).stdout == REPLY + b"\n"
-
-
-def test_a_folder_name_that_is_not_ascii_is_found(tmp_path: Path) -> None:
-    brain = tmp_path / "projet \u00e9t\u00e9" / "kds-brain"
+@pytest.mark.parametrize(
+    "folder", ["a-rather-long-name/" * 8, "projet \u00e9t\u00e9"], ids=["too long", "not ascii"]
+)
+def test_a_socket_path_that_is_no_plain_address_is_reached(folder: str, tmp_path: Path) -> None:
+    brain = tmp_path / folder / "kds-brain"
     brain.mkdir(parents=True)
     with serving(brain, http("200 OK", REPLY)):
         assert run(claude(brain.parent)).stdout == REPLY + b"\n"

@@ -61,14 +61,6 @@ def test_after_two_hours_nothing_is_remembered(router: Router, clock: MinuteCloc
     assert (turn.context, turn.expanded, turn.context_ref) == ((), "Make it purple", None)
 
 
-def test_after_eleven_messages_the_first_is_gone(router: Router, clock: MinuteClock) -> None:
-    for number in range(11):
-        router.route(f"Rename file{number}.py to main{number}.py")
-        clock.tick()
-    assert len(_messages(router)) == 10
-    assert _messages(router)[0].startswith("Rename file1.py")
-
-
 def test_a_topic_switch_clears_the_context_and_starts_a_session_with_the_next_message(
     router: Router, clock: MinuteClock
 ) -> None:

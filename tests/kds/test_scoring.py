@@ -22,21 +22,20 @@ def _expected(user: str = "Make it purple", **fields: Any) -> ExpectedTurn:
     return ExpectedTurn(user, "a.yaml:1", **fields)
 
 
-def test_case_punctuation_and_spaces_do_not_count() -> None:
-    assert matches("make the  fab-button purple!", ["Make the FAB button purple."])
-    assert matches("Put it in `app.py`", ["Put it in app.py"])
-
-
-def test_articles_count_in_an_expansion() -> None:
-    assert not matches("Make FAB button purple", ["Make the FAB button purple"])
-
-
-def test_any_accepted_text_will_do() -> None:
-    assert matches("b", ["a", "B"])
-
-
-def test_texts_of_punctuation_alone_differ() -> None:
-    assert not matches("?", ["!"])
+@pytest.mark.parametrize(
+    ("text", "accepted", "same"),
+    [
+        ("make the  fab-button purple!", ["Make the FAB button purple."], True),
+        ("Put it in `app.py`", ["Put it in app.py"], True),
+        ("Make FAB button purple", ["Make the FAB button purple"], False),  # articles count
+        ("b", ["a", "B"], True),  # any accepted text will do
+        ("?", ["!"], False),  # texts of punctuation alone differ
+    ],
+)
+def test_case_punctuation_and_spaces_do_not_count(
+    text: str, accepted: list[str], same: bool
+) -> None:
+    assert matches(text, accepted) is same
 
 
 @pytest.mark.parametrize("text", ["the FAB button", "a fab button", "FAB  Button"])

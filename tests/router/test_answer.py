@@ -14,11 +14,6 @@ ORIGINAL = "Sort out the login page"
 CANDIDATES = ("PLAN", "EXECUTE", "TEST")
 
 
-@pytest.fixture(scope="module")
-def library() -> PromptLibrary:
-    return PromptLibrary.load()
-
-
 def asked(turn: Turn) -> Turn:
     """A router that is unsure about the original message only."""
     if turn.message != ORIGINAL:

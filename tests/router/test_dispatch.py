@@ -65,6 +65,7 @@ def entry(message: str, intent: str, session: str | None, minutes: int = 1) -> C
 
 FAB = entry("I want to add a FAB button", "PLAN", "fab-button-20251103")
 SWITCH = entry("Actually, let's work on dark mode first", "PLAN", None)
+YESTERDAY = replace(SWITCH, timestamp=NOW - timedelta(hours=13))
 
 
 def test_a_plan_starts_a_session_and_goes_to_its_agent(step: Step) -> None:
@@ -120,26 +121,28 @@ def test_a_plan_that_points_back_inherits_the_session(step: Step) -> None:
     assert step.run(replace(plan, context=(newer,))).session_id == "fab-button-20251103"
 
 
-def test_a_plan_without_a_feature_inherits_the_session(step: Step) -> None:
-    given = replace(turn("plan it all anew", "PLAN"), context=(FAB,))
-    assert step.run(given).session_id == "fab-button-20251103"
-
-
-def test_a_topic_switch_has_no_session(step: Step) -> None:
-    message = "Actually, let's work on dark mode first"
-    given = replace(turn(message, "PLAN"), context=(FAB,), context_switch=True)
-    assert step.run(given).session_id is None
-
-
-def test_the_message_after_a_switch_begins_its_session(step: Step) -> None:
-    given = replace(turn("use a toggle", "EXECUTE"), context=(FAB, SWITCH))
-    assert step.run(given).session_id == "dark-mode-20251103"
-
-
-def test_a_session_after_a_switch_has_the_date_of_the_switch(step: Step) -> None:
-    switched = replace(SWITCH, timestamp=NOW - timedelta(hours=13))
-    given = replace(turn("use a toggle", "EXECUTE"), context=(switched,))
-    assert step.run(given).session_id == "dark-mode-20251102"
+@pytest.mark.parametrize(
+    ("message", "intent", "context", "switch", "session"),
+    [
+        # a plan without a feature goes on with the session
+        ("plan it all anew", "PLAN", (FAB,), False, "fab-button-20251103"),
+        # a topic switch has none
+        ("Actually, let's work on dark mode first", "PLAN", (FAB,), True, None),
+        # the message after it begins one, with the date of the switch
+        ("use a toggle", "EXECUTE", (FAB, SWITCH), False, "dark-mode-20251103"),
+        ("use a toggle", "EXECUTE", (YESTERDAY,), False, "dark-mode-20251102"),
+    ],
+)
+def test_a_switch_ends_the_session_and_the_next_message_begins_one(
+    step: Step,
+    message: str,
+    intent: str,
+    context: tuple[ContextEntry, ...],
+    switch: bool,
+    session: str | None,
+) -> None:
+    given = replace(turn(message, intent), context=context, context_switch=switch)
+    assert step.run(given).session_id == session
 
 
 def test_without_a_context_there_is_no_session(step: Step) -> None:

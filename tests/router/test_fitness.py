@@ -9,11 +9,6 @@ from kds.router.mention import Mention
 from kds.router.words import Role
 
 
-@pytest.fixture(scope="module")
-def language() -> Language:
-    return Language()
-
-
 def asked(language: Language, text: str) -> tuple[Discourse, dict[str, Mention]]:
     discourse = Discourse().then(language.analyse(text))
     return discourse, {mention.text: mention for mention in discourse.last.mentions}

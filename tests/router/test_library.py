@@ -172,16 +172,13 @@ def test_a_handoff_to_an_unknown_intent_is_a_problem(root: Path) -> None:
     assert problems(root) == ["tester.md:6 hands off to unknown intent EXECUT"]
 
 
-def test_a_link_that_leaves_the_folder_is_refused(root: Path, tmp_path: Path) -> None:
-    secret = write(tmp_path, "secret.md", "the secret")
-    (root / "shared").mkdir()
-    (root / "shared/_leak.md").symlink_to(secret)
-    assert problems(root) == ["_leak.md:1 is a link that leaves the prompts folder"]
-
-
-def test_a_folder_that_links_elsewhere_is_refused(root: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("link", "target"), [("shared/_leak.md", "_leak.md"), ("shared", "")])
+def test_a_file_or_folder_that_links_elsewhere_is_refused(
+    root: Path, tmp_path: Path, link: str, target: str
+) -> None:
     write(tmp_path, "elsewhere/_leak.md", "the secret")
-    (root / "shared").symlink_to(tmp_path / "elsewhere")
+    (root / link).parent.mkdir(exist_ok=True)
+    (root / link).symlink_to(tmp_path / "elsewhere" / target)
     assert problems(root) == ["_leak.md:1 is a link that leaves the prompts folder"]
 
 

@@ -3,13 +3,15 @@
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 
+import pytest
+
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.turn import ContextEntry, Turn
 from kds.router.expand import make_expand
 from kds.router.resolve import make_resolve
 from kds.router.resolver import Resolver
 from kds.router.rewrite import make_rewrite, no_rewriter
-from kds.router.rewriting import CheckedRewriter
+from kds.router.rewriting import CheckedRewriter, Mode
 
 from .test_rewriting import GOOD, SCROLLABLE, VIEWS, checked, expanded_turn
 
@@ -45,19 +47,17 @@ def test_who_asks_for_a_model_is_told_that_there_is_none(resolver: Resolver) -> 
     assert make_rewrite(resolver, no_rewriter).run(turn).notes[-1] == "no model is set up"
 
 
-def test_who_asks_for_a_model_under_rules_only_is_told(resolver: Resolver) -> None:
-    rewriter, scripted = checked(resolver, GOOD, mode="rules-only")
-    turn = replace(expanded_turn(resolver, VIEWS, SCROLLABLE), rewrite=True)
+@pytest.mark.parametrize(
+    ("mode", "before", "told"),
+    [("rules-only", (VIEWS,), "rules-only"), ("rules-first", (), "begins a topic")],
+)
+def test_who_asks_for_a_model_in_vain_is_told(
+    resolver: Resolver, mode: Mode, before: tuple[str, ...], told: str
+) -> None:
+    rewriter, scripted = checked(resolver, GOOD, mode=mode)
+    turn = replace(expanded_turn(resolver, *before, SCROLLABLE), rewrite=True)
     after = make_rewrite(resolver, lambda: rewriter).run(turn)
-    assert "rules-only" in after.notes[-1]
-    assert scripted.asked == []
-
-
-def test_who_asks_for_a_model_at_the_beginning_is_told(resolver: Resolver) -> None:
-    rewriter, scripted = checked(resolver, GOOD)
-    turn = expanded_turn(resolver, SCROLLABLE, rewrite=True)
-    after = make_rewrite(resolver, lambda: rewriter).run(turn)
-    assert "begins a topic" in after.notes[-1]
+    assert told in after.notes[-1]
     assert scripted.asked == []
 
 

@@ -52,24 +52,21 @@ def test_a_bad_file_is_one_message(
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("name", "data", "said"),
     [
-        ("café".encode(), "café"),
-        ("\ufeffcafé".encode(), "café"),
-        ("café".encode("utf-16"), "café"),
-        (b"a\r\nb\rc", "a b c"),
+        ("a.txt", "café".encode(), "café"),
+        ("a.txt", "\ufeffcafé".encode(), "café"),
+        ("a.txt", "café".encode("utf-16"), "café"),
+        ("a.txt", b"a\r\nb\rc", "a b c"),
+        ("a.html", '<meta charset="iso-8859-1"><p>café</p>'.encode("latin-1"), "café"),
     ],
 )
-def test_usual_encodings_and_line_ends_are_read(tmp_path: Path, data: bytes, said: str) -> None:
-    path = tmp_path / "a.txt"
+def test_usual_encodings_and_line_ends_are_read(
+    tmp_path: Path, name: str, data: bytes, said: str
+) -> None:
+    path = tmp_path / name
     path.write_bytes(data)
     assert read_document(path).parts[0].blocks[0].text == said
-
-
-def test_a_page_in_its_own_encoding_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.html"
-    path.write_bytes('<meta charset="iso-8859-1"><p>café</p>'.encode("latin-1"))
-    assert read_document(path).parts[0].blocks[0].text == "café"
 
 
 def test_a_huge_file_is_not_read(tmp_path: Path) -> None:

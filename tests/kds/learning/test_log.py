@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from kds.conversations import Conversations
 from kds.learning.learning import Learning
 from kds.learning.log import LearningLog
 from kds.mcp.workplace import Workplace
+from kds.playback import MinuteClock
 from kds.router.library import PromptLibrary
 
 DASHBOARD = "give the dashboard some love"
@@ -28,17 +29,9 @@ MOST_MS = 0.3
 """What recording may cost a turn; a few microseconds on an idle machine."""
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = utc_now() - timedelta(days=3)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> MinuteClock:
+    return MinuteClock(utc_now() - timedelta(days=3))
 
 
 @pytest.fixture
@@ -109,7 +102,9 @@ def test_learning_off_records_nothing(place: Workspace, monkeypatch: pytest.Monk
     assert kinds(place) == []
 
 
-def test_six_corrections_in_six_sittings_teach_the_router(place: Workspace, clock: Clock) -> None:
+def test_six_corrections_in_six_sittings_teach_the_router(
+    place: Workspace, clock: MinuteClock
+) -> None:
     here = Conversations.open(place, clock=clock)
     assert here.route(DASHBOARD, log=False).intent != "PLAN"
     for _ in range(6):

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from kds.brain.errors import MessageError
 from kds.brain.memory.sqlite_store import FILE_NAME
 from kds.brain.workspace import Workspace
+from kds.playback import MinuteClock
 from kds.query.metric import session_hits
 from kds.query.service import QueryService
 from kds.query.values import Query, QueryReply
@@ -22,18 +23,9 @@ ASKED = "What is the Determination Date?"
 THEN = "And what happens if it falls on a weekend?"
 
 
-class Clock:
-    """A clock that stands still until it is moved."""
-
-    now = datetime(2025, 11, 3, 9, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> MinuteClock:
+    return MinuteClock()
 
 
 @pytest.fixture
@@ -42,7 +34,7 @@ def place(fitted_workspace: Path) -> Workspace:
 
 
 @pytest.fixture
-def service(place: Workspace, clock: Clock) -> Iterator[QueryService]:
+def service(place: Workspace, clock: MinuteClock) -> Iterator[QueryService]:
     add_documents(place)
     with QueryService.open(place, clock=clock) as service:
         yield service
@@ -76,7 +68,7 @@ def test_what_left_the_window_long_ago_is_still_known(service: QueryService) -> 
 
 
 def test_a_session_that_slept_for_hours_goes_on_with_its_messages(
-    service: QueryService, clock: Clock
+    service: QueryService, clock: MinuteClock
 ) -> None:
     talk(service, ASKED)
     clock.now += timedelta(hours=9)
@@ -120,7 +112,7 @@ def test_questions_are_counted_right_whoever_else_writes_to_the_session(
 
 
 def test_a_turn_is_measured_and_the_hit_rate_is_its_figure(
-    service: QueryService, clock: Clock
+    service: QueryService, clock: MinuteClock
 ) -> None:
     talk(service, ASKED, THEN, "Who is paid on it?", "Which colour has the moon?")
     rows = service.memory.store.metrics.since(clock.now - timedelta(hours=1))
