@@ -59,14 +59,9 @@ def test_json_and_yaml_mean_the_same() -> None:
     assert from_json.turns[0].user == from_yaml.turns[0].user
 
 
-def test_a_file_may_hold_a_single_dialogue() -> None:
-    (dialogue,) = parse_dialogues("id: a\nturns: [{user: Hi}]", Path("a.yaml"))
-    assert dialogue.id == "a"
-
-
-def test_an_intent_may_be_written_in_small_letters() -> None:
+def test_a_file_may_hold_a_single_dialogue_and_an_intent_be_written_in_small_letters() -> None:
     (dialogue,) = parse_dialogues("id: a\nturns: [{user: Hi, intent: ask}]", Path("a.yaml"))
-    assert dialogue.turns[0].intents == ("ASK",)
+    assert (dialogue.id, dialogue.turns[0].intents) == ("a", ("ASK",))
 
 
 def test_nothing_is_expected_of_secondary_intents_unless_they_are_named() -> None:

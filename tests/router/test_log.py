@@ -6,7 +6,7 @@ import pytest
 
 from kds.brain.errors import StoreError
 from kds.brain.journal import ContextJournal
-from kds.brain.turn import ContextEntry, Turn
+from kds.brain.turn import Action, ContextEntry, Turn
 from kds.router.log import make_log
 
 AT = datetime(2025, 11, 3, 9, 30, tzinfo=UTC)
@@ -35,14 +35,12 @@ def test_a_turn_is_remembered_by_its_original_message(journal: ContextJournal) -
     assert turn.notes == ("logged as EXECUTE, session fab-button-20251103; 1 entry in the context",)
 
 
-def test_a_question_back_is_remembered_with_what_was_classified(journal: ContextJournal) -> None:
-    make_log(journal).run(replace(ROUTED, action="clarify", intent="PLAN"))
-    assert journal.load().entries[0].intent == "PLAN"
-
-
-def test_an_abstention_is_remembered_as_unknown(journal: ContextJournal) -> None:
-    make_log(journal).run(replace(ROUTED, action="abstain", intent="PLAN"))
-    assert journal.load().entries[0].intent == "UNKNOWN"
+@pytest.mark.parametrize(("action", "intent"), [("clarify", "PLAN"), ("abstain", "UNKNOWN")])
+def test_a_question_back_is_remembered_with_its_intent_and_an_abstention_as_unknown(
+    action: Action, intent: str, journal: ContextJournal
+) -> None:
+    make_log(journal).run(replace(ROUTED, action=action, intent="PLAN"))
+    assert journal.load().entries[0].intent == intent
 
 
 def test_a_topic_switch_starts_the_context_afresh_and_without_a_session(
