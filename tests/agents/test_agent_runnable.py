@@ -413,7 +413,7 @@ def test_a_model_of_the_callers_own_keeps_its_own_time(
         (FakeListChatModel(responses=["x"]), None),
         (None, None),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_the_time_of_a_model_is_found_where_its_class_has_it(model: Any, limit: Any) -> None:
     assert model_timeout(model) == limit
