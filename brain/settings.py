@@ -3,7 +3,7 @@ and the environment over both.
 
 service:
   enabled: true      # let the command line ask a running service
-  autostart: false   # let it start one in the background when there is none
+  auto: true         # start one in the background, at first use, when there is none
   idle_minutes: 30   # such a service ends after that long unasked; 0: never
 memory:                                # docs/memory.md says what each does
   enabled: true                        # unset: on in a chat, off where KDS only routes
@@ -35,13 +35,14 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from pydantic import ValidationError
 
 from kds.brain.document import Document, NodePath, parse_yaml, read_text, validate
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.settings_schema import IDLE_MINUTES, ModelSettings, Settings
+from kds.brain.settings_variables import FLAGS, PLACES, RENAMED, Place, variables_set
 from kds.brain.workspace import Workspace, own_settings_path
 
 __all__ = [
@@ -50,48 +51,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "load_settings",
-    "variables_set",
 ]
-
-Place = tuple[str, str]
-"""A section and a key in it."""
-
-VARIABLES: Final[Mapping[str, Place]] = {
-    "KDS_SERVICE": ("service", "enabled"),
-    "KDS_SERVICE_AUTOSTART": ("service", "autostart"),
-    "KDS_SERVICE_IDLE_MINUTES": ("service", "idle_minutes"),
-    "KDS_MEMORY": ("memory", "enabled"),
-    "KDS_MODEL": ("model", "name"),
-    "KDS_MODEL_URL": ("model", "base_url"),
-    "KDS_MODEL_TIMEOUT_S": ("model", "timeout_s"),
-    "KDS_MODEL_RETRIES": ("model", "max_retries"),
-    "KDS_MODEL_RATE": ("model", "requests_per_second"),
-    "KDS_MODEL_TEMPERATURE": ("model", "temperature"),
-    "KDS_MODEL_MAX_TOKENS": ("model", "max_tokens"),
-    "KDS_REWRITING": ("rewriting", "mode"),
-    "KDS_REWRITING_TIMEOUT_S": ("rewriting", "timeout_s"),
-    "KDS_LEARNING": ("learning", "enabled"),
-}
-"""Environment variable -> the section and key that it overrides."""
-
-FLAGS: Final[Mapping[str, Place]] = {
-    "RAG_HYBRID": ("recall", "hybrid"),
-    "RAG_CHUNKING": ("recall", "chunking"),
-    "RAG_TOKEN_BUDGET": ("recall", "token_budget"),
-    "RAG_SUMMARY_FREQUENCY": ("memory", "summary_frequency"),
-    "RAG_RERANK_ALPHA": ("recall", "rerank_alpha"),
-    "RAG_RERANK_BETA": ("recall", "rerank_beta"),
-    "RAG_RERANK_GAMMA": ("recall", "rerank_gamma"),
-    "RAG_EMBEDDINGS": ("recall", "embeddings"),
-    "enable_query_rewriting": ("memory", "enable_query_rewriting"),
-    "enable_session_memory": ("memory", "enable_session_memory"),
-    "enable_history_summarization": ("memory", "enable_history_summarization"),
-    "history_max_turns": ("memory", "history_max_turns"),
-    "session_memory_ttl_hours": ("memory", "session_memory_ttl_hours"),
-}
-"""Names under which a setting is known elsewhere (issue 5). As a variable each may stand as
-written here, in upper case, or in upper case behind `KDS_`, which wins; as a key of the file, as
-written here outside of any section."""
 
 
 class SettingsError(ConfigError):
@@ -120,27 +80,6 @@ def load_settings(workspace: Workspace, *, environ: Mapping[str, str] = os.envir
         return Settings.model_validate(values)
     except ValidationError as error:  # each is right by itself, the two together are not
         raise SettingsError(_faults(error, {}, where="the settings and the environment")) from error
-
-
-def spellings(name: str) -> tuple[str, ...]:
-    """Return the environment variables that a setting listens to; the first that is set counts.
-
-    >>> spellings("history_max_turns"), spellings("KDS_MEMORY")
-    (('KDS_HISTORY_MAX_TURNS', 'HISTORY_MAX_TURNS', 'history_max_turns'), ('KDS_MEMORY',))
-    """
-    if name in VARIABLES:
-        return (name,)
-    return tuple(dict.fromkeys((f"KDS_{name.upper()}", name.upper(), name)))
-
-
-def variables_set(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of ``environ`` that say something, by name."""
-    found = {}
-    for name in (*VARIABLES, *FLAGS):
-        set_ones = (one for one in spellings(name) if environ.get(one, "").strip())
-        if (first := next(set_ones, None)) is not None:
-            found[first] = environ[first].strip()
-    return found
 
 
 def _overreach(document: Document, own_path: Path) -> Iterator[Problem]:
@@ -196,19 +135,21 @@ def _problems_of_file(document: Document) -> tuple[Problem, ...]:
 
 
 def _from_environment(environ: Mapping[str, str]) -> tuple[Settings | None, tuple[Problem, ...]]:
-    places = {
-        one: place for name, place in {**VARIABLES, **FLAGS}.items() for one in spellings(name)
-    }
     given: dict[str, Any] = {}
     names: dict[Place, str] = {}
+    old: list[Problem] = []
     for name, text in variables_set(environ).items():
-        section, key = places[name]
+        if name in RENAMED:
+            new = RENAMED[name]
+            old.append(Problem(f"${name}", "no such variable", f"did you mean '{new}'?"))
+            continue
+        section, key = PLACES[name]
         given.setdefault(section, {})[key] = text
         names[section, key] = name
     try:
-        return Settings.model_validate_strings(given), ()
+        return Settings.model_validate_strings(given), tuple(old)
     except ValidationError as error:
-        return None, tuple(_faults(error, names, where="the environment"))
+        return None, (*old, *_faults(error, names, where="the environment"))
 
 
 def _faults(error: ValidationError, names: Mapping[Place, str], *, where: str) -> Iterator[Problem]:

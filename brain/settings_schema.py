@@ -21,7 +21,8 @@ class ServiceSettings(_Section):
     """How the command line uses the resident service."""
 
     enabled: bool = True
-    autostart: bool = False
+    auto: bool = True
+    """Whether the command line and the hook start one when there is none."""
     idle_minutes: float = Field(default=IDLE_MINUTES, ge=0, allow_inf_nan=False)
 
 

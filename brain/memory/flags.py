@@ -15,12 +15,8 @@ from kds.brain.memory.extractive import Limit
 from kds.brain.memory.recall_options import recall_settings
 from kds.brain.memory.recalled import RecallSettings
 from kds.brain.memory.window import Budget
-from kds.brain.settings import (
-    Settings,
-    SettingsError,
-    load_settings,
-    variables_set,
-)
+from kds.brain.settings import Settings, SettingsError, load_settings
+from kds.brain.settings_variables import variables_set
 from kds.brain.workspace import Workspace, own_settings_path
 
 FileStamp = tuple[int, int, int] | None

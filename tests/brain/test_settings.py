@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain.settings import IDLE_MINUTES, SettingsError, load_settings
+from kds.brain.settings_variables import switch
 from kds.brain.workspace import Workspace, own_settings_path
 
 
@@ -16,7 +17,7 @@ def place(tmp_path: Path) -> Workspace:
 
 def test_without_a_file_everything_has_its_default(place: Workspace) -> None:
     service = load_settings(place, environ={}).service
-    assert (service.enabled, service.autostart, service.idle_minutes) == (True, False, IDLE_MINUTES)
+    assert (service.enabled, service.auto, service.idle_minutes) == (True, True, IDLE_MINUTES)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "service: {}\n"])
@@ -27,15 +28,15 @@ def test_an_empty_file_sets_nothing(place: Workspace, text: str) -> None:
 
 
 def test_the_file_is_read_and_the_environment_wins(place: Workspace) -> None:
-    place.settings_path.write_text("service:\n  autostart: true\n  idle_minutes: 5\n")
-    assert load_settings(place, environ={}).service.autostart
-    over = {"KDS_SERVICE_AUTOSTART": "off", "KDS_SERVICE": "0"}
+    place.settings_path.write_text("service:\n  auto: true\n  idle_minutes: 5\n")
+    assert load_settings(place, environ={}).service.auto
+    over = {"KDS_SERVICE_AUTO": "off", "KDS_SERVICE": "0"}
     service = load_settings(place, environ=over).service
-    assert (service.enabled, service.autostart, service.idle_minutes) == (False, False, 5)
+    assert (service.enabled, service.auto, service.idle_minutes) == (False, False, 5)
 
 
 def test_all_faults_are_reported_at_once_with_their_place(place: Workspace) -> None:
-    place.settings_path.write_text("service:\n  autostart: maybe\n  ilde_minutes: 5\n")
+    place.settings_path.write_text("service:\n  auto: maybe\n  ilde_minutes: 5\n")
     with pytest.raises(SettingsError) as caught:
         load_settings(place, environ={"KDS_SERVICE_IDLE_MINUTES": "-1"})
     places = [problem.where for problem in caught.value.problems]
@@ -43,6 +44,22 @@ def test_all_faults_are_reported_at_once_with_their_place(place: Workspace) -> N
     assert places[1].endswith("settings.yaml:3")
     assert places[2] == "$KDS_SERVICE_IDLE_MINUTES"
     assert "idle_minutes" in caught.value.problems[1].hint
+
+
+def test_a_name_from_before_is_an_error_that_says_the_new_one(place: Workspace) -> None:
+    place.settings_path.write_text("service:\n  autostart: true\n")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(place, environ={"KDS_SERVICE_AUTOSTART": "1"})
+    in_file, variable = caught.value.problems
+    assert (in_file.where.rpartition(":")[2], "'auto'" in in_file.hint) == ("2", True)
+    assert variable.where == "$KDS_SERVICE_AUTOSTART"
+    assert variable.hint == "did you mean 'KDS_SERVICE_AUTO'?"
+
+
+@pytest.mark.parametrize("word", ["0", "off", "F", "false", "n", "NO", "1", "on", "t", "True", "y"])
+def test_a_switch_is_read_without_the_schema_as_with_it(place: Workspace, word: str) -> None:
+    environ = {"KDS_SERVICE": word}
+    assert switch("KDS_SERVICE", environ) is load_settings(place, environ=environ).service.enabled
 
 
 @pytest.mark.parametrize("text", ["[]", "service: 3", "service: {idle_minutes: .nan}", "a: b: c"])

@@ -73,7 +73,7 @@ def test_the_service_is_left_alone_when_it_is_switched_off(
 def test_one_is_started_for_the_next_call_where_that_is_allowed(
     place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("KDS_SERVICE_AUTOSTART", "1")
+    monkeypatch.setenv("KDS_SERVICE_AUTO", "1")
     assert kds_call("route", "I want to add a FAB button").code == 0
     background.start(place, idle_minutes=5)
     assert background.is_running(place)
@@ -85,7 +85,7 @@ def test_nothing_is_started_unasked(place: Workspace, kds_call: Run) -> None:
 
 
 def test_wrong_settings_are_an_error_with_their_line(place: Workspace, kds_call: Run) -> None:
-    place.settings_path.write_text("service:\n  autostart: maybe\n")
+    place.settings_path.write_text("service:\n  auto: maybe\n")
     result = kds_call("route", "I want to add a FAB button")
     assert result.code == 2
     assert "settings.yaml:2" in result.err

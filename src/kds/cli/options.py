@@ -80,7 +80,7 @@ def route_message(
                 return client.route(message, log=log)
             except ServiceUnavailableError as error:
                 complain(f"{error.message}; routing without it")
-        elif log and (service := kds.load_settings(found).service).autostart:
+        elif log and (service := kds.load_settings(found).service).auto:
             kds.spawn_service(found, idle_minutes=service.idle_minutes)
     if not _may_remember(found):
         router = open_router(workspace, log=log)
