@@ -1,12 +1,14 @@
 """The environment variables that stand over the settings files, and looking at them.
 
-Standard library only: `kds route` looks at them on every call, and reading the settings themselves
-costs 110 ms of imports.
+Imports next to nothing: `kds route` looks at them on every call, and reading the settings
+themselves costs 110 ms of imports.
 """
 
 import os
 from collections.abc import Mapping
 from typing import Final
+
+from kds.brain.workspace import OWN_SETTINGS, own_settings_path
 
 Place = tuple[str, str]
 """A section and a key in it."""
@@ -51,6 +53,9 @@ written here outside of any section."""
 RENAMED: Final[Mapping[str, str]] = {"KDS_SERVICE_AUTOSTART": "KDS_SERVICE_AUTO"}
 """What a variable was called before; setting it is an error that says the new name."""
 
+SPACY_MODEL: Final = "KDS_SPACY_MODEL"
+"""Names an installed spaCy pipeline (`kds.routing`); it is no setting of a file."""
+
 _OFF: Final = frozenset("0 off f false n no".split())
 _ON: Final = frozenset("1 on t true y yes".split())
 """How a switch is spelled, in any case: as pydantic reads it (docs.pydantic.dev, booleans)."""
@@ -91,3 +96,19 @@ def switch(name: str, environ: Mapping[str, str] = os.environ) -> bool | None:
     """
     word = environ.get(name, "").strip().lower()
     return False if word in _OFF else True if word in _ON else None
+
+
+def routing_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return what routing a message depends on in an environment.
+
+    That is what a command tells the service along with a message, where its own environment is
+    another one. The user's settings file is always among it, by its place.
+    """
+    found = {
+        name: text
+        for name, text in variables_set(environ).items()
+        if name in RENAMED or PLACES[name][0] != "recall"
+    }
+    if spacy_model := environ.get(SPACY_MODEL, "").strip():
+        found[SPACY_MODEL] = spacy_model
+    return {**found, OWN_SETTINGS: str(own_settings_path(environ))}

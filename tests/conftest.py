@@ -28,6 +28,7 @@ _connect = socket.socket.connect
 
 OUTSIDE = (
     *("KDS_DEBUG", "KDS_CONFIG", "KDS_REWRITING", "KDS_LEARNING", "XDG_CONFIG_HOME", "APPDATA"),
+    *("KDS_SERVICE", "KDS_SERVICE_IDLE_MINUTES", "KDS_MEMORY", "KDS_SPACY_MODEL"),
     *("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "LANGSMITH_TRACING"),
 )
 """Variables of whoever runs the tests that would change what they see."""
@@ -109,6 +110,8 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.delenv("KDS_HOME", raising=False)
+    monkeypatch.setenv("KDS_SERVICE_AUTO", "0")  # no test leaves a service behind
+    monkeypatch.setenv("KDS_PROGRESS", "off")  # no test depends on how busy the machine is
     for name in (*OUTSIDE, *(name for name in os.environ if name.startswith("KDS_MODEL"))):
         monkeypatch.delenv(name, raising=False)
 

@@ -5,9 +5,10 @@ conversation a message belongs to gets a context of its own, in a file of its ow
 """
 
 import hashlib
+import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,13 +44,20 @@ class Conversations:
     """The conversations of one workspace. Make it with `Conversations.open`."""
 
     def __init__(
-        self, parts: Parts, *, clock: Clock = utc_now, turns: TurnRecord | None = None
+        self,
+        parts: Parts,
+        *,
+        clock: Clock = utc_now,
+        turns: TurnRecord | None = None,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
         self._parts = parts
         self._clock = clock
-        self._turns: TurnRecord = turns or TurnLog(parts.workspace, clock=clock)
+        self._turns: TurnRecord = turns or TurnLog(parts.workspace, clock=clock, environ=environ)
         self._learning = LearningLog(parts.workspace, parts.library, clock=clock)
-        self._rewriter = RewriterSource(parts.workspace, parts.library, parts.resolver)
+        self._rewriter = RewriterSource(
+            parts.workspace, parts.library, parts.resolver, environ=environ
+        )
 
     @classmethod
     def open(
@@ -98,21 +106,27 @@ class Conversations:
         log: bool = True,
         history: Sequence[Utterance] = (),
         rewrite: bool | None = None,
+        known: Sequence[str] | None = None,
     ) -> Turn:
         """Route ``message`` in its conversation; without a name, in that of the workspace.
 
         With ``join`` the context of the workspace stands in while the conversation has none,
         and every message is remembered there too: a new window goes on with what was said in
-        the one before. ``history`` and ``rewrite`` are those of `Router.route`.
+        the one before. ``history`` and ``rewrite`` are those of `Router.route`. ``known`` is
+        what the conversation has referred to, where the caller remembers that.
 
         Raises what `Router.route` raises, and WorkspaceError when the folder cannot be used.
         """
         if log:
             self.workspace.ensure()
         journal = self.journal(conversation, join=join)
-        known = self._turns.known(conversation)
         router = Router(
-            self._parts, journal, clock=self._clock, log=log, known=known, rewriter=self._rewriter
+            self._parts,
+            journal,
+            clock=self._clock,
+            log=log,
+            known=self._turns.known(conversation) if known is None else lambda: known,
+            rewriter=self._rewriter,
         )
         turn = router.route(message, history=history, rewrite=rewrite)
         if log:
@@ -153,6 +167,10 @@ class Conversations:
     def reloaded(self) -> "Conversations":
         """Return the same with rules and prompts as they are now; raises what `open` raises."""
         return Conversations.open(self.workspace, clock=self._clock)
+
+    def under(self, environ: Mapping[str, str], *, turns: TurnRecord) -> "Conversations":
+        """Return the same with the settings that hold in another environment."""
+        return Conversations(self._parts, clock=self._clock, turns=turns, environ=environ)
 
     def tidy(self) -> int:
         """Remove the files of conversations nobody spoke in for MAX_AGE; returns how many."""

@@ -39,11 +39,15 @@ OUTPUT = (
 )
 """As in `kds.service.hook_reply`: Copilot CLI reads the outer key, Claude Code the inner one."""
 
+NO_START = "--no-start"
+
 USAGE = """\
 kds-hook hands the prompts of an assistant to the KDS service of the workspace. Claude Code
 and Copilot CLI call it, with JSON on stdin; `kds init` sets that up.
 
-  --start  also start the service in the background when there is none
+Where no service runs it starts one in the background, for the prompts to come.
+
+  --no-start  start none
 """
 
 
@@ -56,8 +60,8 @@ def main() -> int:
         elif {"-h", "--help"} & set(given) or (sys.stdin and os.isatty(0)):
             os.write(2, USAGE.encode())
         else:
-            unknown = [f"unknown option {one[:40]!a}" for one in given if one != "--start"]
-            _guarded(start="--start" in given, remarks=unknown)
+            unknown = [f"unknown option {one[:40]!a}" for one in given if one != NO_START]
+            _guarded(start=NO_START not in given, remarks=unknown)
     except BaseException:  # noqa: BLE001  # an interrupt just then, a log that cannot be written
         return 0
     return 0

@@ -5,17 +5,20 @@ settings. Which of the two, and when, may change while KDS runs.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
-from kds.brain.memory.remembering import ConversationMemory, Tools
+from kds.brain.settings_variables import variables_set
 from kds.brain.turn import Turn
-from kds.brain.workspace import Workspace
-from kds.memory_place import memory_path
+from kds.brain.workspace import Workspace, own_settings_path
 from kds.turn_metric import TURN, turn_metric
+
+if TYPE_CHECKING:  # the memory costs 130 ms of imports, and is off as a rule
+    from kds.brain.memory.remembering import ConversationMemory
 
 logger = logging.getLogger(__name__)
 
@@ -42,9 +45,16 @@ class TurnRecord(Protocol):
 class TurnLog:
     """The turns of one workspace in its long memory, for any number of threads."""
 
-    def __init__(self, workspace: Workspace, *, clock: Clock = utc_now) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        clock: Clock = utc_now,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
         self._workspace = workspace
-        self._tools = Tools(clock=clock, on_by_default=False, surface="router")
+        self._clock = clock
+        self._environ = environ
         self._lock = Lock()
         self._memory: ConversationMemory | None = None
 
@@ -55,8 +65,8 @@ class TurnLog:
         (`fab-button-20251103`); one without either is only measured. What goes wrong is logged.
         """
         try:
-            memory = self._opened()
-            if not memory.flags.enabled:
+            memory = self._wanted()
+            if memory is None:
                 return
             memory.store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
             if session := conversation or turn.session_id:
@@ -72,8 +82,8 @@ class TurnLog:
 
         def antecedents() -> Iterable[str]:
             try:
-                memory = self._opened()
-                if not memory.flags.enabled:
+                memory = self._wanted()
+                if memory is None:
                     return ()
                 return [found.term for found in memory.antecedents(conversation or SHARED)]
             except KdsError as error:
@@ -87,6 +97,8 @@ class TurnLog:
 
         The messages stay: they belong to the long memory (`kds memory delete`).
         """
+        from kds.memory_place import memory_path  # as heavy as the memory
+
         if memory_path(self._workspace).exists():
             self._opened().store.entities.forget(conversation or SHARED)
 
@@ -97,10 +109,26 @@ class TurnLog:
                 self._memory.close()
                 self._memory = None
 
-    def _opened(self) -> ConversationMemory:
+    def _wanted(self) -> "ConversationMemory | None":
+        """The memory, where it is on now. Nobody has turned it on who has set nothing at all."""
+        if self._memory is None and not self._may_be_on():
+            return None
+        memory = self._opened()
+        return memory if memory.flags.enabled else None
+
+    def _may_be_on(self) -> bool:
+        files = (self._workspace.settings_path, own_settings_path(self._environ))
+        return bool(variables_set(self._environ)) or any(path.exists() for path in files)
+
+    def _opened(self) -> "ConversationMemory":
         with self._lock:
             if self._memory is None:
-                self._memory = ConversationMemory.open(self._workspace, self._tools)
+                from kds.brain.memory.remembering import ConversationMemory, Tools
+
+                tools = Tools(clock=self._clock, on_by_default=False, surface="router")
+                self._memory = ConversationMemory.open(
+                    self._workspace, tools, environ=self._environ
+                )
             return self._memory
 
 

@@ -19,7 +19,9 @@ import pytest
 from filelock import FileLock
 
 from kds import hook, hook_call, hook_start
+from kds.brain import settings_variables
 from kds.brain.private_file import replace_private
+from kds.brain.workspace import own_settings_path
 from kds.hook_log import read_hook_log
 from kds.hook_prompt import OWN_LINE
 from kds.hook_trouble import LOG_LIMIT, LOG_NAME, note
@@ -208,7 +210,7 @@ def test_the_folder_of_the_client_decides_about_the_workspace(
 
 
 def test_without_a_workspace_it_is_silent_and_makes_nothing(tmp_path: Path) -> None:
-    assert was_silent(run(claude(tmp_path), "--start"))
+    assert was_silent(run(claude(tmp_path)))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -227,7 +229,7 @@ def test_an_event_that_is_no_prompt_is_none_of_its_business(workspace: Path) -> 
         for name in ("SessionStart", "Stop", "UserPromptExpansion"):
             assert was_silent(run(claude(workspace, hook_event_name=name)))
         assert was_silent(run({"sessionId": "abc", "cwd": str(workspace), "source": "new"}))
-    assert service.requests == []
+    assert b"".join(service.requests) == b""  # it only looks whether somebody is there
     assert reasons(workspace) == []
 
 
@@ -579,12 +581,13 @@ def test_a_service_without_an_http_side_is_none(state: str, workspace: Path) -> 
     assert len(reasons(workspace)) == 1
 
 
-# -- --start ----------------------------------------------------------------------------------
+# -- starting the service ---------------------------------------------------------------------
 
 
 @pytest.fixture
 def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stands in for the Python that would start a service: writes down how it was called."""
+    monkeypatch.delenv("KDS_SERVICE_AUTO")
     script = tmp_path / "python"
     calls = tmp_path / "calls"
     os.mkfifo(calls)
@@ -593,10 +596,12 @@ def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return script
 
 
-def start(python: Path, given: dict[str, Any]) -> "subprocess.CompletedProcess[bytes]":
+def start(
+    python: Path, given: dict[str, Any], *arguments: str
+) -> "subprocess.CompletedProcess[bytes]":
     code = f"import sys; sys.executable = {str(python)!r}; import kds.hook; kds.hook.main()"
     return subprocess.run(
-        [sys.executable, "-c", code, "--start"],
+        [sys.executable, "-c", code, *arguments],
         input=json.dumps(given).encode(),
         capture_output=True,
         timeout=60,
@@ -611,7 +616,7 @@ def test_a_service_is_started_where_there_is_none_but_once_a_minute(
     assert was_silent(start(python, given))
     # the pipe opens when the other side writes into it: this waits for the process
     called = (python.parent / "calls").read_text()
-    assert called == f"{workspace} -P -m kds service start --no-wait --workspace {workspace}\n"
+    assert called == f"{workspace} -P -m kds service start --auto --workspace {workspace}\n"
     assert was_silent(start(python, given))  # within the minute: nobody is called
     stamp = workspace / "kds-brain" / hook_start.STAMP_NAME
     assert stat.S_IMODE(stamp.stat().st_mode) == 0o600
@@ -620,6 +625,60 @@ def test_a_service_is_started_where_there_is_none_but_once_a_minute(
     assert (python.parent / "calls").read_text() == called
     expected = ["no service is running"] * 3 if event == "UserPromptSubmit" else []
     assert reasons(workspace) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("KDS_SERVICE", "off"), ("KDS_SERVICE_AUTO", "No"), (None, "--no-start")]
+)
+def test_none_is_started_where_that_is_switched_off(
+    name: str | None, value: str, workspace: Path, python: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name is not None:
+        monkeypatch.setenv(name, value)
+    assert was_silent(start(python, claude(workspace), *(() if name else (value,))))
+    assert not (workspace / "kds-brain" / hook_start.STAMP_NAME).exists()
+    assert reasons(workspace) == ["no service is running"]
+
+
+def test_a_refusal_by_the_settings_holds_until_they_change(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brain = workspace / "kds-brain"
+    settings, stamp = brain / "settings.yaml", brain / hook_start.STAMP_NAME
+    settings.write_text("service: {auto: false}")
+    hook_start.decline(str(brain))
+    before = time.time() - 2 * hook_start.PAUSE_S
+    os.utime(stamp, (before, before))
+    os.utime(settings, (before - 1, before - 1))
+    assert not hook_start._may_start(str(stamp), (str(settings), "nowhere"))
+    assert hook_start._may_start(str(stamp), ())  # the environment insists
+    hook_start.decline(str(brain))
+    os.utime(stamp, (before, before))
+    os.utime(settings, (before + 1, before + 1))
+    assert hook_start._may_start(str(stamp), (str(settings), "nowhere"))
+    assert stamp.read_bytes() == b""
+
+
+def test_a_refusal_is_asked_for_again_after_an_hour(workspace: Path) -> None:
+    hook_start.decline(str(workspace / "kds-brain"))
+    stamp = workspace / "kds-brain" / hook_start.STAMP_NAME
+    before = time.time() - hook_start.DECLINED_S - 1
+    os.utime(stamp, (before, before))
+    assert hook_start._may_start(str(stamp), ("nowhere",))
+
+
+@pytest.mark.parametrize("name", ["KDS_CONFIG", "XDG_CONFIG_HOME"])
+@pytest.mark.parametrize("value", ["/etc/kds.yaml", "~/mine.yaml", "not/absolute", " "])
+def test_the_own_settings_are_where_the_rest_of_kds_has_them(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert Path(hook_start.own_settings()) == own_settings_path()
+
+
+def test_a_switch_is_spelled_as_everywhere() -> None:
+    assert set(hook_start._OFF) == settings_variables._OFF
+    assert set(hook_start._ON) == settings_variables._ON
 
 
 def test_a_service_that_runs_is_not_started_again(workspace: Path, python: Path) -> None:

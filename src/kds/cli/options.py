@@ -10,9 +10,10 @@ import click
 import kds
 from kds.brain.errors import WorkspaceError
 from kds.brain.message import clean_message
-from kds.brain.workspace import HOME_VARIABLE, Workspace, own_settings_path
+from kds.brain.workspace import HOME_VARIABLE, Workspace
 from kds.cli.guard import Refusal, complain
-from kds.service.client import ServiceUnavailableError, reach
+from kds.desk import NearestDesk
+from kds.hook_start import start_service
 
 STDIN: Final = "-"
 
@@ -70,28 +71,29 @@ def route_message(
 ) -> "kds.Turn":
     """Route ``message`` by the service of the workspace where one runs, else in this process.
 
-    Where the user allowed it, a service is started in the background for the next call. Whoever
-    says whether a model may ``rewrite`` has it routed here.
+    Where there was none, one is started for the next call, once this one is answered.
     """
     found = find_workspace(workspace)
-    if rewrite is None and _may_ask_service(found):
-        if (client := reach(found)) is not None:
-            try:
-                return client.route(message, log=log)
-            except ServiceUnavailableError as error:
-                complain(f"{error.message}; routing without it")
-        elif log and (service := kds.load_settings(found).service).auto:
-            kds.spawn_service(found, idle_minutes=service.idle_minutes)
-    if not _may_remember(found):
-        router = open_router(workspace, log=log)
-        turn = router.route(message, rewrite=rewrite)
-        if log:
-            kds.LearningLog(found, router.library).note(turn)
-        return turn
-    here = kds.Conversations.open(found)
-    for warning in here.warnings:
-        complain(warning)
-    return here.route(message, log=log, rewrite=rewrite)
+    desk = NearestDesk(found, tell=complain)
+    turn = desk.route(message, log=log, rewrite=rewrite)
+    if desk.alone and (log or found.brain.is_dir()):
+        start_afterwards(found)
+    return turn
+
+
+def start_afterwards(workspace: Workspace) -> None:
+    """Start the service of ``workspace`` when this command is done: it must not compete with it.
+
+    Nothing happens where the user switched that off, or while one was started just before.
+    """
+
+    def start() -> None:
+        try:
+            start_service(str(workspace.root), str(workspace.brain))
+        except OSError as error:
+            complain(f"the service was not started: {error.strerror or error}")
+
+    click.get_current_context().call_on_close(start)
 
 
 def check_apart(errors: Path, file: Path) -> None:
@@ -100,19 +102,3 @@ def check_apart(errors: Path, file: Path) -> None:
         raise Refusal("--errors names the file of examples itself", "give it a name of its own")
     if not errors.absolute().parent.is_dir():
         raise Refusal(f"no such folder '{errors.parent}'", "make it, or name another one")
-
-
-def _may_remember(workspace: Workspace) -> bool:
-    """Tell whether the memory may be on; looking closer costs 130 ms of imports."""
-    return "KDS_MEMORY" in os.environ or _has_settings(workspace)
-
-
-def _may_ask_service(workspace: Workspace) -> bool:
-    """Tell whether the user left the service on; reading settings costs 110 ms of imports."""
-    if not _has_settings(workspace) and "KDS_SERVICE" not in os.environ:
-        return True
-    return kds.load_settings(workspace).service.enabled
-
-
-def _has_settings(workspace: Workspace) -> bool:
-    return workspace.settings_path.exists() or own_settings_path().exists()

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from kds import hook_start
 from kds.brain.settings import load_settings
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_line
@@ -47,15 +48,20 @@ def service() -> None:
     help="End it after that long without a request; 0: never.  [default: the settings, 30]",
 )
 @click.option("--no-wait", is_flag=True, help="Return at once, without seeing whether it came up.")
+@click.option("--auto", is_flag=True, hidden=True, help="For the hook and commands: if set so.")
 @json_option
 @workspace_option
 def start(
-    *, idle_minutes: float | None, no_wait: bool, as_json: bool, workspace: Path | None
+    *, idle_minutes: float | None, no_wait: bool, auto: bool, as_json: bool, workspace: Path | None
 ) -> None:
     """Start the service in the background, unless it runs already."""
     found = find_workspace(workspace)
-    idle = load_settings(found).service.idle_minutes if idle_minutes is None else idle_minutes
-    if not no_wait:
+    settings = load_settings(found).service
+    idle = settings.idle_minutes if idle_minutes is None else idle_minutes
+    if auto and not (settings.enabled and settings.auto):
+        hook_start.decline(str(found.brain))
+        return
+    if not (no_wait or auto):
         _show(background.start(found, idle_minutes=idle), as_json=as_json)
         return
     now = standing_of(found)

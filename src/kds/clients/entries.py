@@ -7,6 +7,7 @@ CLI; VS Code's MCP configuration reference; Cursor's MCP page.
 from typing import Final, Literal
 
 HOOK_PROGRAM: Final = "kds-hook"
+NO_START: Final = "--no-start"
 NEVER_FAILS: Final = " || true"
 SERVER: Final = "kds"
 """The name of the MCP server in every client."""
@@ -25,12 +26,12 @@ START_EVENTS: Final[dict[HookStyle, str]] = {"claude": "SessionStart", "copilot"
 
 
 def shared_command(*, start: bool, program: str = HOOK_PROGRAM) -> str:
-    """The command line of the hook.
+    """The command line of the hook, which may ``start`` the service.
 
     `|| true`: whoever has the files of a team without KDS itself is not to see an error with
     each prompt; `kds doctor` says when the program is missing.
     """
-    return f"{program}{' --start' if start else ''}{NEVER_FAILS}"
+    return f"{program}{'' if start else f' {NO_START}'}{NEVER_FAILS}"
 
 
 def hook_settings(

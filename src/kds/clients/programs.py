@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import WorkspaceError
-from kds.clients.entries import HOOK_PROGRAM, NEVER_FAILS, SERVER, shared_command
+from kds.clients.entries import HOOK_PROGRAM, NEVER_FAILS, NO_START, SERVER, shared_command
 
 _ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
 """What lies beside the `bin` folder of a virtual environment, and of a conda environment."""
@@ -51,7 +51,7 @@ def find_programs(*, path: str | None = None, scripts: Path | None = None) -> Pr
 def calls_hook(command: str) -> bool:
     """Whether a command line of a client runs our hook.
 
-    >>> calls_hook("/opt/x/bin/kds-hook --start || true"), calls_hook("my-kds-hooks")
+    >>> calls_hook("/opt/x/bin/kds-hook --no-start"), calls_hook("my-kds-hooks")
     (True, False)
     """
     return _HOOK_CALL.search(command) is not None
@@ -72,10 +72,10 @@ def hook_arguments(command: str) -> list[str] | None:
     if paths and paths[0] == found[0]:
         names[HOOK_PROGRAM] = paths[0]
     for name, path in names.items():
-        for start in (False, True):
+        for start in (True, False):
             full = shared_command(start=start, program=name)
             if command in (full, full.removesuffix(NEVER_FAILS)):
-                return [path, *(["--start"] if start else [])]
+                return [path, *([] if start else [NO_START])]
     return None
 
 

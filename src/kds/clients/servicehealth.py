@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kds.brain.workspace import Workspace
+from kds.clients.entries import NO_START
 from kds.clients.generated import kds_version
 from kds.clients.health import Finding
 from kds.clients.programs import hook_arguments
@@ -53,7 +54,7 @@ def service(workspace: Workspace, commands: Collection[str]) -> Iterator[Finding
 def _no_service(workspace: Workspace, commands: Collection[str]) -> Finding:
     stale = ServiceAddress(workspace.brain).socket_path.exists()
     found = "its socket is there, and nobody answers" if stale else "it is not running"
-    if any("--start" in command for command in commands):
+    if any(NO_START not in command for command in commands):
         meant = "the hook starts it with the next session or prompt; that prompt goes on without it"
     elif commands:
         meant = "the hook has nothing to say, and commands take seconds"

@@ -82,7 +82,7 @@ def _add_routes(app: FastAPI) -> None:
         "/route",
         route,
         methods=["POST"],
-        responses=replies(schemas.TurnReply, 400, 404, 422, 503),
+        responses=replies(schemas.TurnReply, 400, 404, 409, 422, 503),
     )
     context = replies(schemas.ContextReply, 400, 404, 422, 503)
     app.add_api_route("/context", load_context, responses=context)
@@ -120,14 +120,7 @@ async def healthz(request: Request) -> Response:
 async def route(request: Request, asked: schemas.RouteRequest) -> Response:
     """Route a message: what it refers to, its intent, and the agent's prompt, filled in."""
     served = served_workspace(request, asked.workspace)
-    turn = await routed(
-        served,
-        router_worker(request),
-        asked.message,
-        conversation=asked.conversation,
-        join=asked.join,
-        log=asked.log,
-    )
+    turn = await routed(served, router_worker(request), asked)
     return JSONResponse({**to_wire(turn), "warnings": list(served.warnings)})
 
 

@@ -4,14 +4,15 @@ import importlib
 import json
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.private_file import read_private
-from kds.brain.turn import Turn
+from kds.brain.settings_variables import routing_variables
+from kds.brain.turn import Turn, Utterance
 from kds.brain.wire import from_wire
 from kds.brain.workspace import Workspace
 from kds.service.address import ServiceAddress
@@ -26,9 +27,31 @@ ANSWER_S: Final = 30.0
 BUSY: Final = 503
 """Status of a service whose queue is full, or that is stopping."""
 
+CONFLICT: Final = 409
+"""Status of what does not go with how the service was started."""
+
+UNREADABLE: Final = 422
+"""Status of a request with fields that the service does not know: it is an older one."""
+
+SWITCHED_OFF: Final = "service.enabled"
+"""Where a service declines because the settings say that commands are not to ask: no fault."""
+
+HISTORY_LIMIT: Final = 32
+"""Utterances that go along with a message: a rewriter reads six."""
+
+SAID_LIMIT: Final = 8_000
+"""Characters of each: a rewriter reads 600, once the code is taken out."""
+
+KNOWN_LIMIT: Final = 200
+"""Terms that go along: a conversation refers to a handful."""
+
 
 class ServiceUnavailableError(KdsError):
     """There is no service, or it went away while it was asked."""
+
+
+class ServiceDeclinedError(KdsError):
+    """The service runs, and this is not for it: it is switched off, or was started otherwise."""
 
 
 class ServiceClient:
@@ -40,17 +63,34 @@ class ServiceClient:
         self._timeout_s = timeout_s
 
     def route(
-        self, message: str, *, conversation: str | None = None, join: bool = False, log: bool = True
+        self,
+        message: str,
+        *,
+        conversation: str | None = None,
+        join: bool = False,
+        log: bool = True,
+        history: Sequence[Utterance] = (),
+        rewrite: bool | None = None,
+        known: Sequence[str] | None = None,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> Turn:
         """Have ``message`` routed; see `kds.conversations.Conversations.route`.
 
-        Raises ServiceUnavailableError when nobody answers, KdsError as the service reports it.
+        The settings of this process's environment count. ``tell`` hears the warnings of the
+        service. Raises ServiceUnavailableError when nobody answers, ServiceDeclinedError when
+        the service cannot do it as it would be done here, KdsError as the service reports it.
         """
+        said = [{"text": one.text[:SAID_LIMIT], "role": one.role} for one in history]
         asked = {
             "message": message, "conversation": conversation, "join": join, "log": log,
-            "workspace": str(self._workspace.root),
+            "history": said[-HISTORY_LIMIT:], "rewrite": rewrite,
+            "known": None if known is None else list(known)[-KNOWN_LIMIT:],
+            "variables": routing_variables(), "workspace": str(self._workspace.root),
         }  # fmt: skip
-        return from_wire(self._ask("POST", "/route", asked))
+        answer = self._ask("POST", "/route", asked)
+        for warning in answer.get("warnings", ()) if isinstance(answer, dict) else ():
+            tell(str(warning))
+        return from_wire(answer)
 
     def health(self) -> Mapping[str, Any]:
         """What the service says of itself; see the HTTP contract in docs/service.md."""
@@ -159,6 +199,9 @@ def _answer(status: int, content: bytes) -> Any:
     problem = answer.get("error") if isinstance(answer, dict) else None
     if not isinstance(problem, dict):
         raise KdsError(f"the service answered with status {status}", hint="kds service status")
-    raise KdsError(
-        str(problem.get("message")), where=problem.get("where"), hint=problem.get("hint")
-    )
+    message, where, hint = str(problem.get("message")), problem.get("where"), problem.get("hint")
+    if status == UNREADABLE and "is not known here" in message:
+        hint = "kds service stop: the next command starts one that is"
+        raise ServiceDeclinedError("the running service is not of this version", hint=hint)
+    kind = ServiceDeclinedError if status == CONFLICT else KdsError
+    raise kind(message, where=where, hint=hint)

@@ -10,56 +10,70 @@ from contextlib import suppress
 from dataclasses import replace
 
 from kds.brain.errors import KdsError
-from kds.brain.turn import Turn
+from kds.brain.turn import Turn, Utterance
+from kds.conversations import Conversations
 from kds.query.speakers import Speakers
 from kds.router.rewriting import CheckedRewriter
+from kds.service.schemas import RouteRequest
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace
 
 
-async def routed(
-    served: ServedWorkspace,
-    worker: Worker,
-    message: str,
-    *,
-    conversation: str | None,
-    join: bool,
-    log: bool,
-) -> Turn:
-    """Route a message on the worker; see `Conversations.route` for what it takes and raises."""
-    rewriter = _rewriter(served)
+async def routed(served: ServedWorkspace, worker: Worker, asked: RouteRequest) -> Turn:
+    """Route a message on the worker; raises what `Conversations.route` and `Callers.find` raise."""
+    by = await worker.run(lambda: _conversations(served, asked))
+    rewriter = None if asked.rewrite is False else _rewriter(by, asked)
     if rewriter is not None:
-        ask = await worker.run(
-            lambda: _question(served, rewriter, message, conversation=conversation, join=join)
-        )
+        ask = await worker.run(lambda: _question(by, rewriter, asked))
         if ask is not None:
             await _asked(served.queries.speakers, ask, served.queries.rewriting_s)
     return await worker.run(
-        lambda: served.route(message, conversation=conversation, join=join, log=log)
+        lambda: served.route(
+            asked.message,
+            by=by,
+            conversation=asked.conversation,
+            join=asked.join,
+            log=asked.log,
+            history=_history(asked),
+            rewrite=asked.rewrite,
+            known=asked.known,
+        )
     )
 
 
-def _rewriter(served: ServedWorkspace) -> CheckedRewriter | None:
+def _conversations(served: ServedWorkspace, asked: RouteRequest) -> Conversations:
+    return served.callers.find(
+        asked.variables, served.conversations, log=asked.log, rewrite=asked.rewrite
+    )
+
+
+def _history(asked: RouteRequest) -> tuple[Utterance, ...]:
+    return tuple(Utterance(one.text, one.role) for one in asked.history)
+
+
+def _rewriter(by: Conversations, asked: RouteRequest) -> CheckedRewriter | None:
     """The rewriter that may be asked at all; what is wrong with it, the turn itself will say."""
     with suppress(KdsError):
-        found = served.conversations.rewriter()
-        return None if found is None or found.mode == "rules-only" else found
+        found = by.rewriter()
+        wanted = found is not None and (asked.rewrite or found.mode != "rules-only")
+        return found if wanted else None
     return None
 
 
 def _question(
-    served: ServedWorkspace,
-    rewriter: CheckedRewriter,
-    message: str,
-    *,
-    conversation: str | None,
-    join: bool,
+    by: Conversations, rewriter: CheckedRewriter, asked: RouteRequest
 ) -> Callable[[], object] | None:
     """What asks the model about a message, whose answer is then kept; None: it stands alone."""
-    read = served.conversations.route(
-        message, conversation=conversation, join=join, log=False, rewrite=False
+    read = by.route(
+        asked.message,
+        conversation=asked.conversation,
+        join=asked.join,
+        log=False,
+        history=_history(asked),
+        rewrite=False,
+        known=asked.known,
     )
-    turn = replace(read, rewrite=None)
+    turn = replace(read, rewrite=asked.rewrite)
     if not rewriter.wants(turn):
         return None
     return lambda: rewriter.ask_ahead(turn)

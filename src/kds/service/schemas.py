@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from kds.conversations import NAME_LIMIT
+from kds.service.client import HISTORY_LIMIT, KNOWN_LIMIT
 
 MESSAGE_LIMIT: Final = 100_000
 """Characters of one message. Only its first 2,000 are analysed, but all are searched for
@@ -19,6 +20,9 @@ TEXT_LIMIT: Final = 500
 
 PATH_LIMIT: Final = 4_096
 """Characters of a path: PATH_MAX of Linux."""
+
+VARIABLES_LIMIT: Final = 64
+"""Variables of one request: there are some thirty."""
 
 _MESSAGE = Field(
     min_length=1,
@@ -47,6 +51,13 @@ class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+class UtteranceRequest(_Request):
+    """Something that was said before."""
+
+    text: str = Field(max_length=MESSAGE_LIMIT)
+    role: Literal["user", "assistant"] = "user"
+
+
 class RouteRequest(_Request):
     """One message to route."""
 
@@ -58,6 +69,29 @@ class RouteRequest(_Request):
         "remember the message there too.",
     )
     log: bool = Field(default=True, description="Remember the message.")
+    history: list[UtteranceRequest] = Field(
+        default=[],
+        max_length=HISTORY_LIMIT,
+        description="What was said before, oldest first, replies included: for a model that "
+        "rewrites the message.",
+    )
+    rewrite: bool | None = Field(
+        default=None,
+        description="Whether a model may rewrite the message; null: as the settings say.",
+    )
+    known: list[str] | None = Field(
+        default=None,
+        max_length=KNOWN_LIMIT,
+        description="What the conversation has referred to, oldest first; null: what the memory "
+        "of the workspace knows, if it is on.",
+    )
+    variables: dict[str, str] | None = Field(
+        default=None,
+        max_length=VARIABLES_LIMIT,
+        description="The caller's environment variables for settings (KDS_MEMORY and so on). "
+        "They count in the place of those of the service; where they cannot, the reply is a 409.",
+        examples=[{"KDS_MEMORY": "on"}],
+    )
     workspace: str | None = _WORKSPACE
 
 

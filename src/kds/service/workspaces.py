@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
@@ -15,6 +16,7 @@ from kds.brain.workspace import Workspace
 from kds.conversations import Conversations
 from kds.memory_place import memory_path
 from kds.query.service import EARLIER_SETTINGS, QueryService
+from kds.service.caller import Callers
 from kds.service.errors import ConflictError, NotServedError
 
 
@@ -46,6 +48,8 @@ class ServedWorkspace:
             conversations.parts, rewriter=conversations.rewriter, clock=clock
         )
         """Answers questions about documents and remembered conversations."""
+        self.callers = Callers(self.workspace, self.queries.memory.settings, clock=clock)
+        """Those that ask from an environment of their own."""
         self.embedding = EmbeddingRecord()
         self.reload = Reload()
         self.turns = 0
@@ -78,6 +82,7 @@ class ServedWorkspace:
     def close(self) -> None:
         """Let go of the stores."""
         self.queries.close()
+        self.callers.close()
 
     @property
     def root(self) -> str:
@@ -104,19 +109,12 @@ class ServedWorkspace:
         """Whether something that was changed is wrong, and what was before it stays in use."""
         return self.reload.error is not None or self.settings_error is not None
 
-    def route(
-        self,
-        message: str,
-        *,
-        conversation: str | None,
-        join: bool = False,
-        log: bool = True,
-        rewrite: bool | None = None,
-    ) -> Turn:
-        """Route a message, and count it; see `Conversations.route`."""
-        turn = self.conversations.route(
-            message, conversation=conversation, join=join, log=log, rewrite=rewrite
-        )
+    def route(self, message: str, *, by: Conversations | None = None, **how: Any) -> Turn:
+        """Route a message, ``by`` these conversations or its own, and count it.
+
+        ``how`` is what `Conversations.route` takes.
+        """
+        turn = (by or self.conversations).route(message, **how)
         self.turns += 1
         return turn
 

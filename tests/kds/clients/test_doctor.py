@@ -96,10 +96,10 @@ def test_a_hook_that_runs_something_else_is_found_out(
     "command",
     [
         "echo > ran; kds-hook",
-        "kds-hook --start || true; echo > ran",
+        "kds-hook || true; echo > ran",
         "kds-hook $(echo > ran)",
-        "./kds-hook --start || true",
-        "{project}/kds-hook --start || true",
+        "./kds-hook || true",
+        "{project}/kds-hook || true",
     ],
 )
 def test_a_command_that_came_with_the_project_is_told_and_not_run(

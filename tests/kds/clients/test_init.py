@@ -20,7 +20,7 @@ Call = Callable[..., Any]
 Write = Callable[[str, str], Path]
 
 ALL = ("--client", "claude", "--client", "copilot", "--client", "vscode", "--client", "cursor")
-HOOK = "kds-hook --start || true"
+HOOK = "kds-hook || true"
 THEIRS = {
     ".claude/settings.json": '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": []}\n}\n',
     ".mcp.json": '{"mcpServers": {"github": {"command": "npx"}}}',
@@ -269,7 +269,7 @@ def test_programs_of_an_environment_go_into_the_local_settings(
     done = _init(kds_call, "--client", "claude")
     assert not Path(".claude/settings.json").exists()
     (command,) = _commands(".claude/settings.local.json")["UserPromptSubmit"]
-    assert command == f"'{environment}/bin/kds-hook' --start || true"
+    assert command == f"'{environment}/bin/kds-hook' || true"
     assert _json(".mcp.json")["mcpServers"]["kds"]["command"] == f"{environment}/bin/kds"
     assert any("do not commit" in note for note in done["notes"])
     assert ".claude/settings.local.json\n" in Path(".gitignore").read_text()
@@ -291,7 +291,7 @@ def test_programs_that_are_nowhere_are_an_error(
 
 def test_parts_can_be_left_out(project: Path, kds_call: Call) -> None:
     _init(kds_call, "--client", "claude", "--no-mcp", "--no-skills", "--no-start")
-    assert _commands(".claude/settings.json") == {"UserPromptSubmit": ["kds-hook || true"]}
+    assert _commands(".claude/settings.json") == {"UserPromptSubmit": ["kds-hook --no-start || true"]}
     assert not Path(".mcp.json").exists()
     assert not Path(".claude/skills").exists()
     _init(kds_call, "--undo")

@@ -45,9 +45,9 @@ def test_without_programs_it_says_what_to_install(tmp_path: Path) -> None:
     ("command", "ours"),
     [
         ("kds-hook", True),
-        ("kds-hook --start || true", True),
-        ("'/opt/my env/bin/kds-hook' --start", True),
-        (r"C:\tools\kds-hook.exe --start", True),
+        ("kds-hook || true", True),
+        ("'/opt/my env/bin/kds-hook' --no-start", True),
+        (r"C:\tools\kds-hook.exe --no-start", True),
         ('"$CLAUDE_PROJECT_DIR"/.venv/bin/kds-hook', True),
         ("kds-hooks", False),
         ("my-kds-hook", False),
@@ -85,7 +85,7 @@ def test_the_commands_that_init_writes_are_known(
     monkeypatch.setattr("sys.executable", str(scripts / "python"))
     on_path = _install(tmp_path / "bin")
     monkeypatch.setenv("PATH", str(on_path))
-    rest = ["--start"] if start else []
+    rest = [] if start else ["--no-start"]
     ours = find_programs(path="", scripts=scripts).hook
     assert hook_arguments(shared_command(start=start, program=ours)) == [
         f"{scripts}/kds-hook",
@@ -103,4 +103,4 @@ def test_a_hook_in_the_current_folder_is_not_ours(
     monkeypatch.chdir(_install(tmp_path / "project"))
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", path)
-    assert hook_arguments("kds-hook --start || true") is None
+    assert hook_arguments("kds-hook || true") is None

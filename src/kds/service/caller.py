@@ -1,0 +1,127 @@
+"""Who asks from an environment of its own: the settings there count, not those of the service.
+
+`KDS_MEMORY=on kds route ...` means that message. So a command sends its variables along, and is
+answered as if it had done the work itself. What a service is once and for all (its models, what
+it learns) cannot change with a request: then it declines, and the command does the work.
+"""
+
+from collections import OrderedDict
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.memory.flags import LiveSettings
+from kds.brain.settings import Settings
+from kds.brain.settings_variables import PLACES, routing_variables
+from kds.brain.workspace import OWN_SETTINGS, Workspace
+from kds.conversations import Conversations
+from kds.service.client import SWITCHED_OFF
+from kds.service.errors import ConflictError
+from kds.turn_log import TurnLog
+
+KEPT: Final = 8
+"""Environments whose settings and open memory are kept: a user has one or two."""
+
+SECTIONS: Final = frozenset({"service", "memory", "rewriting", "learning", "model"})
+"""What a caller may have otherwise than the service. Its models and what it learns then count
+only for messages that neither ask a model nor teach anything."""
+
+
+class _Caller:
+    """One environment: its settings, and the workspace's conversations as they are there."""
+
+    def __init__(self, workspace: Workspace, variables: Mapping[str, str], clock: Clock) -> None:
+        self.settings = LiveSettings(workspace, environ=variables)
+        self.turns = TurnLog(workspace, clock=clock, environ=variables)
+        self._variables = variables
+        self._made: tuple[Conversations, Conversations] | None = None
+
+    def conversations(self, default: Conversations) -> Conversations:
+        """``default`` with the settings of this environment; made anew when that was reloaded."""
+        if self._made is None or self._made[0] is not default:
+            self._made = default, default.under(self._variables, turns=self.turns)
+        return self._made[1]
+
+
+class Callers:
+    """The environments that the messages of one workspace come from. For any threads but `find`,
+    which is for one."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: LiveSettings,
+        *,
+        clock: Clock = utc_now,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """``settings`` and ``variables`` are those of the service's own environment."""
+        self._workspace = workspace
+        self._settings = settings
+        self._clock = clock
+        self._own = dict(routing_variables() if variables is None else variables)
+        self._kept: OrderedDict[frozenset[tuple[str, str]], _Caller] = OrderedDict()
+
+    def find(
+        self,
+        variables: Mapping[str, str] | None,
+        default: Conversations,
+        *,
+        log: bool,
+        rewrite: bool | None,
+    ) -> Conversations:
+        """Return what routes a message for a caller with these ``variables``; None: for nobody.
+
+        Raises ConflictError when the service cannot stand in for it, SettingsError when the
+        settings of the caller are wrong.
+        """
+        if variables is None:
+            return default
+        variables = {OWN_SETTINGS: self._own[OWN_SETTINGS], **variables}
+        if variables == self._own:
+            _check_enabled(self._settings.current())
+            return default
+        # Before anything is read: a request must not have any file opened that it names.
+        self._check_alike(variables, but_for=SECTIONS)
+        caller = self._caller(variables)
+        settings = caller.settings.current()
+        _check_enabled(settings)
+        asks = rewrite or (rewrite is None and settings.rewriting.mode != "rules-only")
+        matters = {*(("model",) if asks else ()), *(("learning",) if log else ())}
+        self._check_alike(variables, but_for=SECTIONS - matters)
+        return caller.conversations(default)
+
+    def close(self) -> None:
+        """Let go of every memory that was opened for a caller."""
+        for caller in self._kept.values():
+            caller.turns.close()
+        self._kept.clear()
+
+    def _caller(self, variables: Mapping[str, str]) -> _Caller:
+        key = frozenset(variables.items())
+        if key not in self._kept:
+            self._kept[key] = _Caller(self._workspace, dict(variables), self._clock)
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)[1].turns.close()
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def _check_alike(self, variables: Mapping[str, str], *, but_for: Collection[str]) -> None:
+        """Raise ConflictError when a variable is another one here, but for those of sections."""
+        others = [
+            name
+            for name in variables.keys() | self._own.keys()
+            if variables.get(name) != self._own.get(name)
+            and (name not in PLACES or PLACES[name][0] not in but_for)
+        ]
+        if others:
+            raise ConflictError(
+                f"the running service has another {', '.join(sorted(others))}",
+                where="variables",
+                hint="kds service stop: the next command starts one that has yours",
+            )
+
+
+def _check_enabled(settings: Settings) -> None:
+    if not settings.service.enabled:
+        raise ConflictError("the service is switched off for commands", where=SWITCHED_OFF)
