@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Protocol
 
 import kds
+from kds.brain.clock import Clock, utc_now
 from kds.brain.settings_variables import switch, variables_set
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace, own_settings_path
@@ -50,12 +51,17 @@ class NearestDesk:
         workspace: Workspace,
         *,
         turns: "TurnRecord | None" = None,
+        clock: Clock = utc_now,
         tell: Tell = lambda _: None,
         watch: Watch = lambda _: nullcontext(),
     ) -> None:
-        """``turns`` stands in for the memory of the workspace, ``tell`` hears warnings."""
+        """``turns`` stands in for the memory of the workspace, ``tell`` hears warnings.
+
+        With a ``clock`` of the caller's own no service is asked: it goes by the time of day.
+        """
         self._workspace = workspace
         self._turns = turns
+        self._clock = clock
         self._tell = tell
         self._watch = watch
         self._own: kds.Conversations | None = None
@@ -100,18 +106,24 @@ class NearestDesk:
             if _has_settings(self._workspace):
                 kds.load_settings(self._workspace)
             with self._watch("loading rules, prompts and the intent model"):
-                self._own = kds.Conversations.open(self._workspace, turns=self._turns)
+                self._own = kds.Conversations.open(
+                    self._workspace, clock=self._clock, turns=self._turns
+                )
             for warning in self._own.warnings:
                 self._tell(warning)
         return self._own
 
-    def _served(self, ask: Callable[[ServiceClient], Turn]) -> Turn | None:
-        """What the service answers; None when it is not to be asked, or cannot."""
-        if switch("KDS_SERVICE") is False:
+    def find(self) -> ServiceClient | None:
+        """The service, where one runs that is to be asked."""
+        if switch("KDS_SERVICE") is False or self._clock is not utc_now:
             return None
         client = reach(self._workspace)
         self.alone = client is None
-        if client is None:
+        return client
+
+    def _served(self, ask: Callable[[ServiceClient], Turn]) -> Turn | None:
+        """What the service answers; None when it is not to be asked, or cannot."""
+        if (client := self.find()) is None:
             return None
         try:
             return ask(client)

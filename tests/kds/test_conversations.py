@@ -9,12 +9,8 @@ import pytest
 
 from kds.brain.errors import MessageError
 from kds.brain.workspace import Workspace
-from kds.conversations import (
-    NAME_LIMIT,
-    Conversations,
-    conversation_path,
-    tidy_conversations,
-)
+from kds.conversations import Conversations
+from kds.records import NAME_LIMIT, conversation_path, tidy_conversations
 
 
 @pytest.fixture

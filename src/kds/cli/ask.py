@@ -13,6 +13,7 @@ from kds.cli.options import (
     json_option,
     message_argument,
     read_message,
+    start_afterwards,
     workspace_option,
 )
 from kds.cli.output import print_json, print_line
@@ -88,6 +89,8 @@ def ask(
         else:
             answer = show_stream(asked.stream(message, agent=agent, follow=follow))
         tell_about(answer, has_model=asked.has_model)
+        if asked.alone and not no_log:
+            start_afterwards(found)
     if answer.error is not None:
         ctx.exit(NO_ANSWER)
 

@@ -15,7 +15,7 @@ from kds.cli.answering import harmless, show_stream, tell_about
 from kds.cli.ask import model_option, session_option
 from kds.cli.guard import Refusal, complain, complain_about
 from kds.cli.memory_sessions import print_sessions
-from kds.cli.options import find_workspace, workspace_option
+from kds.cli.options import find_workspace, start_now, workspace_option
 from kds.cli.output import print_entries, print_line, print_turn, print_why
 from kds.session.answer import Answer
 from kds.session_names import NOTHING
@@ -63,6 +63,8 @@ def chat(*, session: str | None, model: str | None, no_log: bool, workspace: Pat
         for line in _lines(interactive=interactive):
             if not talk.take(line):
                 break
+            if opened.alone and not no_log:
+                start_now(found)  # it serves what is said once it has loaded
 
 
 class _Chat:

@@ -87,13 +87,15 @@ def start_afterwards(workspace: Workspace) -> None:
     Nothing happens where the user switched that off, or while one was started just before.
     """
 
-    def start() -> None:
-        try:
-            start_service(str(workspace.root), str(workspace.brain))
-        except OSError as error:
-            complain(f"the service was not started: {error.strerror or error}")
+    click.get_current_context().call_on_close(lambda: start_now(workspace))
 
-    click.get_current_context().call_on_close(start)
+
+def start_now(workspace: Workspace) -> None:
+    """Start the service of ``workspace`` in the background, unless the user has it otherwise."""
+    try:
+        start_service(str(workspace.root), str(workspace.brain))
+    except OSError as error:
+        complain(f"the service was not started: {error.strerror or error}")
 
 
 def check_apart(errors: Path, file: Path) -> None:

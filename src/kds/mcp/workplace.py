@@ -17,8 +17,8 @@ from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.message import clean_message
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.conversations import conversation_path
 from kds.desk import Desk, open_desk
+from kds.records import conversation_path
 from kds.router.library import FOLDERS, PromptLibrary
 from kds.router.promptfile import PromptFile
 

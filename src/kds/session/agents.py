@@ -19,7 +19,6 @@ from kds.brain.settings import ModelSettings
 from kds.brain.turn import Turn, Utterance
 from kds.brain.work import Halted
 from kds.brain.workspace import Workspace
-from kds.documents.place import documents_path
 from kds.memory_place import memory_path
 from kds.session.memory import Said, SessionMemory
 from kds.session.opening import Opening
@@ -163,6 +162,8 @@ class AgentDesk:
 
     def _tools(self) -> Sequence[Any]:
         """The tools that prompt files may name; they come with LangChain, so with a model."""
+        from kds.documents.place import documents_path  # 0.1 s of imports, for who has a model
+
         tools = importlib.import_module("kds.agents.tools")
         made: Sequence[Any] = tools.built_in_tools(
             memory=memory_path(self._workspace), documents=documents_path(self._workspace)

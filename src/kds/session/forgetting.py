@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kds.amnesia.forgetting import forget, survey
 from kds.brain.clock import Clock, utc_now
 from kds.brain.workspace import Workspace
 from kds.session.memory import SessionMemory
@@ -22,6 +21,8 @@ class Forgetting:
 
     def preview(self) -> str:
         """What would go and what would stay, for the question."""
+        from kds.amnesia.forgetting import survey  # hardly a session forgets
+
         found = survey(self.workspace)
         going = found.lines() or ("nothing is remembered",)
         where = f"Forgotten in {self.workspace.root}, after a backup:"
@@ -29,6 +30,8 @@ class Forgetting:
 
     def forget(self) -> str:
         """Do it, and return what was done."""
+        from kds.amnesia.forgetting import forget
+
         self.memory.begin_anew()
         report = forget(self.workspace, clock=self.clock)
         if report.backup is None:

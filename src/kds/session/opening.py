@@ -13,11 +13,11 @@ from kds.brain.errors import DispatchError, MessageError
 from kds.brain.message import clean_message
 from kds.brain.turn import UNKNOWN, Turn
 from kds.brain.work import Halted, Offer, Work, WorkInMemory, WorkStore
-from kds.conversations import Conversations
 from kds.router.log import entry_of
 from kds.router.promptfile import PromptFile
 from kds.session.course import CORRECT, Course
 from kds.session.memory import SessionMemory
+from kds.session.nearest import NearestConversations
 from kds.session.words import goes_ahead, goes_on, reaction
 
 HaltAll = Callable[[], tuple[str, ...]]
@@ -55,7 +55,7 @@ class Opening:
 class Opener:
     """Opens the exchanges of one conversation."""
 
-    conversations: Conversations
+    conversations: NearestConversations
     memory: SessionMemory
     work: WorkStore
     course: Course
@@ -73,7 +73,8 @@ class Opener:
         opening = None if agent else self._answering(text, found.work)
         if opening is None:
             opening = self._routed(text, agent, found.work, halt)
-        return replace(opening, said=text, notes=(*found.warnings, *opening.notes))
+        notes = (*found.warnings, *opening.notes, *self.conversations.take_notes())
+        return replace(opening, said=text, notes=notes)
 
     def hand_over(self, intent: str | None) -> Opening:
         """Open the exchange with the agent that was offered. Raises DispatchError."""

@@ -7,7 +7,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.work_file import FOLDER, WorkFile
 from kds.brain.workspace import Workspace
-from kds.conversations import conversation_path
+from kds.records import conversation_path
 from kds.session.memory import SessionMemory
 from kds.session_names import LAST
 

@@ -6,7 +6,7 @@
 Several threads may share a session. A correction halts what runs in it.
 """
 
-import asyncio
+import importlib
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
@@ -22,14 +22,13 @@ from kds.brain.turn import Turn
 from kds.brain.work import Halted, Work, WorkInMemory, WorkStore
 from kds.brain.work_file import tidy_work
 from kds.brain.workspace import Workspace
-from kds.conversations import Conversations
-from kds.routing import workspace_at
 from kds.session.agents import AgentDesk, first_assignment
 from kds.session.answer import Answer
 from kds.session.course import Course
 from kds.session.exchange import Exchange
 from kds.session.forgetting import Forgetting
 from kds.session.memory import Said, SessionMemory
+from kds.session.nearest import NearestConversations
 from kds.session.opening import Opener, Opening
 from kds.session.place import resume, slip_notes, work_folder, work_of
 
@@ -82,16 +81,18 @@ class Session:
         are in; with one it is a conversation of its own, resumed when it is remembered (by id,
         title, or `last`), else begun. ``model`` is a chat model or the name of one, in the place
         of that of the settings; without any, agents return their prompts. Without ``log``
-        nothing is kept. Raises WorkspaceError, ConfigError, ModelError for a ``model`` that can be
-        none, and StoreError for a `last` session where there is none.
+        nothing is kept. Where a service runs it routes the messages. Raises WorkspaceError,
+        ConfigError, ModelError for a ``model`` that can be none, and StoreError for a `last`
+        session where there is none.
         """
-        workspace = path if isinstance(path, Workspace) else workspace_at(path)
+        workspace = path if isinstance(path, Workspace) else _workspace_at(path)
         desk = AgentDesk.of(load_settings(workspace).model, model, workspace=workspace)
         memory = SessionMemory(workspace, clock=clock, keeps=log)
         conversation, notes = None, slip_notes(memory, name)
         if name is not None:
             conversation = resume(workspace, memory, name, clock=clock)
-        conversations = Conversations.open(workspace, clock=clock, turns=memory)
+        conversations = NearestConversations.open(workspace, memory, clock=clock)
+        notes = (*conversations.take_notes(), *notes)
         course = Course(conversations.library, str(workspace.root))
         work: WorkStore = work_of(workspace, conversation, clock=clock)
         if log:
@@ -108,7 +109,7 @@ class Session:
         return self._opener.conversations.workspace
 
     @property
-    def conversations(self) -> Conversations:
+    def conversations(self) -> NearestConversations:
         """What routes its messages."""
         return self._opener.conversations
 
@@ -133,9 +134,14 @@ class Session:
         return self._desk.has_model
 
     @property
+    def alone(self) -> bool:
+        """Whether its messages are routed in this process for want of a service."""
+        return self.conversations.alone
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What went wrong on opening without being an error."""
-        return (*self.conversations.warnings, *self._notes)
+        return self._notes
 
     def ask(self, message: str, *, agent: str | None = None, follow: bool = False) -> Answer:
         """Route ``message``, run the agents it is for, remember both sides.
@@ -165,6 +171,7 @@ class Session:
         self, message: str, *, agent: str | None = None, follow: bool = False
     ) -> AsyncIterator[str | Answer]:
         """As `stream`, off the event loop; halted when the task is cancelled."""
+        asyncio = importlib.import_module("asyncio")  # 40 ms: whoever has a loop has it, too
         exchange = await asyncio.to_thread(self._begin, message, agent=agent, follow=follow)
         pieces = exchange.pieces()
         try:
@@ -270,6 +277,12 @@ class Session:
         with self._lock:
             running = tuple(self._running)
         return tuple(filter(None, (exchange.halt() for exchange in running)))
+
+
+def _workspace_at(path: Path | str | None) -> Workspace:
+    from kds.routing import workspace_at  # 0.4 s of imports, which a served session does without
+
+    return workspace_at(path)
 
 
 def _last(pieces: Iterator[str | Answer]) -> Answer:

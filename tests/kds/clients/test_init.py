@@ -291,7 +291,9 @@ def test_programs_that_are_nowhere_are_an_error(
 
 def test_parts_can_be_left_out(project: Path, kds_call: Call) -> None:
     _init(kds_call, "--client", "claude", "--no-mcp", "--no-skills", "--no-start")
-    assert _commands(".claude/settings.json") == {"UserPromptSubmit": ["kds-hook --no-start || true"]}
+    assert _commands(".claude/settings.json") == {
+        "UserPromptSubmit": ["kds-hook --no-start || true"]
+    }
     assert not Path(".mcp.json").exists()
     assert not Path(".claude/skills").exists()
     _init(kds_call, "--undo")

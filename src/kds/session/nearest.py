@@ -1,0 +1,72 @@
+"""The conversations of a session, routed by the service of the workspace where one runs.
+
+Then only the prompts are loaded here, to run their agents: neither rules nor language nor the
+intent model. When the service goes away, this process loads those, and goes on.
+"""
+
+from collections.abc import Sequence
+from typing import Self
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.turn import Turn, Utterance
+from kds.brain.workspace import Workspace
+from kds.desk import NearestDesk
+from kds.records import Records
+from kds.router.library import PromptLibrary
+from kds.session.memory import SessionMemory
+
+
+class NearestConversations(Records):
+    """Routes the messages of a session, wherever that is done. Make it with `open`."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        library: PromptLibrary,
+        desk: NearestDesk,
+        *,
+        notes: list[str],
+        memory: SessionMemory,
+        clock: Clock,
+    ) -> None:
+        """``notes`` are what ``desk`` tells."""
+        super().__init__(workspace, library, clock=clock, turns=memory)
+        self._desk = desk
+        self._notes = notes
+
+    @classmethod
+    def open(cls, workspace: Workspace, memory: SessionMemory, *, clock: Clock = utc_now) -> Self:
+        """Load the prompts of ``workspace``, and without a service all that routing needs.
+
+        Raises ConfigError when a file does not load.
+        """
+        notes: list[str] = []
+        desk = NearestDesk(workspace, turns=memory, clock=clock, tell=notes.append)
+        served = desk.find() is not None
+        library = PromptLibrary.load(workspace.prompts_dir) if served else desk.own().library
+        return cls(workspace, library, desk, notes=notes, memory=memory, clock=clock)
+
+    @property
+    def alone(self) -> bool:
+        """Whether there was no service that could have been asked."""
+        return self._desk.alone
+
+    def route(
+        self,
+        message: str,
+        *,
+        conversation: str | None = None,
+        log: bool = True,
+        history: Sequence[Utterance] = (),
+        rewrite: bool | None = None,
+    ) -> Turn:
+        """Route ``message``; see `kds.conversations.Conversations.route`."""
+        return self._desk.route(
+            message, conversation=conversation, log=log, history=history, rewrite=rewrite
+        )
+
+    def take_notes(self) -> tuple[str, ...]:
+        """What there is to tell since this was last called."""
+        notes = tuple(dict.fromkeys(self._notes))
+        self._notes.clear()
+        return notes
