@@ -102,7 +102,7 @@ def routing_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]
     """Return what routing a message depends on in an environment.
 
     That is what a command tells the service along with a message, where its own environment is
-    another one. The user's settings file is always among it, by its place.
+    another one. The user's settings file is always among it, by its place; "" is none.
     """
     found = {
         name: text
@@ -111,4 +111,5 @@ def routing_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]
     }
     if spacy_model := environ.get(SPACY_MODEL, "").strip():
         found[SPACY_MODEL] = spacy_model
-    return {**found, OWN_SETTINGS: str(own_settings_path(environ))}
+    own = own_settings_path(environ)
+    return {**found, OWN_SETTINGS: str(own) if own.exists() else ""}

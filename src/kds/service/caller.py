@@ -5,6 +5,7 @@ answered as if it had done the work itself. What a service is once and for all (
 it learns) cannot change with a request: then it declines, and the command does the work.
 """
 
+import os
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from typing import Final
@@ -53,13 +54,13 @@ class Callers:
         settings: LiveSettings,
         *,
         clock: Clock = utc_now,
-        variables: Mapping[str, str] | None = None,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
-        """``settings`` and ``variables`` are those of the service's own environment."""
+        """``settings`` and ``environ`` are the service's own."""
         self._workspace = workspace
         self._settings = settings
         self._clock = clock
-        self._own = dict(routing_variables() if variables is None else variables)
+        self._environ = environ
         self._kept: OrderedDict[frozenset[tuple[str, str]], _Caller] = OrderedDict()
 
     def find(
@@ -77,18 +78,19 @@ class Callers:
         """
         if variables is None:
             return default
-        variables = {OWN_SETTINGS: self._own[OWN_SETTINGS], **variables}
-        if variables == self._own:
+        own = routing_variables(self._environ)
+        variables = {OWN_SETTINGS: own[OWN_SETTINGS], **variables}
+        if variables == own:
             _check_enabled(self._settings.current())
             return default
         # Before anything is read: a request must not have any file opened that it names.
-        self._check_alike(variables, but_for=SECTIONS)
+        _check_alike(variables, own, but_for=SECTIONS)
         caller = self._caller(variables)
         settings = caller.settings.current()
         _check_enabled(settings)
         asks = rewrite or (rewrite is None and settings.rewriting.mode != "rules-only")
         matters = {*(("model",) if asks else ()), *(("learning",) if log else ())}
-        self._check_alike(variables, but_for=SECTIONS - matters)
+        _check_alike(variables, own, but_for=SECTIONS - matters)
         return caller.conversations(default)
 
     def close(self) -> None:
@@ -106,20 +108,23 @@ class Callers:
         self._kept.move_to_end(key)
         return self._kept[key]
 
-    def _check_alike(self, variables: Mapping[str, str], *, but_for: Collection[str]) -> None:
-        """Raise ConflictError when a variable is another one here, but for those of sections."""
-        others = [
-            name
-            for name in variables.keys() | self._own.keys()
-            if variables.get(name) != self._own.get(name)
-            and (name not in PLACES or PLACES[name][0] not in but_for)
-        ]
-        if others:
-            raise ConflictError(
-                f"the running service has another {', '.join(sorted(others))}",
-                where="variables",
-                hint="kds service stop: the next command starts one that has yours",
-            )
+
+def _check_alike(
+    theirs: Mapping[str, str], own: Mapping[str, str], *, but_for: Collection[str]
+) -> None:
+    """Raise ConflictError when a variable is another one here, but for those of sections."""
+    others = [
+        name
+        for name in theirs.keys() | own.keys()
+        if theirs.get(name) != own.get(name)
+        and (name not in PLACES or PLACES[name][0] not in but_for)
+    ]
+    if others:
+        raise ConflictError(
+            f"the running service has another {', '.join(sorted(others))}",
+            where="variables",
+            hint="kds service stop: the next command starts one that has yours",
+        )
 
 
 def _check_enabled(settings: Settings) -> None:
