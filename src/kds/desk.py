@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import kds
 from kds.brain.clock import Clock, utc_now
@@ -21,8 +21,10 @@ from kds.service.client import (
 if TYPE_CHECKING:  # the router and the memory: whoever asks a service needs neither
     from kds.turn_log import TurnRecord
 
+LOADING: Final = "loading rules, prompts and the intent model"
+
 Tell = Callable[[str], None]
-Watch = Callable[[str], AbstractContextManager[None]]
+Watch = Callable[[str], AbstractContextManager[object]]
 """Is told what may take a while, for as long as it does."""
 
 
@@ -105,7 +107,7 @@ class NearestDesk:
         if self._own is None:
             if _has_settings(self._workspace):
                 kds.load_settings(self._workspace)
-            with self._watch("loading rules, prompts and the intent model"):
+            with self._watch(LOADING):
                 self._own = kds.Conversations.open(
                     self._workspace, clock=self._clock, turns=self._turns
                 )

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import click
@@ -14,6 +14,8 @@ from kds.session.answer import Answer
 
 NO_ANSWER: Final = 3
 """Exit code when the model did not answer; the message is kept, and can be asked again."""
+
+WAITING: Final = "waiting for the answer"
 
 _UNSAFE: Final = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
@@ -31,26 +33,24 @@ def harmless(text: str) -> str:
     return _UNSAFE.sub("", text)
 
 
-def show_stream(pieces: Iterator[str | Answer]) -> Answer:
+def show_stream(pieces: Iterator[str | Answer], arrived: Callable[[], None]) -> Answer:
     """Print the pieces as they come, and return the answer they make.
+
+    ``arrived`` is called before the first one is printed.
 
     What only stands in the answer because no model gave one (its prompt, after an error) is
     not printed.
     """
-    waiting = _Waiting()
     said = ""
-    try:
-        for piece in pieces:
-            waiting.end()
-            if isinstance(piece, Answer):
-                if said and not said.endswith("\n"):
-                    click.echo()
-                return piece
-            said += piece
-            click.echo(harmless(piece), nl=False)
-            sys.stdout.flush()
-    finally:
-        waiting.end()
+    for piece in pieces:
+        arrived()
+        if isinstance(piece, Answer):
+            if said and not said.endswith("\n"):
+                click.echo()
+            return piece
+        said += piece
+        click.echo(harmless(piece), nl=False)
+        sys.stdout.flush()
     raise AssertionError("an exchange ends with its answer")
 
 
@@ -82,18 +82,3 @@ def _offered(offer: Offer) -> str:
 
 def _hint(text: str) -> None:
     click.echo(click.style(text, dim=True), err=True)
-
-
-class _Waiting:
-    """A line on stderr while nothing has come yet, where a person looks."""
-
-    def __init__(self) -> None:
-        self._shown = sys.stderr.isatty() and sys.stdout.isatty()
-        if self._shown:
-            click.echo(click.style("…", dim=True), err=True, nl=False)
-
-    def end(self) -> None:
-        """Take the line away."""
-        if self._shown:
-            click.echo("\r\x1b[K", err=True, nl=False)
-            self._shown = False

@@ -6,7 +6,7 @@ import click
 
 import kds
 from kds.brain.errors import MessageError
-from kds.cli.answering import NO_ANSWER, harmless, show_stream, tell_about
+from kds.cli.answering import NO_ANSWER, WAITING, harmless, show_stream, tell_about
 from kds.cli.guard import complain
 from kds.cli.options import (
     find_workspace,
@@ -17,6 +17,8 @@ from kds.cli.options import (
     workspace_option,
 )
 from kds.cli.output import print_json, print_line
+from kds.cli.progress import slow
+from kds.desk import LOADING
 from kds.session.answer import Answer
 from kds.session.session import Preview
 
@@ -77,17 +79,23 @@ def ask(
     message = _read(words)
     keeps = not (no_log or dry_run)
     found = find_workspace(workspace)
-    with kds.Session.open(found, name=session, model=model, log=keeps) as asked:
+    with slow(LOADING):
+        asked = kds.Session.open(found, name=session, model=model, log=keeps)
+    with asked:
         for warning in asked.warnings:
             complain(warning)
         if dry_run:
-            _show_preview(asked.preview(message, agent=agent), as_json=as_json)
+            with slow(WAITING):
+                preview = asked.preview(message, agent=agent)
+            _show_preview(preview, as_json=as_json)
             return
+        with slow(WAITING) as arrived:
+            if as_json or no_stream:
+                answer = asked.ask(message, agent=agent, follow=follow)
+            else:
+                answer = show_stream(asked.stream(message, agent=agent, follow=follow), arrived)
         if as_json or no_stream:
-            answer = asked.ask(message, agent=agent, follow=follow)
             _show_whole(answer, as_json=as_json)
-        else:
-            answer = show_stream(asked.stream(message, agent=agent, follow=follow))
         tell_about(answer, has_model=asked.has_model)
         if asked.alone and not no_log:
             start_afterwards(found)

@@ -11,12 +11,14 @@ import click
 import kds
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
-from kds.cli.answering import harmless, show_stream, tell_about
+from kds.cli.answering import WAITING, harmless, show_stream, tell_about
 from kds.cli.ask import model_option, session_option
 from kds.cli.guard import Refusal, complain, complain_about
 from kds.cli.memory_sessions import print_sessions
 from kds.cli.options import find_workspace, start_now, workspace_option
 from kds.cli.output import print_entries, print_line, print_turn, print_why
+from kds.cli.progress import slow
+from kds.desk import LOADING
 from kds.session.answer import Answer
 from kds.session_names import NOTHING
 
@@ -51,7 +53,9 @@ def chat(*, session: str | None, model: str | None, no_log: bool, workspace: Pat
     message. Ctrl-C halts a running answer.
     """
     found = find_workspace(workspace)
-    with kds.Session.open(found, name=session, model=model, log=not no_log) as opened:
+    with slow(LOADING):
+        opened = kds.Session.open(found, name=session, model=model, log=not no_log)
+    with opened:
         for warning in opened.warnings:
             complain(warning)
         if sys.stdin is None:
@@ -107,9 +111,11 @@ class _Chat:
 
     def answer(self, message: str) -> None:
         if self.session.has_model:
-            self.last = show_stream(self.session.stream(message))
+            with slow(WAITING) as arrived:
+                self.last = show_stream(self.session.stream(message), arrived)
         else:
-            self.last = self.session.ask(message)
+            with slow(WAITING):
+                self.last = self.session.ask(message)
             print_turn(self.last.turn)
             if self.last.question and self.last.question != self.last.turn.question:
                 print_line("confirm", self.last.question)

@@ -60,7 +60,7 @@ def add(
     """
     embedder = chosen_embedder(embeddings, workspace)
     with changing(workspace) as store:
-        with reported() as tell:
+        with reported("reading documents") as tell:
             report = add_documents(
                 store, paths, choice=Choice(globs, excludes), prune=prune, tell=tell
             )
@@ -73,7 +73,7 @@ def add(
 def _embed(store: DocumentStore, embedder: Any) -> None:
     """Make the vectors. A model that fails takes nothing back: words are searched without it."""
     try:
-        with reported() as tell:
+        with reported("embedding") as tell:
             embed_waiting(store, embedder, tell=tell)
     except EmbeddingsError as error:
         complain(error.message, "the documents are added; later: kds docs embed")

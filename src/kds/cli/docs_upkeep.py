@@ -108,7 +108,7 @@ def embed(*, embeddings: str | None, off: bool, as_json: bool, workspace: Path |
                 )
             store.use_model(embedder.name)
             store.retry_embeddings()
-            with reported() as tell:
+            with reported("embedding") as tell:
                 done = embed_waiting(store, embedder, tell=tell)
         models = store.models()
     if as_json:

@@ -11,6 +11,7 @@ from kds.brain.errors import ConfigError
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_line
+from kds.cli.progress import slow
 from kds.clients import clienthealth, servicehealth, workspacehealth
 from kds.clients.copilottrust import trust
 from kds.clients.health import Checks, Finding, examine, is_well, this_kds
@@ -38,7 +39,8 @@ def doctor(*, fix: bool, as_json: bool, workspace: Path | None) -> int:
         changed = workspacehealth.make_private(project.workspace)
         if changed and not as_json:
             click.echo(f"took the rights of others from {changed} files and folders")
-    findings = list(_findings(project))
+    with slow("looking at workspace, service, hook and clients"):
+        findings = list(_findings(project))
     well = is_well(findings)
     if as_json:
         print_json({"well": well, "findings": [_row(finding) for finding in findings]})

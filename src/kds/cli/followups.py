@@ -14,7 +14,8 @@ from kds.brain.errors import KdsError
 from kds.brain.workspace import BRAIN, Workspace
 from kds.cli.options import check_apart, find_workspace, json_option, workspace_option
 from kds.cli.output import decimal, percent, print_json, print_table
-from kds.cli.progress import tracked
+from kds.cli.progress import slow, tracked
+from kds.desk import LOADING
 from kds.documents.indexing import add_documents
 from kds.followup_data import FOLLOW_UP_FORM, FollowUpFileError, Talk, read_follow_ups
 from kds.followup_scoring import (
@@ -74,12 +75,14 @@ def follow_ups(*, file: Path, as_json: bool, errors: Path | None, workspace: Pat
 
 def _ask(talks: Sequence[Talk], workspace: Workspace) -> list[Asked]:
     """Put all talks to a query service over a workspace of their own, with the user's rules."""
-    parts = Parts.load(workspace, may_write=False)
+    with slow(LOADING):
+        parts = Parts.load(workspace, may_write=False)
     with tempfile.TemporaryDirectory(prefix="kds-follow-ups-") as folder:
         root = Path(folder).resolve()
         place = Workspace(root, root / BRAIN)
         place.ensure()
-        _index(talks, place)
+        with slow("indexing the documents"):
+            _index(talks, place)
         with QueryService(replace(parts, workspace=place)) as service:
             return [one for talk in tracked(talks, "asking") for one in ask_all(service, talk)]
 

@@ -10,6 +10,7 @@ from kds.brain.workspace import HOME_VARIABLE
 from kds.cli.changes import Outcome, report
 from kds.cli.guard import Refusal
 from kds.cli.options import find_workspace, json_option, workspace_option
+from kds.cli.progress import slow
 from kds.clients.evidence import clients_in_use
 from kds.clients.generated import CLIENTS, Client
 from kds.clients.installation import InstallPlan, PlannedFile, Wish, plan_install
@@ -84,7 +85,8 @@ def init(
         tuple(dict.fromkeys(client for client, _ in chosen)),
         hook=not no_hook, mcp=not no_mcp, skills=not no_skills, start=start,
     )  # fmt: skip
-    plan = _install(project, wish, dry_run=dry_run)
+    with slow("planning the files"):
+        plan = _install(project, wish, dry_run=dry_run)
     outcome = Outcome(project.folder, plan.files, (*notes, *plan.notes), chosen, dry_run=dry_run)
     report(outcome, full=full, as_json=as_json)
 

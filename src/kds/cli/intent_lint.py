@@ -44,7 +44,7 @@ def lint(*, as_json: bool, workspace: Path | None) -> None:
     is found by cross-validation: from the messages that come out right when it is left out.
     """
     prompts = PromptLibrary.load(find_workspace(workspace).prompts_dir).prompts()
-    with reported() as tell:
+    with reported("looking at the examples") as tell:
         findings = lint_intents(prompts, progress=tell)
     if as_json:
         counts = Counter[str](finding.kind for finding in findings)

@@ -9,7 +9,8 @@ import click
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import percent, print_json, print_table
-from kds.cli.progress import reported
+from kds.cli.progress import reported, slow
+from kds.desk import LOADING
 from kds.intent_data import INTENT_FORM, LabelledMessage, load_intents
 from kds.intent_plots import SUFFIXES, draw_plots, load_drawing
 from kds.intent_scoring import SEEDS, Confusion, IntentReport, score_intents
@@ -69,7 +70,7 @@ def intents(
     messages = load_intents(test)
     lessons = _lessons(train) if train else None
     model = None if lessons else _workspace_model(workspace)
-    with reported() as tell:
+    with reported("scoring") as tell:
         report = score_intents(
             messages, model=model, train=lessons, shots=shots, seeds=seeds or SEEDS, progress=tell
         )
@@ -106,7 +107,8 @@ def _lessons(train: Path) -> tuple[LabelledMessage, ...]:
 
 
 def _workspace_model(workspace: Path | None) -> IntentModel:
-    parts = Parts.load(find_workspace(workspace), may_write=False)
+    with slow(LOADING):
+        parts = Parts.load(find_workspace(workspace), may_write=False)
     for warning in parts.warnings:
         complain(warning)
     return parts.model

@@ -92,7 +92,7 @@ def backfill(*, embeddings: str | None, off: bool, as_json: bool, workspace: Pat
         if store is not None:
             store.use_model(embedder.name)
             store.retry_embeddings()
-            with reported() as tell:
+            with reported("embedding") as tell:
                 done = embed_waiting(store, embedder, tell=tell)
         _show_backfill(store, done, as_json=as_json)
 

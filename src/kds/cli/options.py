@@ -12,7 +12,8 @@ from kds.brain.errors import WorkspaceError
 from kds.brain.message import clean_message
 from kds.brain.workspace import HOME_VARIABLE, Workspace
 from kds.cli.guard import Refusal, complain
-from kds.desk import NearestDesk
+from kds.cli.progress import slow
+from kds.desk import LOADING, NearestDesk
 from kds.hook_start import start_service
 
 STDIN: Final = "-"
@@ -60,7 +61,8 @@ def find_workspace(folder: Path | None) -> Workspace:
 
 def open_router(workspace: Path | None, *, log: bool) -> "kds.Router":
     """Open the router of the workspace, and pass its warnings on to stderr."""
-    router = kds.Router.open(find_workspace(workspace), log=log)
+    with slow(LOADING):
+        router = kds.Router.open(find_workspace(workspace), log=log)
     for warning in router.warnings:
         complain(warning)
     return router
@@ -74,7 +76,7 @@ def route_message(
     Where there was none, one is started for the next call, once this one is answered.
     """
     found = find_workspace(workspace)
-    desk = NearestDesk(found, tell=complain)
+    desk = NearestDesk(found, tell=complain, watch=slow)
     turn = desk.route(message, log=log, rewrite=rewrite)
     if desk.alone and (log or found.brain.is_dir()):
         start_afterwards(found)

@@ -1,16 +1,63 @@
-"""The progress bar of long work: on stderr, and only where that is a terminal."""
+"""What takes longer says so, on stderr: a line in a pipe, a spinner or a bar on a terminal."""
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Lock, Timer
 from time import monotonic
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from rich.console import Console
-from rich.progress import Progress
+import click
+
+from kds.brain.settings_variables import switch
+
+if TYPE_CHECKING:  # 50 ms of imports: only who waits for something pays
+    from rich.console import Console
+    from rich.status import Status
+
+SLOW_S: Final = 0.5
+"""What is done by then needs no explanation: below a second nobody wonders what is going on
+(Nielsen, Usability Engineering, 1993: 0.1 s feels immediate, 1 s is noticed)."""
 
 REDRAW_S: Final = 0.1
 
+VARIABLE: Final = "KDS_PROGRESS"
+
 Item = TypeVar("Item")
+CallOff = Callable[[], None]
+Schedule = Callable[[Callable[[], None]], CallOff]
+"""Calls a function in a while, on another thread; what it returns calls that off."""
+
+
+def after_a_while(call: Callable[[], None]) -> CallOff:
+    """Call ``call`` when SLOW_S seconds have gone by."""
+    timer = Timer(SLOW_S, call)
+    timer.daemon = True
+    timer.start()
+    return timer.cancel
+
+
+@contextmanager
+def slow(what: str, *, schedule: Schedule = after_a_while) -> Iterator[CallOff]:
+    """Say what is being done, once the block has taken a while; nothing when it is quick.
+
+    What is yielded ends that before the block does: when the first piece of an answer is there.
+    """
+    if not wanted():
+        yield lambda: None
+        return
+    notice = _Notice(what)
+    call_off = schedule(notice.show)
+
+    def end() -> None:
+        call_off()
+        notice.end()
+
+    try:
+        yield end
+    finally:
+        end()
 
 
 def tracked(items: Sequence[Item], label: str) -> Iterator[Item]:
@@ -18,11 +65,13 @@ def tracked(items: Sequence[Item], label: str) -> Iterator[Item]:
 
     The bar is drawn between two items, not by a thread: what is timed is not disturbed.
     """
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield from items
+    if not _draws():
+        with slow(f"{label} {len(items):,}"):
+            yield from items
         return
-    with Progress(console=console, auto_refresh=False, transient=True) as bar:
+    from rich.progress import Progress
+
+    with Progress(console=_console(), auto_refresh=False, transient=True) as bar:
         task = bar.add_task(label, total=len(items))
         drawn = 0.0
         for item in items:
@@ -34,16 +83,62 @@ def tracked(items: Sequence[Item], label: str) -> Iterator[Item]:
 
 
 @contextmanager
-def reported() -> Iterator[Callable[[str, int, int], None]]:
+def reported(what: str) -> Iterator[Callable[[str, int, int], None]]:
     """A bar for work that says itself what it does, how much is done, and of how much."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda what, done, total: None
+    if not _draws():
+        with slow(what):
+            yield lambda what, done, total: None
         return
-    with Progress(console=console, auto_refresh=False, transient=True) as bar:
-        task = bar.add_task("", total=None)
+    from rich.progress import Progress
+
+    with Progress(console=_console(), auto_refresh=False, transient=True) as bar:
+        task = bar.add_task(what, total=None)
 
         def tell(what: str, done: int, total: int) -> None:
             bar.update(task, description=what, completed=done, total=total, refresh=True)
 
         yield tell
+
+
+def wanted() -> bool:
+    """Whether anything is to be shown: unless KDS_PROGRESS is off."""
+    return switch(VARIABLE) is not False and sys.stderr is not None
+
+
+class _Notice:
+    """The line, or the spinner; shown by a timer's thread, ended by the one that works."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._lock = Lock()
+        self._over = False
+        self._status: Status | None = None
+
+    def show(self) -> None:
+        with self._lock:
+            if self._over:
+                return
+            if not _draws():
+                click.echo(f"kds: {self._what} ...", err=True)
+                return
+            self._status = _console().status(f"{self._what} ...")
+            self._status.start()
+
+    def end(self) -> None:
+        with self._lock:
+            self._over = True
+            if self._status is not None:
+                self._status.stop()
+                self._status = None
+
+
+def _draws() -> bool:
+    """Whether there is a terminal to draw on, which rich looks at closer."""
+    likely = wanted() and (sys.stderr.isatty() or "FORCE_COLOR" in os.environ)
+    return likely and _console().is_terminal
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=True)

@@ -90,7 +90,7 @@ def _retrieve_all(
         for conversation in tracked(data.conversations, "storing"):
             store_conversation(store, conversation)
         if embedder is not None:
-            with reported() as tell:
+            with reported("embedding") as tell:
                 embed_waiting(store, embedder, tell=tell)
         return [
             retrieve(store, query, settings=settings, embedder=embedder, pool=pool)

@@ -11,6 +11,7 @@ from kds.cli.dialogues import play_all, read_all
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about, problem_rows
 from kds.cli.options import json_option, open_router, workspace_option
 from kds.cli.output import print_json, print_table
+from kds.cli.progress import slow
 from kds.rule_record import RuleRecord, rule_records
 from kds.rule_tests import RuleOutcome, describe_outcome
 
@@ -62,7 +63,8 @@ def check(
         print_json({"rules": None, "tests": None, "failed": [], "problems": problems})
         complain_about(error)
         ctx.exit(BAD_INPUT)
-    outcomes = router.check_rules()
+    with slow("running the tests of the rules"):
+        outcomes = router.check_rules()
     records = rule_records(router.rules, play_all(dialogues, router)) if dialogues else ()
     failed = [outcome for outcome in outcomes if not outcome.passed]
     if as_json:

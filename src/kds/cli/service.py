@@ -11,6 +11,7 @@ from kds import hook_start
 from kds.brain.settings import load_settings
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_line
+from kds.cli.progress import slow
 from kds.service import background
 from kds.service.standing import standing_of
 
@@ -62,7 +63,9 @@ def start(
         hook_start.decline(str(found.brain))
         return
     if not (no_wait or auto):
-        _show(background.start(found, idle_minutes=idle), as_json=as_json)
+        with slow("waiting for the service to load"):
+            health = background.start(found, idle_minutes=idle)
+        _show(health, as_json=as_json)
         return
     now = standing_of(found)
     if now.health is not None:
