@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+import kds
+from kds import hook_start
 from kds.brain.workspace import Workspace
+from kds.desk import NearestDesk
 from kds.service import background
 from kds.service.address import ServiceAddress
 
@@ -70,17 +73,137 @@ def test_the_service_is_left_alone_when_it_is_switched_off(
     assert health["turns"] == 0
 
 
-def test_one_is_started_for_the_next_call_where_that_is_allowed(
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The roots of the workspaces for which a command started a service; none really is."""
+    roots: list[str] = []
+    monkeypatch.setenv("KDS_SERVICE_AUTO", "1")
+
+    def start(root: str, brain: str) -> bool:
+        roots.append(root)
+        return True
+
+    monkeypatch.setattr("kds.cli.options.start_service", start)
+    return roots
+
+
+def test_the_first_use_starts_one_for_the_next(
     place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_SERVICE_AUTO", "1")
     assert kds_call("route", "I want to add a FAB button").code == 0
+    mark = ServiceAddress(place.brain).starting_path
+    assert mark.exists()
+    made = mark.stat().st_ino
+    kds_call("ask", "Make it purple")
+    assert mark.stat().st_ino == made, "within a minute it is not tried again"
     background.start(place, idle_minutes=5)
     assert background.is_running(place)
 
 
-def test_nothing_is_started_unasked(place: Workspace, kds_call: Run) -> None:
+@pytest.mark.parametrize(
+    ("command", "starts"),
+    [
+        (("route", "Add a map"), True),
+        (("route", "Add a map", "--no-log"), False),
+        (("explain", "Add a map"), True),
+        (("ask", "Add a map"), True),
+        (("ask", "Add a map", "--no-log"), False),
+        (("ask", "Add a map", "--dry-run"), False),
+        (("context", "load"), False),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, tuple) else "",
+)
+def test_commands_that_route_start_one(
+    place: Workspace, kds_call: Run, started: list[str], command: tuple[str, ...], *, starts: bool
+) -> None:
+    assert kds_call(*command).code == 0
+    assert started == ([str(place.root)] if starts else [])
+
+
+def test_a_look_makes_no_workspace_and_starts_nothing_there(
+    tmp_path: Path, kds_call: Run, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "new").mkdir()
+    monkeypatch.chdir(tmp_path / "new")
+    assert kds_call("explain", "Add a map").code == 0
+    assert list(Path.cwd().iterdir()) == []
+    assert started == []
+
+
+@pytest.mark.usefixtures("place")
+def test_one_that_cannot_be_started_costs_a_line(
+    kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(root: str, brain: str) -> bool:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr("kds.cli.options.start_service", start)
+    result = kds_call("route", "Add a map", "--json")
+    assert (result.code, json.loads(result.out)["intent"]) == (0, "PLAN")
+    assert result.err == "kds: the service was not started: Cannot allocate memory\n"
+
+
+def test_the_settings_of_the_workspace_have_the_last_word(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KDS_SERVICE_AUTO")
+    place.settings_path.write_text("service: {auto: false}")
+    assert kds_call("service", "start", "--auto").out == ""
+    assert ServiceAddress(place.brain).starting_path.read_bytes() == hook_start.DECLINED
+    assert not background.is_running(place)
+    assert hook_start.start_service(str(place.root), str(place.brain)) is False
+
+
+def test_a_message_has_the_settings_of_its_own_environment(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    background.start(place, idle_minutes=5)
     kds_call("route", "I want to add a FAB button")
+    assert not (place.brain / "memory.db").exists()
+    monkeypatch.setenv("KDS_MEMORY", "on")
+    assert kds_call("route", "I want to add a FAB button").err == ""
+    assert (place.brain / "memory.db").exists()
+    monkeypatch.setenv("KDS_MEMORY", "perhaps")
+    wrong = kds_call("route", "I want to add a FAB button")
+    assert (wrong.code, "$KDS_MEMORY" in wrong.err) == (2, True)
+    monkeypatch.delenv("KDS_MEMORY")
+    assert json.loads(kds_call("service", "status", "--json").out)["turns"] == 2
+    monkeypatch.setenv("KDS_LEARNING", "off")
+    alone = kds_call("route", "Make it purple", "--json")
+    assert json.loads(alone.out)["expanded"] == "Make the FAB button purple"
+    assert alone.err == "kds: the running service has another KDS_LEARNING; routing without it\n"
+    monkeypatch.delenv("KDS_LEARNING")
+    place.settings_path.write_text("service: {enabled: false}")
+    assert kds_call("route", "Make it purple").err == ""
+    assert json.loads(kds_call("service", "status", "--json").out)["turns"] == 2
+
+
+def test_the_agents_messages_are_routed_by_the_service_too(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    background.start(place, idle_minutes=5)
+
+    def own(_: NearestDesk) -> None:
+        raise AssertionError("rules and prompts were loaded here")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(NearestDesk, "own", own)
+        assert kds_call("ask", "I want to add a FAB button").out.startswith("# Work planner")
+        asked = json.loads(kds_call("ask", "Make it purple", "--json").out)
+    assert asked["turn"]["expanded"] == "Make the FAB button purple"
+    assert len(json.loads(kds_call("context", "load", "--json").out)["entries"]) == 2
+    with kds.Session.open(place) as session:
+        session.ask("Make it round")
+        background.stop(place)
+        answer = session.ask("What about the header?")
+    assert answer.turn.action
+    assert session.alone
+
+
+def test_nothing_is_started_where_that_is_switched_off(place: Workspace, kds_call: Run) -> None:
+    kds_call("route", "I want to add a FAB button")
+    assert not ServiceAddress(place.brain).starting_path.exists()
     assert not background.is_running(place)
 
 

@@ -69,16 +69,22 @@ def open_router(workspace: Path | None, *, log: bool) -> "kds.Router":
 
 
 def route_message(
-    message: str, workspace: Path | None, *, log: bool, rewrite: bool | None = None
+    message: str,
+    workspace: Path | None,
+    *,
+    log: bool,
+    rewrite: bool | None = None,
+    may_start: bool = True,
 ) -> "kds.Turn":
     """Route ``message`` by the service of the workspace where one runs, else in this process.
 
-    Where there was none, one is started for the next call, once this one is answered.
+    Where there was none, one is started for the next call, once this one is answered, if it
+    ``may_start``: not in a folder that is no workspace yet, and is to stay so.
     """
     found = find_workspace(workspace)
     desk = NearestDesk(found, tell=complain, watch=slow)
     turn = desk.route(message, log=log, rewrite=rewrite)
-    if desk.alone and (log or found.brain.is_dir()):
+    if desk.alone and may_start and (log or found.brain.is_dir()):
         start_afterwards(found)
     return turn
 

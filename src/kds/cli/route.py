@@ -49,7 +49,7 @@ def route(
     or --no-rewrite, this process routes it, whether or not a service runs.
     """
     message = read_message(words)
-    turn = route_message(message, workspace, log=not no_log, rewrite=rewrite)
+    turn = route_message(message, workspace, log=not no_log, rewrite=rewrite, may_start=not no_log)
     if as_json:
         print_json(turn.as_dict())
     elif prompt_only:
