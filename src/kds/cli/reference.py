@@ -24,7 +24,9 @@ on stdout and nothing else, also when something is wrong: then it is
 `{"error": {"message": ..., "where": ..., "hint": ...}}`, where `where` and `hint` may be null, with
 a list of all `problems` beside them when a file is wrong. `kds prompts check` and `kds rules check`
 list these under `problems` of their own report instead. `NO_COLOR` turns colours off, and
-`KDS_DEBUG=1` shows the trace of a fault.
+`KDS_DEBUG=1` shows the trace of a fault. What takes longer than half a second says so on stderr, in
+one line, or with a spinner or a bar on a terminal; `KDS_PROGRESS=off` (`auto` is the default) is
+silent.
 
 Shell completion comes with click; for bash, put this into `~/.bashrc` (zsh and fish: `zsh_source`,
 `fish_source`):

@@ -45,8 +45,8 @@ def route(
 ) -> None:
     """Route MESSAGE: expand it, find its intent, pick the agent, remember it.
 
-    MESSAGE may be several words; `-`, or nothing at all, reads it from a pipe. With --rewrite,
-    or --no-rewrite, this process routes it, whether or not a service runs.
+    MESSAGE may be several words; `-`, or nothing at all, reads it from a pipe. A service that
+    runs does the work; where none runs, one is started for the next message.
     """
     message = read_message(words)
     turn = route_message(message, workspace, log=not no_log, rewrite=rewrite, may_start=not no_log)
