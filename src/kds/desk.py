@@ -92,9 +92,8 @@ class NearestDesk:
 
         if (turn := self._served(asked)) is not None:
             return turn
-        own = self.own()
-        with self._watch("routing"):
-            return own.route(
+        with self._watch(LOADING if self._own is None else "routing"):
+            return self.own().route(
                 message, conversation=conversation, join=join, log=log, history=history,
                 rewrite=rewrite,
             )  # fmt: skip
@@ -107,10 +106,9 @@ class NearestDesk:
         if self._own is None:
             if _has_settings(self._workspace):
                 kds.load_settings(self._workspace)
-            with self._watch(LOADING):
-                self._own = kds.Conversations.open(
-                    self._workspace, clock=self._clock, turns=self._turns
-                )
+            self._own = kds.Conversations.open(
+                self._workspace, clock=self._clock, turns=self._turns
+            )
             for warning in self._own.warnings:
                 self._tell(warning)
         return self._own

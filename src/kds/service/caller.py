@@ -88,7 +88,7 @@ class Callers:
         caller = self._caller(variables)
         settings = caller.settings.current()
         _check_enabled(settings)
-        asks = rewrite or (rewrite is None and settings.rewriting.mode != "rules-only")
+        asks = rewrite is not False and settings.rewriting.mode != "rules-only"
         matters = {*(("model",) if asks else ()), *(("learning",) if log else ())}
         _check_alike(variables, own, but_for=SECTIONS - matters)
         return caller.conversations(default)

@@ -22,7 +22,7 @@ from kds.service.workspaces import ServedWorkspace
 async def routed(served: ServedWorkspace, worker: Worker, asked: RouteRequest) -> Turn:
     """Route a message on the worker; raises what `Conversations.route` and `Callers.find` raise."""
     by = await worker.run(lambda: _conversations(served, asked))
-    rewriter = None if asked.rewrite is False else _rewriter(by, asked)
+    rewriter = None if asked.rewrite is False else _rewriter(by)
     if rewriter is not None:
         ask = await worker.run(lambda: _question(by, rewriter, asked))
         if ask is not None:
@@ -51,12 +51,11 @@ def _history(asked: RouteRequest) -> tuple[Utterance, ...]:
     return tuple(Utterance(one.text, one.role) for one in asked.history)
 
 
-def _rewriter(by: Conversations, asked: RouteRequest) -> CheckedRewriter | None:
+def _rewriter(by: Conversations) -> CheckedRewriter | None:
     """The rewriter that may be asked at all; what is wrong with it, the turn itself will say."""
     with suppress(KdsError):
         found = by.rewriter()
-        wanted = found is not None and (asked.rewrite or found.mode != "rules-only")
-        return found if wanted else None
+        return None if found is None or found.mode == "rules-only" else found
     return None
 
 

@@ -109,7 +109,7 @@ def test_a_model_of_the_callers_own_matters_only_where_one_is_asked(
     assert callers.find(model, default, log=True, rewrite=False) is not default
     _find(callers, default, **model, KDS_REWRITING="rules-only")
     with pytest.raises(ConflictError):
-        callers.find({**model, "KDS_REWRITING": "rules-only"}, default, log=True, rewrite=True)
+        callers.find(model, default, log=True, rewrite=True)
 
 
 def test_learning_matters_only_where_something_is_learned(
