@@ -20,7 +20,6 @@ from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
 from kds.desk import LOADING
 from kds.session.answer import Answer
-from kds.session.session import Preview
 
 agent_option = click.option(
     "--agent", metavar="NAME", help="The agent to take it: work-planner, or PLAN."
@@ -85,19 +84,17 @@ def ask(
         for warning in asked.warnings:
             complain(warning)
         if dry_run:
-            with slow(WAITING):
-                preview = asked.preview(message, agent=agent)
-            _show_preview(preview, as_json=as_json)
+            _show_preview(asked, message, agent, as_json=as_json)
             return
-        with slow(WAITING) as arrived:
-            if as_json or no_stream:
-                answer = asked.ask(message, agent=agent, follow=follow)
-            else:
-                answer = show_stream(asked.stream(message, agent=agent, follow=follow), arrived)
         if as_json or no_stream:
+            with slow(WAITING):
+                answer = asked.ask(message, agent=agent, follow=follow)
             _show_whole(answer, as_json=as_json)
+        else:
+            with slow(WAITING) as arrived:
+                answer = show_stream(asked.stream(message, agent=agent, follow=follow), arrived)
         tell_about(answer, has_model=asked.has_model)
-        if asked.alone and not no_log:
+        if keeps and asked.alone:
             start_afterwards(found)
     if answer.error is not None:
         ctx.exit(NO_ANSWER)
@@ -117,7 +114,9 @@ def _show_whole(answer: Answer, *, as_json: bool) -> None:
         click.echo(harmless(answer.text))
 
 
-def _show_preview(preview: Preview, *, as_json: bool) -> None:
+def _show_preview(asked: "kds.Session", message: str, agent: str | None, *, as_json: bool) -> None:
+    with slow(WAITING):
+        preview = asked.preview(message, agent=agent)
     turn, messages = preview.turn, preview.messages
     if as_json:
         sent = [{"role": one.role, "content": one.text} for one in messages]

@@ -9,6 +9,7 @@ import click
 
 from kds import hook_start
 from kds.brain.settings import load_settings
+from kds.brain.workspace import Workspace
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
@@ -67,13 +68,17 @@ def start(
             health = background.start(found, idle_minutes=idle)
         _show(health, as_json=as_json)
         return
-    now = standing_of(found)
+    _show(_started(found, idle), as_json=as_json)
+
+
+def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
+    """The service that runs, or is on its way; else a new one, which nobody waits for."""
+    now = standing_of(workspace)
     if now.health is not None:
-        _show(now.health, as_json=as_json)
-        return
+        return now.health
     there = now.pid if now.state != "not running" else None
-    pid = there or background.spawn_service(found, idle_minutes=idle)
-    _show({"status": "starting" if there is None else now.state, "pid": pid}, as_json=as_json)
+    pid = there or background.spawn_service(workspace, idle_minutes=idle_minutes)
+    return {"status": "starting" if there is None else now.state, "pid": pid}
 
 
 @service.command(epilog="\b\nExample:\n  kds service stop")
