@@ -33,10 +33,8 @@ test:  ## with the doctests and the commands of the documentation
 docs:  ## write docs/cli.md anew from the commands themselves
 	$(BIN)/python -m kds.cli.reference > docs/cli.md
 
-model:  ## fit the model of the packaged prompts, which ships: after a change of their examples
-	$(BIN)/python -c "from pathlib import Path; from kds.router.library import PromptLibrary; \
-	  from kds.router.model_cache import ship_model; \
-	  ship_model(PromptLibrary.load().prompts(), Path('router/fitted/intents.npz'))"
+model:  ## what ships fitted: after a change of packaged prompts or rules
+	$(BIN)/python -m kds.router.shipping router/fitted
 
 bench:  ## what a turn costs
 	$(BIN)/python benchmarks/turn_cost.py

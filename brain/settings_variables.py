@@ -13,11 +13,14 @@ from kds.brain.workspace import OWN_SETTINGS, own_settings_path
 Place = tuple[str, str]
 """A section and a key in it."""
 
+MEMORY: Final = "KDS_MEMORY"
+"""The only variable that can switch the memory on."""
+
 VARIABLES: Final[Mapping[str, Place]] = {
     "KDS_SERVICE": ("service", "enabled"),
     "KDS_SERVICE_AUTO": ("service", "auto"),
     "KDS_SERVICE_IDLE_MINUTES": ("service", "idle_minutes"),
-    "KDS_MEMORY": ("memory", "enabled"),
+    MEMORY: ("memory", "enabled"),
     "KDS_MODEL": ("model", "name"),
     "KDS_MODEL_URL": ("model", "base_url"),
     "KDS_MODEL_TIMEOUT_S": ("model", "timeout_s"),

@@ -13,11 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.router.pattern import Pattern
 from kds.router.promptfile import IntentPattern, PromptFile
-
-WARM_UP: Final = 20
-"""Texts after which joining the patterns pays off."""
 
 _LEAD_IN: Final = re.compile(
     r"(?:(?:please|pls|plz|kindly|ok(?:ay)?|alright|all right|right|so|and|then|now|next|also|well"
@@ -92,16 +88,10 @@ def readings(text: str) -> tuple[str, ...]:
 
 
 class RuleBook:
-    """The rules of all intents, in the order given; finds what they say about texts.
-
-    After WARM_UP texts the patterns of an intent are joined for a quick look beforehand, which
-    finds the same five times faster; joining costs 100 ms, too much for a single message.
-    """
+    """The rules of all intents, in the order given; finds what they say about texts."""
 
     def __init__(self, rules: Iterable[IntentRules]) -> None:
         self.rules = tuple(rules)
-        self._texts_seen = 0
-        self._screens: tuple[_Screen | None, ...] = (None,) * len(self.rules)
 
     def find(self, texts: Iterable[str], *, notes: list[str] | None = None) -> tuple[Finding, ...]:
         """One Finding for each intent, in the order of ``rules``, over all ``texts`` together.
@@ -109,55 +99,12 @@ class RuleBook:
         Weights are joined by noisy-or: two patterns of 0.5 make 0.75. Where one of the intent's
         excludes matches, nothing counts for it but exact patterns.
         """
-        forms = [readings(text) for text in dict.fromkeys(texts)]
-        self._warm_up(len(forms))
-        return tuple(
-            Finding(rules.intent, 0.0, ())
-            if screen is not None and not screen.may_fire(forms)
-            else _find(rules, forms, notes)
-            for rules, screen in zip(self.rules, self._screens, strict=True)
-        )
+        forms = [found for text in dict.fromkeys(texts) if (found := readings(text))]
+        return tuple(_find(rules, forms, notes) for rules in self.rules)
 
     def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """The scores of all intents for each of ``texts``, which stand alone: a row each."""
         return np.array([[finding.score for finding in self.find([text])] for text in texts])
-
-    def _warm_up(self, texts: int) -> None:
-        before, self._texts_seen = self._texts_seen, self._texts_seen + texts
-        if before <= WARM_UP < self._texts_seen:
-            self._screens = tuple(_Screen.of(rules.patterns) for rules in self.rules)
-
-
-@dataclass(frozen=True, slots=True)
-class _Screen:
-    """The patterns of one intent joined by how they are tried."""
-
-    joined: tuple[tuple[Pattern, bool], ...]
-    """Each with whether it is tried on all readings."""
-
-    @classmethod
-    def of(cls, patterns: Sequence[IntentPattern]) -> "_Screen | None":
-        groups: dict[tuple[bool, bool], list[Pattern]] = {}
-        for pattern in patterns:
-            groups.setdefault((pattern.exact, _on_all_readings(pattern)), []).append(
-                pattern.pattern
-            )
-        joined = []
-        for (_, everywhere), group in groups.items():
-            if (any_of := Pattern.any_of(group)) is None:
-                return None
-            joined.append((any_of, everywhere))
-        return cls(tuple(joined))
-
-    def may_fire(self, forms: list[tuple[str, ...]]) -> bool:
-        """False only when no pattern matches; True too when the search ran out of time."""
-        late: list[str] = []
-        return any(
-            pattern.search(form, notes=late) is not None or late
-            for pattern, everywhere in self.joined
-            for readings_of_text in forms
-            for form in (readings_of_text if everywhere else readings_of_text[:1])
-        )
 
 
 def _find(rules: IntentRules, forms: list[tuple[str, ...]], notes: list[str] | None) -> Finding:
@@ -174,6 +121,7 @@ def _matches(pattern: IntentPattern, forms: list[tuple[str, ...]], notes: list[s
     return any(
         pattern.pattern.search(form, notes=notes) is not None
         for readings_of_text in forms
+        if pattern.pattern.may_match(readings_of_text[0])
         for form in (readings_of_text if _on_all_readings(pattern) else readings_of_text[:1])
     )
 

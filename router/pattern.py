@@ -5,18 +5,21 @@ every search, those of the check included, has a time limit, which also bounds t
 slow ones on very long messages.
 """
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 from time import thread_time
 from typing import Final
 
 import regex
 
 from kds.brain.errors import Problem
+from kds.router.needle import needles_of
 
 SEARCH_LIMIT_S: Final = 0.02
 """Wall time of one search. Ordinary ones take 1-5 microseconds on a ten-word message."""
@@ -50,6 +53,8 @@ length at which it becomes slow grows by less than 1.5."""
 
 QUOTED: Final = 200
 """Characters of a pattern that a message shows."""
+
+NEEDLES: Final = Path(__file__).parent / "fitted" / "needles.json"
 
 _END_MARKS: Final = " \t\r\n.,;:!?…"
 _QUANTIFIER: Final = re.compile(r"[*+]|\{\d*,?\d*\}")
@@ -104,20 +109,18 @@ class Pattern:
         words = r"\s+".join(_literal_word(word) for word in source.split())
         return cls(source, where, exact, rf"(?<!\w){words}(?!\w)")
 
-    @classmethod
-    def any_of(cls, patterns: "Sequence[Pattern]") -> "Pattern | None":
-        """One pattern that is found where any of ``patterns`` is, for a quick look beforehand.
-
-        All must be exact, or none. None when they cannot be joined: capturing groups would
-        change their numbers.
-        """
-        if not patterns or any(_compiled(pattern._expression).groups for pattern in patterns):
-            return None
-        source = "|".join(f"(?:{pattern._expression})" for pattern in patterns)
-        return cls(source, patterns[0].where, patterns[0].exact, source)
+    def may_match(self, text: str) -> bool:
+        """False only when ``text``, and so any part of it, cannot have a match."""
+        needles = shipped_needles().get(self._expression)
+        if needles is None:
+            return True
+        folded = _folded(text)
+        return any(needle in folded for needle in needles)
 
     def search(self, text: str, *, notes: list[str] | None = None) -> "regex.Match[str] | None":
         """The first match in ``text``, or None. Running out of time is None and a line in notes."""
+        if not self.may_match(text):
+            return None
         expression = _compiled(self._expression)
         try:
             if self.exact:
@@ -128,6 +131,29 @@ class Pattern:
             if notes is not None:
                 notes.append(f"pattern at {self.where} ran out of time and was left out")
             return None
+
+
+def write_needles(patterns: Iterable[Pattern], path: Path = NEEDLES) -> None:
+    """Work out the needles of the patterns that ship, and write them where they ship from."""
+    needles = {pattern._expression: sorted(needles_of(pattern._expression)) for pattern in patterns}
+    kept = {expression: words for expression, words in sorted(needles.items()) if words}
+    path.write_text(json.dumps(kept, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+@lru_cache(maxsize=1)
+def shipped_needles() -> Mapping[str, Sequence[str]]:
+    """Expression -> words of which a text must hold one; see `kds.router.needle`."""
+    try:
+        found: dict[str, list[str]] = json.loads(NEEDLES.read_bytes())
+    except FileNotFoundError:  # a tree in which they are yet to be made: every pattern is tried
+        return {}
+    return found
+
+
+@lru_cache(maxsize=64)
+def _folded(text: str) -> str:
+    """As `regex` compares when case does not count; the dotless i is the one that does not fold."""
+    return text.casefold().replace("\u0131", "i")
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
-from kds.brain.settings_variables import variables_set
+from kds.brain.settings_variables import MEMORY
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace, own_settings_path
 from kds.turn_metric import TURN, turn_metric
@@ -118,7 +118,7 @@ class TurnLog:
 
     def _may_be_on(self) -> bool:
         files = (self._workspace.settings_path, own_settings_path(self._environ))
-        return bool(variables_set(self._environ)) or any(path.exists() for path in files)
+        return MEMORY in self._environ or any(path.exists() for path in files)
 
     def _opened(self) -> "ConversationMemory":
         with self._lock:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import Problem
-from kds.router.evidence import WARM_UP, IntentRules, RuleBook, readings, without_lead_in
+from kds.router.evidence import IntentRules, RuleBook, readings, without_lead_in
 from kds.router.library import PromptLibrary
 from kds.router.pattern import Pattern
 from kds.router.promptfile import IntentPattern
@@ -69,22 +69,6 @@ def test_polite_words_alone_stay(text: str) -> None:
 
 def test_curly_apostrophes_are_read_as_straight_ones() -> None:
     assert readings("let\u2019s go")[0] == "let's go"
-
-
-def test_joined_patterns_find_what_single_ones_find(library: PromptLibrary) -> None:
-    """The quick look of a warm rule book changes no result."""
-    rules = [IntentRules.of(prompt) for prompt in library.agents()]
-    warm = RuleBook(rules)
-    warm.find([f"message {number}" for number in range(WARM_UP + 1)])
-    for text in [text for prompt in library.agents() for text in prompt.examples][::5]:
-        assert warm.find([text]) == RuleBook(rules).find([text]), text
-
-
-def test_patterns_with_groups_are_not_joined() -> None:
-    rules = IntentRules("A", patterns=(pattern("(go) \\1"), pattern("(no) \\1")))
-    book = RuleBook([rules])
-    book.find([f"message {number}" for number in range(WARM_UP + 1)])
-    assert book.find(["no no"])[0].score == pytest.approx(0.5)
 
 
 def test_where_a_pattern_stands_is_kept_for_the_notes(library: PromptLibrary) -> None:
