@@ -1,6 +1,6 @@
 """The language layer: text in, a frozen Analysis out. The only module that imports spaCy.
 
-Default: `spacy.blank("en")` with our tokens, tagger, noun-phrase chunker and an EntityRuler
+Default: spaCy's blank English with our tokens, tagger, noun-phrase chunker and an EntityRuler
 fed from YAML; no downloaded model. When the user names an installed pipeline
 (``en_core_web_sm`` ...), its tags and lemmas replace the lexicon tagger's.
 """
@@ -17,6 +17,7 @@ from kds.brain.errors import KdsError
 from kds.router.chunker import find_phrases
 from kds.router.clauses import find_clauses
 from kds.router.entity import EntityPattern
+from kds.router.late_terms import LateTerms
 from kds.router.shapes import shape, whole_token
 from kds.router.spacy_library import import_spacy
 from kds.router.tagger import tag
@@ -43,7 +44,7 @@ class Language:
     def __init__(self, entities: Iterable[EntityPattern] = (), *, model: str | None = None) -> None:
         self._nlp = _load(model)
         self._trained = model is not None
-        _add_entities(self._nlp, entities)
+        self._terms = _late_terms(self._nlp, entities, trained=self._trained)
         self._one_at_a_time = threading.Lock()  # a memory zone belongs to the whole pipeline
         self.analyse = lru_cache(maxsize=CACHED_TEXTS)(self._analyse)
 
@@ -53,8 +54,11 @@ class Language:
         In a memory zone, or spaCy would keep every new word for good: 2 MB in 1,000 messages of
         new words, against 0.1 MB with it (measured). Nothing of the Doc leaves the zone.
         """
-        with self._one_at_a_time, self._nlp.memory_zone():
-            return self._read(text[:ANALYSED_CHARS])
+        start = text[:ANALYSED_CHARS]
+        with self._one_at_a_time:
+            self._terms.teach(start)
+            with self._nlp.memory_zone():
+                return self._read(start)
 
     def _read(self, text: str) -> Analysis:
         doc = self._nlp(text)
@@ -90,8 +94,7 @@ def _load(model: str | None) -> SpacyLanguage:
                 hint="install it, or unset KDS_SPACY_MODEL to use the built-in tagger",
             ) from error
     else:
-        nlp = spacy.blank("en")
-        nlp.vocab.get_noun_chunks = _noun_chunks  # type: ignore[assignment]  # spaCy passes a Doc
+        nlp = _blank()
     nlp.tokenizer.token_match = whole_token  # type: ignore[union-attr]  # the stub allows any callable
     if not Pipeline.has_factory("kds_quotes"):
         Pipeline.component("kds_quotes", func=_merge_quotes, retokenizes=True)
@@ -102,18 +105,29 @@ def _load(model: str | None) -> SpacyLanguage:
     return nlp
 
 
-def _add_entities(nlp: SpacyLanguage, entities: Iterable[EntityPattern]) -> None:
+def _late_terms(
+    nlp: SpacyLanguage, entities: Iterable[EntityPattern], *, trained: bool
+) -> LateTerms:
+    """What ``nlp`` is yet to learn: a trained pipeline brings its exceptions along."""
+    from spacy.lang.en import English
+
     patterns = [
         {"label": entity.label, "pattern": form, "id": entity.canonical}
         for entity in entities
         for form in entity.forms
     ]
-    if not patterns:
-        return
-    config = {"phrase_matcher_attr": "LOWER", "overwrite_ents": True}
-    ruler = nlp.add_pipe("entity_ruler", config=config)
-    with nlp.select_pipes(enable=[]):
-        ruler.add_patterns(patterns)  # type: ignore[attr-defined]  # an EntityRuler, typed as a bare callable
+    exceptions = {} if trained else English.Defaults.tokenizer_exceptions
+    return LateTerms(nlp, exceptions, patterns)
+
+
+def _blank() -> SpacyLanguage:
+    """English without the exceptions of its tokenizer: see `kds.router.late_terms`."""
+    from spacy.lang.en import English
+
+    defaults = type("Defaults", (English.Defaults,), {"tokenizer_exceptions": {}})
+    nlp: SpacyLanguage = type("Bare", (English,), {"Defaults": defaults})()
+    nlp.vocab.get_noun_chunks = _noun_chunks  # type: ignore[assignment]  # spaCy passes a Doc
+    return nlp
 
 
 def _merge_quotes(doc: Doc) -> Doc:
