@@ -244,7 +244,8 @@ def _read(
         return None, PromptDraft((text,))
     if path.name.startswith("_"):
         return TemplateSource(text, str(path)), PromptDraft(())
-    draft = read_prompt(text, path=path, ref=f"prompts/{name}", cache=cache)
+    ships = path.is_relative_to(packaged_root())
+    draft = read_prompt(text, path=path, ref=f"prompts/{name}", cache=cache, trusted=ships)
     source = TemplateSource(draft.body, str(path), draft.body_line) if draft.body else None
     return source, draft
 

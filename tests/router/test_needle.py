@@ -77,6 +77,14 @@ def test_a_look_at_the_needles_changes_no_result(library: PromptLibrary) -> None
                 assert _compiled(pattern._expression).search(text) is None, (pattern.source, text)
 
 
+def test_every_pattern_that_ships_passes_the_checks_that_it_is_spared(
+    library: PromptLibrary,
+) -> None:
+    for pattern in shipped_patterns(library):
+        checked = Pattern.compile(pattern._expression, where=pattern.where)
+        assert isinstance(checked, Pattern), checked
+
+
 def test_a_pattern_of_a_users_own_is_always_tried() -> None:
     pattern = Pattern.compile("zorble", where="x:1")
     assert isinstance(pattern, Pattern)
