@@ -37,7 +37,7 @@ HANG_S = 900
 """Seconds after which a test hangs: the longest takes one minute, on a busy machine some."""
 
 LOOK_S = 0.5
-CLOSING_LOOKS = 120
+CLOSING_LOOKS = 60
 """Looks for open sockets, so far apart, until those that remain are left for good."""
 
 

@@ -13,8 +13,6 @@ import kds.agents
 
 PACKAGES = (kds, kds.agents)
 HEAVY = ("spacy", "sklearn", "langchain_core", "detect_secrets", "numpy", "jinja2", "pydantic")
-BUDGET_S = 0.150
-"""CPU seconds of `import kds` (issue 2)."""
 
 
 def _run(code: str) -> str:
@@ -55,10 +53,10 @@ def test_the_version_is_that_of_the_distribution() -> None:
     assert kds.__version__ == "0.1.0"
 
 
-def test_import_kds_is_cheap() -> None:
-    """The least of three: CPU time, yet a busy machine still disturbs caches."""
-    code = "import time; t = time.process_time(); import kds; print(time.process_time() - t)"
-    assert min(float(_run(code)) for _ in range(3)) < BUDGET_S
+def test_import_kds_imports_kds_and_nothing_else() -> None:
+    """So it is cheap, as issue 2 asks; benchmarks/costs.py measures it."""
+    code = "import sys; before = set(sys.modules); import kds; print(set(sys.modules) - before)"
+    assert _run(code) == "{'kds'}"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from kds.agents import Agent, load_chat_model
 from kds.brain.settings import ModelSettings
 from kds.router.library import PromptLibrary
 
+from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from .openai_server import MODEL, FakeProvider, serving
 
 PLANNER = """\
@@ -56,7 +57,9 @@ def provider() -> Iterator[FakeProvider]:
 def model(provider: FakeProvider) -> BaseChatModel:
     """The real client of the fake provider; it does not try again."""
     name = f"{provider.url}#{MODEL}"
-    made = load_chat_model(ModelSettings(name=name, max_retries=0, timeout_s=30), environ={})
+    made = load_chat_model(
+        ModelSettings(name=name, max_retries=0, timeout_s=PATIENCE_S), environ={}
+    )
     assert made is not None
     return made
 

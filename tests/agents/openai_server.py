@@ -21,6 +21,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import SHUT_RDWR
 from typing import Any
 
+from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
 Json = dict[str, Any]
 MODEL = "fake-model"
 TRICKLE_S = 0.02
@@ -206,7 +208,7 @@ class FakeProvider:
             self.arrived.notify_all()
         return chosen(request) if callable(chosen) else chosen
 
-    def wait_asked(self, count: int = 1, *, timeout_s: float = 10.0) -> bool:
+    def wait_asked(self, count: int = 1, *, timeout_s: float = PATIENCE_S) -> bool:
         """Wait until ``count`` requests have come in."""
         with self.arrived:
             return self.arrived.wait_for(lambda: len(self.asked) >= count, timeout_s)

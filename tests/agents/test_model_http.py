@@ -20,7 +20,6 @@ from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from .openai_server import FakeProvider
 
 PIECE = b"z" * 65536
-TIMEOUT_S = 30.0
 LIMIT = PART_BYTES + 20 * 2**20
 """Bytes after which a server gives up: what is on its way through the sockets comes on top."""
 
@@ -46,7 +45,7 @@ class Hostile:
 
     def load(self, provider: str) -> BaseChatModel:
         settings = ModelSettings(
-            name=f"{provider}:m", base_url=self.url, max_retries=0, timeout_s=TIMEOUT_S
+            name=f"{provider}:m", base_url=self.url, max_retries=0, timeout_s=PATIENCE_S
         )
         model = load_chat_model(settings, environ={})
         assert model is not None

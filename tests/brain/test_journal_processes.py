@@ -11,6 +11,8 @@ import pytest
 
 from kds.brain.journal import LIMIT, ContextJournal
 
+from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
 PROCESSES = 8
 MESSAGES = 50
 
@@ -116,7 +118,7 @@ def test_a_kill_at_any_moment_leaves_a_readable_file(tmp_path: Path) -> None:
         for _ in range(dice.randrange(40)):  # some time passes, and the file is read meanwhile
             assert journal.load().warnings == ()
         writer.kill()
-        rest, _ = writer.communicate(timeout=30)
+        rest, _ = writer.communicate(timeout=PATIENCE_S)
         for line in (acknowledged + rest).splitlines(keepends=True):
             if line.startswith("[") and line.endswith("]\n"):
                 acknowledged = line
@@ -128,7 +130,7 @@ def test_a_kill_at_any_moment_leaves_a_readable_file(tmp_path: Path) -> None:
             # One more may have been written without having been reported.
             assert kept[-1] in [entry.user_message for entry in loaded.entries[-2:]]
     assert list(path.parent.glob("*.bad")) == []
-    start(WRITER, path, "last", 1, LIMIT).communicate("go\n", timeout=30)
+    start(WRITER, path, "last", 1, LIMIT).communicate("go\n", timeout=PATIENCE_S)
     assert list(path.parent.glob(".*.tmp")) == []
 
 
@@ -175,7 +177,7 @@ def test_a_death_in_the_middle_of_a_write_keeps_the_old_file_or_the_new_one(
 ) -> None:
     path = tmp_path / "context.jsonl"
     dying = start(DYING, path, where, call)
-    _, err = dying.communicate(timeout=30)
+    _, err = dying.communicate(timeout=PATIENCE_S)
     assert dying.returncode == -signal.SIGKILL, err
     loaded = ContextJournal(path).load()
     assert [entry.user_message for entry in loaded.entries] == kept
@@ -207,7 +209,7 @@ print(sorted(file.name for file in path.parent.iterdir()))
 
 def test_a_write_that_finds_no_room_is_a_clear_error_and_loses_nothing(tmp_path: Path) -> None:
     full = start(FULL, tmp_path / "context.jsonl")
-    out, err = full.communicate(timeout=30)
+    out, err = full.communicate(timeout=PATIENCE_S)
     assert full.returncode == 0, err
     assert "cannot write it: File too large" in out
     assert "nothing that was stored is lost" in out
@@ -231,5 +233,5 @@ print("detect_secrets" in sys.modules)
     ],
 )
 def test_the_libraries_are_loaded_only_when_they_are_needed(use: str, loaded: str) -> None:
-    out, err = start(IMPORTS.format(use=use)).communicate(timeout=30)
+    out, err = start(IMPORTS.format(use=use)).communicate(timeout=PATIENCE_S)
     assert out.split() == ["[]", loaded], err

@@ -20,6 +20,7 @@ from kds.brain.turn import ContextEntry, Reference, Turn
 from kds.brain.work import NOTHING, Halted, Offer, Work, WorkInMemory
 from kds.brain.work_file import WorkFile, decode, encode, tidy_work
 
+from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from .conftest import HandClock
 
 PENDING = Work(exchange="e1", confirm="COMMIT", rest=("TEST",), session="s1")
@@ -204,7 +205,7 @@ def test_of_many_processes_one_gets_the_confirmation(path: Path) -> None:
     for taker in takers:
         assert taker.stdout
         assert taker.stdout.readline() == "ready\n"
-    found = [taker.communicate("go\n", timeout=60)[0].strip() for taker in takers]
+    found = [taker.communicate("go\n", timeout=PATIENCE_S)[0].strip() for taker in takers]
     assert sorted(found) == ["COMMIT", "None", "None", "None"]
 
 

@@ -42,6 +42,8 @@ from kds.brain.turn import ContextEntry
 from kds.brain.workspace import Workspace
 from kds.cli.guard import BAD_INPUT
 
+from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
 SECRET = "nightingale"
 """A word of everything that is remembered."""
 
@@ -323,11 +325,11 @@ def test_a_file_that_is_busy_all_the_time_stops_it_before_anything_is_gone(
     def hold() -> None:
         with locked(place.brain / "learned.yaml", timeout_s=1):
             held.set()
-            done.wait(30)
+            done.wait(PATIENCE_S)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    held.wait(30)
+    held.wait(PATIENCE_S)
     try:
         with pytest.raises(StoreError):
             forget(place)

@@ -14,6 +14,8 @@ import pytest
 from kds.cli.app import app
 from kds.cli.guard import guarded
 
+from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
 Run = Callable[..., Any]
 
 KDS = (sys.executable, "-c", "from kds.cli import main; main()")
@@ -120,7 +122,9 @@ def test_a_command_without_its_subcommand_shows_the_help(
 def test_closed_and_full_streams_are_no_fault(kds_spawn: Run, workspace: Path) -> None:
     for redirection, code in ((">&-", 0), ("<&-", 0), ("> /dev/full", BAD_INPUT)):
         line = f"{shlex.join(KDS)} context load {redirection}"
-        done = subprocess.run(["bash", "-c", line], cwd=workspace, capture_output=True, timeout=60)
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=workspace, capture_output=True, timeout=PATIENCE_S
+        )
         assert (redirection, done.returncode) == (redirection, code)
         assert b"Traceback" not in done.stderr
         assert b"internal error" not in done.stderr
@@ -228,7 +232,9 @@ def test_json_is_ascii_where_the_stream_is(kds_spawn: Run) -> None:
 
 def test_a_closed_pipe_is_no_error(kds_spawn: Run, workspace: Path) -> None:
     line = f"{shlex.join(KDS)} prompts list | true"
-    done = subprocess.run(["bash", "-c", line], cwd=workspace, capture_output=True, timeout=60)
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=workspace, capture_output=True, timeout=PATIENCE_S
+    )
     assert done.stderr == b""
 
 

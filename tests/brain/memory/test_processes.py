@@ -7,6 +7,8 @@ from pathlib import Path
 
 from kds.brain.memory.sqlite_store import SqliteStore
 
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
 PROCESSES = 8
 MESSAGES = 25
 """Each. The issue's figure, 200, is what benchmarks/memory_writers.py runs."""
@@ -74,7 +76,7 @@ def test_processes_that_open_a_new_memory_at_once_make_one(memory_path: Path) ->
         for _ in range(4)
     ]
     for opener in openers:
-        assert opener.communicate(timeout=60) == ("()\n", "")
+        assert opener.communicate(timeout=PATIENCE_S) == ("()\n", "")
     with SqliteStore(memory_path) as store:
         assert len(store.sessions()) == 4
 

@@ -62,7 +62,7 @@ def test_a_model_that_takes_too_long_is_not_waited_for() -> None:
     never = Event()
 
     def slow(messages: Sequence[Message], previous: str) -> str:
-        never.wait(30)
+        never.wait()
         return GOOD
 
     made = checked(slow, timeout_s=0.02).make(MESSAGES)

@@ -19,6 +19,8 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
 
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
 KDS = Path(sys.executable).with_name("kds")
 
 VAGUE = ("review the plan", "the plan for the login", "look at the header again", "plan review")
@@ -139,7 +141,7 @@ def http_server(mcp_workspace: Path, environment: dict[str, str]) -> Iterator[Ht
         token = (mcp_workspace / "kds-brain" / "service.token").read_text().strip()
         yield HttpServer(url, token, mcp_workspace)
         process.terminate()
-        assert process.wait(timeout=20) in (0, -15)
+        assert process.wait(timeout=PATIENCE_S) in (0, -15)
 
 
 @pytest.fixture
@@ -150,7 +152,9 @@ def connect(portal: BlockingPortal, http_server: HttpServer) -> Iterator[Connect
         def connected(mode: str = "legacy", *, can_ask: bool = True) -> Talk:
             headers = {"Authorization": f"Bearer {http_server.token}"}
             http = stack.enter_context(
-                portal.wrap_async_context_manager(httpx2.AsyncClient(headers=headers, timeout=30))
+                portal.wrap_async_context_manager(
+                    httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S)
+                )
             )
             asked = Asked()
             client = Client(

@@ -12,6 +12,7 @@ import pytest
 
 from kds.service.limits import CONNECTION_LIMIT
 
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from .conftest import Connect, HttpServer
 
 INITIALIZE = {
@@ -31,7 +32,7 @@ def post(http_server: HttpServer) -> Post:
     def send(**headers: str) -> httpx2.Response:
         given = ACCEPT | {"Authorization": f"Bearer {http_server.token}"} | headers
         given = {name: value for name, value in given.items() if value}
-        return httpx2.post(http_server.url, json=INITIALIZE, headers=given, timeout=30)
+        return httpx2.post(http_server.url, json=INITIALIZE, headers=given, timeout=PATIENCE_S)
 
     return send
 
@@ -77,7 +78,7 @@ def test_a_page_from_elsewhere_is_refused(post: Post) -> None:
 def test_a_body_beyond_the_limit_is_refused(http_server: HttpServer) -> None:
     headers = ACCEPT | {"Authorization": f"Bearer {http_server.token}"}
     large: dict[str, Any] = INITIALIZE | {"padding": "x" * 1_000_001}
-    answer = httpx2.post(http_server.url, json=large, headers=headers, timeout=30)
+    answer = httpx2.post(http_server.url, json=large, headers=headers, timeout=PATIENCE_S)
     assert answer.status_code == 413
 
 
@@ -87,7 +88,7 @@ def test_a_crowd_that_says_nothing_takes_no_more_than_its_room(
     port = int(http_server.url.rpartition(":")[2].removesuffix("/mcp"))
     with ExitStack() as stack:
         crowd = [
-            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S))
             for _ in range(CONNECTION_LIMIT + 1)
         ]
         with suppress(ConnectionResetError):

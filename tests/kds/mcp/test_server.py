@@ -17,6 +17,7 @@ from kds.brain.workspace import Workspace
 from kds.mcp.server import KdsServer
 from kds.mcp.workplace import Workplace
 
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from .conftest import KDS, Talk
 
 DEPLOYER = """---
@@ -65,7 +66,7 @@ def test_only_the_protocol_is_on_stdout_and_the_end_of_stdin_ends_it(
     lines = f"{json.dumps(INITIALIZE)}\nthis is no JSON\n"
     done = subprocess.run(
         [KDS, "mcp"], input=lines, cwd=workspace, env=environment, capture_output=True, text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
     )  # fmt: skip
     assert done.returncode == 0
     answers = [json.loads(line) for line in done.stdout.splitlines()]
@@ -87,7 +88,7 @@ def test_an_interrupt_ends_it_while_it_waits_for_input(
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["id"] == 1
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == -signal.SIGINT
+        assert process.wait(timeout=PATIENCE_S) == -signal.SIGINT
 
 
 def test_a_folder_without_a_workspace_is_left_alone_until_something_is_routed(

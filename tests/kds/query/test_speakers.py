@@ -7,14 +7,16 @@ import pytest
 
 from kds.query.speakers import Speakers, WaitError
 
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
 
 def test_a_call_runs_elsewhere_and_its_error_is_its_own() -> None:
     async def main() -> None:
         speakers = Speakers()
-        name = await speakers.run(lambda: threading.current_thread().name, timeout_s=5)
+        name = await speakers.run(lambda: threading.current_thread().name, timeout_s=PATIENCE_S)
         assert name == "kds-answer"
         with pytest.raises(KeyError):
-            await speakers.run(lambda: {}["missing"], timeout_s=5)
+            await speakers.run(lambda: {}["missing"], timeout_s=PATIENCE_S)
 
     asyncio.run(main())
 
@@ -41,13 +43,13 @@ def test_only_so_many_are_waited_for_at_once_and_the_place_counts_as_waiting(
 
     async def main() -> None:
         speakers = Speakers(limit=1)
-        first = asyncio.create_task(speakers.run(gate.wait, timeout_s=30))
+        first = asyncio.create_task(speakers.run(gate.wait, timeout_s=PATIENCE_S))
         await asyncio.sleep(0)
         with pytest.raises(WaitError):
             await speakers.run(lambda: True, timeout_s=0.05)
         gate.set()
         assert await first is True
-        assert await speakers.run(lambda: "free", timeout_s=30) == "free"
+        assert await speakers.run(lambda: "free", timeout_s=PATIENCE_S) == "free"
 
     asyncio.run(main())
 
@@ -57,14 +59,14 @@ def test_at_the_end_everybody_is_let_go() -> None:
 
     async def main() -> None:
         speakers = Speakers()
-        waiting = asyncio.create_task(speakers.run(gate.wait, timeout_s=30))
+        waiting = asyncio.create_task(speakers.run(gate.wait, timeout_s=PATIENCE_S))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         speakers.stop()
         with pytest.raises(WaitError, match="stopping"):
             await waiting
         with pytest.raises(WaitError, match="stopping"):
-            await speakers.run(lambda: True, timeout_s=30)
+            await speakers.run(lambda: True, timeout_s=PATIENCE_S)
 
     asyncio.run(main())
     gate.set()

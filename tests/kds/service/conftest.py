@@ -17,8 +17,7 @@ from kds.service.address import ServiceAddress
 from kds.service.listener import HttpAddress
 from kds.service.server import Service, ServiceOptions
 
-DEADLINE_S = 30.0
-"""For what takes a second on a quiet machine."""
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 
 NO_SOCKETS = not hasattr(socket, "AF_UNIX")
 
@@ -50,14 +49,14 @@ class Running:
         """A client of the unix socket of one of the workspaces."""
         path = ServiceAddress(self.workspaces[index].brain).socket_path
         transport = httpx.HTTPTransport(uds=str(path))
-        return httpx.Client(transport=transport, base_url="http://localhost", timeout=DEADLINE_S)
+        return httpx.Client(transport=transport, base_url="http://localhost", timeout=PATIENCE_S)
 
     def stop(self) -> None:
         self.service.stop()
         self.join()
 
     def join(self) -> None:
-        self._thread.join(DEADLINE_S)
+        self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
 
     def _run(self) -> None:
@@ -67,7 +66,7 @@ class Running:
             self.error = error
 
 
-def wait_until(done: Callable[[], Any], *, deadline_s: float = DEADLINE_S) -> Any:
+def wait_until(done: Callable[[], Any], *, deadline_s: float = PATIENCE_S) -> Any:
     """Return what ``done`` returns once it is true."""
     end = time.monotonic() + deadline_s
     tick = threading.Event()

@@ -9,6 +9,8 @@ import pytest
 
 from kds.service.address import PATH_LIMIT, ServiceAddress, short_spelling
 
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
 
 def _listen(address: ServiceAddress) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -33,7 +35,7 @@ def test_a_socket_is_reached_however_long_its_path_is(tmp_path: Path, depth: int
     with _listen(address) as listener:
         answered = threading.Thread(target=lambda: listener.accept()[0].close())
         answered.start()
-        with address.connect(timeout_s=5) as connection:
+        with address.connect(timeout_s=PATIENCE_S) as connection:
             assert connection.recv(1) == b""
         answered.join()
 

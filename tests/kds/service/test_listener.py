@@ -23,7 +23,8 @@ from kds.service.listener import (
     bind_http,
 )
 
-DEADLINE_S = 30.0
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
 LIMIT = 4
 """Connections that the listeners of these tests hold."""
 
@@ -75,7 +76,7 @@ class Place:
     def connect(self, content: bytes = b"") -> socket.socket:
         client = socket.socket(self.bound.family, socket.SOCK_STREAM)
         self._clients.enter_context(closing(client))
-        client.settimeout(DEADLINE_S)
+        client.settimeout(PATIENCE_S)
         client.connect(self.address)
         client.sendall(content)
         return client
@@ -83,7 +84,7 @@ class Place:
     def close(self) -> None:
         self._clients.close()
         self.call(self._closing.set)
-        self._thread.join(DEADLINE_S)
+        self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
         self._loop.close()
 

@@ -18,6 +18,7 @@ from kds.service.server import ServiceOptions
 from kds.transit import Message, QueryClient, QueryError
 from kds.transit.history import transit
 
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from ..query.place import add_documents  # noqa: TID252  # one set of documents for both
 
 KEYS = {
@@ -57,6 +58,7 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
     with serving() as fake:
         monkeypatch.setenv("KDS_MODEL", f"{fake.url}#fake-model")
         monkeypatch.setenv("KDS_MODEL_RETRIES", "0")
+        monkeypatch.setenv("KDS_MODEL_TIMEOUT_S", str(PATIENCE_S))
         yield fake
 
 
@@ -294,9 +296,8 @@ def test_a_model_that_fails_costs_the_answer_and_nothing_else(
 
 
 def test_a_slow_model_holds_up_neither_hooks_nor_other_questions(
-    client: httpx.Client, library: Any, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+    client: httpx.Client, library: Any, provider: FakeProvider
 ) -> None:
-    monkeypatch.setenv("KDS_MODEL_TIMEOUT_S", "2")
     provider.play(Slow())
     waiting: list[dict[str, Any]] = []
     thread = threading.Thread(target=lambda: waiting.append(ask(client, ASKED)))
@@ -306,8 +307,19 @@ def test_a_slow_model_holds_up_neither_hooks_nor_other_questions(
             assert ask(other, ASKED, answer=False)["chunks"]
         assert other.post("/route", json={"message": "hello", "log": False}).status_code == 200
         assert thread.is_alive()
-    thread.join(30)
+    provider.released.set()
+    thread.join(PATIENCE_S)
     (reply,) = waiting
+    assert reply["answer"] is None
+    assert reply["chunks"]
+
+
+def test_a_model_that_does_not_answer_in_time_costs_the_answer_alone(
+    client: httpx.Client, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_MODEL_TIMEOUT_S", "0.3")
+    provider.play(Slow())
+    reply = ask(client, ASKED)
     assert reply["answer"] is None
     assert "in time" in reply["answer_error"] or "within" in reply["answer_error"]
     assert "; fix: " in reply["answer_error"]
@@ -328,7 +340,7 @@ def test_a_service_that_stops_lets_go_of_who_waits_for_a_model(
         thread = threading.Thread(target=lambda: got.append(ask(client, ASKED)))
         thread.start()
         wait_until(lambda: provider.asked)
-    thread.join(10)
+    thread.join(PATIENCE_S)
     client.close()
     assert got[0]["answer_error"] == "the service is stopping"
 
@@ -394,7 +406,7 @@ def test_a_model_that_rewrites_badly_leaves_the_reading_of_the_rules(
 def test_a_message_is_rewritten_by_a_model_while_others_are_routed(
     client: httpx.Client, library: Any, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("KDS_REWRITING_TIMEOUT_S", "1.5")
+    monkeypatch.setenv("KDS_REWRITING_TIMEOUT_S", str(PATIENCE_S))
     conversation = {"conversation": "leans"}
     client.post("/route", json={"message": "What is the late fee?", **conversation})
     provider.play(Slow())
@@ -412,7 +424,8 @@ def test_a_message_is_rewritten_by_a_model_while_others_are_routed(
         assert reply.status_code in (200, 204)
     assert thread.is_alive()
     assert len(provider.asked) == 1  # a hook never waits for a model
-    thread.join(30)
+    provider.released.set()
+    thread.join(PATIENCE_S)
     assert waiting[0]["rewriting"]["outcome"] in ("failed", "resting")
 
 
@@ -430,7 +443,10 @@ def test_many_clients_that_keep_their_connections_are_all_answered(library: Any)
             clients = [
                 await stack.enter_async_context(
                     httpx.AsyncClient(
-                        base_url=state["http"]["url"], headers=headers, timeout=60, verify=False
+                        base_url=state["http"]["url"],
+                        headers=headers,
+                        timeout=PATIENCE_S,
+                        verify=False,
                     )
                 )
                 for _ in range(CROWD)

@@ -17,6 +17,8 @@ import pytest
 from kds.service.instance import bind_private
 from kds.service.security import is_loopback, open_token, peer_is_trusted
 
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
 NOBODY = 65_534
 ELSEWHERE = (
     "example.com", "127.0.0.1.example.com", "localhost.example.com", "10.0.0.1", "[::2]", "",
@@ -30,7 +32,7 @@ def web(service: Any) -> Iterator[httpx.Client]:
     state = json.loads(service.address.state_path.read_bytes())
     token = service.address.token_path.read_text().strip()
     headers = {"Authorization": f"Bearer {token}"}
-    with httpx.Client(base_url=state["http"]["url"], headers=headers, timeout=30) as client:
+    with httpx.Client(base_url=state["http"]["url"], headers=headers, timeout=PATIENCE_S) as client:
         yield client
 
 

@@ -26,6 +26,8 @@ from kds.service.instance import Instance
 from kds.service.listener import HttpAddress
 from kds.service.server import ServiceOptions
 
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
 SERVE = (sys.executable, "-m", "kds", "serve", "--workspace")
 KEPT = {"service.lock", "service.token"}
 """What stays in `kds-brain/` when a service has ended."""
@@ -49,7 +51,7 @@ def test_a_stop_finishes_what_is_in_flight_and_leaves_nothing_behind(
 
     def wait_and_route(self: Conversations, message: str, **options: Any) -> Turn:
         entered.set()
-        assert gate.wait(30)
+        assert gate.wait(PATIENCE_S)
         return route(self, message, **options)
 
     monkeypatch.setattr(Conversations, "route", wait_and_route)
@@ -58,13 +60,13 @@ def test_a_stop_finishes_what_is_in_flight_and_leaves_nothing_behind(
     with running(folder) as service, service.client() as client:
         asking = threading.Thread(target=lambda: replies.append(client.post("/route", json=PLAN)))
         asking.start()
-        assert entered.wait(30)
+        assert entered.wait(PATIENCE_S)
         service.service.stop()
         wait_until(lambda: not service.address.socket_path.exists())
         with pytest.raises(AlreadyServedError):  # it has not ended yet
             service.service.run()
         gate.set()
-        asking.join(30)
+        asking.join(PATIENCE_S)
         service.join()
     assert replies[0].json()["intent"] == "PLAN"
     assert left_behind(folder) == set()
@@ -138,7 +140,9 @@ def test_without_a_socket_it_is_found_through_its_state_file(
         assert state["pid"] == os.getpid()
         assert state["http"]["host"] == "127.0.0.1"
         headers = {"Authorization": f"Bearer {service.address.token_path.read_text().strip()}"}
-        reply = httpx.post(f"{state['http']['url']}/route", json=PLAN, headers=headers, timeout=30)
+        reply = httpx.post(
+            f"{state['http']['url']}/route", json=PLAN, headers=headers, timeout=PATIENCE_S
+        )
         assert reply.json()["intent"] == "PLAN"
     assert left_behind(folder) == set()
 
@@ -156,7 +160,7 @@ def test_a_workspace_deep_in_the_tree_is_served(
     folder = new_workspace() / ("d" * 100) / ("e" * 100)
     folder.parent.mkdir(parents=True)
     new_workspace().rename(folder)
-    with running(folder) as service, service.address.connect(timeout_s=30) as connection:
+    with running(folder) as service, service.address.connect(timeout_s=PATIENCE_S) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert connection.recv(100).startswith(b"HTTP/1.1 200")
 
@@ -189,7 +193,7 @@ def process(folder: Path) -> Iterator[subprocess.Popen[str]]:
 def client_of(folder: Path) -> httpx.Client:
     path = ServiceAddress(folder / "kds-brain").socket_path
     transport = httpx.HTTPTransport(uds=str(path))
-    return httpx.Client(transport=transport, base_url="http://localhost", timeout=30)
+    return httpx.Client(transport=transport, base_url="http://localhost", timeout=PATIENCE_S)
 
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="signals of unix")
@@ -210,7 +214,7 @@ def test_of_two_starts_at_once_one_remains_and_ends_well_at_a_signal(
             assert client.get("/healthz").json()["pid"] == winner.pid
             assert client.post("/route", json=PLAN).json()["intent"] == "PLAN"
             winner.send_signal(signal.SIGTERM)
-            _, log = winner.communicate(timeout=30)
+            _, log = winner.communicate(timeout=PATIENCE_S)
     assert winner.returncode == 0
     assert log.splitlines()[-1].endswith("stopped: SIGTERM")
     assert "FAB" not in log
@@ -240,7 +244,7 @@ def test_after_a_kill_in_the_middle_of_requests_the_next_start_serves(
         wait_until(lambda: len(replies) > 10)
         killed.kill()
         for thread in asking:
-            thread.join(30)
+            thread.join(PATIENCE_S)
     assert left_behind(folder) == {"service.sock", "service.json"}
     loaded = ContextJournal(folder / "kds-brain" / "conversation-context.jsonl").load()
     assert len(loaded.entries) == 10
@@ -266,16 +270,16 @@ def test_a_crowd_without_a_token_does_not_keep_the_unix_socket_from_answering(
         wait_until(lambda: json.loads(address.state_path.read_bytes())["http"])
         port = json.loads(address.state_path.read_bytes())["http"]["port"]
         for _ in range(300):
-            silent = socket.create_connection(("127.0.0.1", port), timeout=30)
+            silent = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
             stack.enter_context(closing(silent))
         for _ in range(10):
             with client_of(folder) as client:
                 assert client.get("/healthz").status_code == 200
         token = {"Authorization": f"Bearer {address.token_path.read_text().strip()}"}
-        reply = httpx.get(f"http://127.0.0.1:{port}/healthz", headers=token, timeout=30)
+        reply = httpx.get(f"http://127.0.0.1:{port}/healthz", headers=token, timeout=PATIENCE_S)
         assert reply.status_code == 200
         started.send_signal(signal.SIGTERM)
-        _, log = started.communicate(timeout=30)
+        _, log = started.communicate(timeout=PATIENCE_S)
     assert [line.split(" ", 1)[-1].split(":")[0] for line in log.splitlines()] == [
         "started",
         "stopped",
@@ -310,7 +314,9 @@ def test_a_request_that_never_ends_does_not_keep_a_stopped_service_alive(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdout is not None
         assert "started" in started.stdout.readline()
-        with ServiceAddress(fitted_workspace / "kds-brain").connect(timeout_s=5) as connection:
+        with ServiceAddress(fitted_workspace / "kds-brain").connect(
+            timeout_s=PATIENCE_S
+        ) as connection:
             body = b'{"message": "Make it purple"}'
             connection.sendall(
                 b"POST /route HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -320,5 +326,5 @@ def test_a_request_that_never_ends_does_not_keep_a_stopped_service_alive(
             started.send_signal(signal.SIGTERM)
             said = started.stdout.read()
         assert "a request had not ended" in said
-        assert started.wait(timeout=30) == 70
+        assert started.wait(timeout=PATIENCE_S) == 70
     Instance.claim(Workspace.find(fitted_workspace)).release()

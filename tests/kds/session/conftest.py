@@ -10,6 +10,7 @@ import kds
 from kds.routing import Parts
 
 from ...agents.openai_server import FakeProvider, serving  # noqa: TID252  # one server for all
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 
 Open = Callable[..., kds.Session]
 
@@ -26,7 +27,7 @@ def model(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> FakeProvid
     """The provider as the user's model: asked once, and by agents alone."""
     monkeypatch.setenv("KDS_MODEL", f"{provider.url}#fake")
     monkeypatch.setenv("KDS_MODEL_RETRIES", "0")
-    monkeypatch.setenv("KDS_MODEL_TIMEOUT_S", "20")
+    monkeypatch.setenv("KDS_MODEL_TIMEOUT_S", str(PATIENCE_S))
     monkeypatch.setenv("KDS_REWRITING", "rules-only")
     return provider
 

@@ -17,6 +17,7 @@ from ...agents.openai_server import (  # noqa: TID252  # one server for all
     Text,
     Trickle,
 )
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from .conftest import Open
 
 DARK = "I want to add dark mode"
@@ -42,7 +43,7 @@ class Asking:
         self.answer = session.ask(message)
 
     def result(self) -> kds.Answer:
-        self._thread.join(timeout=10)
+        self._thread.join(PATIENCE_S)
         assert self.answer is not None, "it still waits"
         return self.answer
 
@@ -196,7 +197,7 @@ def test_a_correction_in_another_process_drops_what_is_left(
     corrected = threading.Event()
 
     def plan(request: object) -> Text:
-        assert corrected.wait(10)
+        assert corrected.wait(PATIENCE_S)
         return Text("a plan")
 
     model.play(plan, Text("sorry"))

@@ -3,13 +3,17 @@
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from time import monotonic
+
+import pytest
 
 from kds.agents.model_error import ModelError
 from kds.agents.reply import AgentReply
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
+from kds.session import run as agent_run
 from kds.session.run import AgentRun, Speech
+
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 
 REPLY = AgentReply("a", "PLAN", "one two", "", Turn("m", datetime(2025, 11, 3, tzinfo=UTC)))
 
@@ -22,7 +26,7 @@ def speaking(*items: str | AgentReply | Exception) -> Iterator[str | AgentReply]
 
 
 def run_of(*items: str | AgentReply | Exception) -> AgentRun:
-    return AgentRun(lambda: speaking(*items), agent="a", timeout_s=10)
+    return AgentRun(lambda: speaking(*items), agent="a", timeout_s=PATIENCE_S)
 
 
 def test_it_hands_on_the_pieces_and_has_the_reply() -> None:
@@ -51,28 +55,40 @@ def test_an_agent_without_a_reply_has_failed() -> None:
     assert "ended without a reply" in str(run.error)
 
 
-def test_its_time_is_all_it_gets() -> None:
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What the clock of a run shows, to set by hand."""
+    time = [0.0]
+    monkeypatch.setattr(agent_run, "monotonic", lambda: time[0])
+    return time
+
+
+def test_its_time_is_all_it_gets(now: list[float]) -> None:
     stuck = threading.Event()
 
     def speak() -> Speech:
         yield "one "
-        stuck.wait(30)
+        stuck.wait()
 
-    began = monotonic()
-    run = AgentRun(speak, agent="a", timeout_s=0.05)
-    assert list(run) == ["one "]
-    assert monotonic() - began < 10
+    run = AgentRun(speak, agent="a", timeout_s=PATIENCE_S)
+    pieces = iter(run)
+    assert next(pieces) == "one "
+    now[0] = 2 * PATIENCE_S
+    assert list(pieces) == []
     assert isinstance(run.error, ModelError)
     assert run.error.kind == "timeout"
     stuck.set()
 
 
-def test_loading_does_not_count_as_its_time() -> None:
-    loaded = threading.Event()
-    run = AgentRun(
-        lambda: speaking("one", REPLY), agent="a", timeout_s=0.0, load=lambda: loaded.wait(30)
-    )
-    loaded.set()
+def test_loading_does_not_count_as_its_time(
+    now: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_run, "LOADING_S", 2 * PATIENCE_S)
+
+    def load() -> None:
+        now[0] = 1.5 * PATIENCE_S
+
+    run = AgentRun(lambda: speaking("one", REPLY), agent="a", timeout_s=PATIENCE_S, load=load)
     assert list(run) == ["one"]
     assert run.outcome == "done"
 
@@ -82,11 +98,11 @@ def test_a_halt_wakes_whoever_waits() -> None:
 
     def speak() -> Speech:
         waiting.set()
-        stuck.wait(30)
+        stuck.wait()
         yield "too late"
 
-    run = AgentRun(speak, agent="a", timeout_s=30)
-    halting = threading.Thread(target=lambda: waiting.wait(30) and run.halt())
+    run = AgentRun(speak, agent="a", timeout_s=PATIENCE_S)
+    halting = threading.Thread(target=lambda: waiting.wait() and run.halt())
     halting.start()
     assert list(run) == []
     halting.join()

@@ -13,6 +13,7 @@ import pytest
 
 from kds.transit import Message, QueryClient, QueryError
 
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from .conftest import RunNode
 
 
@@ -48,7 +49,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path, script: Script) -> I
             script.asked.append(asked)
             status, content = script.replies.pop(0)
             if status == 0:  # never
-                script.released.wait(30)
+                script.released.wait()
                 return
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
@@ -134,8 +135,8 @@ TROUBLES: list[tuple[tuple[int, bytes], tuple[str, int, str | None]]] = [
 ]
 FAIL = """
 const failures = [];
-for (const address of given.addresses) {
-  const client = new QueryClient(address, { timeoutS: 0.3 });
+for (const [address, timeoutS] of given.addresses) {
+  const client = new QueryClient(address, { timeoutS });
   client.history = [{ role: "user", content: "before" }];
   try {
     await client.ask("x");
@@ -148,10 +149,15 @@ done(failures);
 """
 
 
-def _failures(addresses: list[str]) -> list[list[Any]]:
+def _limits(address: str) -> list[tuple[str, float]]:
+    """The address for each of the troubles; only what never comes is not waited for."""
+    return [(address, PATIENCE_S if status else 0.3) for (status, _), _ in TROUBLES]
+
+
+def _failures(addresses: list[tuple[str, float]]) -> list[list[Any]]:
     failures: list[list[Any]] = []
-    for address in addresses:
-        client = QueryClient(address, timeout_s=0.3, history=[Message("user", "before")])
+    for address, timeout_s in addresses:
+        client = QueryClient(address, timeout_s=timeout_s, history=[Message("user", "before")])
         with pytest.raises(QueryError) as caught:
             client.ask("x")
         error = caught.value
@@ -162,13 +168,13 @@ def _failures(addresses: list[str]) -> list[list[Any]]:
 def test_a_failure_is_explained_and_leaves_the_history(address: str, script: Script) -> None:
     script.answers(*(reply for reply, _ in TROUBLES))
     wanted = [[*said, 1] for _, said in TROUBLES]
-    assert _failures([address] * len(TROUBLES)) == wanted
+    assert _failures(_limits(address)) == wanted
 
 
 def test_both_clients_fail_alike(address: str, script: Script, node: RunNode) -> None:
     nowhere = ["nonsense", "ftp://127.0.0.1", "http://[::1", "http://127.0.0.1:x", ""]
     script.answers(*(reply for reply, _ in TROUBLES), *(reply for reply, _ in TROUBLES))
-    addresses = [*[address] * len(TROUBLES), *nowhere]
+    addresses = [*_limits(address), *((one, PATIENCE_S) for one in nowhere)]
     assert _failures(addresses) == node(FAIL, {"addresses": addresses})
 
 
