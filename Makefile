@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks
 
-.PHONY: install check format lint types imports test docs model bench bench-peers \
+.PHONY: install check format lint types imports test docs model bench bench-costs bench-peers \
   test-clients bench-service bench-hook bench-memory
 
 install:  ## venv and an editable install with everything the tests need
@@ -38,6 +38,9 @@ model:  ## what ships fitted: after a change of packaged prompts or rules
 
 bench:  ## what a turn costs
 	$(BIN)/python benchmarks/turn_cost.py
+
+bench-costs:  ## what must stay cheap: import, rendering, hostile texts and documents
+	$(BIN)/python benchmarks/costs.py
 
 bench-peers:  ## KDS beside what else runs offline; QUICK=--quick, ONLY=intents|rewrites for less
 	$(BIN)/python benchmarks/peers.py $(QUICK) $(if $(ONLY),--only $(ONLY)) \

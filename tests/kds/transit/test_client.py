@@ -224,9 +224,9 @@ def test_an_option_that_there_is_none_of_is_refused(node: RunNode) -> None:
 
 @pytest.mark.parametrize("address", ["unix:/nowhere/s", "http://127.0.0.1:9"])
 def test_a_service_that_is_not_there_is_named_as_the_trouble(address: str, node: RunNode) -> None:
-    ((said, status, hint, _),) = _failures([address])
+    ((said, status, hint, _),) = _failures([(address, PATIENCE_S)])
     assert said.startswith("the service does not answer: ")
     assert (status, hint) == (0, "start it: kds service start")
-    ((also_said, *others),) = node(FAIL, {"addresses": [address]})
+    ((also_said, *others),) = node(FAIL, {"addresses": [(address, PATIENCE_S)]})
     assert also_said.startswith("the service does not answer: ")
     assert others == [0, hint, 1]
