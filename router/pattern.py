@@ -263,11 +263,14 @@ def _probe(group: str) -> "regex.Pattern[str] | None":
 
 
 def _grows(probe: "regex.Pattern[str]", unit: str, count: int) -> bool:
-    """Measure again, so that a pause of the machine does not condemn a pattern."""
-    longer = min(_cpu_s(probe, unit * count) for _ in range(2))
+    """Measure again, so that a pause of the machine does not condemn a pattern.
+
+    What others do on the machine adds to a measurement and never takes away: the least counts.
+    """
+    longer = min(_cpu_s(probe, unit * count) for _ in range(5))
     if longer <= PROBE_BUDGET_S or count <= 3:
         return longer > 0.8 * PROBE_LIMIT_S
-    shorter = min(_cpu_s(probe, unit * (count - 3)) for _ in range(3))
+    shorter = min(_cpu_s(probe, unit * (count - 3)) for _ in range(5))
     return longer > PROBE_GROWTH * shorter
 
 

@@ -124,9 +124,12 @@ def _answer(connection: socket.socket) -> NoReturn:
 def _run(asked: dict[str, Any], streams: list[int]) -> NoReturn:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
     os.environ.clear()
     os.environ.update(asked["environ"])
+    said = os.environ.get("PYTHONIOENCODING", "utf-8").split(":")
+    form: dict[str, Any] = {"encoding": said[0], "errors": said[1] if said[1:] else "strict"}
+    sys.stdin, sys.stdout = open(0, **form), open(1, "w", **form)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding=said[0], errors="backslashreplace")  # noqa: SIM115
     os.chdir(asked["folder"])
     os.umask(asked["mask"])
     more = os.environ.get("PYTHONPATH", "")

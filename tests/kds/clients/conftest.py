@@ -4,12 +4,9 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pytest
-
-from kds.router.library import PromptLibrary
 
 PROGRAM = """#!{python}
 from kds.{module} import main
@@ -32,22 +29,6 @@ class Snapshot:
             {names[path]: path.read_bytes() for path in paths if path.is_file()},
             frozenset(names[path] for path in paths if path.is_dir()),
         )
-
-
-@pytest.fixture(autouse=True)
-def _packaged_prompts_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read the packaged prompts once for all tests: it takes longer than most of them."""
-    load = PromptLibrary.load
-
-    def loaded(overlay: Path | None = None) -> PromptLibrary:
-        return load(overlay) if overlay and overlay.is_dir() else _packaged(load)
-
-    monkeypatch.setattr(PromptLibrary, "load", loaded)
-
-
-@cache
-def _packaged(load: Callable[..., PromptLibrary]) -> PromptLibrary:
-    return load()
 
 
 @pytest.fixture
