@@ -15,6 +15,9 @@ from kds.session.run import AgentRun, Speech
 
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 
+MOMENT_S = 0.05
+"""In which somebody whose time is up notices it; nothing else hangs on it."""
+
 REPLY = AgentReply("a", "PLAN", "one two", "", Turn("m", datetime(2025, 11, 3, tzinfo=UTC)))
 
 
@@ -88,7 +91,11 @@ def test_loading_does_not_count_as_its_time(
     def load() -> None:
         now[0] = 1.5 * PATIENCE_S
 
-    run = AgentRun(lambda: speaking("one", REPLY), agent="a", timeout_s=PATIENCE_S, load=load)
+    def speak() -> Speech:
+        threading.Event().wait(MOMENT_S)
+        yield from speaking("one", REPLY)
+
+    run = AgentRun(speak, agent="a", timeout_s=PATIENCE_S, load=load)
     assert list(run) == ["one"]
     assert run.outcome == "done"
 
