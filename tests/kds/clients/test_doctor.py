@@ -20,7 +20,7 @@ from kds.service.server import Service, ServiceOptions
 
 Call = Callable[..., Any]
 Write = Callable[[str, str], Path]
-START_S = 30.0
+START_S = 120.0
 
 needs_unix_sockets = pytest.mark.skipif(
     not hasattr(socket, "AF_UNIX"), reason="the hook talks over a unix socket"
