@@ -605,6 +605,7 @@ def start(
         input=json.dumps(given).encode(),
         capture_output=True,
         timeout=PATIENCE_S,
+        env={**os.environ, hook.TIMEOUT_VARIABLE: "20000"},
     )
 
 
