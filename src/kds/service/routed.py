@@ -21,7 +21,9 @@ from kds.service.workspaces import ServedWorkspace
 
 async def routed(served: ServedWorkspace, worker: Worker, asked: RouteRequest) -> Turn:
     """Route a message on the worker; raises what `Conversations.route` and `Callers.find` raise."""
-    by = await worker.run(lambda: _conversations(served, asked))
+    by = served.conversations
+    if asked.variables is not None:
+        by = await worker.run(lambda: _conversations(served, asked))
     rewriter = None if asked.rewrite is False else _rewriter(by)
     if rewriter is not None:
         ask = await worker.run(lambda: _question(by, rewriter, asked))

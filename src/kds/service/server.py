@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -191,7 +192,8 @@ class Service:
         self._say_started(instances)
         self.ready.set()
         stopping = asyncio.create_task(self._stopping.wait())
-        await asyncio.wait({stopping, *serving}, return_when=asyncio.FIRST_COMPLETED)
+        with self._woken_by_signals(self._loop):
+            await asyncio.wait({stopping, *serving}, return_when=asyncio.FIRST_COMPLETED)
         for instance in instances.values():
             self._hide(instance)
         for one in served:
@@ -248,6 +250,25 @@ class Service:
             "http": http and {"host": http.host, "port": http.port, "url": http.url},
             "socket": str(instance.address.socket_path) if unix else None,
         }
+
+    @contextmanager
+    def _woken_by_signals(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+        """Have a signal wake the loop. One that comes just before the loop waits for events would
+        else be heeded only at the next request. On Windows the loop sees to that itself."""
+        if not self._owns_process or sys.platform == "win32":
+            yield
+            return
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            ours.setblocking(False)
+            theirs.setblocking(False)
+            loop.add_reader(ours, ours.recv, 1)
+            before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+            try:
+                yield
+            finally:
+                signal.set_wakeup_fd(before)
+                loop.remove_reader(ours)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
