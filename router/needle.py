@@ -20,11 +20,11 @@ Needles = frozenset[str]
 
 
 def needles_of(source: str) -> Needles:
-    """The needles of a regular expression whose case does not count; none when unknown.
+    r"""The needles of a regular expression whose case does not count; none when unknown.
 
-    >>> sorted(needles_of(r"^(?:please )?(?:commit|check\\s+in)\\b"))
-    ['check', 'commit']
-    >>> needles_of(r"(?:commit)?\\d+")
+    >>> sorted(needles_of(r"^(?:please )?(?:commit|push\s+it)\b"))
+    ['commit', 'push']
+    >>> needles_of(r"(?:commit)?\d+")
     frozenset()
     """
     parser = re._parser  # type: ignore[attr-defined]  # undocumented: used when packaging only

@@ -24,6 +24,10 @@ from . import preloaded
 
 pytest_plugins = ["pytester"]
 
+# Where bytecode is not to be written, each process that a test starts would compile KDS anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 _connect = socket.socket.connect
 
 OUTSIDE = (

@@ -58,7 +58,7 @@ def _plurals(word: str) -> str:
 
 
 def _past_and_progressive(word: str) -> str:
-    if word.endswith("eed"):
+    if word.endswith("eed") and len(word) > 3:
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
         body = word.removesuffix(suffix)

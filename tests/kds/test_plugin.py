@@ -1,6 +1,7 @@
 """The pytest plugin, in projects of its own: what it collects, and what it says."""
 
 import shutil
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,12 @@ WRONG = """
 
 
 @pytest.fixture(autouse=True)
-def _loaded(fitted_brain: Path, pytester: pytest.Pytester) -> None:
+def _loaded(fitted_brain: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """The router is loaded first: pytester unloads what a run inside this process imports, and
-    compiled modules cannot be loaded twice. The fitted model saves time."""
+    compiled modules cannot be loaded twice. The fitted model saves time. Plugins of others, which
+    such a run would find, warn and take seconds."""
+    names = {one.name for one in entry_points(group="pytest11")} - {"kds"}
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{name}" for name in sorted(names)))
     shutil.copytree(fitted_brain, pytester.path / "kds-brain")
 
 

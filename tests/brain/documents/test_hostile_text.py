@@ -23,7 +23,7 @@ from ...effort import LINEAR, bounded, growth  # noqa: TID252  # one way of coun
 LENGTH = 20_000
 """Characters that are read to the end: what tries every way through them would never get there."""
 
-COUNTED = 250
+COUNTED = 120
 """Characters for which the work is counted, and for eight times as many."""
 
 SIGNS = (*"_*`#~\"'()[]{}-=.,;:<>|\\/", "“", "„", "’")
