@@ -331,10 +331,15 @@ class Terminal:
 
 
 def _own_terminal() -> None:
-    """Make the standard input the controlling terminal, so that Ctrl-C is a signal."""
+    """Make the standard input the controlling terminal, so that Ctrl-C is a signal.
+
+    Whoever runs the tests in the background has it ignored, and hands that on.
+    """
     import fcntl
+    import signal
     import termios
 
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
