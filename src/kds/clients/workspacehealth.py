@@ -119,7 +119,7 @@ def prompts(workspace: Workspace, library: PromptLibrary) -> Iterator[Finding]:
         yield Finding("prompts", "note", f"{found} front matter: not of KDS, and passed over")
     used, _ = with_learned(library, workspace, may_write=False)
     if needs_fit(used.prompts(), workspace.cache_dir):
-        found = "the intent model is not fitted yet: the first message takes two seconds more"
+        found = "the intent model is not fitted yet: the first message takes some seconds more"
         yield Finding("model", "note", found, "kds service start")
     else:
         yield Finding("model", "ok", "the intent model is fitted")
