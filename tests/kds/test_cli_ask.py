@@ -324,10 +324,24 @@ class Terminal:
             self.shown += os.read(self._end, 4096).decode(errors="replace")
         self.shown = self.shown.partition(text)[2]
 
-    def close(self) -> int:
-        code = self.process.wait(timeout=60)
+    def interrupt_until(self, text: str) -> None:
+        """Press Ctrl-C until ``text`` is shown, as people do.
+
+        One that comes between readline's prompt and its waiting shows only at the next key.
+        """
+        while text not in self.shown:
+            self.type("\x03")
+            if select.select([self._end], [], [], 1)[0]:
+                self.shown += os.read(self._end, 4096).decode(errors="replace")
+        self.wait_for(text)
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
         os.close(self._end)
-        return code
 
 
 def _own_terminal() -> None:
@@ -348,19 +362,18 @@ def test_ctrl_c_halts_a_running_answer_and_not_the_chat(
     model: FakeProvider, fitted_workspace: Path
 ) -> None:
     model.play(Stall("1. Add the button"), Text("a toggle, then"))
-    terminal = Terminal("chat", folder=fitted_workspace)
-    terminal.wait_for("kds> ")
-    terminal.type(f"{FAB}\n")
-    terminal.wait_for("1. Add the button")
-    terminal.type("\x03")
-    terminal.wait_for("halted; what was said so far is kept")
-    terminal.wait_for("kds> ")
-    terminal.type("Use toggle switch, not button\n")
-    terminal.wait_for("a toggle, then")
-    terminal.wait_for("next: TEST (test-generator); say 'go ahead'")
-    terminal.wait_for("kds> ")
-    terminal.type("\x03")
-    terminal.wait_for("/quit leaves")
-    terminal.type("/quit\n")
-    assert terminal.close() == 0
+    with Terminal("chat", folder=fitted_workspace) as terminal:
+        terminal.wait_for("kds> ")
+        terminal.type(f"{FAB}\n")
+        terminal.wait_for("1. Add the button")
+        terminal.type("\x03")
+        terminal.wait_for("halted; what was said so far is kept")
+        terminal.wait_for("kds> ")
+        terminal.type("Use toggle switch, not button\n")
+        terminal.wait_for("a toggle, then")
+        terminal.wait_for("next: TEST (test-generator); say 'go ahead'")
+        terminal.wait_for("kds> ")
+        terminal.interrupt_until("/quit leaves")
+        terminal.type("/quit\n")
+        assert terminal.process.wait(PATIENCE_S) == 0
     assert "1. Add the button\n\n[halted]" in model.asked[1].text
