@@ -5,10 +5,8 @@ the conversation shifts them a little more; a calibrator says how far the winner
 Only exact patterns decide alone. A model is a value: nothing in it changes after the fit.
 """
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Final
 
 import numpy as np
@@ -29,6 +27,7 @@ from kds.router.evidence import Finding, IntentRules, RuleBook
 from kds.router.intent_features import FeatureSpace, readable
 from kds.router.intent_terms import terms
 from kds.router.intent_training import Fit, FitReport, RuleScores, train
+from kds.router.lessons import fingerprints, lessons, lessons_key
 from kds.router.nearest import ExampleIndex
 from kds.router.promptfile import PromptFile
 from kds.router.text_head import ExampleMatrix
@@ -250,45 +249,8 @@ class IntentModel:
         return (*first, *found)[:MAX_ALTERNATIVES]
 
 
-def lessons(
-    prompts: Sequence[PromptFile],
-) -> tuple[list[tuple[str, str]], tuple[IntentRules, ...]]:
-    """The examples and the rules that a model of these prompts is fitted on.
-
-    The description of an agent counts as one example of its intent.
-    """
-    agents = sorted((p for p in prompts if p.intent), key=lambda prompt: prompt.intent or "")
-    examples = [
-        (text, prompt.intent or "")
-        for prompt in agents
-        for text in (*prompt.examples, prompt.description)
-    ]
-    return examples, tuple(IntentRules.of(prompt) for prompt in agents)
-
-
 def _rule_scores(book: RuleBook, texts: Sequence[str]) -> RuleScores:
     return lambda rows: book.scores([texts[row] for row in rows.tolist()])
-
-
-def fingerprints(examples: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
-    """What tells pairs of text and label apart, 64 bits each, in rising order without repeats."""
-    digests = (
-        blake2b(f"{label}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        for text, label in examples
-    )
-    return np.unique(np.frombuffer(b"".join(digests), dtype="<u8"))
-
-
-def lessons_key(examples: Iterable[tuple[str, str]], rules: Iterable[IntentRules]) -> str:
-    """A hash of all that a model learns from: examples and patterns."""
-    patterns = [
-        (rule.intent, kind, pattern.source, pattern.weight, pattern.exact)
-        for rule in rules
-        for kind, group in (("for", rule.patterns), ("not", rule.excludes))
-        for pattern in group
-    ]
-    inputs = json.dumps([list(examples), patterns])
-    return blake2b(inputs.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _is_near(base: Learned, taught: NDArray[np.uint64], labels: Sequence[str], none: str) -> bool:

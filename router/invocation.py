@@ -12,7 +12,8 @@ from typing import Final, Literal, get_args
 
 from kds.brain.document import nearest
 from kds.brain.errors import DispatchError
-from kds.router.library import FOLDERS, PromptLibrary
+from kds.router.library import PromptLibrary
+from kds.router.prompt_texts import FOLDERS
 
 Operation = Literal["load", "log", "clear"]
 

@@ -27,16 +27,10 @@ from kds.router.calibration import Calibrator
 from kds.router.certainty import Mix
 from kds.router.evidence import IntentRules, RuleBook
 from kds.router.intent_features import Block, FeatureSpace
-from kds.router.intent_model import (
-    IntentModel,
-    Learned,
-    fingerprints,
-    lessons,
-    lessons_key,
-    order_rules,
-)
+from kds.router.intent_model import IntentModel, Learned, order_rules
 from kds.router.intent_terms import KINDS
 from kds.router.intent_training import FitReport
+from kds.router.lessons import fingerprints, lessons, lessons_key
 from kds.router.nearest import ExampleIndex
 from kds.router.promptfile import PromptFile
 

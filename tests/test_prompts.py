@@ -11,7 +11,8 @@ from jinja2 import Environment
 from kds.brain.turn import ContextEntry, Reference, Turn
 from kds.router.evidence import IntentRules, RuleBook
 from kds.router.intent_model import IntentModel
-from kds.router.library import PromptLibrary, packaged_root
+from kds.router.library import PromptLibrary
+from kds.router.prompt_texts import packaged_root
 from kds.router.promptvalues import LINE_LIMIT, prompt_values
 
 AGENTS = {

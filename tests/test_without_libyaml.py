@@ -11,7 +11,8 @@ import yaml
 from kds.brain.document import parse_yaml
 from kds.brain.errors import RuleFileError
 from kds.dialogues import read_dialogues
-from kds.router.library import PromptLibrary, packaged_root
+from kds.router.library import PromptLibrary
+from kds.router.prompt_texts import packaged_root
 from kds.router.ruleset import PACKAGED, load_rules
 
 DIALOGUES = sorted((Path(__file__).parent / "dialogues").glob("*.yaml"))

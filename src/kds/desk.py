@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import kds
 from kds.brain.clock import Clock, utc_now
@@ -28,24 +28,7 @@ Watch = Callable[[str], AbstractContextManager[object]]
 """Is told what may take a while, for as long as it does."""
 
 
-class Desk(Protocol):
-    """Routes messages of a workspace, wherever the work is done."""
-
-    def route(
-        self,
-        message: str,
-        *,
-        conversation: str | None = None,
-        join: bool = False,
-        log: bool = True,
-        history: Sequence[Utterance] = (),
-        rewrite: bool | None = None,
-    ) -> Turn:
-        """Route ``message``; see `kds.conversations.Conversations.route`."""
-        ...
-
-
-class NearestDesk:
+class Desk:
     """Asks the service at each call, and does the work here when there is none."""
 
     def __init__(
@@ -140,7 +123,7 @@ def open_desk(workspace: Workspace, *, tell: Tell = lambda _: None) -> Desk:
 
     Rules and prompts are loaded at the first call that finds no service.
     """
-    return NearestDesk(workspace, tell=tell)
+    return Desk(workspace, tell=tell)
 
 
 def _has_settings(workspace: Workspace) -> bool:

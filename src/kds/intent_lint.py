@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from kds.router.evidence import RuleBook
 from kds.router.intent_features import FeatureSpace, Floats, Ints
-from kds.router.intent_model import lessons, order_rules
+from kds.router.intent_model import order_rules
 from kds.router.intent_terms import stems
 from kds.router.intent_training import FOLDS, RULE_WEIGHT_GRID
+from kds.router.lessons import lessons
 from kds.router.promptfile import IntentPattern, PromptFile
 from kds.router.text_head import ExampleMatrix
 

@@ -11,7 +11,7 @@ import pytest
 import kds
 from kds import hook_start
 from kds.brain.workspace import Workspace
-from kds.desk import NearestDesk
+from kds.desk import Desk
 from kds.service import background
 from kds.service.address import ServiceAddress
 
@@ -185,11 +185,11 @@ def test_the_agents_messages_are_routed_by_the_service_too(
 ) -> None:
     background.start(place, idle_minutes=5)
 
-    def own(_: NearestDesk) -> None:
+    def own(_: Desk) -> None:
         raise AssertionError("rules and prompts were loaded here")
 
     with monkeypatch.context() as patched:
-        patched.setattr(NearestDesk, "own", own)
+        patched.setattr(Desk, "own", own)
         assert kds_call("ask", "I want to add a FAB button").out.startswith("# Work planner")
         asked = json.loads(kds_call("ask", "Make it purple", "--json").out)
     assert asked["turn"]["expanded"] == "Make the FAB button purple"

@@ -5,7 +5,8 @@ import pytest
 
 from kds.brain.errors import DispatchError, PromptFileError
 from kds.brain.turn import Turn
-from kds.router.library import PromptLibrary, packaged_root
+from kds.router.library import PromptLibrary
+from kds.router.prompt_texts import packaged_root
 from kds.router.promptvalues import prompt_values
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from kds.brain.errors import KdsError
 from kds.router import model_cache
-from kds.router.intent_model import IntentModel, lessons, lessons_key
+from kds.router.intent_model import IntentModel
+from kds.router.lessons import lessons, lessons_key
 from kds.router.library import PromptLibrary
 from kds.router.model_cache import KEPT, cache_key, dump, open_model, shipped_model, undump
 from kds.router.pattern import Pattern

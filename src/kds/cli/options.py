@@ -13,7 +13,7 @@ from kds.brain.message import clean_message
 from kds.brain.workspace import HOME_VARIABLE, Workspace
 from kds.cli.guard import Refusal, complain
 from kds.cli.progress import slow
-from kds.desk import LOADING, NearestDesk
+from kds.desk import LOADING, Desk
 from kds.hook_start import start_service
 
 STDIN: Final = "-"
@@ -82,7 +82,7 @@ def route_message(
     ``may_start``: not in a folder that is no workspace yet, and is to stay so.
     """
     found = find_workspace(workspace)
-    desk = NearestDesk(found, tell=complain, watch=slow)
+    desk = Desk(found, tell=complain, watch=slow)
     turn = desk.route(message, log=log, rewrite=rewrite)
     if desk.alone and may_start and (log or found.brain.is_dir()):
         start_afterwards(found)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from kds.brain.learning.learned_file import LearnedExample
 from kds.router.intent_features import FeatureSpace, readable
-from kds.router.intent_model import lessons
 from kds.router.intent_terms import terms
 from kds.router.intent_training import FOLDS
+from kds.router.lessons import lessons
 from kds.router.promptfile import PromptFile
 from kds.router.text_head import ExampleMatrix
 

@@ -25,7 +25,7 @@ from kds.brain.private_file import make_private_folder, read_private, replace_pr
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.learning.guard import find_refusals
-from kds.router.intent_model import lessons
+from kds.router.lessons import lessons
 from kds.router.library import PromptLibrary
 from kds.router.model_cache import cache_key
 from kds.router.promptfile import PromptFile

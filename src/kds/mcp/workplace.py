@@ -19,7 +19,8 @@ from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.desk import Desk, open_desk
 from kds.records import conversation_path
-from kds.router.library import FOLDERS, PromptLibrary
+from kds.router.library import PromptLibrary
+from kds.router.prompt_texts import FOLDERS
 from kds.router.promptfile import PromptFile
 
 logger = logging.getLogger(__name__)

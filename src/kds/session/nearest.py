@@ -10,7 +10,7 @@ from typing import Self
 from kds.brain.clock import Clock, utc_now
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
-from kds.desk import NearestDesk
+from kds.desk import Desk
 from kds.records import Records
 from kds.router.library import PromptLibrary
 from kds.session.memory import SessionMemory
@@ -23,7 +23,7 @@ class NearestConversations(Records):
         self,
         workspace: Workspace,
         library: PromptLibrary,
-        desk: NearestDesk,
+        desk: Desk,
         *,
         notes: list[str],
         memory: SessionMemory,
@@ -41,7 +41,7 @@ class NearestConversations(Records):
         Raises ConfigError when a file does not load.
         """
         notes: list[str] = []
-        desk = NearestDesk(workspace, turns=memory, clock=clock, tell=notes.append)
+        desk = Desk(workspace, turns=memory, clock=clock, tell=notes.append)
         served = desk.find() is not None
         library = PromptLibrary.load(workspace.prompts_dir) if served else desk.own().library
         return cls(workspace, library, desk, notes=notes, memory=memory, clock=clock)
