@@ -2,9 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := src brain router agents prompts tests benchmarks
+SOURCES := src brain router agents prompts tests benchmarks tools
 
-.PHONY: install check format lint types imports test docs model bench bench-costs bench-peers \
+.PHONY: install check format lint types imports test docs model turns language bench bench-costs bench-peers \
   test-clients bench-service bench-hook bench-memory
 
 install:  ## venv and an editable install with everything the tests need
@@ -35,6 +35,14 @@ docs:  ## write docs/cli.md anew from the commands themselves
 
 model:  ## what ships fitted: after a change of packaged prompts or rules
 	$(BIN)/python -m kds.router.shipping router/fitted
+
+DATA ?= ../shared/data
+
+turns:  ## the weights of real turns, from the development data
+	$(BIN)/python -m kds.evaluation.turn_fitting $(DATA) router/fitted/turns.npz
+
+language:  ## the small English pipeline, from the treebank; forty minutes
+	$(BIN)/python tools/train_language.py $(DATA)/treebank router/fitted/english
 
 bench:  ## what a turn costs
 	$(BIN)/python benchmarks/turn_cost.py

@@ -1,6 +1,6 @@
 """The step that says what a message wants: intent, confidence, alternatives, what comes second.
 
-Reads   message, context, references, expanded, context_ref, context_switch
+Reads   message, history, context, references, expanded, context_ref, context_switch
 Writes  intent, confidence, in_scope, alternatives, secondary_intents
 Never   decides whether to act on it; that is for dispatch.
 """
@@ -15,6 +15,8 @@ from kds.router.context_evidence import Situation
 from kds.router.intent_model import IntentModel, IntentVerdict
 from kds.router.message_parts import split_message
 from kds.router.step import Step
+from kds.router.turn_model import TurnModel
+from kds.router.turn_signs import Place
 
 PART_MIN: Final = 0.6
 """Confidence from which a part of a message counts as a request of its own."""
@@ -31,7 +33,7 @@ _IMAGE: Final = re.compile(r"\[(?:image|screenshot)\b|!\[[^\]]*\]\(", re.IGNOREC
 """How chats mark an attached image. A file name is not enough: "rename logo.png"."""
 
 READS: Final = frozenset(
-    {"message", "context", "references", "expanded", "context_ref", "context_switch"}
+    {"message", "history", "context", "references", "expanded", "context_ref", "context_switch"}
 )
 WRITES: Final = frozenset({"intent", "confidence", "in_scope", "alternatives", "secondary_intents"})
 
@@ -42,18 +44,14 @@ class _Request:
     verdict: IntentVerdict
 
 
-def make_classify(model: IntentModel) -> Step:
-    """The classify step over a fitted model."""
+def make_classify(model: IntentModel, turns: TurnModel | None = None) -> Step:
+    """The classify step over a fitted model, and what real turns say beside it."""
 
     def classify(turn: Turn) -> Turn:
-        situation = _situation(turn)
-        requests = _requests(model, turn.expanded or turn.message, situation)
-        if requests:
-            verdict = requests[0].verdict
-            notes = tuple(f"{request.verdict.intent}: '{request.text}'" for request in requests)
-        else:
-            verdict = model.score(turn.message, turn.expanded or None, situation)
-            notes = ()
+        verdict, requests = first_reading(model, turn)
+        notes = tuple(f"{request.verdict.intent}: '{request.text}'" for request in requests)
+        if turns is not None:
+            verdict = turns.read(turn.message, place_of(turn), verdict)
         secondary = dict.fromkeys(request.verdict.intent for request in requests[1:])
         secondary.pop(verdict.intent, None)
         summary = f"intent {verdict.intent}, confidence {verdict.confidence:.2f}"
@@ -68,6 +66,23 @@ def make_classify(model: IntentModel) -> Step:
         )
 
     return Step("classify", READS, WRITES, classify)
+
+
+def first_reading(model: IntentModel, turn: Turn) -> tuple[IntentVerdict, Sequence["_Request"]]:
+    """The verdict of examples and patterns, and the requests of a message that holds several."""
+    situation = _situation(turn)
+    requests = _requests(model, turn.expanded or turn.message, situation)
+    if requests:
+        return requests[0].verdict, requests
+    return model.score(turn.message, turn.expanded or None, situation), ()
+
+
+def place_of(turn: Turn) -> Place:
+    """Where a message stands in its conversation, as far as that is known."""
+    earlier = sum(said.role == "user" for said in turn.history) or len(turn.context)
+    previous = turn.context[-1].intent if turn.context else None
+    answered = bool(turn.history) and turn.history[-1].role == "assistant"
+    return Place(earlier, previous, answered)
 
 
 def _situation(turn: Turn) -> Situation:

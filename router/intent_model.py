@@ -6,7 +6,7 @@ Only exact patterns decide alone. A model is a value: nothing in it changes afte
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -62,6 +62,8 @@ class IntentVerdict:
     alternatives: tuple[IntentScore, ...]
     notes: tuple[str, ...]
     in_scope: float
+    log_p: Mapping[str, float] = field(default_factory=dict)
+    """The log probability of every intent before calibration; none where a phrase decided."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -166,9 +168,9 @@ class IntentModel:
         intent = self.none if unfit else self.learned.labels[winner]
         notes += _notes(self.learned.labels, log_p[0], findings, shifts)
         others = self._alternatives(log_p[0], winner, confidence, unfit=unfit)
-        return IntentVerdict(
-            intent, confidence, others, tuple(notes), self._scope(readings, winner, confidence)
-        )
+        scope = self._scope(readings, winner, confidence)
+        known = dict(zip(self.learned.labels, map(float, log_p[0]), strict=True))
+        return IntentVerdict(intent, confidence, others, tuple(notes), scope, known)
 
     @property
     def _none(self) -> int | None:

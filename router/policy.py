@@ -6,13 +6,14 @@ from typing import Final
 
 from kds.brain.turn import UNKNOWN, Action, IntentScore
 
-ACT_MIN: Final = 0.55
-"""Act at this confidence. Starting value, to be set on the development dialogues: as calibrated
-confidences are shares of right answers, acting below one half is wrong more often than not."""
+ACT_MIN: Final = 0.65
+"""Act at this confidence. On the dev chats, cross-validated by repository, 86 % of the turns reach
+it, and 85 % of these are right; at .55 it is 92 and 84 %. The tidy dialogues all reach it."""
 
-ACT_MARGIN: Final = 0.25
+ACT_MARGIN: Final = 0.4
 """Act below ACT_MIN, yet not below CLARIFY_MIN, when the runner-up is this far behind: the
-question would have no second candidate worth offering. Starting value, as above."""
+question would have no second candidate worth offering. At .25 three more turns in a hundred are
+acted on, and 70 % of these are right."""
 
 CLARIFY_MIN: Final = 0.30
 """Ask at this confidence; below it the candidates would be guesses. Starting value, as above."""

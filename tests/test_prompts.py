@@ -29,14 +29,15 @@ AGENTS = {
     "ANALYZE_SCREENSHOT": "screenshot-analyzer",
     "AMNESIA": "brain-amnesia",
     "UNKNOWN": "intent-router",
+    "DEBUG": "debugger",
 }
 OTHERS = (
     *("conversation-context-manager", "conversation-summarizer", "clear-conversation", "kds"),
     *("agent-handover", "passages-found", "query-rewriter"),
 )
 PRIORITY = [
-    *("CORRECT", "AMNESIA", "RESUME", "COMMIT", "ANALYZE_SCREENSHOT", "PLAN", "EXECUTE"),
-    *("TEST", "VALIDATE", "METRICS", "GOVERN", "ASK", "UNKNOWN"),
+    *("CORRECT", "AMNESIA", "RESUME", "DEBUG", "COMMIT", "ANALYZE_SCREENSHOT", "PLAN"),
+    *("EXECUTE", "TEST", "VALIDATE", "METRICS", "GOVERN", "ASK", "UNKNOWN"),
 ]
 MAX_LINES = 80
 DEV = Path(__file__).parents[2] / "shared" / "data" / "dialogues" / "dev.json"

@@ -37,6 +37,7 @@ from kds.router.rewrite import FindRewriter, make_rewrite, no_rewriter
 from kds.router.rule import Rule
 from kds.router.ruleset import load_rules
 from kds.router.step import Step
+from kds.router.turn_model import TurnModel, turn_model_for
 from kds.rule_tests import RuleOutcome, run_rule_tests
 
 ENTRANCES: Final = ("prompts/user/kds.md", "prompts/internal/intent-router.md")
@@ -54,7 +55,8 @@ class Parts:
     library: PromptLibrary
     resolver: Resolver
     model: IntentModel
-
+    turns: TurnModel | None = None
+    """What real turns say; None where the agents are not the packaged ones."""
     warnings: tuple[str, ...] = ()
 
     @classmethod
@@ -74,7 +76,8 @@ class Parts:
                 cache.save()
             except StoreError as error:
                 warnings += (f"{error.where}: {error.message}; the next start is no faster",)
-        return cls(workspace, library, resolver, opened.model, warnings)
+        turns = turn_model_for(opened.model.learned.labels)
+        return cls(workspace, library, resolver, opened.model, turns, warnings)
 
 
 def load_resolver(
@@ -101,7 +104,7 @@ def build_steps(
         make_resolve(parts.resolver, known),
         make_expand(parts.resolver, known),
         make_rewrite(parts.resolver, rewriter, known),
-        make_classify(parts.model),
+        make_classify(parts.model, parts.turns),
     )
     recall = make_rewrite(parts.resolver, rewriter, known, only_kept=True)
     dispatch = make_dispatch(

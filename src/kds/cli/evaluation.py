@@ -2,6 +2,7 @@
 
 import click
 
+from kds.cli.chats import chats
 from kds.cli.dialogues import dialogues
 from kds.cli.followups import follow_ups
 from kds.cli.intents import intents
@@ -23,5 +24,5 @@ def evaluate() -> None:
     """Measure the router on a set of examples."""
 
 
-for _command in (dialogues, rewrites, intents, multi, retrieval, follow_ups):
+for _command in (chats, dialogues, rewrites, intents, multi, retrieval, follow_ups):
     evaluate.add_command(_command)

@@ -1,0 +1,1 @@
+"""Measuring the router on files of examples, for `kds eval`."""

@@ -1,0 +1,65 @@
+"""`kds eval chats`, as a user runs it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+DEV = Path(__file__).parents[3] / "shared" / "data" / "chats" / "dev.jsonl"
+IT = {
+    "text": "it", "nth": 1, "kind": "pronoun", "antecedents": ["FAB button"], "source": "user",
+    "must": True,
+}  # fmt: skip
+TURNS = [
+    {"user": "I want to add a FAB button", "labelled": True, "intents": ["PLAN"], "refs": []},
+    {"user": "Make it purple", "labelled": True, "intents": ["TEST"], "refs": [IT]},
+]
+
+
+@pytest.fixture
+def file(workspace: Path) -> str:
+    (workspace / "chats.jsonl").write_text(json.dumps({"id": "a", "turns": TURNS}) + "\n")
+    return "chats.jsonl"
+
+
+def test_the_table_has_the_baselines_beside_it(kds_call: Run, file: str) -> None:
+    result = kds_call("eval", "chats", file)
+    assert result.code == 0
+    assert "never" in result.out
+    assert "most recent noun" in result.out
+    assert "turns changed for the worse" in result.out
+
+
+def test_json_has_the_keys_of_the_measuring_script(kds_call: Run, file: str) -> None:
+    told = json.loads(kds_call("eval", "chats", file, "--json").out)
+    assert {"precision", "harmed", "must_recall_user", "acted", "ece", "ms_p99"} <= set(told)
+    assert (told["turns"], told["must_user"]) == (2, 1)
+    assert told["baselines"]["never"]["harmed"] == 0.0
+
+
+def test_what_went_wrong_can_be_read_with_the_reasons(kds_call: Run, file: str) -> None:
+    kds_call("eval", "chats", file, "--errors", "wrong.jsonl")
+    (wrong,) = [json.loads(line) for line in Path("wrong.jsonl").read_text().splitlines()]
+    assert (wrong["chat"], wrong["turn"], wrong["intents"]) == ("a", 2, ["TEST"])
+    assert wrong["why"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.jsonl"], "none.jsonl"),
+        (["bad.jsonl"], "bad.jsonl:1"),
+        (["chats.jsonl", "--errors", "chats.jsonl"], "names the file of examples itself"),
+    ],
+)
+def test_bad_input_is_refused_with_its_place(
+    kds_call: Run, file: str, arguments: list[str], said: str
+) -> None:
+    Path("bad.jsonl").write_text('{"id": "a"}\n')
+    result = kds_call("eval", "chats", *arguments)
+    assert result.code == 2
+    assert said in result.err
