@@ -263,13 +263,13 @@ def test_a_planted_secret_never_comes_through(
     assert storable(stored) == stored
 
 
-@settings(deadline=None, max_examples=30)
-@given(st.integers(0, 100_000), PLANTED)
+@settings(deadline=None, max_examples=10)
+@given(st.integers(0, 50_000), PLANTED)
 def test_a_secret_anywhere_in_one_very_long_line_is_found(
     at: int, planted: tuple[str, str]
 ) -> None:
     template, secret = planted
-    filler = "make it purple, " * 6250
+    filler = "make it purple, " * 3125
     stored = storable(f"{filler[:at]} {template.format(secret)} {filler[at:]}")
     assert secret not in stored
 

