@@ -12,6 +12,7 @@ from kds.brain.turn import ContextEntry, Reference, Turn
 from kds.router.evidence import IntentRules, RuleBook
 from kds.router.intent_model import IntentModel
 from kds.router.library import PromptLibrary
+from kds.router.model_cache import open_model
 from kds.router.prompt_texts import packaged_root
 from kds.router.promptvalues import LINE_LIMIT, prompt_values
 
@@ -105,7 +106,7 @@ def library() -> PromptLibrary:
 
 @pytest.fixture(scope="module")
 def model(library: PromptLibrary) -> IntentModel:
-    return IntentModel.fit(library.agents())
+    return open_model(library.prompts()).model
 
 
 def test_every_intent_has_its_agent(library: PromptLibrary) -> None:

@@ -12,7 +12,6 @@ from uuid import UUID
 
 import httpx
 import pytest
-from langchain_anthropic import ChatAnthropic
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
@@ -370,8 +369,6 @@ def test_a_stream_without_an_end_is_no_answer(
         (ChatOpenAI, {"model_provider": "openai"}, False),
         (ChatOpenAI, {"finish_reason": "stop"}, True),
         (ChatOpenAI, {"status": "completed"}, True),
-        (ChatAnthropic, {"model_provider": "anthropic"}, False),
-        (ChatAnthropic, {"stop_reason": "end_turn"}, True),
         (ChatOllama, {}, False),
         (ChatOllama, {"done_reason": "stop"}, True),
         (FakeListChatModel, {}, True),
@@ -382,6 +379,15 @@ def test_only_providers_that_say_why_an_answer_ended_must_say_it(
 ) -> None:
     model = kind.model_construct()
     assert has_end(AIMessage("x", response_metadata=metadata), model) is ended
+
+
+def test_anthropic_says_why_an_answer_ended_and_has_its_time_where_its_class_has_it() -> None:
+    from langchain_anthropic import ChatAnthropic  # it takes seconds to load
+
+    model = ChatAnthropic(model="m", api_key="k", timeout=3)
+    assert not has_end(AIMessage("x", response_metadata={"model_provider": "anthropic"}), model)
+    assert has_end(AIMessage("x", response_metadata={"stop_reason": "end_turn"}), model)
+    assert model_timeout(model) == 3.0
 
 
 def _own_model(provider: FakeProvider, **options: Any) -> BaseChatModel:
@@ -408,7 +414,6 @@ def test_a_model_of_the_callers_own_keeps_its_own_time(
         (ChatOpenAI(model="m", api_key="k", timeout=(2, 4)), 4.0),
         (ChatOpenAI(model="m", api_key="k", timeout=httpx.Timeout(2, read=5)), 5.0),
         (ChatOpenAI(model="m", api_key="k"), None),
-        (ChatAnthropic(model="m", api_key="k", timeout=3), 3.0),
         (ChatOllama(model="m", client_kwargs={"timeout": 3}), 3.0),
         (ChatOllama(model="m"), None),
         (FakeListChatModel(responses=["x"]), None),

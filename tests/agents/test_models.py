@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from langchain_anthropic import ChatAnthropic
 from langchain_core.callbacks import CallbackManager
 from langchain_core.language_models import BaseChatModel
 from langchain_core.rate_limiters import InMemoryRateLimiter
@@ -42,6 +41,8 @@ def test_openai_gets_what_is_set() -> None:
 
 
 def test_anthropic_gets_what_is_set() -> None:
+    from langchain_anthropic import ChatAnthropic  # it takes seconds to load
+
     model = _load("anthropic:claude-sonnet-4-5", timeout_s=7, max_retries=4, max_tokens=99)
     assert isinstance(model, ChatAnthropic)
     assert (model.default_request_timeout, model.max_retries, model.max_tokens) == (7, 4, 99)

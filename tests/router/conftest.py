@@ -8,6 +8,7 @@ import pytest
 from kds.router.intent_model import IntentModel
 from kds.router.language import Language
 from kds.router.library import PromptLibrary
+from kds.router.model_cache import open_model
 from kds.router.resolver import Resolution, Resolver, apply_edits
 from kds.router.ruleset import RuleSet, load_rules
 
@@ -21,7 +22,7 @@ def library() -> PromptLibrary:
 
 @pytest.fixture(scope="session")
 def packaged_model(library: PromptLibrary) -> IntentModel:
-    return IntentModel.fit(library.agents())
+    return open_model(library.prompts()).model
 
 
 @pytest.fixture(scope="session")
