@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 import kds
 from kds.brain.clock import utc_now
@@ -24,6 +25,11 @@ from kds.brain.clock import utc_now
 from . import preloaded
 
 pytest_plugins = ["pytester"]
+
+# Drawn anew in each run, so that many runs see what one of them does not; `--hypothesis-profile
+# default` draws twice as many.
+settings.register_profile("kds", max_examples=50)
+settings.load_profile("kds")
 
 # Where bytecode is not to be written, each process that a test starts would compile KDS anew.
 sys.dont_write_bytecode = False

@@ -87,9 +87,11 @@ def serve(folder: Path) -> None:
 
 def _preload() -> None:
     import langchain_core.language_models  # noqa: F401
+    import langgraph.graph  # noqa: F401
     import sklearn.svm  # noqa: F401
 
     import kds
+    import kds.agents
     import kds.cli.route
     import kds.session.session
     from kds.brain.clock import utc_now

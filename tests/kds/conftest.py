@@ -59,6 +59,12 @@ def kds_spawn(workspace: Path, launchers: Path) -> Callable[..., Result]:
 
 
 @pytest.fixture
+def quick_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is learned is tried against the examples that ship in two turns instead of five."""
+    monkeypatch.setattr("kds.learning.bench.FOLDS", 2)
+
+
+@pytest.fixture
 def embeddings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A model of the user's own: counts letters; it fails while a file named `down` is there."""
     down = tmp_path / "down"

@@ -1,13 +1,15 @@
 """`kds eval follow-ups`, as a user runs it; and the product on the documents of this folder."""
 
+import io
 import json
-import subprocess
-import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+
+from kds.cli import main
 
 from .test_followup_scoring import DOCUMENT, TALKS
 
@@ -73,12 +75,12 @@ def test_bad_input_is_refused_with_its_place(
 @pytest.fixture(scope="session")
 def measured(fitted_brain: Path) -> dict[str, Any]:
     """The figures of the sixty follow-ups over three documents."""
-    command = [sys.executable, "-m", "kds", "eval", "follow-ups", "follow_ups.yaml", "--json"]
-    done = subprocess.run(
-        [*command, "--workspace", str(fitted_brain.parent)],
-        cwd=DOCUMENTS, capture_output=True, text=True, check=True, timeout=300,
-    )  # fmt: skip
-    found: dict[str, Any] = json.loads(done.stdout)
+    command = ["eval", "follow-ups", str(DOCUMENTS / "follow_ups.yaml"), "--json"]
+    out = io.StringIO()
+    with redirect_stdout(out), pytest.raises(SystemExit) as stop:
+        main([*command, "--workspace", str(fitted_brain.parent)])
+    assert stop.value.code in (None, 0)
+    found: dict[str, Any] = json.loads(out.getvalue())
     return found
 
 

@@ -17,6 +17,8 @@ from kds.cli.guard import BAD_INPUT
 DASHBOARD = "give the dashboard some love"
 Run = Callable[..., Any]
 
+pytestmark = pytest.mark.usefixtures("quick_guard")
+
 
 @pytest.fixture
 def brain(fitted_workspace: Path) -> Path:

@@ -20,6 +20,8 @@ from kds.router.library import PromptLibrary
 
 from ...effort import LINEAR, growth, steps  # noqa: TID252  # one way of counting for all
 
+pytestmark = pytest.mark.usefixtures("quick_guard")
+
 DASHBOARD = "give the dashboard some love"
 UNCLEAR = (
     "take care of the login page",

@@ -18,6 +18,8 @@ from kds.service.reload import fingerprint
 
 DASHBOARD = "give the dashboard some love"
 
+pytestmark = pytest.mark.usefixtures("quick_guard")
+
 
 @pytest.fixture
 def place(new_workspace: Callable[[], Path]) -> Workspace:

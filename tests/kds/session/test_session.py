@@ -75,7 +75,7 @@ def test_an_agent_sees_its_prompt_what_was_said_before_and_the_message(
 def test_what_was_said_before_stays_within_its_budget(
     model: FakeProvider, open_session: Open
 ) -> None:
-    model.play(default=Text("the pipeline has a stage for every kind of build " * 60))
+    model.play(default=Text("the pipeline has a stage for every kind of build " * 30))
     session = open_session()
     for number in range(8):
         session.ask(f"Add the stage number {number} to the release pipeline, please")
