@@ -189,13 +189,16 @@ def test_a_slip_in_the_name_of_a_conversation_is_told(
 
 
 @pytest.mark.parametrize("command", ["ask", "chat"])
-def test_the_first_message_of_a_fresh_folder_is_answered(command: str, tmp_path: Path) -> None:
+def test_the_first_message_of_a_fresh_folder_is_answered(
+    command: str, tmp_path: Path, launchers: Path
+) -> None:
     folder = tmp_path / "fresh"
     folder.mkdir()
     words = [FAB, "--no-stream"] if command == "ask" else []
     done = subprocess.run(
-        [*KDS, command, *words], cwd=folder, input=FAB, capture_output=True, text=True, timeout=120
-    )
+        [str(launchers / "kds"), command, *words],
+        cwd=folder, input=FAB, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert "work-planner" in done.stdout or "# Work planner" in done.stdout
     assert stored(folder) == [FAB]

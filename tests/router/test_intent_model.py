@@ -8,7 +8,7 @@ from kds.brain.turn import UNKNOWN
 from kds.router.calibration import expected_calibration_error
 from kds.router.context_evidence import Situation
 from kds.router.evidence import IntentRules
-from kds.router.intent_model import IntentModel
+from kds.router.intent_model import IntentModel, IntentVerdict
 from kds.router.pattern import Pattern
 from kds.router.promptfile import IntentPattern
 
@@ -24,31 +24,29 @@ def literal(text: str, weight: float, *, exact: bool = False) -> IntentPattern:
     return IntentPattern(text, pattern, weight, exact, "x:1")
 
 
-def unseen() -> list[tuple[str, str]]:
-    lines = UNSEEN.read_text(encoding="utf-8").splitlines()
-    pairs = [line.split("\t") for line in lines if not line.startswith("#")]
-    return [(text, intent) for intent, text in pairs]
-
-
-def test_unseen_messages_find_their_intent(packaged_model: IntentModel) -> None:
-    """97 % now; a first look at fresh messages of this kind gave 83 and 91 % (decision 0005)."""
-    pairs = unseen()
-    right = [packaged_model.score(text, text, FOLLOWING).intent == intent for text, intent in pairs]
-    assert sum(right) / len(pairs) >= 0.95
-
-
 FOLLOWING = Situation(previous_intent="PLAN", has_session=True)
 
 
-def test_confidence_is_about_the_share_of_right_verdicts(packaged_model: IntentModel) -> None:
+@pytest.fixture(scope="module")
+def unseen(packaged_model: IntentModel) -> list[tuple[IntentVerdict, str]]:
+    """What the model makes of messages that it has not seen, each with its intent."""
+    lines = UNSEEN.read_text(encoding="utf-8").splitlines()
+    pairs = [line.split("\t") for line in lines if not line.startswith("#")]
+    return [(packaged_model.score(text, text, FOLLOWING), intent) for intent, text in pairs]
+
+
+def test_unseen_messages_find_their_intent(unseen: list[tuple[IntentVerdict, str]]) -> None:
+    """97 % now; a first look at fresh messages of this kind gave 83 and 91 % (decision 0005)."""
+    right = [verdict.intent == intent for verdict, intent in unseen]
+    assert sum(right) / len(right) >= 0.95
+
+
+def test_confidence_is_about_the_share_of_right_verdicts(
+    packaged_model: IntentModel, unseen: list[tuple[IntentVerdict, str]]
+) -> None:
     assert packaged_model.learned.report.calibration_error <= 0.03
-    pairs = unseen()
-    verdicts = [packaged_model.score(text, text, FOLLOWING) for text, _ in pairs]
-    right = [
-        verdict.intent == intent != UNKNOWN
-        for verdict, (_, intent) in zip(verdicts, pairs, strict=True)
-    ]
-    error = expected_calibration_error([verdict.confidence for verdict in verdicts], right)
+    right = [verdict.intent == intent != UNKNOWN for verdict, intent in unseen]
+    error = expected_calibration_error([verdict.confidence for verdict, _ in unseen], right)
     assert error <= 0.05
 
 
@@ -97,15 +95,16 @@ def test_notes_name_scores_and_patterns(packaged_model: IntentModel) -> None:
     assert "prompts/internal/code-executor.md:" in notes[1]
 
 
-def test_alternatives_are_in_order_and_never_unknown(packaged_model: IntentModel) -> None:
-    for text, _ in unseen()[::7]:
-        verdict = packaged_model.score(text)
+def test_alternatives_are_in_order_and_never_unknown(
+    unseen: list[tuple[IntentVerdict, str]],
+) -> None:
+    for verdict, _ in unseen:
         scores = [alternative.confidence for alternative in verdict.alternatives]
-        assert scores == sorted(scores, reverse=True), text
+        assert scores == sorted(scores, reverse=True), verdict
         named = {alternative.intent for alternative in verdict.alternatives}
         assert not named & {UNKNOWN, verdict.intent}
         total = sum(scores) + (verdict.confidence if verdict.intent != UNKNOWN else 0.0)
-        assert total <= 1.0 + 1e-9, text
+        assert total <= 1.0 + 1e-9, verdict
 
 
 def test_priority_decides_between_patterns_that_tie() -> None:
