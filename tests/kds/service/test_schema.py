@@ -85,7 +85,7 @@ def test_the_service_keeps_to_its_schema(
     operation = api[path][method]
 
     @settings(
-        max_examples=15,
+        max_examples=10,
         deadline=None,
         derandomize=True,
         database=None,
