@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools
 
-.PHONY: install check format lint types imports test docs model turns language bench bench-costs bench-peers \
+.PHONY: install check format lint types imports test docs model turns decision language bench bench-costs bench-peers \
   test-clients bench-service bench-hook bench-memory
 
 install:  ## venv and an editable install with everything the tests need
@@ -40,6 +40,9 @@ DATA ?= ../shared/data
 
 turns:  ## the weights of real turns, from the development data
 	$(BIN)/python -m kds.evaluation.turn_fitting $(DATA) router/fitted/turns.npz
+
+decision:  ## the weights of written references, from the development data
+	$(BIN)/python -m kds.evaluation.decision_fitting $(DATA) tests/dialogues router/fitted/decision.json
 
 language:  ## the small English pipeline, from the treebank; forty minutes
 	$(BIN)/python tools/train_language.py $(DATA)/treebank router/fitted/english

@@ -95,6 +95,13 @@ class RewritingSettings(_Section):
     timeout_s: float = Field(default=5.0, gt=0, le=600, allow_inf_nan=False)
 
 
+class ReferenceSettings(_Section):
+    """What is written out of what a message refers to."""
+
+    precision: float = Field(default=0.93, ge=0, le=1, allow_inf_nan=False)
+    """Share of the written references that is to be right; 1: nothing is written, 0: all."""
+
+
 class LearningSettings(_Section):
     """Whether corrections and clarifications become examples."""
 
@@ -107,6 +114,7 @@ class Settings(_Section):
     service: ServiceSettings = ServiceSettings()
     memory: MemorySettings = MemorySettings()
     recall: RecallOptions = RecallOptions()
+    references: ReferenceSettings = ReferenceSettings()
     rewriting: RewritingSettings = RewritingSettings()
     learning: LearningSettings = LearningSettings()
     model: ModelSettings = ModelSettings()

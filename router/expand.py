@@ -1,6 +1,6 @@
 """The step that writes the self-contained message and notices that the topic changes.
 
-Reads   message, context, references, edits
+Reads   message, history, context, references, edits
 Writes  expanded, context_ref, context_switch
 Never   looks for references; it applies the edits it is given.
 """
@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Turn
+from kds.router.decision import is_answered
 from kds.router.resolver import Known, Resolver, apply_edits, nothing_known
 from kds.router.step import Step
 
-READS: Final = frozenset({"message", "context", "references", "edits"})
+READS: Final = frozenset({"message", "history", "context", "references", "edits"})
 WRITES: Final = frozenset({"expanded", "context_ref", "context_switch"})
 
 
@@ -20,7 +21,9 @@ def make_expand(resolver: Resolver, known: Known = nothing_known) -> Step:
     """The expand step. ``resolver`` knows the rules for topic switches."""
 
     def expand(turn: Turn) -> Turn:
-        rule = resolver.switch(turn.message, resolver.discourse(turn.context, known()))
+        rule = resolver.switch(
+            turn.message, resolver.discourse(turn.context, known(), as_said=is_answered(turn))
+        )
         expanded = apply_edits(turn.message, turn.edits)
         targets = [reference.target for reference in turn.references]
         return replace(

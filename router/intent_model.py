@@ -42,6 +42,11 @@ NEAR: Final = 0.5
 """Share of the examples, on either side, that two sets must have in common for one model to be
 fitted on top of the other: then most of what the calibrator saw still holds."""
 
+VERBATIM: Final = 0.9999
+"""Likeness from which a message is one of the examples, but for case and spaces."""
+VERBATIM_CONFIDENCE: Final = 0.99
+"""Who writes an example says what it means; that of another agent may still be meant."""
+
 MAX_ALTERNATIVES: Final = 3
 NAMED_PATTERNS: Final = 3
 """Patterns of the winner that a note names."""
@@ -157,6 +162,8 @@ class IntentModel:
         if (decided := self._exact(findings)) is not None:
             return decided
         readings = self._read(texts, findings)
+        if (decided := self._verbatim(readings)) is not None:
+            return decided
         shifts = context_shifts(situation, texts[0])
         log_p = self.learned.mix.log_p(readings.margins, readings.rule_scores)
         log_p = log_softmax(log_p + self._row(shifts))
@@ -171,6 +178,15 @@ class IntentModel:
         scope = self._scope(readings, winner, confidence)
         known = dict(zip(self.learned.labels, map(float, log_p[0]), strict=True))
         return IntentVerdict(intent, confidence, others, tuple(notes), scope, known)
+
+    def _verbatim(self, readings: Readings) -> IntentVerdict | None:
+        """The verdict on an example of one intent, typed as it stands there."""
+        alike = np.flatnonzero(readings.likeness[0] >= VERBATIM)
+        if len(alike) != 1:
+            return None
+        label = self.learned.labels[int(alike[0])]
+        confidence = 0.0 if label == self.none else VERBATIM_CONFIDENCE
+        return IntentVerdict(label, confidence, (), (f"an example of {label}",), confidence)
 
     @property
     def _none(self) -> int | None:

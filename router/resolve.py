@@ -1,6 +1,6 @@
 """The step that finds references and their antecedents.
 
-Reads   message, context
+Reads   message, history, context
 Writes  references, edits, unresolved
 Never   rewrites the message; that is the next step's.
 """
@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Turn
+from kds.router.decision import is_answered
 from kds.router.resolver import Known, Resolver, nothing_known
 from kds.router.step import Step
 
-READS: Final = frozenset({"message", "context"})
+READS: Final = frozenset({"message", "history", "context"})
 WRITES: Final = frozenset({"references", "edits", "unresolved"})
 
 
@@ -23,7 +24,9 @@ def make_resolve(resolver: Resolver, known: Known = nothing_known) -> Step:
     """
 
     def resolve(turn: Turn) -> Turn:
-        resolution = resolver.resolve(turn.message, resolver.discourse(turn.context, known()))
+        resolution = resolver.resolve(
+            turn.message, resolver.discourse(turn.context, known(), as_said=is_answered(turn))
+        )
         notes = resolution.notes or ("no reference to resolve",)
         return replace(
             turn,

@@ -148,36 +148,41 @@ class Resolver:
         self._wordings = tuple(
             r for r in self.rules if r.signal.kind == "pattern" and r.render.text
         )
-        self._memo: Callable[[tuple[Utterance, ...]], Discourse] = lru_cache(maxsize=REPLAYED)(
-            self._replay
-        )
+        self._memo: Callable[[tuple[Utterance, ...], bool], Discourse] = lru_cache(
+            maxsize=REPLAYED
+        )(self._replay)
 
     def analyse(self, text: str) -> Analysis:
         """The shallow analysis of a text."""
         return self._language.analyse(text)
 
-    def discourse(self, context: Sequence[ContextEntry], known: Iterable[str] = ()) -> Discourse:
+    def discourse(
+        self, context: Sequence[ContextEntry], known: Iterable[str] = (), *, as_said: bool = False
+    ) -> Discourse:
         """The discourse that a context tells, each message expanded in the light of the earlier.
 
         What a message was taken to refer to counts as said before it, when no message that is
         left says so: the one that did has rotated out, or expired. So does what is ``known``.
+        With ``as_said`` no message is expanded: none of our own words come back as the user's.
         """
-        return self.replay(tuple(_said(context, known)))
+        return self.replay(tuple(_said(context, known)), as_said=as_said)
 
-    def replay(self, history: Iterable[str | Utterance]) -> Discourse:
+    def replay(self, history: Iterable[str | Utterance], *, as_said: bool = False) -> Discourse:
         """The discourse that a history tells, oldest first; plain texts are the user's."""
         said = tuple(u if isinstance(u, Utterance) else Utterance(u) for u in history)
-        return self._memo(said[-REACH:])
+        return self._memo(said[-REACH:], as_said)
 
-    def _replay(self, history: tuple[Utterance, ...]) -> Discourse:
+    def _replay(self, history: tuple[Utterance, ...], as_said: bool) -> Discourse:
         if not history:
             return Discourse()
-        before = self._memo(history[:-1])
+        before = self._memo(history[:-1], as_said)
         message, role = history[-1]
         if role == "assistant":
             return before.answered(self.analyse(message))
         if self.switch(message, before):
             before = Discourse()
+        if as_said:
+            return before.then(self.analyse(message))
         resolution = self._within_topic(message, before)
         expanded = apply_edits(message, resolution.edits)
         spelt = mended(expanded)

@@ -14,6 +14,7 @@ from typing import Final
 from kds.brain.errors import KdsError
 from kds.brain.turn import Rewriting, Turn
 from kds.brain.visible import one_line
+from kds.router.decision import is_answered
 from kds.router.resolver import Known, Resolver, nothing_known
 from kds.router.rewriting import CheckedRewriter, could_lean, rewrite_turn
 from kds.router.step import Step
@@ -55,7 +56,7 @@ def make_rewrite(
             return _noted(turn, "no model is set up") if turn.rewrite else turn
         if turn.rewrite and checked.mode == "rules-only":
             return _noted(turn, "no model is asked: the settings say rules-only")
-        discourse = resolver.discourse(turn.context, known())
+        discourse = resolver.discourse(turn.context, known(), as_said=is_answered(turn))
         return rewrite_turn(turn, discourse, checked, only_kept=only_kept)
 
     return Step("rewrite", READS, WRITES, rewrite)

@@ -12,6 +12,7 @@ from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import DispatchError, StoreError, WorkspaceError
 from kds.brain.journal import ContextJournal, Journal
 from kds.brain.message import clean_message
+from kds.brain.settings import load_settings
 from kds.brain.turn import UNKNOWN, StepRecord, Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.learning.library import with_learned
@@ -20,6 +21,8 @@ from kds.rehearsal import RehearsalJournal
 from kds.rewriting import RewriterSource
 from kds.router.answer import make_answer
 from kds.router.classify import make_classify
+from kds.router.decide import make_decide
+from kds.router.decision import PRECISION, Decider, shipped_decider
 from kds.router.dispatch import make_dispatch
 from kds.router.expand import make_expand
 from kds.router.intent_model import IntentModel
@@ -57,6 +60,9 @@ class Parts:
     model: IntentModel
     turns: TurnModel | None = None
     """What real turns say; None where the agents are not the packaged ones."""
+    decider: Decider | None = None
+    """Which proposed edits are written; None: all of them."""
+    precision: float = PRECISION
     warnings: tuple[str, ...] = ()
 
     @classmethod
@@ -77,7 +83,10 @@ class Parts:
             except StoreError as error:
                 warnings += (f"{error.where}: {error.message}; the next start is no faster",)
         turns = turn_model_for(opened.model.learned.labels)
-        return cls(workspace, library, resolver, opened.model, turns, warnings)
+        return cls(
+            workspace, library, resolver, opened.model, turns,
+            shipped_decider(), load_settings(workspace).references.precision, warnings,
+        )  # fmt: skip
 
 
 def load_resolver(
@@ -102,6 +111,7 @@ def build_steps(
     """
     understand = (
         make_resolve(parts.resolver, known),
+        make_decide(parts.decider, parts.precision),
         make_expand(parts.resolver, known),
         make_rewrite(parts.resolver, rewriter, known),
         make_classify(parts.model, parts.turns),

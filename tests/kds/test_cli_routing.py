@@ -71,6 +71,7 @@ def test_explain_shows_every_step(kds_call: Run, fitted_workspace: Path) -> None
     assert [one["step"] for one in steps] == [
         "load",
         "resolve",
+        "decide",
         "expand",
         "rewrite",
         "classify",

@@ -76,7 +76,7 @@ def test_a_topic_switch_clears_the_context_and_starts_a_session_with_the_next_me
 def test_explaining_leaves_the_context_alone(router: Router) -> None:
     records = router.explain(FAB)
     assert [record.step for record in records] == [
-        "load", "resolve", "expand", "rewrite", "classify", "answer", "dispatch",
+        "load", "resolve", "decide", "expand", "rewrite", "classify", "answer", "dispatch",
     ]  # fmt: skip
     assert any(record.notes for record in records)
     assert _messages(router) == []
@@ -123,8 +123,8 @@ def test_an_invocation_of_an_agents_prompt_forces_that_agent(router: Router) -> 
 
 def test_explaining_an_invocation_forces_the_agent_too(router: Router) -> None:
     records = router.explain("#file:work-planner.md Make it purple")
-    assert [record.step for record in records][4] == "classify"
-    assert "PLAN" in records[4].notes[0]
+    assert [record.step for record in records][5] == "classify"
+    assert "PLAN" in records[5].notes[0]
 
 
 def test_an_agent_of_the_workspace_can_be_named(fitted_workspace: Path) -> None:

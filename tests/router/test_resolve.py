@@ -46,7 +46,7 @@ def test_what_the_step_does_not_read_makes_no_difference(resolver: Resolver) -> 
     given = turn("Add a map", "Make it wider")
     bare = Turn(given.message, given.at, context=given.context)
     assert step.run(given).edits == step.run(bare).edits
-    assert step.reads == {"message", "context"}
+    assert step.reads == {"message", "history", "context"}
 
 
 def test_references_and_edits_of_the_message_are_found(resolver: Resolver) -> None:

@@ -56,6 +56,14 @@ class PlayedChatTurn:
     edits: tuple[JudgedEdit, ...]
     cpu_ms: float
 
+    def follows_up(self) -> bool:
+        """Whether something was said before it."""
+        return self.number > 1
+
+    def changed(self) -> bool:
+        """Whether the message was rewritten."""
+        return self.turn.expanded != self.turn.message
+
     @property
     def harmed(self) -> bool:
         """Whether the message was changed for the worse."""
@@ -250,8 +258,8 @@ def score_chats(played: Sequence[PlayedChatTurn]) -> ChatScore:
     times = [one.cpu_ms for one in played]
     return ChatScore(
         turns=len(turns),
-        follow_ups=sum(one.number > 1 for one in turns),
-        changed=sum(one.turn.expanded != one.turn.message for one in turns),
+        follow_ups=sum(map(PlayedChatTurn.follows_up, turns)),
+        changed=sum(map(PlayedChatTurn.changed, turns)),
         edits=EditCount.of(edits),
         harmed=share(one.harmed for one in turns),
         must={"user": _must(turns, "user"), "assistant": _must(turns, "assistant")},

@@ -236,7 +236,7 @@ def test_skills_that_are_old_doubled_or_edited_are_told(project: Path, kds_call:
     shutil.rmtree(".claude/skills/kds-work-planner")
     _, checks = _doctor(kds_call)
     found = [finding["found"] for finding in checks["skills"]]
-    assert "1 of 13 in .claude/skills are not those of the prompts of today" in found
+    assert "1 of 14 in .claude/skills are not those of the prompts of today" in found
     assert "changed by hand in .claude/skills, and left so: kds" in found
     assert any("one client reads both" in each for each in found)
     kds_call("init", "--client", "claude")

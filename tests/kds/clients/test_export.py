@@ -119,7 +119,7 @@ def test_a_second_export_changes_nothing(workspace: Path, kds_call: Call, kind: 
 
 def test_a_dry_run_writes_nothing(workspace: Path, kds_call: Call) -> None:
     shown = kds_call("export", "skills", "--to", "out", "--dry-run").out
-    assert "13 would be written" in shown
+    assert "14 would be written" in shown
     assert "would write out/kds/SKILL.md\n" in shown
     assert "\nwrite " not in shown
     assert shown.endswith("a dry run: nothing was written\n")
@@ -225,7 +225,7 @@ def test_kinds_in_one_folder_leave_each_other_alone(workspace: Path, kds_call: C
     kds_call("export", "agents", "--to", "out")
     kds_call("export", "prompts", "--to", "out")
     kds_call("export", "prompts", "--to", "out", "--client", "cursor")
-    assert len(list(Path("out").glob("*.md"))) == 39
+    assert len(list(Path("out").glob("*.md"))) == 42
 
 
 def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Call) -> None:

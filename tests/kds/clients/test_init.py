@@ -62,7 +62,7 @@ def test_claude_gets_hook_server_and_skills(project: Path, kds_call: Call) -> No
         "SessionStart": [HOOK],
     }
     assert _json(".mcp.json")["mcpServers"]["kds"]["command"] == "kds"
-    assert len(list(Path(".claude/skills").iterdir())) == 13
+    assert len(list(Path(".claude/skills").iterdir())) == 14
     assert "kds-brain/*\n!kds-brain/rules/\n" in Path(".gitignore").read_text()
     assert stat.S_IMODE(Path("kds-brain").stat().st_mode) == 0o700
     assert {stat.S_IMODE(p.stat().st_mode) for p in Path("kds-brain/init").iterdir()} == {0o600}
@@ -223,7 +223,7 @@ def test_in_any_order_of_clients_there_is_one_hook_and_one_set_of_skills(
     assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
     assert not Path(".github/hooks").exists()
     assert not Path(".agents/skills/kds").exists()
-    assert len(list(Path(".claude/skills").iterdir())) == 13
+    assert len(list(Path(".claude/skills").iterdir())) == 14
     _init(kds_call, "--undo")
     assert Snapshot.of(project) == Snapshot({}, frozenset())
 
@@ -615,11 +615,11 @@ def test_a_dry_run_lists_new_skills_and_shows_them_when_asked(
     shown = kds_call("init", "--client", "claude", "--dry-run").out
     assert "+++ b/.mcp.json" in shown
     assert "SKILL.md" not in shown
-    assert ".claude/skills/ (13 skills)" in shown
-    assert "--full shows the text of 13 generated files" in shown
+    assert ".claude/skills/ (14 skills)" in shown
+    assert "--full shows the text of 14 generated files" in shown
     assert len(shown.splitlines()) < 80
     full = kds_call("init", "--client", "claude", "--dry-run", "--full").out
-    assert full.count("+++ b/.claude/skills/") == 13
+    assert full.count("+++ b/.claude/skills/") == 14
     refused = kds_call("init", "--client", "claude", "--full")
     assert (refused.code, "add --dry-run" in refused.err) == (2, True)
 

@@ -23,7 +23,7 @@ from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 
 KDS = Path(sys.executable).with_name("kds")
 
-VAGUE = ("review the plan", "the plan for the login", "look at the header again", "plan review")
+VAGUE = ("login form", "look at the header again", "the design of the login", "header")
 """Messages that call for a question; one of them always does."""
 
 
@@ -72,7 +72,7 @@ class Talk:
         return text_of(self.call(tool, **arguments))
 
     def vague(self) -> str:
-        """A message that makes the router ask."""
+        """A message that makes the router ask; the first of them whether it is a plan."""
         asking = (
             text for text in VAGUE if self.data("explain", message=text)["action"] == "clarify"
         )

@@ -63,7 +63,7 @@ def test_the_text_of_a_resolution_says_what_points_to_what(stdio: Talk) -> None:
 def test_explain_shows_every_step_and_remembers_nothing(stdio: Talk) -> None:
     explained = stdio.data("explain", message="Add a footer", conversation="explain")
     assert [step["step"] for step in explained["steps"]] == [
-        "load", "resolve", "expand", "rewrite", "classify", "answer", "dispatch",
+        "load", "resolve", "decide", "expand", "rewrite", "classify", "answer", "dispatch",
     ]  # fmt: skip
     assert any("act" in note or "route" in note for note in explained["steps"][-1]["notes"])
     assert stdio.data("context_load", conversation="explain")["entries"] == []

@@ -1,0 +1,62 @@
+"""The step that keeps the edits a careful reader would accept, and drops the others.
+
+Reads   message, history, context, references, edits, unresolved
+Writes  references, edits, unresolved
+Never   proposes anything; what it drops stays as typed and is listed as unresolved.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from kds.brain.turn import Edit, Reference, Turn
+from kds.router.decision import PRECISION, Decider, bar, behind, edit_signs
+from kds.router.step import Step
+
+READS: Final = frozenset({"message", "history", "context", "references", "edits", "unresolved"})
+WRITES: Final = frozenset({"references", "edits", "unresolved"})
+
+
+def make_decide(decider: Decider | None, precision: float = PRECISION) -> Step:
+    """The decide step; without a ``decider`` everything proposed is written."""
+
+    def decide(turn: Turn) -> Turn:
+        if decider is None or not turn.edits:
+            return turn
+        needed = bar(turn.message, precision)
+        kept: list[Edit] = []
+        dropped: list[Edit] = []
+        notes: list[str] = []
+        for edit in turn.edits:
+            decision = decider.decide(edit_signs(turn, edit))
+            (kept if decision.probability >= needed else dropped).append(edit)
+            notes.append(_note(edit, decision.probability, needed, decision.against))
+        return replace(
+            turn,
+            edits=tuple(kept),
+            references=_references(turn, kept) if dropped else turn.references,
+            unresolved=_unresolved(turn, dropped),
+            notes=(*turn.notes, *notes),
+        )
+
+    return Step("decide", READS, WRITES, decide)
+
+
+def _references(turn: Turn, kept: list[Edit]) -> tuple[Reference, ...]:
+    """Only what is written was understood: nothing below the bar is fed back."""
+    written = [behind(turn, edit) for edit in kept]
+    return tuple(reference for reference in turn.references if reference in written)
+
+
+def _unresolved(turn: Turn, dropped: list[Edit]) -> tuple[str, ...]:
+    words = [turn.message[edit.start : edit.end].strip() for edit in dropped]
+    left = [word or turn.message.strip() for word in words]
+    return tuple(dict.fromkeys((*turn.unresolved, *left)))
+
+
+def _note(edit: Edit, probability: float, needed: float, against: tuple[str, ...]) -> str:
+    fate = "written" if probability >= needed else "not written"
+    signs = f"; against it: {', '.join(against)}" if against else ""
+    return (
+        f"'{edit.text}' is {fate}: a careful reader accepts it with {probability:.2f}, "
+        f"{needed:.2f} is asked for{signs}"
+    )
