@@ -18,6 +18,8 @@ recall:
   chunking: true
   token_budget: 1000
   embeddings: minilm                   # unset: words and names only
+conversation:
+  join: true         # a new chat of an assistant goes on where the workspace stands; unset: empty
 references:
   precision: 0.93                      # docs/references.md; 1: nothing is ever written out
 rewriting:

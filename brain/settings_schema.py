@@ -95,6 +95,13 @@ class RewritingSettings(_Section):
     timeout_s: float = Field(default=5.0, gt=0, le=600, allow_inf_nan=False)
 
 
+class ConversationSettings(_Section):
+    """How a conversation begins."""
+
+    join: bool = False
+    """Whether a new one of an assistant goes on with what was said in the workspace before."""
+
+
 class ReferenceSettings(_Section):
     """What is written out of what a message refers to."""
 
@@ -114,6 +121,7 @@ class Settings(_Section):
     service: ServiceSettings = ServiceSettings()
     memory: MemorySettings = MemorySettings()
     recall: RecallOptions = RecallOptions()
+    conversation: ConversationSettings = ConversationSettings()
     references: ReferenceSettings = ReferenceSettings()
     rewriting: RewritingSettings = RewritingSettings()
     learning: LearningSettings = LearningSettings()

@@ -235,7 +235,10 @@ def _of_reply(said: Sequence[Utterance], target: Sequence[str]) -> Iterator[tupl
 
 
 def _said(turn: Turn) -> Sequence[Utterance]:
-    return turn.history or tuple(Utterance(entry.user_message) for entry in turn.context)
+    """What was said before; where only the context tells, with what each message referred to."""
+    if turn.history:
+        return turn.history
+    return [Utterance(f"{one.user_message} {one.context_ref or ''}") for one in turn.context]
 
 
 def _head(target: Sequence[str]) -> str:

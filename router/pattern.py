@@ -47,9 +47,12 @@ and is well above the budget here."""
 PROBE_CHARS: Final = 36
 """Longest hostile string, in characters: long units are repeated fewer times, at least 4."""
 
-PROBE_GROWTH: Final = 3.0
-"""Slow and growing this much over three more repeats: exponential. A cubic search of the
-length at which it becomes slow grows by less than 1.5."""
+PROBE_GROWTH: Final = 3.5
+"""Slow and growing this much over three more repeats: exponential, at least 1.6**3. A cubic search
+of the length at which it becomes slow grows by less than 1.5, one of degree six by 2.9."""
+
+MEASURED: Final = 5
+"""Times that a probe near the budget is measured: the least of them counts."""
 
 QUOTED: Final = 200
 """Characters of a pattern that a message shows."""
@@ -267,10 +270,10 @@ def _grows(probe: "regex.Pattern[str]", unit: str, count: int) -> bool:
 
     What others do on the machine adds to a measurement and never takes away: the least counts.
     """
-    longer = min(_cpu_s(probe, unit * count) for _ in range(5))
+    longer = min(_cpu_s(probe, unit * count) for _ in range(MEASURED))
     if longer <= PROBE_BUDGET_S or count <= 3:
         return longer > 0.8 * PROBE_LIMIT_S
-    shorter = min(_cpu_s(probe, unit * (count - 3)) for _ in range(5))
+    shorter = min(_cpu_s(probe, unit * (count - 3)) for _ in range(MEASURED))
     return longer > PROBE_GROWTH * shorter
 
 

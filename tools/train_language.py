@@ -45,6 +45,7 @@ def main() -> None:
         config = Path(__file__).with_name("language.cfg")
         train(config, folder / "out", overrides=overrides)
         nlp = spacy.load(folder / "out" / "model-best")
+        nlp.config["paths"] = dict.fromkeys(nlp.config["paths"])  # folders of this run
         nlp.to_disk(out)
     kept = ("tag_acc", "pos_acc", "morph_acc", "dep_uas", "dep_las")
     scores = {key: round(nlp.meta["performance"][key], 4) for key in kept}

@@ -65,6 +65,7 @@ class Conversations(Records):
         *,
         conversation: str | None = None,
         join: bool = False,
+        inherit: bool = True,
         log: bool = True,
         history: Sequence[Utterance] = (),
         rewrite: bool | None = None,
@@ -74,14 +75,15 @@ class Conversations(Records):
 
         With ``join`` the context of the workspace stands in while the conversation has none,
         and every message is remembered there too: a new window goes on with what was said in
-        the one before. ``history`` and ``rewrite`` are those of `Router.route`. ``known`` is
-        what the conversation has referred to, where the caller remembers that.
+        the one before; without ``inherit`` it begins empty. ``history`` and ``rewrite`` are those
+        of `Router.route`. ``known`` is what the conversation has referred to, where the caller
+        remembers that.
 
         Raises what `Router.route` raises, and WorkspaceError when the folder cannot be used.
         """
         if log:
             self.workspace.ensure()
-        journal = self.journal(conversation, join=join)
+        journal = self.journal(conversation, join=join, inherit=inherit)
         router = Router(
             self._parts,
             journal,

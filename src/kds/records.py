@@ -76,14 +76,20 @@ class Records:
         self._note(logged, conversation)
         return logged
 
-    def journal(self, conversation: str | None = None, *, join: bool = False) -> Journal:
-        """The context of a conversation. Raises MessageError when its name cannot be one."""
+    def journal(
+        self, conversation: str | None = None, *, join: bool = False, inherit: bool = True
+    ) -> Journal:
+        """The context of a conversation. Raises MessageError when its name cannot be one.
+
+        One that is to ``join`` reports to the workspace's; if it may ``inherit``, that stands in
+        for it as long as it is empty.
+        """
         shared = ContextJournal(self.workspace.context_path, clock=self._clock)
         if conversation is None:
             return shared
         path = conversation_path(self.workspace, conversation)
         own = ContextJournal(path, clock=self._clock)
-        return _Joined(own, shared) if join else own
+        return _Joined(own, shared, inherit) if join else own
 
     def clear(self, conversation: str | None = None) -> int:
         """Forget the context of a conversation, and what it referred to; returns the entries.
@@ -151,23 +157,24 @@ def tidy_conversations(folder: Path, *, now: Callable[[], float]) -> int:
 class _Joined:
     """A conversation that may begin where the workspace's stands, and reports back to it.
 
-    Only a first message that refers to something takes over what was said elsewhere: one that
-    stands alone begins a conversation of its own.
+    Only one that may ``inherit`` begins there, and only with a first message that refers to
+    something: one that stands alone begins a conversation of its own.
     """
 
     own: Journal
     shared: Journal
+    inherit: bool
 
     def load(self) -> LoadedContext:
         loaded = self.own.load()
-        if loaded.entries:
+        if loaded.entries or not self.inherit:
             return loaded
         found = self.shared.load()
         return replace(found, warnings=(*loaded.warnings, *found.warnings))
 
     def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
         refers_back = entry.context_ref is not None and not fresh
-        if refers_back and not self.own.load().entries:
+        if self.inherit and refers_back and not self.own.load().entries:
             for earlier in self.shared.load().entries:
                 self.own.log(earlier)
         self.shared.log(entry, fresh=fresh)

@@ -229,6 +229,8 @@ def test_a_service_on_its_way_is_starting_and_not_started_twice(
     assert up["pid"] == first["pid"]
     later = json.loads(kds_call("service", "start", "--no-wait", "--json").out)
     assert (later["status"], later["pid"]) == ("ok", first["pid"])
+    log = ServiceAddress(place.brain).log_path.read_text()
+    assert log.count("started: ") == 1
 
 
 def test_the_status_names_the_address_and_a_failed_reload_once(

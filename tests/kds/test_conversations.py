@@ -130,3 +130,13 @@ def test_reloading_sees_a_new_prompt(conversations: Conversations, place: Worksp
     turn = conversations.reloaded().route("I want to add a FAB button")
     assert "Always say please." in turn.prompt
     assert "Always say please." not in conversations.route("I want to add a FAB button").prompt
+
+
+def test_a_joined_conversation_that_inherits_nothing_begins_empty_and_reports_back(
+    conversations: Conversations,
+) -> None:
+    conversations.route("I want to add a FAB button", conversation="first", join=True)
+    turn = conversations.route("Make it purple", conversation="new", join=True, inherit=False)
+    assert (turn.context, turn.expanded) == ((), "Make it purple")
+    shared = [entry.user_message for entry in conversations.journal().load().entries]
+    assert shared == ["I want to add a FAB button", "Make it purple"]

@@ -59,7 +59,7 @@ def test_messages_that_stand_alone_send_nothing(
     provider: FakeProvider, fitted_workspace: Path
 ) -> None:
     router = Router.open(fitted_workspace)
-    for message in (VIEWS, "Add a login form", "Which tests are failing?", "Write a test for it"):
+    for message in (VIEWS, "Add a login form", "Which tests are failing?", "Write a test"):
         router.route(message)
     assert [asked.newest for asked in provider.asked if "login form" in asked.newest] == []
     assert len(provider.asked) <= 1

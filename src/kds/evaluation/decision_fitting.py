@@ -111,8 +111,7 @@ def _of_chat_turn(group: str, turn: Turn, expected: ChatTurn) -> Iterator[Propos
     judged = judge(turn, expected)
     if len(judged) == len(turn.edits):
         for edit, verdict in zip(turn.edits, judged, strict=True):
-            users = tuple(one for one in turn.history if one.role == "user")
-            again = edit_signs(replace(turn, history=users), edit)
+            again = edit_signs(replace(turn, history=()), edit)
             right = verdict.outcome == "right"
             yield Proposal("chats", group, edit_signs(turn, edit), again, right)
 

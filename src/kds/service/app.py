@@ -11,9 +11,12 @@ from fastapi import FastAPI, Request
 from fastapi import Path as PathParameter
 from starlette.responses import JSONResponse, Response
 
-from kds.brain.errors import DispatchError
+from kds.brain.errors import ConfigError, DispatchError
 from kds.brain.journal import LoadedContext
+from kds.brain.settings import load_settings
 from kds.brain.wire import entry_to_wire, to_wire
+from kds.brain.workspace import Workspace
+from kds.continuation import goes_on
 from kds.router.promptfile import PromptFile
 from kds.service import memory_api, query_api, schemas, sessions_api
 from kds.service.errors import NotServedError, TooLargeError, add_error_handlers
@@ -186,12 +189,21 @@ async def hook(request: Request) -> Response:
             call.prompt,
             conversation=call.session,
             join=True,
+            inherit=goes_on(call.prompt) or _joins(served.workspace),
             log=not call.probe,
             rewrite=False,  # a hook has 1.5 s, and whoever reads its output is a model
         )
     )
     output = hook_output(turn)
     return Response(status_code=204) if output is None else JSONResponse(output)
+
+
+def _joins(workspace: Workspace) -> bool:
+    """Whether the user wants new chats to go on where the workspace stands."""
+    try:
+        return load_settings(workspace).conversation.join
+    except ConfigError:  # told by `kds doctor`; a hook fails open
+        return False
 
 
 def _context(loaded: LoadedContext) -> Response:

@@ -113,6 +113,8 @@ def start(
     Raises KdsError with the last line of its log when it does not come up.
     """
     _wait(lambda: coming(workspace) is None or is_running(workspace), COMING_S)
+    # one that has its lock and is yet to answer needs no second, which would take over from it
+    _wait(lambda: not is_running(workspace) or health(workspace) is not None, timeout_s)
     if (running := health(workspace)) is not None:
         return running
     answered: list[Mapping[str, Any]] = []

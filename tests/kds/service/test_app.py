@@ -150,13 +150,28 @@ def test_the_health_tells_of_process_and_workspaces(service: Any, client: httpx.
 
 @pytest.mark.parametrize("session", ["session_id", "sessionId"])
 def test_the_hook_answers_in_either_spelling(client: httpx.Client, session: str) -> None:
-    route(client, PLAN)
+    client.post("/hook", json={session: session, "cwd": "/x", "prompt": PLAN})
     reply = client.post("/hook", json={session: session, "cwd": "/x", "prompt": "Make it purple"})
     assert reply.status_code == 200
     text = reply.json()["additionalContext"]
     assert "Make the FAB button purple" in text
     assert reply.json()["hookSpecificOutput"]["additionalContext"] == text
     client.delete("/context", params={"conversation": session})
+
+
+def test_a_new_chat_of_a_hook_inherits_nothing_unless_it_says_that_it_goes_on(
+    client: httpx.Client,
+) -> None:
+    route(client, PLAN)
+    for name, prompt, seen in (
+        ("new", "Make it purple", "Make it purple"),
+        ("going-on", "as discussed, make it purple", "the FAB button"),
+    ):
+        reply = client.post("/hook", json={"session_id": name, "cwd": "/x", "prompt": prompt})
+        first = reply.json()["additionalContext"].partition("\n")[0]
+        assert seen in first
+        client.delete("/context", params={"conversation": name})
+        route(client, PLAN)
 
 
 def test_the_hook_says_nothing_to_a_slash_command(client: httpx.Client) -> None:
