@@ -30,6 +30,7 @@ from kds.service.operation import (
     served_workspace,
 )
 from kds.service.routed import routed
+from kds.service.transcript import read_transcript
 from kds.service.worker import Worker
 from kds.service.workspaces import Workspaces
 
@@ -187,6 +188,7 @@ async def hook(request: Request) -> Response:
     turn = await router_worker(request).run(
         lambda: served.route(
             call.prompt,
+            history=read_transcript(call.transcript, prompt=call.prompt) if call.transcript else (),
             conversation=call.session,
             join=True,
             inherit=goes_on(call.prompt) or _joins(served.workspace),

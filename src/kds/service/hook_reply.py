@@ -22,6 +22,7 @@ PROBE: Final = "kds_probe"
 
 _NAMES: Final = ("hook_event_name", "hookEventName")
 _SESSIONS: Final = ("session_id", "sessionId")
+_TRANSCRIPTS: Final = ("transcript_path", "transcriptPath")
 _INPUT_HINT: Final = "send what Claude Code or Copilot CLI write to a hook; see docs/hook.md"
 
 
@@ -41,6 +42,8 @@ class HookCall:
     """The client's name for this conversation."""
     event: str
     """``prompt``, ``start`` (of a session) or ``other``."""
+    transcript: str | None = field(default=None, repr=False)
+    """The file in which the client keeps what was said."""
     probe: bool = field(default=False, repr=False)
     """Whether `kds doctor` asks: the prompt is routed and not remembered."""
 
@@ -70,7 +73,8 @@ def read_hook(raw: bytes) -> HookCall:
     if event == "prompt" and prompt is None:
         raise HookInputError("the hook input has no prompt", hint=_INPUT_HINT)
     session, probe = _text(data, *_SESSIONS), data.get(PROBE) is True
-    return HookCall(prompt or "", _text(data, "cwd"), session, event, probe)
+    transcript = _text(data, *_TRANSCRIPTS)
+    return HookCall(prompt or "", _text(data, "cwd"), session, event, transcript, probe)
 
 
 def hook_output(turn: Turn) -> dict[str, object] | None:

@@ -343,3 +343,19 @@ def test_no_message_is_written_to_the_log(service: Any, client: httpx.Client) ->
 def test_what_the_service_leaves_in_the_workspace_is_private(service: Any) -> None:
     for path in Path(service.address.brain).rglob("service*"):
         assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_the_hook_knows_the_assistants_reply_from_the_transcript_and_keeps_nothing_of_it(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    said = [
+        {"type": "user", "message": {"content": "Add a chart to the page"}},
+        {"type": "assistant", "message": {"content": "Shall I use bars or lines?"}},
+    ]
+    path = tmp_path / "transcript.jsonl"
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in said))
+    call = {"session_id": "told", "prompt": "still not working", "transcript_path": str(path)}
+    text = client.post("/hook", json=call).json()["additionalContext"]
+    assert "(DEBUG" in text or "(CORRECT" in text
+    assert remembered(client, conversation="told") == ["still not working"]
+    client.delete("/context", params={"conversation": "told"})

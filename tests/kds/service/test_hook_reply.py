@@ -52,7 +52,7 @@ def units(text: str) -> int:
                 "permission_mode": "default", "hook_event_name": "UserPromptSubmit",
                 "prompt": "Make it purple",
             },
-            HookCall("Make it purple", "/home/me", "f3", "prompt"),
+            HookCall("Make it purple", "/home/me", "f3", "prompt", "/t.jsonl"),
         ),
         (
             {"sessionId": "f3", "timestamp": 1774281852263, "cwd": "/home/me", "prompt": "Go on"},

@@ -1,0 +1,108 @@
+"""The conversation so far, out of the transcript that an assistant names to its hooks.
+
+Claude Code and VS Code write JSON lines of ``type`` user or assistant with a ``message``, the
+Copilot CLI lines of ``type`` user.message or assistant.message with ``data``. Only the end of the
+file is read, nothing of it is stored, and what cannot be read is as good as no transcript.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal
+
+from kds.brain.message import well_formed
+from kds.brain.turn import Utterance
+
+READ_BYTES: Final = 262_144
+"""The end of the file: some twenty turns, and a few milliseconds."""
+
+KEPT: Final = 20
+"""Messages and replies that are kept, the newest."""
+
+HEAD_CHARS: Final = 200
+TAIL_CHARS: Final = 400
+"""Of a reply: what it set out to do, and its summary, options and question."""
+
+CUT: Final = "\n[...]\n"
+
+_ROLES: Final[Mapping[str, Literal["user", "assistant"]]] = {
+    "user": "user",
+    "assistant": "assistant",
+    "user.message": "user",
+    "assistant.message": "assistant",
+}
+
+
+def read_transcript(path: str, *, prompt: str = "") -> tuple[Utterance, ...]:
+    """What was said before ``prompt``, oldest first; nothing when ``path`` is no such file.
+
+    Replies are cut to head and tail. A file of somebody else's, a link or a pipe is not read.
+    """
+    said: list[Utterance] = []
+    for role, text in _messages(_tail(path)):
+        if role == "assistant" and said and said[-1].role == "assistant":
+            said[-1] = Utterance(f"{said[-1].text}\n{text}", "assistant")
+        else:
+            said.append(Utterance(text, role))
+    if said and said[-1] == Utterance(prompt.strip()):
+        said.pop()  # the client may have written down what it is about to send
+    return tuple(Utterance(shortened(one.text), one.role) for one in said[-KEPT:])
+
+
+def shortened(text: str) -> str:
+    """A long text as its head and its tail.
+
+    >>> len(shortened("word " * 1000)) == HEAD_CHARS + len(CUT) + TAIL_CHARS
+    True
+    """
+    if len(text) <= HEAD_CHARS + TAIL_CHARS:
+        return text
+    return f"{text[:HEAD_CHARS]}{CUT}{text[-TAIL_CHARS:]}"
+
+
+def _tail(path: str) -> bytes:
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | _NO_WAIT)
+    except (OSError, ValueError):
+        return b""
+    try:
+        found = os.fstat(handle)
+        foreign = hasattr(os, "getuid") and found.st_uid != os.getuid()
+        if foreign or not stat.S_ISREG(found.st_mode):
+            return b""
+        start = max(0, found.st_size - READ_BYTES)
+        os.lseek(handle, start, os.SEEK_SET)
+        content = os.read(handle, READ_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(handle)
+    return content.partition(b"\n")[2] if start else content
+
+
+_NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)
+"""A pipe in the file's place must not keep the hook waiting."""
+
+
+def _messages(content: bytes) -> Iterator[tuple[Literal["user", "assistant"], str]]:
+    for line in content.splitlines():
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(entry, dict) or entry.get("isMeta") or entry.get("isSidechain"):
+            continue
+        role = _ROLES.get(str(entry.get("type")))
+        text = _text(entry.get("message", entry.get("data")))
+        if role is not None and text:
+            yield role, text
+
+
+def _text(message: Any) -> str:
+    """The words of a message; results of tools, pictures and thoughts are none."""
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, list):
+        parts = [one for one in content if isinstance(one, dict) and one.get("type") == "text"]
+        content = "\n".join(str(one.get("text", "")) for one in parts)
+    return well_formed(content).strip() if isinstance(content, str) else ""
