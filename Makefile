@@ -4,8 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools
 
-.PHONY: install check format lint types imports test docs model turns decision language bench bench-costs bench-peers \
-  test-clients bench-service bench-hook bench-memory
+.PHONY: install check format lint types imports test docs model turns decision language bench \
+  bench-costs bench-peers test-clients bench-service bench-hook bench-memory
 
 install:  ## venv and an editable install with everything the tests need
 	$(PYTHON) -m venv $(VENV)
@@ -47,7 +47,8 @@ decision:  ## the weights of written references, from the development data
 language:  ## the small English pipeline, from the treebank; forty minutes
 	$(BIN)/python tools/train_language.py $(DATA)/treebank router/fitted/english
 
-bench:  ## what a turn costs
+bench:  ## harm and help on real chats, then what a turn costs
+	test ! -f $(DATA)/chats/dev.jsonl || $(BIN)/kds eval chats $(DATA)/chats/dev.jsonl
 	$(BIN)/python benchmarks/turn_cost.py
 
 bench-costs:  ## what must stay cheap: import, rendering, hostile texts and documents
