@@ -28,6 +28,8 @@ VARIABLES: Final[Mapping[str, Place]] = {
     "KDS_MODEL_RATE": ("model", "requests_per_second"),
     "KDS_MODEL_TEMPERATURE": ("model", "temperature"),
     "KDS_MODEL_MAX_TOKENS": ("model", "max_tokens"),
+    "KDS_CONVERSATION_JOIN": ("conversation", "join"),
+    "KDS_REFERENCES_PRECISION": ("references", "precision"),
     "KDS_REWRITING": ("rewriting", "mode"),
     "KDS_REWRITING_TIMEOUT_S": ("rewriting", "timeout_s"),
     "KDS_LEARNING": ("learning", "enabled"),

@@ -5,6 +5,7 @@ Writes  references, edits, unresolved
 Never   proposes anything; what it drops stays as typed and is listed as unresolved.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -16,13 +17,22 @@ READS: Final = frozenset({"message", "history", "context", "references", "edits"
 WRITES: Final = frozenset({"references", "edits", "unresolved"})
 
 
-def make_decide(decider: Decider | None, precision: float = PRECISION) -> Step:
+Precision = Callable[[], float]
+"""Returns the share of written edits that is to be right. Asked only when there is an edit."""
+
+
+def usual_precision() -> float:
+    """What is promised unless the settings say otherwise."""
+    return PRECISION
+
+
+def make_decide(decider: Decider | None, precision: Precision = usual_precision) -> Step:
     """The decide step; without a ``decider`` everything proposed is written."""
 
     def decide(turn: Turn) -> Turn:
         if decider is None or not turn.edits:
             return turn
-        needed = bar(turn.message, precision)
+        needed = bar(turn.message, precision())
         kept: list[Edit] = []
         dropped: list[Edit] = []
         notes: list[str] = []

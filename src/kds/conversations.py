@@ -9,7 +9,7 @@ from kds.brain.workspace import Workspace
 from kds.records import Records
 from kds.rewriting import RewriterSource
 from kds.router.rewrite import FindRewriter
-from kds.routing import Parts, Router
+from kds.routing import Parts, Router, precision_of
 from kds.turn_log import TurnLog, TurnRecord
 
 
@@ -27,6 +27,7 @@ class Conversations(Records):
         turns = turns or TurnLog(parts.workspace, clock=clock, environ=environ)
         super().__init__(parts.workspace, parts.library, clock=clock, turns=turns)
         self._parts = parts
+        self._precision = precision_of(parts.workspace, environ)
         self._rewriter = RewriterSource(
             parts.workspace, parts.library, parts.resolver, environ=environ
         )
@@ -91,6 +92,7 @@ class Conversations(Records):
             log=log,
             known=self._turns.known(conversation) if known is None else lambda: known,
             rewriter=self._rewriter,
+            precision=self._precision,
         )
         turn = router.route(message, history=history, rewrite=rewrite)
         if log:

@@ -1,7 +1,7 @@
 """The router: the steps on one screen, bound to a workspace, behind `Router.route` (DESIGN 2)."""
 
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +9,7 @@ from typing import Any, Final
 import kds.agents
 from kds.brain.clock import Clock, utc_now
 from kds.brain.document_cache import DocumentCache
-from kds.brain.errors import DispatchError, StoreError, WorkspaceError
+from kds.brain.errors import ConfigError, DispatchError, StoreError, WorkspaceError
 from kds.brain.journal import ContextJournal, Journal
 from kds.brain.message import clean_message
 from kds.brain.settings import load_settings
@@ -21,7 +21,7 @@ from kds.rehearsal import RehearsalJournal
 from kds.rewriting import RewriterSource
 from kds.router.answer import make_answer
 from kds.router.classify import make_classify
-from kds.router.decide import make_decide
+from kds.router.decide import Precision, make_decide, usual_precision
 from kds.router.decision import PRECISION, Decider, shipped_decider
 from kds.router.dispatch import make_dispatch
 from kds.router.expand import make_expand
@@ -62,7 +62,6 @@ class Parts:
     """What real turns say; None where the agents are not the packaged ones."""
     decider: Decider | None = None
     """Which proposed edits are written; None: all of them."""
-    precision: float = PRECISION
     warnings: tuple[str, ...] = ()
 
     @classmethod
@@ -85,7 +84,7 @@ class Parts:
         turns = turn_model_for(opened.model.learned.labels)
         return cls(
             workspace, library, resolver, opened.model, turns,
-            shipped_decider(), load_settings(workspace).references.precision, warnings,
+            shipped_decider(), warnings,
         )  # fmt: skip
 
 
@@ -104,6 +103,7 @@ def build_steps(
     journal: Journal,
     known: Known = nothing_known,
     rewriter: FindRewriter = no_rewriter,
+    precision: Precision = usual_precision,
 ) -> tuple[Step, ...]:
     """List the steps of the router, in order. `log` is the last one: all else has succeeded.
 
@@ -111,7 +111,7 @@ def build_steps(
     """
     understand = (
         make_resolve(parts.resolver, known),
-        make_decide(parts.decider, parts.precision),
+        make_decide(parts.decider, precision),
         make_expand(parts.resolver, known),
         make_rewrite(parts.resolver, rewriter, known),
         make_classify(parts.model, parts.turns),
@@ -149,8 +149,10 @@ class Router:
         log: bool = True,
         known: Known = nothing_known,
         rewriter: FindRewriter = no_rewriter,
+        precision: Precision | None = None,
     ) -> None:
-        *silent, last = build_steps(parts, journal, known, rewriter)
+        precision = precision or precision_of(parts.workspace)
+        *silent, last = build_steps(parts, journal, known, rewriter, precision)
         self._parts = parts
         self._journal = journal
         self._clock = clock
@@ -279,6 +281,18 @@ class Router:
 def _rewriting(resolver: Resolver) -> tuple[Step, ...]:
     """The steps that the tests inside rule files exercise."""
     return (make_resolve(resolver), make_expand(resolver))
+
+
+def precision_of(workspace: Workspace, environ: Mapping[str, str] = os.environ) -> Precision:
+    """Finds the precision that the settings promise now; the usual one while they are wrong."""
+
+    def precision() -> float:
+        try:
+            return load_settings(workspace, environ=environ).references.precision
+        except ConfigError:  # whoever reads all settings tells of it
+            return PRECISION
+
+    return precision
 
 
 def workspace_at(path: Path | str | None) -> Workspace:

@@ -237,3 +237,16 @@ def test_a_session_keeps_its_date_over_midnight(fitted_workspace: Path) -> None:
     clock.tick()
     clock.tick()
     assert router.route("Make it purple").session_id == "fab-button-20251103"
+
+
+def test_the_settings_say_how_sure_a_reading_must_be_and_are_read_anew(workspace: Path) -> None:
+    router = Router.open(workspace)
+    router.route(FAB)
+    settings = workspace / "kds-brain" / "settings.yaml"
+    settings.write_text("references: {precision: 1}\n")
+    kept = router.route("Make it purple")
+    assert (kept.expanded, kept.unresolved) == ("Make it purple", ("it",))
+    settings.write_text("references: {precision: 0.5}\n")
+    assert router.route("Make it purple").expanded == "Make the FAB button purple"
+    settings.write_text("references: {precision: much}\n")
+    assert router.route("Make it purple").expanded == "Make the FAB button purple"

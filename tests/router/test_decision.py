@@ -70,7 +70,7 @@ def test_what_was_left_out_leaves_the_whole_message_unresolved() -> None:
 
 @pytest.mark.parametrize("precision", [0.0, 1.0])
 def test_all_is_written_or_nothing_where_the_promise_says_so(precision: float) -> None:
-    after = make_decide(Decider({}, 3.0), precision).run(_turn())
+    after = make_decide(Decider({}, 3.0), lambda: precision).run(_turn())
     assert bool(after.edits) == (precision == 0.0)
 
 
