@@ -81,9 +81,10 @@ def bare(text: str) -> str:
     >>> bare("Put it in `app.py`, please!")
     'putitinapppyplease'
     """
-    folded = unicodedata.normalize("NFC", text).casefold()
+    folded = unicodedata.normalize("NFD", text).casefold()
     kept = "".join(character for character in folded if not _is_noise(character))
-    return kept or folded
+    # once more: marks that a sign kept apart stand side by side now, and have an order
+    return unicodedata.normalize("NFD", kept or folded)
 
 
 def bare_reference(text: str) -> str:

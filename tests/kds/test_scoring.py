@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kds.brain.turn import Turn
@@ -48,6 +48,7 @@ def test_only_a_leading_article_is_dropped() -> None:
     assert bare_reference("theme") != bare_reference("me")
 
 
+@example("\u0339?\u0334")
 @given(st.text())
 def test_reducing_twice_is_reducing_once(text: str) -> None:
     assert bare(bare(text)) == bare(text)
