@@ -51,12 +51,12 @@ class Calibrator:
     def probability(self, signs: Sequence[float] | Floats) -> float:
         """How likely a verdict with these signs is right, in (0, 1)."""
         scaled = np.clip((np.asarray(signs, dtype=np.float64) - self.mean) / self.scale, -6.0, 6.0)
-        return float(_sigmoid(np.asarray(scaled @ self.weights + self.bias)))
+        return float(sigmoid(np.asarray(scaled @ self.weights + self.bias)))
 
     def probabilities(self, signs: Floats) -> Floats:
         """The same for many rows."""
         scaled = np.clip((signs - self.mean) / self.scale, -6.0, 6.0)
-        return _sigmoid(scaled @ self.weights + self.bias)
+        return sigmoid(scaled @ self.weights + self.bias)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _newton(design: Floats, target: Floats, counts: Floats) -> Floats:
     penalty = np.full(design.shape[1], RIDGE)
     penalty[-1] = RIDGE / 10.0
     for _ in range(STEPS):
-        p = _sigmoid(design @ weights)
+        p = sigmoid(design @ weights)
         gradient = design.T @ (counts * (p - target)) + penalty * weights
         curvature = (design * (counts * p * (1.0 - p))[:, None]).T @ design + np.diag(penalty)
         step = np.linalg.solve(curvature, gradient)
@@ -112,5 +112,6 @@ def _newton(design: Floats, target: Floats, counts: Floats) -> Floats:
     return weights
 
 
-def _sigmoid(x: Floats) -> Floats:
+def sigmoid(x: Floats) -> Floats:
+    """The logistic function, without overflow."""
     return 1.0 / (1.0 + np.exp(-np.clip(x, -40.0, 40.0)))

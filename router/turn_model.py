@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from kds.brain.errors import KdsError
 from kds.brain.turn import UNKNOWN, IntentScore
+from kds.router.calibration import sigmoid
 from kds.router.intent_model import MAX_ALTERNATIVES, IntentVerdict
 from kds.router.turn_signs import Place, turn_vector
 
@@ -53,13 +54,13 @@ class TurnModel:
             return verdict
         head = self.head(message, place)
         rows, labels = join_rows(head, verdict, message, place)
-        likely = _sigmoid((rows - self.centre) / self.scale @ self.join + self.join_bias)
+        likely = sigmoid((rows - self.centre) / self.scale @ self.join + self.join_bias)
         return revised(verdict, dict(zip(labels, map(float, likely), strict=True)))
 
     def head(self, message: str, place: Place) -> Mapping[str, float]:
         """For each label of the head, how likely it is by the look of the message alone."""
         ids, values = turn_vector(message, place)
-        likely = _sigmoid(values @ self.weights[ids].astype(np.float64) + self.bias)
+        likely = sigmoid(values @ self.weights[ids].astype(np.float64) + self.bias)
         return dict(zip(self.labels, map(float, likely), strict=True))
 
 
@@ -158,7 +159,3 @@ def dump_turn_model(model: TurnModel) -> bytes:
         join_bias=np.array(model.join_bias),
     )
     return out.getvalue()
-
-
-def _sigmoid(x: Floats) -> Floats:
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(x, -40.0, 40.0))))

@@ -8,20 +8,13 @@ from typing import Final
 
 import click
 
-import kds
 from kds.brain.turn import Turn, Utterance
 from kds.cli.dialogues import WARM_UP
 from kds.cli.options import check_apart, find_workspace, json_option, open_router, workspace_option
 from kds.cli.output import decimal, percent, print_json, print_table
 from kds.cli.progress import tracked
-from kds.evaluation.chat_scoring import (
-    ChatScore,
-    EditCount,
-    JudgedEdit,
-    PlayedChatTurn,
-    play_chat,
-    score_chats,
-)
+from kds.evaluation.chat_playing import JudgedEdit, PlayedChatTurn, play_chat, play_with
+from kds.evaluation.chat_scoring import ChatScore, EditCount, score_chats
 from kds.evaluation.chats import CHAT_FORM, Chat, read_chats
 from kds.evaluation.recent_noun import recent_noun_turn
 from kds.playback import MinuteClock
@@ -79,7 +72,7 @@ def chats(
     played = [
         turn
         for chat in tracked(found, "playing chats")
-        for turn in _play(router, chat, history=not no_history)
+        for turn in play_with(chat, router.rehearse, history=not no_history)
     ]
     if errors is not None:
         _write_errors(errors, played)
@@ -91,16 +84,6 @@ def chats(
         print_json({**score.as_dict(), "baselines": told})
     else:
         _show(score, baselines)
-
-
-def _play(router: "kds.Router", chat: Chat, *, history: bool) -> list[PlayedChatTurn]:
-    clock = MinuteClock()
-    talk = router.rehearse(clock)
-
-    def route(message: str, said: Sequence[Utterance]) -> Turn:
-        return talk.route(message, history=tuple(said))
-
-    return play_chat(chat, route, clock.tick, history=history)
 
 
 def _left_alone(played: Iterable[PlayedChatTurn]) -> list[PlayedChatTurn]:

@@ -12,16 +12,17 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.brain.turn import Turn, Utterance
+from kds.brain.turn import Utterance
 from kds.dialogues import find_dialogue_files, read_dialogues
-from kds.evaluation.chat_scoring import judge
-from kds.evaluation.chats import ChatTurn, read_chats
+from kds.evaluation.chat_playing import play_with
+from kds.evaluation.chats import read_chats
 from kds.playback import MinuteClock
 from kds.rehearsal import RehearsalJournal
 from kds.router.decision import PRECISION, Signs, edit_signs
@@ -94,26 +95,13 @@ def main() -> None:
 
 def _from_chats(path: Path, parts: Parts) -> Iterator[Proposal]:
     for chat in read_chats(path):
-        clock = MinuteClock()
-        router = _router(parts, clock)
-        said: list[Utterance] = []
-        for expected in chat.turns:
-            turn = router.route(expected.user, history=said)
-            if expected.labelled:
-                yield from _of_chat_turn(chat.group, turn, expected)
-            said.append(Utterance(expected.user))
-            if expected.reply:
-                said.append(Utterance(expected.reply, "assistant"))
-            clock.tick()
-
-
-def _of_chat_turn(group: str, turn: Turn, expected: ChatTurn) -> Iterator[Proposal]:
-    judged = judge(turn, expected)
-    if len(judged) == len(turn.edits):
-        for edit, verdict in zip(turn.edits, judged, strict=True):
-            again = edit_signs(replace(turn, history=()), edit)
-            right = verdict.outcome == "right"
-            yield Proposal("chats", group, edit_signs(turn, edit), again, right)
+        for played in play_with(chat, partial(_router, parts)):
+            turn, judged = played.turn, played.edits
+            if len(judged) == len(turn.edits):
+                for edit, verdict in zip(turn.edits, judged, strict=True):
+                    again = edit_signs(replace(turn, history=()), edit)
+                    right = verdict.outcome == "right"
+                    yield Proposal("chats", chat.group, edit_signs(turn, edit), again, right)
 
 
 def _from_dialogues(path: Path, parts: Parts) -> Iterator[Proposal]:

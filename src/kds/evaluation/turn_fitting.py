@@ -13,19 +13,22 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.brain.turn import Turn, Utterance
+from kds.brain.turn import Turn
 from kds.dialogues import read_dialogues
+from kds.evaluation.chat_playing import play_with
 from kds.evaluation.chat_scoring import calibration_error
 from kds.evaluation.chats import read_chats
 from kds.measures import share
 from kds.playback import MinuteClock
 from kds.rehearsal import RehearsalJournal
+from kds.router.calibration import sigmoid
 from kds.router.classify import first_reading, place_of
 from kds.router.intent_model import IntentModel, IntentVerdict
 from kds.router.lessons import lessons
@@ -95,17 +98,10 @@ def main() -> None:
 
 def _chat_lessons(path: Path, parts: Parts) -> Iterator[Lesson]:
     for chat in read_chats(path):
-        clock = MinuteClock()
-        router = _router(parts, clock)
-        said: list[Utterance] = []
-        for expected in chat.turns:
-            turn = router.route(expected.user, history=said)
+        for played in play_with(chat, partial(_router, parts)):
+            expected = played.expected
             if expected.labelled and expected.intents:
-                yield _lesson("chats", chat.group, parts.model, turn, expected.intents)
-            said.append(Utterance(expected.user))
-            if expected.reply:
-                said.append(Utterance(expected.reply, "assistant"))
-            clock.tick()
+                yield _lesson("chats", chat.group, parts.model, played.turn, expected.intents)
 
 
 def _dialogue_lessons(path: Path, parts: Parts) -> Iterator[Lesson]:
@@ -153,7 +149,7 @@ def fit(learned: Sequence[Lesson], random: np.random.Generator) -> tuple[TurnMod
     for held in range(FOLDS):
         weights, bias = _fit_head(matrix, learned, labels, np.flatnonzero(chats & (fold != held)))
         rows = np.flatnonzero(fold == held)
-        heads[rows] = _sigmoid(matrix[rows] @ weights + bias)
+        heads[rows] = sigmoid(matrix[rows] @ weights + bias)
     candidates = [_candidates(one, labels, head) for one, head in zip(learned, heads, strict=True)]
     figures = _figures(learned, candidates, fold)
     weights, bias = _fit_head(matrix, learned, labels, np.flatnonzero(chats))
@@ -248,7 +244,7 @@ def _figures(
             one, found = learned[row], candidates[row]
             verdict = one.verdict
             if found is not None:
-                likely = _sigmoid((found[0] - centre) / scale @ join + bias)
+                likely = sigmoid((found[0] - centre) / scale @ join + bias)
                 verdict = revised(verdict, dict(zip(found[1], map(float, likely), strict=True)))
             outcomes[one.source].append(_outcome(one, verdict))
     return {source: _told(found) for source, found in outcomes.items()}
@@ -271,10 +267,6 @@ def _told(outcomes: Sequence[Outcome]) -> dict[str, float]:
         "right when acted": round(share(one.right for one in acted) or 0.0, 4),
         "calibration error": round(calibration_error([(o.confidence, o.right) for o in acted]), 4),
     }
-
-
-def _sigmoid(x: Floats) -> Floats:
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(x, -40.0, 40.0))))
 
 
 if __name__ == "__main__":

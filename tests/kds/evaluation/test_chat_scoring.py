@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from kds.brain.turn import Edit, Reference, Turn, Utterance
-from kds.evaluation.chat_scoring import PlayedChatTurn, judge, play_chat, score_chats
+from kds.evaluation.chat_playing import PlayedChatTurn, judge, play_chat
+from kds.evaluation.chat_scoring import score_chats
 from kds.evaluation.chats import Chat, ChatReference, ChatTurn
 from kds.evaluation.recent_noun import recent_noun_turn
 from kds.router.language import open_language
