@@ -1,0 +1,39 @@
+"""The figures on real chats that the documentation tells are those the weights were chosen by."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FITTED = ROOT / "router" / "fitted"
+
+
+def _figures(name: str) -> Any:
+    return json.loads((FITTED / name).read_text())
+
+
+@pytest.mark.parametrize(
+    ("row", "source"),
+    [
+        ("real chats, replies known", "chats"),
+        ("real chats, replies not known", "chats without replies"),
+        ("tidy dialogues", "dialogues"),
+        ("tidy dialogues, replies known", "dialogues with replies"),
+    ],
+)
+def test_the_page_on_references_tells_what_was_written_and_right(row: str, source: str) -> None:
+    counts = _figures("decision.json")["figures"][source]
+    keys = ("proposed", "right", "written", "written and right")
+    line = f"| {row} | {' | '.join(str(counts[key]) for key in keys)} |"
+    assert line in (ROOT / "docs" / "references.md").read_text()
+
+
+def test_the_readme_tells_how_often_intents_are_right_and_acted_on() -> None:
+    chats = _figures("turns.json")["chats"]
+    told = f"{chats['right when acted']:.0%} of {chats['acted on']:.0%}".replace("%", " %")
+    assert f"| {told} |" in (ROOT / "README.md").read_text()
+    decided = _figures("decision.json")["figures"]["chats"]
+    right = decided["written and right"]
+    assert f"| {right} / {decided['written'] - right} |" in (ROOT / "README.md").read_text()
