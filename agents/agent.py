@@ -12,9 +12,9 @@ from kds.brain.document import nearest
 from kds.brain.errors import DispatchError
 from kds.brain.message import clean_message
 from kds.brain.turn import UNKNOWN, Turn
-from kds.router.library import PromptLibrary
-from kds.router.promptfile import PromptFile
-from kds.router.promptvalues import prompt_values
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
+from kds.router.prompts.values import prompt_values
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported with `as_runnable`
     from langchain_core.language_models import BaseChatModel

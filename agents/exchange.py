@@ -37,7 +37,7 @@ from kds.agents.model_error import ModelError
 from kds.agents.models import model_label
 from kds.agents.reply import AgentReply, Handoff, ToolUse, Usage
 from kds.brain.turn import Turn, Utterance
-from kds.router.outputschema import schema_faults
+from kds.router.prompts.outputschema import schema_faults
 
 MOST_ROUNDS: Final = 8
 """Times that a model may use tools before it has to answer."""

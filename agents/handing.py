@@ -11,8 +11,8 @@ from typing import Final
 from langchain_core.tools import BaseTool, StructuredTool
 
 from kds.agents.reply import Handoff
-from kds.router.library import PromptLibrary
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
 
 HAND_OFF: Final = "hand_off"
 """Name of the tool."""

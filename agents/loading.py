@@ -20,7 +20,7 @@ from kds.brain.errors import KdsError, WorkspaceError
 from kds.brain.memory.sqlite_store import FILE_NAME as MEMORY
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 Place = Workspace | Path | str | None
 """A workspace, or the folder of one; None: the one that the current folder is in."""

@@ -15,8 +15,8 @@ from kds.brain.memory.transit import mark_code, shorten
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Utterance
 from kds.brain.visible import one_line
-from kds.router.library import PromptLibrary
-from kds.router.rewriting_form import OUTPUT_TOKENS
+from kds.router.prompts.library import PromptLibrary
+from kds.router.rewriting.form import OUTPUT_TOKENS
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): whoever has a model has imported it
     from langchain_core.language_models import BaseChatModel
@@ -38,7 +38,7 @@ _THOUGHTS: Final = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
 
 
 class ModelRewriter:
-    """A `kds.router.rewriting.Rewriter` that asks a LangChain chat model. For any threads.
+    """A `kds.router.rewriting.writer.Rewriter` that asks a LangChain chat model. For any threads.
 
     It raises ModelError, and waits as long as the model takes: `CheckedRewriter` bounds the time,
     checks what comes back, and falls back. A model given as a function is made when it is first

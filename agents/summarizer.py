@@ -10,7 +10,7 @@ from kds.brain.memory.extractive import SUMMARY_WORDS
 from kds.brain.memory.sentences import LABELS
 from kds.brain.memory.transit import mark_code, shorten
 from kds.brain.memory.values import Message
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): whoever has a model has imported it
     from langchain_core.language_models import BaseChatModel

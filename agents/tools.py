@@ -26,7 +26,7 @@ from kds.brain.memory.recall_log import logged_recall
 from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.memory.values import Passage
 from kds.brain.turn import Turn
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.promptfile import PromptFile
 
 READ_CONVERSATION: Final = "read_conversation"
 SEARCH_MEMORY: Final = "search_memory"

@@ -27,12 +27,12 @@ from kds.conversations import Conversations
 from kds.documents.docx import read_docx
 from kds.documents.html import read_html
 from kds.learning.log import LearningLog
-from kds.router.language import Language
-from kds.router.library import PromptLibrary
+from kds.router.language.analysis import Language
 from kds.router.pattern import Pattern
-from kds.router.promptvalues import prompt_values
-from kds.router.resolver import Resolver
-from kds.router.ruleset import load_rules
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.values import prompt_values
+from kds.router.references.resolver import Resolver
+from kds.router.references.ruleset import load_rules
 
 RUNS = 20
 LONG = 100_000

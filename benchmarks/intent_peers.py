@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import Any, Protocol
 
 from kds.brain.turn import UNKNOWN
-from kds.router.intent_model import IntentModel
+from kds.router.intents.model import IntentModel
 
 OOS = UNKNOWN
 Pair = tuple[str, str]

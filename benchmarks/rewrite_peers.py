@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 
 from kds.examples import RewriteExample
 from kds.rewrite_scoring import rewrite
-from kds.router.mention import mentions_in
-from kds.router.resolver import Resolver
+from kds.router.discourse.mention import mentions_in
+from kds.router.references.resolver import Resolver
 
 Rewrite = Callable[[RewriteExample], str]
 

@@ -2,7 +2,7 @@
 
     python benchmarks/rewriting_checks.py [REWRITES.jsonl ...] [--lies FILE] [--last N] [--json]
 
-A lying model says each lie of the file (default: tests/router/lying_rewrites.yaml) in its
+A lying model says each lie of the file (default: tests/router/rewriting/lying_rewrites.yaml) in its
 conversation, and each good rewrite. Then the rewrites that people wrote (the format of
 `kds eval rewrites`) are said as if a model had written them; only messages that needed one count.
 With ``--last`` only so many messages of the history are known.
@@ -24,12 +24,13 @@ from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.examples import read_rewrites
 from kds.measures import percentile
-from kds.router.resolver import Resolver, apply_edits
-from kds.router.rewriting import CheckedRewriter, rewrite_turn
+from kds.router.references.resolver import Resolver, apply_edits
+from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
 from kds.routing import load_resolver
 from kds.scoring import matches
 
-LIES = Path(__file__).resolve().parent.parent / "tests" / "router" / "lying_rewrites.yaml"
+ROUTER_TESTS = Path(__file__).resolve().parent.parent / "tests" / "router"
+LIES = ROUTER_TESTS / "rewriting" / "lying_rewrites.yaml"
 
 
 @dataclass

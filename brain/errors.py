@@ -3,7 +3,7 @@
 KdsError                 anything a user can be told about and can fix
 ├── MessageError         the message itself cannot be routed (empty)
 ├── ConfigError          a file the user may edit is wrong; all problems at once
-│   ├── RuleFileError        router/rules/*.yaml and their overlays
+│   ├── RuleFileError        router/references/rules/*.yaml and their overlays
 │   ├── PromptFileError      prompts/**/*.md and their overlays
 │   ├── DialogueFileError    dialogue files for `kds test` and `kds eval`
 │   └── ExampleFileError     JSONL files of examples for `kds eval`

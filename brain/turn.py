@@ -131,7 +131,7 @@ class Turn:
     intent: str = UNKNOWN
     confidence: float = 0.0
     in_scope: float = 1.0
-    """How much the message looks like one of the intents at all (`router/certainty.py`)."""
+    """How much the message looks like one of the intents at all (`router/intents/certainty.py`)."""
     alternatives: tuple[IntentScore, ...] = ()
     secondary_intents: tuple[str, ...] = ()
     # dispatch

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Turn
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 from kds.router.step import Step
 
 MAX_WORDS: Final = 6

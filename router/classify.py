@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kds.brain.turn import Turn
-from kds.router.context_evidence import Situation
-from kds.router.intent_model import IntentModel, IntentVerdict
-from kds.router.message_parts import split_message
+from kds.router.intents.context_evidence import Situation
+from kds.router.intents.message_parts import split_message
+from kds.router.intents.model import IntentModel, IntentVerdict
+from kds.router.intents.turn_model import TurnModel
+from kds.router.intents.turn_signs import Place
 from kds.router.step import Step
-from kds.router.turn_model import TurnModel
-from kds.router.turn_signs import Place
 
 PART_MIN: Final = 0.6
 """Confidence from which a part of a message counts as a request of its own."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit, Reference, Turn
-from kds.router.decision import PRECISION, Decider, bar, behind, edit_signs
+from kds.router.references.decision import PRECISION, Decider, bar, behind, edit_signs
 from kds.router.step import Step
 
 READS: Final = frozenset({"message", "history", "context", "references", "edits", "unresolved"})

@@ -13,10 +13,10 @@ from typing import Final
 from kds.brain.errors import DispatchError
 from kds.brain.session import session_id
 from kds.brain.turn import UNKNOWN, Turn
-from kds.router.library import PromptLibrary
-from kds.router.policy import Decision, decide
-from kds.router.promptfile import PromptFile
-from kds.router.promptvalues import prompt_values
+from kds.router.intents.policy import Decision, decide
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
+from kds.router.prompts.values import prompt_values
 from kds.router.step import Step
 
 FeatureOf = Callable[[str], str | None]

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Turn
-from kds.router.decision import is_answered
-from kds.router.resolver import Known, Resolver, apply_edits, nothing_known
+from kds.router.references.decision import is_answered
+from kds.router.references.resolver import Known, Resolver, apply_edits, nothing_known
 from kds.router.step import Step
 
 READS: Final = frozenset({"message", "history", "context", "references", "edits"})

@@ -14,9 +14,9 @@ from typing import Final
 from kds.brain.errors import KdsError
 from kds.brain.turn import Rewriting, Turn
 from kds.brain.visible import one_line
-from kds.router.decision import is_answered
-from kds.router.resolver import Known, Resolver, nothing_known
-from kds.router.rewriting import CheckedRewriter, could_lean, rewrite_turn
+from kds.router.references.decision import is_answered
+from kds.router.references.resolver import Known, Resolver, nothing_known
+from kds.router.rewriting.writer import CheckedRewriter, could_lean, rewrite_turn
 from kds.router.step import Step
 
 READS: Final = frozenset(

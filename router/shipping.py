@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from kds.router.library import PromptLibrary
-from kds.router.model_cache import SHIPPED, ship_model
+from kds.router.intents.model_cache import SHIPPED, ship_model
 from kds.router.pattern import NEEDLES, Pattern, write_needles
-from kds.router.ruleset import load_rules
+from kds.router.prompts.library import PromptLibrary
+from kds.router.references.ruleset import load_rules
 
 
 def shipped_patterns(library: PromptLibrary) -> Iterator[Pattern]:

@@ -9,12 +9,12 @@ import pytest
 from jinja2 import Environment
 
 from kds.brain.turn import ContextEntry, Reference, Turn
-from kds.router.evidence import IntentRules, RuleBook
-from kds.router.intent_model import IntentModel
-from kds.router.library import PromptLibrary
-from kds.router.model_cache import open_model
-from kds.router.prompt_texts import packaged_root
-from kds.router.promptvalues import LINE_LIMIT, prompt_values
+from kds.router.intents.evidence import IntentRules, RuleBook
+from kds.router.intents.model import IntentModel
+from kds.router.intents.model_cache import open_model
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.texts import packaged_root
+from kds.router.prompts.values import LINE_LIMIT, prompt_values
 
 AGENTS = {
     "PLAN": "work-planner",

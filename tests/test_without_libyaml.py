@@ -11,9 +11,9 @@ import yaml
 from kds.brain.document import parse_yaml
 from kds.brain.errors import RuleFileError
 from kds.dialogues import read_dialogues
-from kds.router.library import PromptLibrary
-from kds.router.prompt_texts import packaged_root
-from kds.router.ruleset import PACKAGED, load_rules
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.texts import packaged_root
+from kds.router.references.ruleset import PACKAGED, load_rules
 
 DIALOGUES = sorted((Path(__file__).parent / "dialogues").glob("*.yaml"))
 
@@ -25,8 +25,8 @@ import json
 import yaml
 from pathlib import Path
 from kds.dialogues import read_dialogues
-from kds.router.library import PromptLibrary
-from kds.router.ruleset import load_rules
+from kds.router.prompts.library import PromptLibrary
+from kds.router.references.ruleset import load_rules
 
 found = {
     "libyaml": yaml.__with_libyaml__,

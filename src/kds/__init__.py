@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from kds.playback import Score as Score
     from kds.playback import play as play
     from kds.playback import score as score
-    from kds.router.library import PromptLibrary as PromptLibrary
+    from kds.router.prompts.library import PromptLibrary as PromptLibrary
     from kds.routing import Router as Router
     from kds.service.background import spawn_service as spawn_service
     from kds.session.answer import Answer as Answer
@@ -72,7 +72,7 @@ _HOMES = {
     "kds.failures": "describe",
     "kds.learning.log": "LearningLog",
     "kds.playback": "PlayedDialogue Score play score",
-    "kds.router.library": "PromptLibrary",
+    "kds.router.prompts.library": "PromptLibrary",
     "kds.routing": "Router",
     "kds.service.background": "spawn_service",
     "kds.session.session": "Session",

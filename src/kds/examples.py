@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, cast
 
 from kds.example_rows import Row, cleaned, kind, read_rows
 from kds.intent_data import intent_name
-from kds.router.discourse import Utterance
+from kds.router.discourse.history import Utterance
 
 REWRITE_FORM: Final = (
     '{"history": [{"role": "user", "content": "Add a FAB button"}], '

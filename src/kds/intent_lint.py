@@ -12,14 +12,14 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.router.evidence import RuleBook
-from kds.router.intent_features import FeatureSpace, Floats, Ints
-from kds.router.intent_model import order_rules
-from kds.router.intent_terms import stems
-from kds.router.intent_training import FOLDS, RULE_WEIGHT_GRID
-from kds.router.lessons import lessons
-from kds.router.promptfile import IntentPattern, PromptFile
-from kds.router.text_head import ExampleMatrix
+from kds.router.intents.evidence import RuleBook
+from kds.router.intents.features import FeatureSpace, Floats, Ints
+from kds.router.intents.lessons import lessons
+from kds.router.intents.model import order_rules
+from kds.router.intents.terms import stems
+from kds.router.intents.text_head import ExampleMatrix
+from kds.router.intents.training import FOLDS, RULE_WEIGHT_GRID
+from kds.router.prompts.promptfile import IntentPattern, PromptFile
 
 Kind = Literal["same", "near", "greedy", "silent", "harmful-example", "harmful-pattern"]
 Progress = Callable[[str, int, int], None]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kds.brain.extras import load_extra
-from kds.router.calibration import ReliabilityBin
+from kds.router.intents.calibration import ReliabilityBin
 
 SUFFIXES: Final = (".png", ".svg")
 NAMED_LABELS: Final = 45

@@ -17,10 +17,10 @@ import numpy as np
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.turn import UNKNOWN
 from kds.intent_data import LabelledMessage
-from kds.router.calibration import ReliabilityBin, expected_calibration_error, reliability
-from kds.router.context_evidence import Situation
-from kds.router.intent_model import IntentModel, IntentVerdict
-from kds.router.policy import decide
+from kds.router.intents.calibration import ReliabilityBin, expected_calibration_error, reliability
+from kds.router.intents.context_evidence import Situation
+from kds.router.intents.model import IntentModel, IntentVerdict
+from kds.router.intents.policy import decide
 
 SEEDS: Final = 5
 ACCEPTED: Final = 0.95

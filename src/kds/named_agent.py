@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from kds.brain.turn import Turn
 from kds.router.classify import WRITES
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.promptfile import PromptFile
 from kds.router.step import Step
 
 CERTAIN = 1.0

@@ -21,9 +21,9 @@ from kds.brain.journal import MAX_AGE, ContextJournal, Journal, LoadedContext
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 from kds.learning.signs import IntentNames, sign_in
-from kds.router.library import PromptLibrary
 from kds.router.log import make_log
 from kds.router.pipeline import Pipeline
+from kds.router.prompts.library import PromptLibrary
 from kds.turn_log import TurnLog, TurnRecord
 
 NAME_LIMIT: Final = 128

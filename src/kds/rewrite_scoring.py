@@ -18,8 +18,8 @@ from kds.brain.turn import Rewriting, Turn
 from kds.examples import RewriteExample
 from kds.measures import mean, percentile, rounded, share
 from kds.rewriting_metric import Rewrites, rewrites_of, rewriting_metric
-from kds.router.resolver import Resolver, apply_edits
-from kds.router.rewriting import CheckedRewriter, rewrite_turn
+from kds.router.references.resolver import Resolver, apply_edits
+from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
 from kds.scoring import bare, matches
 
 _TOKEN: Final = re.compile(r"\w+")

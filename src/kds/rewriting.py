@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 import kds
 import kds.agents
 from kds.brain.workspace import Workspace, own_settings_path
-from kds.router.library import PromptLibrary
-from kds.router.resolver import Resolver
-from kds.router.rewriting import REST_S, CheckedRewriter, Mode, Rewriter
+from kds.router.prompts.library import PromptLibrary
+from kds.router.references.resolver import Resolver
+from kds.router.rewriting.writer import REST_S, CheckedRewriter, Mode, Rewriter
 
 if TYPE_CHECKING:  # settings and agents cost 75 ms of imports, and are seldom needed
     from kds.brain.settings import ModelSettings, Settings

@@ -22,25 +22,25 @@ from kds.rewriting import RewriterSource
 from kds.router.answer import make_answer
 from kds.router.classify import make_classify
 from kds.router.decide import Precision, make_decide, usual_precision
-from kds.router.decision import PRECISION, Decider, shipped_decider
 from kds.router.dispatch import make_dispatch
 from kds.router.expand import make_expand
-from kds.router.intent_model import IntentModel
-from kds.router.invocation import parse_invocation
-from kds.router.language import open_language
-from kds.router.library import PromptLibrary
+from kds.router.intents.model import IntentModel
+from kds.router.intents.model_cache import open_model
+from kds.router.intents.turn_model import TurnModel, turn_model_for
+from kds.router.language.analysis import open_language
 from kds.router.load import make_load
 from kds.router.log import make_log
-from kds.router.model_cache import open_model
 from kds.router.pipeline import GIVEN, Pipeline
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.invocation import parse_invocation
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
+from kds.router.references.decision import PRECISION, Decider, shipped_decider
+from kds.router.references.resolver import Known, Resolver, nothing_known
+from kds.router.references.rule import Rule
+from kds.router.references.ruleset import load_rules
 from kds.router.resolve import make_resolve
-from kds.router.resolver import Known, Resolver, nothing_known
 from kds.router.rewrite import FindRewriter, make_rewrite, no_rewriter
-from kds.router.rule import Rule
-from kds.router.ruleset import load_rules
 from kds.router.step import Step
-from kds.router.turn_model import TurnModel, turn_model_for
 from kds.rule_tests import RuleOutcome, run_rule_tests
 
 ENTRANCES: Final = ("prompts/user/kds.md", "prompts/internal/intent-router.md")

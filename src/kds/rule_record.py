@@ -7,7 +7,7 @@ from typing import Final
 
 from kds.brain.turn import Turn
 from kds.playback import PlayedDialogue, PlayedTurn
-from kds.router.rule import Rule
+from kds.router.references.rule import Rule
 
 _SWITCH_NOTE: Final = re.compile(r"^the topic changes \((?P<rule>[^)]+)\)")
 """How the expand step names the rule that saw a topic switch."""

@@ -12,7 +12,7 @@ from kds.playback import MinuteClock
 from kds.rehearsal import RehearsalJournal
 from kds.router.load import make_load
 from kds.router.pipeline import Pipeline
-from kds.router.rule import Rule, RuleTest
+from kds.router.references.rule import Rule, RuleTest
 from kds.router.step import Step
 from kds.rule_record import fired_rules
 from kds.scoring import matches

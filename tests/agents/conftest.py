@@ -8,7 +8,7 @@ from langchain_core.language_models import BaseChatModel
 
 from kds.agents import Agent, load_chat_model
 from kds.brain.settings import ModelSettings
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from .openai_server import MODEL, FakeProvider, serving

@@ -6,7 +6,7 @@ import pytest
 from kds.agents import Agent
 from kds.brain.errors import DispatchError
 from kds.brain.turn import Turn
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 
 @pytest.fixture

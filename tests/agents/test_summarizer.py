@@ -9,7 +9,7 @@ from kds.agents.summarizer import MESSAGE_CHARS, ModelSummarizer
 from kds.brain.memory.extractive import ExtractiveSummarizer
 from kds.brain.memory.summary import CheckedSummarizer
 from kds.brain.memory.values import Message
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 AT = datetime(2025, 11, 3, tzinfo=UTC)
 

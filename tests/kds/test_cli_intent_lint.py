@@ -10,9 +10,9 @@ import pytest
 
 from kds.cli.intent_lint import print_findings
 from kds.intent_lint import LintFinding
-from kds.router import library
-from kds.router.library import PromptLibrary
-from kds.router.prompt_texts import packaged_root
+from kds.router.prompts import library
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.texts import packaged_root
 
 Run = Callable[..., Any]
 

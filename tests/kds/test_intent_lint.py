@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 
 from kds.intent_lint import LintFinding, lint_intents
-from kds.router.library import PromptLibrary
 from kds.router.pattern import Pattern
-from kds.router.promptfile import IntentPattern, PromptFile
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import IntentPattern, PromptFile
 
 THINGS = ("door", "wall", "roof", "fence", "gate", "floor", "chair", "lamp", "shelf", "bench")
 

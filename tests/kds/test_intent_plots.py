@@ -7,7 +7,7 @@ import pytest
 
 from kds.brain.errors import KdsError
 from kds.intent_plots import draw_plots
-from kds.router.calibration import ReliabilityBin
+from kds.router.intents.calibration import ReliabilityBin
 
 CONFUSION = (("ASK", "PLAN", "UNKNOWN"), ((5, 0, 1), (2, 8, 0), (0, 0, 0)))
 BINS = (ReliabilityBin(0.45, 0.5, 4), ReliabilityBin(0.0, 0.0, 0), ReliabilityBin(0.95, 0.9, 12))

@@ -6,7 +6,7 @@ from kds.brain.errors import ConfigError
 from kds.brain.turn import UNKNOWN
 from kds.intent_data import LabelledMessage
 from kds.intent_scoring import IntentReport, draw, score_intents
-from kds.router.intent_model import IntentModel
+from kds.router.intents.model import IntentModel
 
 KEYS = {
     *("accuracy", "macro_f1", "top2", "oos_recall_at_95", "oos_auroc", "ece", "acted_precision"),

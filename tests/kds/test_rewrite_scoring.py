@@ -9,7 +9,7 @@ from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
 from kds.examples import RewriteExample
 from kds.rewrite_scoring import Rewritten, bleu, rewrite, rouge1_recall, score_rewrites
-from kds.router.discourse import Utterance
+from kds.router.discourse.history import Utterance
 from kds.routing import load_resolver
 
 KEYS = (

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from kds.brain.turn import Reference, StepRecord, Turn
 from kds.dialogues import Dialogue, ExpectedTurn
 from kds.playback import PlayedDialogue, PlayedTurn
-from kds.router.rule import Rule, Signal
+from kds.router.references.rule import Rule, Signal
 from kds.rule_record import fired_rules, rule_records
 from kds.scoring import judge
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kds.brain.turn import Reference, Turn
-from kds.router.rule import Rule, RuleTest, Signal
+from kds.router.references.rule import Rule, RuleTest, Signal
 from kds.router.step import Step
 from kds.rule_tests import describe_outcome, run_rule_tests
 

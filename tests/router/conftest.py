@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from kds.router.intent_model import IntentModel
-from kds.router.language import Language
-from kds.router.library import PromptLibrary
-from kds.router.model_cache import open_model
-from kds.router.resolver import Resolution, Resolver, apply_edits
-from kds.router.ruleset import RuleSet, load_rules
+from kds.router.intents.model import IntentModel
+from kds.router.intents.model_cache import open_model
+from kds.router.language.analysis import Language
+from kds.router.prompts.library import PromptLibrary
+from kds.router.references.resolver import Resolution, Resolver, apply_edits
+from kds.router.references.ruleset import RuleSet, load_rules
 
 Rewrite = Callable[..., str]
 

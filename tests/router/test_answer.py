@@ -7,7 +7,7 @@ import pytest
 
 from kds.brain.turn import ContextEntry, Turn
 from kds.router.answer import WRITES, make_answer, pick
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 AT = datetime(2025, 11, 3, 12, 0, tzinfo=UTC)
 ORIGINAL = "Sort out the login page"

@@ -7,8 +7,8 @@ import pytest
 
 from kds.brain.turn import ContextEntry, Edit, Reference, Turn
 from kds.router.expand import make_expand
+from kds.router.references.resolver import Resolver
 from kds.router.resolve import make_resolve
-from kds.router.resolver import Resolver
 
 NOW = datetime(2025, 11, 3, 9, 30, tzinfo=UTC)
 IT = Reference("it", 5, 7, "map", "pron.it", 0.9)

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 from kds.brain.turn import ContextEntry, Turn
 from kds.router.expand import make_expand
+from kds.router.references.resolver import Resolver
 from kds.router.resolve import make_resolve
-from kds.router.resolver import Resolver
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 

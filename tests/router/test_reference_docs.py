@@ -6,12 +6,12 @@ from typing import get_args
 
 import pytest
 
-from kds.router import salience
-from kds.router.language import Language
-from kds.router.resolver import Resolver, apply_edits
-from kds.router.rule import SignalKind
-from kds.router.ruleschema import AntecedentEntry, RuleEntry
-from kds.router.ruleset import load_rules
+from kds.router.discourse import salience
+from kds.router.language.analysis import Language
+from kds.router.references.resolver import Resolver, apply_edits
+from kds.router.references.rule import SignalKind
+from kds.router.references.ruleschema import AntecedentEntry, RuleEntry
+from kds.router.references.ruleset import load_rules
 
 PAGE = Path(__file__).parents[2] / "docs" / "references.md"
 

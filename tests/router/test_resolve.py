@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from kds.brain.turn import ContextEntry, Edit, Turn
+from kds.router.references.resolver import Resolver
 from kds.router.resolve import make_resolve
-from kds.router.resolver import Resolver
 
 NOW = datetime(2025, 11, 3, 9, 30, tzinfo=UTC)
 

@@ -8,12 +8,12 @@ import pytest
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.turn import ContextEntry, Turn
 from kds.router.expand import make_expand
+from kds.router.references.resolver import Resolver
 from kds.router.resolve import make_resolve
-from kds.router.resolver import Resolver
 from kds.router.rewrite import make_rewrite, no_rewriter
-from kds.router.rewriting import CheckedRewriter, Mode
+from kds.router.rewriting.writer import CheckedRewriter, Mode
 
-from .test_rewriting import GOOD, SCROLLABLE, VIEWS, checked, expanded_turn
+from .rewriting.test_writer import GOOD, SCROLLABLE, VIEWS, checked, expanded_turn
 
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -18,7 +18,7 @@ from kds.evaluation.chat_scoring import ChatScore, EditCount, score_chats
 from kds.evaluation.chats import CHAT_FORM, Chat, read_chats
 from kds.evaluation.recent_noun import recent_noun_turn
 from kds.playback import MinuteClock
-from kds.router.words import Analysis
+from kds.router.language.words import Analysis
 from kds.routing import load_resolver
 
 COMPARED: Final = (

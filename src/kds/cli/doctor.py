@@ -16,7 +16,7 @@ from kds.clients import clienthealth, servicehealth, workspacehealth
 from kds.clients.copilottrust import trust
 from kds.clients.health import Checks, Finding, examine, is_well, this_kds
 from kds.clients.project import Project
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 
 @click.command(

@@ -16,7 +16,7 @@ from kds.clients.export import (
     plan_export,
 )
 from kds.clients.generated import CLIENTS, Client
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 
 @click.command(

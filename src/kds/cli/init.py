@@ -19,7 +19,7 @@ from kds.clients.project import Project, repository_of
 from kds.clients.record import InitRecord, RecordStore
 from kds.clients.undo import carry_out, plan_undo, undo
 from kds.clients.workspacehealth import make_private, ours_too_open
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 from kds.service.client import reach
 
 

@@ -11,8 +11,8 @@ from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_table
 from kds.cli.progress import reported
 from kds.intent_lint import LintFinding, lint_intents
-from kds.router.library import PromptLibrary
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
 
 _MEANINGS: Final = {
     "same": "examples that another intent has too",

@@ -15,7 +15,7 @@ from kds.intent_data import INTENT_FORM, LabelledMessage, load_intents
 from kds.intent_plots import SUFFIXES, draw_plots, load_drawing
 from kds.intent_scoring import SEEDS, Confusion, IntentReport, score_intents
 from kds.measures import rounded
-from kds.router.intent_model import IntentModel
+from kds.router.intents.model import IntentModel
 from kds.routing import Parts
 
 SHOWN_CONFUSIONS: Final = 10

@@ -8,8 +8,8 @@ import click
 from kds.cli.context import clear, load, log
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.route import route
-from kds.router.invocation import CLEAR_CONVERSATION, CONTEXT_MANAGER, parse_invocation
-from kds.router.library import PromptLibrary
+from kds.router.prompts.invocation import CLEAR_CONVERSATION, CONTEXT_MANAGER, parse_invocation
+from kds.router.prompts.library import PromptLibrary
 
 
 @click.command(

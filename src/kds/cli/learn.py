@@ -17,8 +17,8 @@ from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_line
 from kds.learning.learning import Learning
 from kds.learning.library import with_learned
-from kds.router.library import PromptLibrary
-from kds.router.model_cache import open_model
+from kds.router.intents.model_cache import open_model
+from kds.router.prompts.library import PromptLibrary
 
 NOTHING: Final = "nothing was learned yet"
 

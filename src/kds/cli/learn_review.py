@@ -14,7 +14,7 @@ from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_line
 from kds.learning.learning import Learning
 from kds.learning.preview import Preview, preview
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 NOTHING: Final = "nothing is proposed"
 QUESTION: Final = "accept, reject, later or quit?"

@@ -16,10 +16,10 @@ from kds.examples import REWRITE_FORM, RewriteExample, read_rewrites
 from kds.rewrite_scoring import RewriteScore, Rewritten, load_bleu, rewrite, score_rewrites
 from kds.rewriting import RewriterSource
 from kds.rewriting_metric import Rewrites
-from kds.router.discourse import Utterance
-from kds.router.library import PromptLibrary
-from kds.router.resolver import Resolver
-from kds.router.rewriting import CheckedRewriter, Mode
+from kds.router.discourse.history import Utterance
+from kds.router.prompts.library import PromptLibrary
+from kds.router.references.resolver import Resolver
+from kds.router.rewriting.writer import CheckedRewriter, Mode
 from kds.routing import load_resolver
 
 _FORM_LINES: Final = REWRITE_FORM.replace(' "query"', '\n   "query"')

@@ -14,8 +14,8 @@ from kds.clients.generated import (
 )
 from kds.clients.mark import mark_comment, stamped
 from kds.clients.placeholders import called_agents, render_static
-from kds.router.library import PromptLibrary
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
 
 
 def agent_files(library: PromptLibrary) -> list[GeneratedFile]:

@@ -27,7 +27,7 @@ from kds.clients.projectfile import read_project_text
 from kds.clients.settingsfile import SERVER_LISTS, SettingsFile
 from kds.clients.skills import skill_files
 from kds.clients.tracking import is_tracked
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 VERSION_TIMEOUT_S: Final = 10.0
 """`copilot --version` starts a Node process and unpacks itself on its first run."""

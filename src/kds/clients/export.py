@@ -16,7 +16,7 @@ from kds.clients.plugin import MANIFEST, plugin_files
 from kds.clients.projectfile import read_project_text, remove_project_file, write_project_text
 from kds.clients.promptfiles import prompt_files
 from kds.clients.skills import skill_files
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 Kind = Literal["skills", "prompts", "agents", "plugin"]
 Action = Literal["write", "keep", "remove"]

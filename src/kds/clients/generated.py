@@ -8,8 +8,8 @@ from typing import Final, Literal
 
 import yaml
 
-from kds.router.library import PromptLibrary
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
 
 Client = Literal["claude", "copilot", "vscode", "cursor"]
 CLIENTS: Final[tuple[Client, ...]] = ("claude", "copilot", "vscode", "cursor")

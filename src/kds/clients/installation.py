@@ -30,7 +30,7 @@ from kds.clients.projectfile import read_project_text
 from kds.clients.record import FileKind, InitRecord
 from kds.clients.settingsfile import EMPTY, HOOKS, SettingsFile
 from kds.clients.skills import skill_files
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ sentences that tell the model where to look, and have the types that templates e
 from collections.abc import Sequence
 from typing import Final
 
-from kds.router.library import PromptLibrary
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
 
 MESSAGE: Final = "The message of the user that these instructions are followed for."
 EXPANDED: Final = (

@@ -8,7 +8,7 @@ from kds.clients.entries import SERVER, hook_settings, mcp_server, shared_comman
 from kds.clients.generated import FRONT_DOOR, GeneratedFile, kds_version
 from kds.clients.mark import GENERATOR, digest_of
 from kds.clients.skills import skill_files
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 MANIFEST: Final = PurePosixPath(".claude-plugin", "generated-by-kds.json")
 """Lists the JSON files of the plugin with their digests: JSON has no place for a mark."""

@@ -16,8 +16,8 @@ from kds.clients.generated import (
 )
 from kds.clients.mark import mark_comment, stamped
 from kds.clients.placeholders import called_agents, render_static
-from kds.router.library import PromptLibrary
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
 
 INPUT: Final = "${input:message:What do you want to do?}"
 """VS Code asks for it, or takes what stands behind the command (its prompt file format)."""

@@ -17,8 +17,8 @@ from kds.clients.generated import (
 )
 from kds.clients.mark import mark_fields, stamped
 from kds.clients.placeholders import called_agents, render_static
-from kds.router.library import PromptLibrary
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
 
 ROUTING_TOOLS: Final = ("Bash(kds route *)", "mcp__kds__route_message")
 """What the front door may call without asking, in the spelling of Claude Code."""

@@ -13,9 +13,9 @@ from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.health import Finding
 from kds.learning.library import with_learned
-from kds.router.library import PromptLibrary
-from kds.router.model_cache import needs_fit
-from kds.router.ruleset import load_rules
+from kds.router.intents.model_cache import needs_fit
+from kds.router.prompts.library import PromptLibrary
+from kds.router.references.ruleset import load_rules
 
 PRIVATE_FILE: Final = 0o600
 PRIVATE_FOLDER: Final = 0o700

@@ -1,4 +1,4 @@
-"""Fits the weights by which `kds.router.decision` tells right edits from wrong ones.
+"""Fits the weights by which `kds.router.references.decision` tells right edits from wrong ones.
 
     python -m kds.evaluation.decision_fitting DATA_FOLDER DIALOGUES_FOLDER OUT.json
 
@@ -25,7 +25,7 @@ from kds.evaluation.chat_playing import play_with
 from kds.evaluation.chats import read_chats
 from kds.playback import MinuteClock
 from kds.rehearsal import RehearsalJournal
-from kds.router.decision import PRECISION, Signs, edit_signs
+from kds.router.references.decision import PRECISION, Signs, edit_signs
 from kds.routing import Parts, Router, workspace_at
 from kds.scoring import matches
 

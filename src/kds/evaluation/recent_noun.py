@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from kds.brain.turn import Edit, Reference, Turn, Utterance
-from kds.router.resolver import apply_edits
-from kds.router.words import Analysis
+from kds.router.language.words import Analysis
+from kds.router.references.resolver import apply_edits
 
 RULE: Final = "most-recent-noun"
 _PRONOUN: Final = re.compile(r"\b(?:it|this|that|these|those|them)\b", re.IGNORECASE)

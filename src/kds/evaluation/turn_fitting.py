@@ -1,4 +1,4 @@
-"""Fits what `kds.router.turn_model` ships: the weights of real turns, and how they are joined.
+"""Fits what `kds.router.intents.turn_model` ships: weights of real turns, and how to join them.
 
     python -m kds.evaluation.turn_fitting DATA_FOLDER OUT.npz     (`make turns`)
 
@@ -28,13 +28,13 @@ from kds.evaluation.chats import read_chats
 from kds.measures import share
 from kds.playback import MinuteClock
 from kds.rehearsal import RehearsalJournal
-from kds.router.calibration import sigmoid
 from kds.router.classify import first_reading, place_of
-from kds.router.intent_model import IntentModel, IntentVerdict
-from kds.router.lessons import lessons
-from kds.router.policy import decide
-from kds.router.turn_model import TurnModel, dump_turn_model, join_rows, revised
-from kds.router.turn_signs import DIMENSION, Place, turn_vector
+from kds.router.intents.calibration import sigmoid
+from kds.router.intents.lessons import lessons
+from kds.router.intents.model import IntentModel, IntentVerdict
+from kds.router.intents.policy import decide
+from kds.router.intents.turn_model import TurnModel, dump_turn_model, join_rows, revised
+from kds.router.intents.turn_signs import DIMENSION, Place, turn_vector
 from kds.routing import Parts, Router, workspace_at
 
 Floats = NDArray[np.float64]

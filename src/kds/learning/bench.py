@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kds.brain.learning.learned_file import LearnedExample
-from kds.router.intent_features import FeatureSpace, readable
-from kds.router.intent_terms import terms
-from kds.router.intent_training import FOLDS
-from kds.router.lessons import lessons
-from kds.router.promptfile import PromptFile
-from kds.router.text_head import ExampleMatrix
+from kds.router.intents.features import FeatureSpace, readable
+from kds.router.intents.lessons import lessons
+from kds.router.intents.terms import terms
+from kds.router.intents.text_head import ExampleMatrix
+from kds.router.intents.training import FOLDS
+from kds.router.prompts.promptfile import PromptFile
 
 Ints = NDArray[np.int64]
 

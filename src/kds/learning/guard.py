@@ -6,8 +6,8 @@ from typing import Final
 from kds.brain.learning.learned_file import LearnedExample
 from kds.brain.learning.phrase import phrase_key
 from kds.learning.bench import Bench, Flip
-from kds.router.intent_terms import stems
-from kds.router.promptfile import PromptFile
+from kds.router.intents.terms import stems
+from kds.router.prompts.promptfile import PromptFile
 
 CLEAR_MARGIN: Final = 1.5
 """Distance between the intent that the shipped examples speak for and the one to be learned, in

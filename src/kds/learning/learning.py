@@ -19,7 +19,7 @@ from kds.brain.learning.phrase import unlearnable
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.learning.library import learned_file, refused_examples
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 LIST: Final = "see `kds learn list`"
 

@@ -25,10 +25,10 @@ from kds.brain.private_file import make_private_folder, read_private, replace_pr
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.learning.guard import find_refusals
-from kds.router.lessons import lessons
-from kds.router.library import PromptLibrary
-from kds.router.model_cache import cache_key
-from kds.router.promptfile import PromptFile
+from kds.router.intents.lessons import lessons
+from kds.router.intents.model_cache import cache_key
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
 
 GUARD: Final = 1
 """Raise it when the guard changes: its earlier verdicts then no longer count."""

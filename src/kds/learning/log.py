@@ -15,7 +15,7 @@ from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.learning.learning import Learning, confirmed_intents
 from kds.learning.signs import IntentNames, choice_in, sign_in
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 logger = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from kds.brain.learning.candidate import Candidate
 from kds.brain.workspace import Workspace
 from kds.learning.library import with_learned
-from kds.router.intent_model import IntentModel
-from kds.router.library import PromptLibrary
-from kds.router.model_cache import open_model
-from kds.router.policy import decide
+from kds.router.intents.model import IntentModel
+from kds.router.intents.model_cache import open_model
+from kds.router.intents.policy import decide
+from kds.router.prompts.library import PromptLibrary
 
 
 @dataclass(frozen=True, slots=True)

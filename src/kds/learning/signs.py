@@ -16,8 +16,8 @@ from kds.brain.learning.event import Evidence, LearningEvent
 from kds.brain.learning.phrase import unlearnable
 from kds.brain.redaction import storable
 from kds.brain.turn import UNKNOWN, ContextEntry, Turn
-from kds.router.intent_terms import stem
-from kds.router.library import PromptLibrary
+from kds.router.intents.terms import stem
+from kds.router.prompts.library import PromptLibrary
 
 MAX_CHARACTERS: Final = 80
 """A message that only names an intent is short; longer ones are not looked at."""

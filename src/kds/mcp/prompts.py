@@ -14,8 +14,8 @@ from mcp_types import TextContent as Text
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
 from kds.mcp.workplace import Workplace
-from kds.router.library import PromptLibrary
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
 
 ENTRANCE: Final = "kds"
 """The prompt that routes its message, whichever agent it is for."""

@@ -15,7 +15,7 @@ from kds.brain.errors import DispatchError, KdsError
 from kds.mcp.prompts import title
 from kds.mcp.schemas import ContextView
 from kds.mcp.workplace import Workplace
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.promptfile import PromptFile
 
 CONTEXT: Final = "kds://context"
 CONVERSATION: Final = "kds://context/{conversation}"

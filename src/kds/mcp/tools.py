@@ -30,7 +30,7 @@ from kds.mcp.wording import (
     routed_text,
 )
 from kds.mcp.workplace import MESSAGE_LIMIT, Workplace
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.promptfile import PromptFile
 
 Message = Annotated[
     str,

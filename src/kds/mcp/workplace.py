@@ -19,9 +19,9 @@ from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.desk import Desk, open_desk
 from kds.records import conversation_path
-from kds.router.library import PromptLibrary
-from kds.router.prompt_texts import FOLDERS
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
+from kds.router.prompts.texts import FOLDERS
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from kds.brain.errors import KdsError
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Turn
 from kds.query.values import Chunk
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported with the model
     from langchain_core.language_models import BaseChatModel

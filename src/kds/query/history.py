@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kds.brain.turn import Utterance
-from kds.router.resolver import naming
+from kds.router.references.resolver import naming
 from kds.transit.history import Message, transit
 
 REPLIES_READ: Final = 3

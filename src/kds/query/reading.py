@@ -9,11 +9,11 @@ from typing import Final
 from kds.brain.errors import KdsError
 from kds.brain.turn import StepRecord, Turn, Utterance
 from kds.router.classify import make_classify
-from kds.router.discourse import Discourse
-from kds.router.mention import Mention
-from kds.router.resolver import apply_edits
+from kds.router.discourse.history import Discourse
+from kds.router.discourse.mention import Mention
+from kds.router.references.resolver import apply_edits
 from kds.router.rewrite import FindRewriter
-from kds.router.rewriting import CheckedRewriter, rewrite_turn
+from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
 from kds.routing import Parts
 
 TERMS: Final = 5

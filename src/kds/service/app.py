@@ -17,7 +17,7 @@ from kds.brain.settings import load_settings
 from kds.brain.wire import entry_to_wire, to_wire
 from kds.brain.workspace import Workspace
 from kds.continuation import goes_on
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.promptfile import PromptFile
 from kds.service import memory_api, query_api, schemas, sessions_api
 from kds.service.errors import NotServedError, TooLargeError, add_error_handlers
 from kds.service.health import Vitals

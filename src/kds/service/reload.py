@@ -17,7 +17,7 @@ import watchfiles
 from kds.brain.errors import KdsError
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.workspace import Workspace
-from kds.router.prompt_texts import FOLDERS
+from kds.router.prompts.texts import FOLDERS
 from kds.service.errors import describe_fault
 from kds.service.workspaces import ServedWorkspace
 

@@ -13,7 +13,7 @@ from kds.brain.errors import KdsError
 from kds.brain.turn import Turn, Utterance
 from kds.conversations import Conversations
 from kds.query.speakers import Speakers
-from kds.router.rewriting import CheckedRewriter
+from kds.router.rewriting.writer import CheckedRewriter
 from kds.service.schemas import RouteRequest
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace

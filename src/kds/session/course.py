@@ -12,8 +12,8 @@ from kds.agents.reply import AgentReply
 from kds.brain.turn import UNKNOWN, Turn
 from kds.brain.visible import one_line
 from kds.brain.work import Offer
-from kds.router.library import PromptLibrary
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
 
 AMNESIA: Final = "AMNESIA"
 CORRECT: Final = "CORRECT"

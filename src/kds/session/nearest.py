@@ -12,7 +12,7 @@ from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.desk import Desk
 from kds.records import Records
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 from kds.session.memory import SessionMemory
 
 

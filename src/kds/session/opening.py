@@ -14,7 +14,7 @@ from kds.brain.message import clean_message
 from kds.brain.turn import UNKNOWN, Turn
 from kds.brain.work import Halted, Offer, Work, WorkInMemory, WorkStore
 from kds.router.log import entry_of
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.promptfile import PromptFile
 from kds.session.course import CORRECT, Course
 from kds.session.memory import SessionMemory
 from kds.session.nearest import NearestConversations

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kds.clients.mark import digest_in, digest_of
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 NAME = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")
 AGENT = """---

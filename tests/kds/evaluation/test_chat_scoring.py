@@ -10,8 +10,8 @@ from kds.evaluation.chat_playing import PlayedChatTurn, judge, play_chat
 from kds.evaluation.chat_scoring import score_chats
 from kds.evaluation.chats import Chat, ChatReference, ChatTurn
 from kds.evaluation.recent_noun import recent_noun_turn
-from kds.router.language import open_language
-from kds.router.resolver import apply_edits
+from kds.router.language.analysis import open_language
+from kds.router.references.resolver import apply_edits
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 IT = ChatReference("it", 5, "pronoun", ("FAB button",), "user", must=True)

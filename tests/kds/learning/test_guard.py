@@ -6,8 +6,8 @@ import pytest
 
 from kds.brain.learning.learned_file import LearnedExample
 from kds.learning.guard import find_refusals
-from kds.router.library import PromptLibrary
-from kds.router.promptfile import PromptFile
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
 
 PROMPTS = PromptLibrary.load().prompts()
 

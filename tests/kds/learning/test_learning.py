@@ -12,7 +12,7 @@ from kds.brain.learning.candidate import Candidate
 from kds.brain.workspace import Workspace
 from kds.learning.learning import Learning, LearningError
 from kds.learning.library import VERDICT_FILE, with_learned
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 DASHBOARD = "give the dashboard some love"
 HAPPY = "is the pipeline happy"

@@ -16,7 +16,7 @@ from kds.learning.learning import Learning
 from kds.learning.log import LearningLog
 from kds.mcp.workplace import Workplace
 from kds.playback import MinuteClock
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 from ...effort import LINEAR, growth, steps  # noqa: TID252  # one way of counting for all
 

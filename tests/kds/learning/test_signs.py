@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kds.brain.turn import ContextEntry, StepRecord, Turn
 from kds.learning.signs import IntentNames, sign_in
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 BEFORE = ContextEntry(AT, "give the dashboard some love", "EXECUTE")

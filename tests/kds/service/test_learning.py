@@ -13,7 +13,7 @@ from kds.brain.clock import utc_now
 from kds.brain.learning.event import LearningEvent
 from kds.brain.workspace import Workspace
 from kds.learning.learning import Learning
-from kds.router.library import PromptLibrary
+from kds.router.prompts.library import PromptLibrary
 from kds.service.reload import fingerprint
 
 DASHBOARD = "give the dashboard some love"

@@ -1,0 +1,1 @@
+"""What the conversation is about: things mentioned, questions asked, and how salient each is."""

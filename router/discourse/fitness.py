@@ -1,0 +1,162 @@
+"""What the place of a pronoun asks for: somebody who acts, or a thing that something is done to.
+
+Of "the Tenant" and "the deposit", the tenant has, pays and decides, and the deposit is paid,
+returned and due. The place is read off the clause around the pronoun. Classes of verbs after
+Levin, English Verb Classes and Alternations (1993): happening and being (45-48), and verbs whose
+object is a person (29, 31, 33, 37).
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, Literal
+
+from kds.router.discourse.agency import agency
+from kds.router.discourse.history import Discourse
+from kds.router.discourse.mention import Mention
+from kds.router.language import closed_class as cc
+from kds.router.language.words import Analysis, Role, Word
+
+Slot = Literal["actor", "thing", ""]
+
+FITS: Final = 3.2
+"""Somebody where an actor is asked for: more than the topic counts (`salience.TOPIC`), since
+questions are mostly about the thing, and it is not the thing that has, pays and decides."""
+FADING: Final = 0.6
+"""What is left of that with each message in between: a newer thing may act ("does it print")."""
+BESIDE: Final = 0.3
+"""What is left of it for somebody who was no subject ("a report for the finance team")."""
+MISFITS: Final = 0.25
+"""Somebody where a thing is asked for ("is it paid", "when is it due")."""
+
+DUTIES_KEPT: Final = 512
+"""As many as there are messages whose mentions are kept."""
+
+_HAPPENING: Final = frozenset(
+    """fall apply include cover last take cost contain happen expire mean count differ work arise
+    accrue run come go occur remain matter depend look become reach arrive fit belong appear exist
+    vary rise stay lapse involve concern consist form follow leak crash fail stand lie hang blink
+    bear amount equal exceed entail affect say state require""".split()
+)
+_ALTERNATING: Final = frozenset(
+    """start begin end change move grow shrink increase decrease drop stop continue break freeze
+    open close reset spread expand extend split""".split()
+)
+"""Happening without an object ("does it change"), doing with one ("can it change it")."""
+_OF_PEOPLE: Final = frozenset(
+    """notify inform tell ask pay appoint remove replace elect hire dismiss contact call employ
+    compensate reimburse invite train supervise represent sue charge fire thank help pick choose
+    select owe indemnify refuse accept find reach meet""".split()
+)
+_LICENSED: Final = frozenset(
+    "allow require oblige entitle permit expect suppose force ban forbid authorize authorise "
+    "license indemnify reimburse compensate inform notify tell employ hire fire elect".split()
+)
+_OF_ACTORS: Final = frozenset(
+    "liable entitled able willing eligible obliged unable allowed sick ill absent bankrupt "
+    "insolvent unhappy happy late".split()
+)
+_OBLIGED: Final = frozenset({"have", "need", "want", "get", "be"})
+
+
+def slot_of(analysis: Analysis, i: int, role: Role, verb: str) -> Slot:
+    """What the pronoun at word ``i`` stands for by its place; "" when it may be either."""
+    word = analysis.words[i]
+    if word.pos == "DET" or role in {"poss", "none"}:
+        return ""
+    if role != "subj":
+        return "" if verb.split(" ")[0] in _OF_PEOPLE else "thing"
+    clause = analysis.clauses[analysis.clause_of(i)]
+    rest = analysis.words[i + 1 : clause.end]
+    before = analysis.words[i - 1] if i else None
+    inverted = before is not None and before.pos in {"AUX", "VERB"} and before.lemma == "be"
+    return _said_of(rest, being=inverted)
+
+
+def _said_of(rest: Sequence[Word], *, being: bool) -> Slot:
+    """What the predicate behind a subject says it is."""
+    obliged = False
+    for k, word in enumerate(rest):
+        if word.pos in {"ADV", "PART"} or (word.pos == "AUX" and word.lower in cc.MODALS | cc.DO):
+            continue
+        if word.lemma == "be" or word.lower in cc.BE:
+            being = True
+            continue
+        if being:
+            return _being(word)
+        follows = rest[k + 1].lower if k + 1 < len(rest) else ""
+        if word.lemma in _OBLIGED and follows in {"to", "be", "been"}:
+            obliged = True
+            continue
+        if word.pos == "AUX" and word.lemma == "have" and follows:
+            continue
+        if word.pos not in {"VERB", "AUX"}:
+            return ""
+        alone = word.lemma in _ALTERNATING and not _takes_object(rest[k + 1 : k + 2])
+        happens = word.lemma in _HAPPENING or alone
+        return "actor" if not happens else "" if obliged else "thing"
+    return "thing" if being else ""
+
+
+def _being(word: Word) -> Slot:
+    if word.tag in {"VBG"}:
+        return ""
+    licensed = word.lemma in _LICENSED or word.lower in _OF_ACTORS
+    licensed = licensed or any(word.lower == f"{v}d" or word.lower == f"{v}ed" for v in _LICENSED)
+    return "actor" if licensed else "thing"
+
+
+def _takes_object(rest: Sequence[Word]) -> bool:
+    return any(w.pos in {"DET", "PRON", "NOUN", "PROPN"} for w in rest)
+
+
+def fitness(
+    thing: Sequence[Mention], slot: Slot, discourse: Discourse, *, plural: bool = False
+) -> float:
+    """How well what was mentioned fits the place: 1 when nothing is known.
+
+    ``plural`` says that several are meant, for which there are mostly no two to choose from.
+    """
+    if not slot:
+        return 1.0
+    if slot == "thing":
+        return MISFITS if any(_acting(m, discourse) == 1.0 for m in thing) else 1.0
+    sure = max(
+        _acting(m, discourse)
+        * (1.0 if m.role == "subj" or (plural and m.number == "pl") else BESIDE)
+        for m in thing
+    )
+    age = min(discourse.age(m) for m in thing)
+    return float(1.0 + (FITS - 1.0) * sure * FADING**age)
+
+
+def dealt_with(mention: Mention, discourse: Discourse) -> bool:
+    """The object of somebody's duty or right: what a question about it is about as well."""
+    if mention.role != "obj" or not mention.beside_subject or mention.reply:
+        return False
+    moment = discourse.moments[mention.turn]
+    return any(
+        other.role == "subj" and other.end <= mention.start and _acting(other, discourse) == 1.0
+        for other in moment.mentions
+    )
+
+
+def _acting(mention: Mention, discourse: Discourse) -> float:
+    """How surely it is somebody, by what it is called or by what it must and may do."""
+    sure = agency(mention)
+    if sure == 1.0 or mention.role != "subj" or mention.reply or mention.kind or mention.parts:
+        return sure
+    return 1.0 if _has_duty(discourse.moments[mention.turn].analysis, mention.end) else sure
+
+
+@lru_cache(maxsize=DUTIES_KEPT)
+def _has_duty(analysis: Analysis, end: int) -> bool:
+    """ "must the clinic send", "does the clinic have to send": only somebody has duties."""
+    if not 0 < end < len(analysis.words):
+        return False
+    clause = analysis.clauses[analysis.clause_of(end - 1)]
+    rest = analysis.words[end : clause.end]
+    said = [w.lower for w in rest[:2]]
+    bound = said == ["have", "to"] or any(
+        w.lower in {"must", "shall"} for w in (*analysis.words[clause.start : end], *rest[:1])
+    )
+    return bound and _said_of(rest, being=False) == "actor"

@@ -1,0 +1,79 @@
+"""What the conversation has been about: its messages, expanded and analysed, oldest first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kds.brain.turn import Utterance as Utterance
+from kds.router.discourse.mention import Mention, mentions_in
+from kds.router.language.words import Analysis
+
+BRIEF_WORDS = 12
+"""An answer without a verb up to this length names the thing asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One message of the discourse, in its expanded form."""
+
+    expanded: str
+    analysis: Analysis
+    mentions: tuple[Mention, ...]
+    focus: Mention | None = None
+    """The thing that a rule moved into focus: a correction's new name, a merged feature."""
+    replies: tuple[Mention, ...] = ()
+    """What the assistant mentioned in its answer: a weaker source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discourse:
+    """The messages so far. ``moments[-1]`` is the newest."""
+
+    moments: tuple[Moment, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.moments)
+
+    @property
+    def last(self) -> Moment:
+        """The newest message; raises IndexError when there is none."""
+        return self.moments[-1]
+
+    def then(self, analysis: Analysis, *, focus: Mention | None = None) -> "Discourse":
+        """The discourse after one more (expanded, analysed) message."""
+        turn = len(self.moments)
+        if focus is not None:
+            focus = replace(
+                focus, turn=turn, role="obj", verb="", subordinate=False, beside_subject=False
+            )
+        moment = Moment(analysis.text, analysis, mentions_in(analysis, turn), focus)
+        return Discourse((*self.moments, moment))
+
+    def age(self, mention: Mention) -> int:
+        """How many messages ago it was said; 0 is the newest message."""
+        return len(self.moments) - 1 - mention.turn
+
+    def answered(self, analysis: Analysis) -> "Discourse":
+        """The discourse after the assistant's answer to the newest message."""
+        if not self.moments:
+            return self
+        brief = len(analysis.words) <= BRIEF_WORDS and all(c.verb is None for c in analysis.clauses)
+        replies = tuple(
+            replace(
+                mention, reply=True, role="obj" if brief else mention.role, subordinate=not brief
+            )
+            for mention in mentions_in(analysis, len(self.moments) - 1)
+        )
+        last = replace(self.last, replies=self.last.replies + replies)
+        return Discourse((*self.moments[:-1], last))
+
+    def topics(self) -> tuple[Mention, ...]:
+        """What the conversation was opened about, oldest first."""
+        return tuple(m for moment in self.moments for m in moment.mentions if m.topic)
+
+    def mentions(self) -> Iterator[Mention]:
+        """Every mention, newest message first, in text order within a message; focus first."""
+        for moment in reversed(self.moments):
+            if moment.focus is not None:
+                yield moment.focus
+            yield from moment.mentions
+            yield from moment.replies

@@ -1,0 +1,317 @@
+"""Which part of a question a fragment asks about anew, and the question asked that way.
+
+"And the Trustee?" after "How much notice does the Servicer have to give?" stands in for the
+Servicer and not for the notice: both are somebody. "And the spark plugs?" after "What about the
+brake fluid?" takes the place that the brake fluid took.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from kds.router.discourse.agency import acts, agency
+from kds.router.discourse.differences import difference
+from kds.router.discourse.mention import Mention, is_time
+from kds.router.discourse.parallels import (
+    Fragment,
+    Slot,
+    entity_slots,
+    likeness,
+    modifier_slots,
+    substitute,
+)
+from kds.router.discourse.question import Question, Span
+from kds.router.language import closed_class as cc
+from kds.router.language.inflection import agreeing
+from kds.router.language.words import Word
+
+SOMEBODY: Final = 1.5
+"""Both are somebody, or one is and the other is not."""
+TIMES: Final = 2.0
+"""Both are a time; or only one is."""
+SAME_PLACE: Final = 1.2
+"""The place that the fragment before took."""
+ENOUGH: Final = 0.8
+"""Likeness that a phrase needs: a fragment behind a question nearly always replaces something."""
+NARROWED: Final = 0.5
+"""More for a fragment that says itself of what: "the opening hours of the branch"."""
+TOPIC: Final = 0.3
+"""What the question is about is varied rather than what is said of it."""
+GOVERNED: Final = 1.0
+"""Taken off where the fragment has a preposition and the slot another, or none."""
+ASKED_FOR: Final = 0.6
+"""Taken off for the noun of "how many books": that is what is asked, not what it is asked of."""
+
+INDEFINITE: Final = 0.5
+"""A thing of a kind for another of a kind: "the fee for a card" + a token."""
+
+ATTRIBUTE: Final = 0.2
+"""What tells the thing from others of its kind is varied: "receipts for taxis" + trains."""
+
+HEADLESS: Final = "HEADLESS"
+"""Label of a fragment without a noun ("a paid one", "the second")."""
+
+_MEASURING: Final = frozenset("over under above below within after before between than".split())
+_ANY: Final = frozenset({"a", "an"})
+_SPEAKERS: Final = frozenset("i you we he she they it".split())
+
+
+def asked_slot(
+    question: Question, fragment: Fragment, before: Question | None, *, oblique: bool = False
+) -> Slot | None:
+    """The part of the question that ``fragment`` replaces; None when nothing is like it.
+
+    ``before`` is the question before it: where the two differ is what is being varied. With
+    ``oblique`` ("the same for X") what stands behind a preposition comes first.
+    """
+    if _asks_for_such(question, fragment):
+        return None
+    narrowed = " of " in fragment.text
+    varied = difference(before, question) if before is not None else None
+    pool = [
+        replace(slot, likeness=slot.likeness + _place(slot, question, fragment))
+        if varied is not None and not fragment.prep and _overlap(slot, question, varied.second)
+        else slot
+        for slot in _slots(question, fragment)
+    ]
+    if oblique:
+        pool = [replace(s, likeness=s.likeness + 0.5 * (s.outer < s.start)) for s in pool]
+    best = max(pool, key=lambda slot: (slot.likeness, slot.start), default=None)
+    return best if best is not None and best.likeness >= ENOUGH + NARROWED * narrowed else None
+
+
+def _asks_for_such(question: Question, fragment: Fragment) -> bool:
+    """ "What other factors ...?" + environmental factors: a kind of what was asked for."""
+    other = fragment.mention
+    asked = question.words[question.wh[0] : question.wh[1]]
+    if any(w.lower in {"else", "other", "another"} for w in asked):
+        return True
+    return other is not None and any(
+        m.head == other.head and m.determiner in cc.WH and m.start < question.wh[1]
+        for m in question.mentions
+    )
+
+
+def _place(slot: Slot, question: Question, fragment: Fragment) -> float:
+    """What was varied last is varied again; less surely with another article."""
+    mention = next(
+        (m for m in question.mentions if question.words[m.start].start == slot.start), None
+    )
+    other = fragment.mention
+    same = mention is None or other is None or mention.determiner == other.determiner
+    return SAME_PLACE if same else SAME_PLACE / 3
+
+
+def _overlap(slot: Slot, question: Question, span: Span) -> bool:
+    words = question.words
+    return slot.start < words[span[1] - 1].end and words[span[0]].start < slot.end
+
+
+def _slots(question: Question, fragment: Fragment) -> Iterator[Slot]:
+    words, other = question.words, fragment.mention
+    first, stop = question.fronted[0], question.end
+    condition = question.condition
+    for mention in question.mentions:
+        inside = first <= mention.start and mention.end <= stop
+        if mention.parts or not inside or mention.determiner in cc.WH or mention.role == "poss":
+            continue
+        if other is None or (mention.prep == "between" and other.number == "sg"):
+            continue
+        asked = question.wh[0] <= mention.start < question.wh[1]
+        start = _core(words, mention) if asked else mention.start
+        outer = words[start].start
+        if mention.prep and mention.start and words[mention.start - 1].pos == "ADP":
+            outer = words[mention.start - 1].start
+        score = (
+            likeness(mention, fragment)
+            + TOPIC * mention.topic
+            - 2 * mention.grouped
+            + _kinship(mention, other)
+            - ASKED_FOR * asked
+            + ATTRIBUTE * _tells_apart(mention, other)
+            + INDEFINITE * (mention.determiner in _ANY and other.determiner in _ANY)
+        )
+        when = _is_when(mention) and _is_when(other)
+        on_a_time = when and {fragment.prep, mention.prep} <= _AT_A_TIME
+        if condition[0] <= mention.start < condition[1] and mention.head != other.head:
+            score -= GOVERNED  # "is theft covered when the home is empty" + fire
+        if fragment.prep and fragment.prep != mention.prep and not on_a_time:
+            score -= GOVERNED + SOMEBODY * (not acts(other)) + (fragment.prep != "for")
+        end = words[_end(words, mention, other) - 1].end
+        yield Slot(words[start].start, end, outer, score)
+        if not fragment.prep:
+            yield from modifier_slots(question.analysis, mention, fragment)
+    yield from (s for s in entity_slots(question.analysis, fragment))
+    yield from _speaker(question, fragment)
+    yield from _doing(question, fragment)
+
+
+def _tells_apart(mention: Mention, other: Mention) -> bool:
+    alike = mention.determiner == other.determiner and mention.number == other.number
+    return mention.prep in {"for", "of"} and mention.role in {"pobj", "of"} and alike
+
+
+def slot_at(question: Question, mention: Mention) -> Slot:
+    """The place of a mention in the question."""
+    words = question.words
+    start, end = words[mention.start].start, words[mention.end - 1].end
+    governed = mention.prep and mention.start
+    return Slot(start, end, words[mention.start - 1].start if governed else start, 0.0)
+
+
+def _doing(question: Question, fragment: Fragment) -> Iterator[Slot]:
+    """ "Is skiing covered?" + snowboarding: what is done has no noun."""
+    first, stop = question.subject
+    words = question.words
+    named = any(first <= m.start < stop for m in question.mentions)
+    opening = words[first] if first < stop else None
+    capitals = opening is not None and len(opening.text) > 1 and opening.text.isupper()
+    doing = opening is not None and (opening.tag == "VBG" or capitals)
+    if doing and not named and fragment.mention is not None and not fragment.prep:
+        yield Slot(words[first].start, words[stop - 1].end, words[first].start, SOMEBODY)
+
+
+def _speaker(question: Question, fragment: Fragment) -> Iterator[Slot]:
+    """ "How many days can I take?" + contractors: how many can they take."""
+    first, stop = question.subject
+    other = fragment.mention
+    if other is None or stop - first != 1 or fragment.prep not in {"", "for"} or not acts(other):
+        return
+    word = question.words[first]
+    if word.lower in _SPEAKERS:
+        yield Slot(word.start, word.end, word.start, SOMEBODY)
+
+
+_AT_A_TIME: Final = frozenset({"on", "at", "in", "during", ""})
+
+
+def _is_when(mention: Mention) -> bool:
+    """A day or a time of it: "weekdays", "public holidays"."""
+    return is_time(mention) or mention.head.endswith("day") or mention.label in {"DAY", "MONTH"}
+
+
+def _core(words: tuple[Word, ...], mention: Mention) -> int:
+    start = mention.start
+    while start < mention.end - 1 and words[start].pos in {"DET", "ADJ", "NUM", "ADV"}:
+        start += 1
+    return start
+
+
+def _kinship(mention: Mention, other: Mention) -> float:
+    """Somebody for somebody, a time for a time."""
+    if mention.label and mention.label == other.label:
+        return 0.0
+    one, two = agency(mention), agency(other)
+    dated = mention.prep in _AT_A_TIME - {""} and _is_when(mention)
+    times = (is_time(mention) or dated, is_time(other) or (dated and _is_when(other)))
+    both = one > 0 and two > 0
+    score = SOMEBODY * min(one, two) if both else -_doubt(max(one, two))
+    return score + (TIMES if all(times) else -TIMES if any(times) else 0.0)
+
+
+def _doubt(surest: float) -> float:
+    """Taken off when only one is somebody: little when that one may be a tool."""
+    return SOMEBODY if surest == 1.0 else SOMEBODY / 4 if surest else 0.0
+
+
+def _end(words: tuple[Word, ...], mention: Mention, other: Mention) -> int:
+    """ "flights over six hours" + shorter flights: the measure goes with what it measured.
+
+    So does what says more of a bare noun: "damage from burst pipes" + theft.
+    """
+    end = mention.end
+    bare = not (mention.determiner or other.determiner) and mention.number == "sg"
+    if bare and mention.head != other.head and mention.role in {"obj", "pobj"}:
+        return _end_of_more(words, end)
+    if mention.head != other.head or not other.modifiers or end >= len(words):
+        return end
+    if words[end].lower not in _MEASURING:
+        return end
+    stop = end + 1
+    while stop < len(words) and words[stop].pos in {"NUM", "NOUN", "DET", "ADJ"}:
+        stop += 1
+    measured = any(w.pos == "NUM" for w in words[end:stop])
+    return stop if measured else end
+
+
+def _end_of_more(words: tuple[Word, ...], end: int) -> int:
+    """Behind "of water", "from burst pipes"; the place itself when nothing like it follows."""
+    if end + 1 >= len(words) or words[end].lower not in {"of", "from", "by", "through"}:
+        return end
+    stop = end + 1
+    while stop < len(words) and words[stop].pos in {"NOUN", "PROPN", "DET", "ADJ", "NUM"}:
+        stop += 1
+    return stop if stop > end + 1 and words[stop - 1].pos in {"NOUN", "PROPN"} else end
+
+
+def asked_again(question: Question, slot: Slot, fragment: Fragment) -> str:
+    """The question with the slot filled by the fragment, without what stood around it."""
+    governed = slot.outer < slot.start
+    given = fragment if governed else Fragment(fragment.text, fragment.mention, "", fragment.label)
+    words = question.words
+    slot = _with_article(words, slot, fragment)
+    text = substitute(question.analysis, slot, given)
+    first = question.fronted[0] if question.fronted[0] < question.fronted[1] else question.start
+    if question.indirect:
+        first = 0
+    tail = len(question.analysis.text) - words[question.end - 1].end
+    cut = text[words[first].start : len(text) - tail] if tail else text[words[first].start :]
+    mark = question.analysis.text[words[question.end - 1].end :][:1]
+    aux = question.aux
+    if aux is not None and slot.start == words[question.subject[0]].start and not governed:
+        cut = _agree(cut, words[aux], words[first].start, fragment)
+    return cut + (mark if mark in {"?", "."} else "")
+
+
+def asked_of_another(question: Question, fragment: Fragment) -> str:
+    """ "a paid one" after "with a free key": the question with "a paid key"; "" when unclear."""
+    words = question.words
+    pool = [m for m in question.mentions if m.determiner not in cc.WH and not m.parts]
+    governed = [m for m in pool if fragment.prep and m.prep == fragment.prep]
+    fitting = [m for m in (governed if fragment.prep else pool) if _told_apart(words, m)]
+    number = "pl" if fragment.plural else "sg"
+    fitting = [m for m in fitting if m.number == number] or fitting
+    alike = [m for m in fitting if words[_quality(words, m) - 1].pos in {"ADJ", "NUM"}]
+    mention = next(iter(alike or fitting), None)
+    if mention is None and fragment.plural:
+        mention = next((m for m in pool if m.number == "pl" and not m.prep), None)
+    if mention is None:
+        return ""
+    noun = question.analysis.span(_quality(words, mention), mention.end)
+    named = Fragment(f"{fragment.text} {noun}", mention, fragment.prep, "")
+    return asked_again(question, slot_at(question, mention), named)
+
+
+def _told_apart(words: tuple[Word, ...], mention: Mention) -> bool:
+    """True for a phrase with something in front of its noun."""
+    return sum(words[i].pos != "DET" for i in range(mention.start, mention.end)) > 1
+
+
+def _quality(words: tuple[Word, ...], mention: Mention) -> int:
+    """First word of a phrase behind what tells it from others of its kind."""
+    start = mention.start
+    while start < mention.end - 1 and words[start].pos == "DET":
+        start += 1
+    told = start
+    while told < mention.end - 1 and words[told].pos in {"ADJ", "NUM"}:
+        told += 1
+    return told if told > start else min(start + 1, mention.end - 1)
+
+
+def _with_article(words: tuple[Word, ...], slot: Slot, fragment: Fragment) -> Slot:
+    """An article before the slot goes when the fragment brings its own."""
+    before = next((w for w in words if w.end == slot.start - 1), None)
+    brings = fragment.text.split(" ", 1)[0].lower() in cc.ARTICLES | cc.POSSESSIVES
+    if before is None or not brings or before.lower not in cc.ARTICLES | cc.POSSESSIVES:
+        return slot
+    outer = min(slot.outer, before.start)
+    return replace(slot, start=before.start, outer=outer)
+
+
+def _agree(text: str, aux: Word, offset: int, fragment: Fragment) -> str:
+    mention = fragment.mention
+    if mention is None or aux.start < offset:
+        return text
+    start, end = aux.start - offset, aux.end - offset
+    form = agreeing(text[start:end], plural=mention.number == "pl")
+    return text[:start] + form + text[end:]

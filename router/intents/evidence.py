@@ -1,0 +1,130 @@
+"""What the patterns of the prompt files say about a message: evidence, not a verdict.
+
+Patterns that start with "^" are tried on the message, on the message without polite or linking
+words in front ("ok, can you please ..."), and without "let's" and its like. All others are
+tried on the message as it is. Exact patterns must be all of the message.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kds.router.prompts.promptfile import IntentPattern, PromptFile
+
+_LEAD_IN: Final = re.compile(
+    r"(?:(?:please|pls|plz|kindly|ok(?:ay)?|alright|all right|right|so|and|then|now|next|also|well"
+    r"|great|cool|good|nice|perfect|thanks|thank you|hey|hi|hello|yes|yeah|sure|just|maybe|finally"
+    r"|after that|afterwards|oh|hmm|kds"
+    r"|(?:can|could|would|will) (?:you|u)(?: also| now| just| maybe| please| kindly)?"
+    r"|would you mind|i want you to|i(?:'d| would) like you to|i need you to|you should"
+    r"|go ahead and"
+    r"|quickly|simply|it(?:'d| would) be (?:nice|great) if you could)\b[,.!:]*\s+)+",
+    re.IGNORECASE,
+)
+_PROPOSAL: Final = re.compile(
+    r"(?:let'?s|let us|we should|we must|shall we|you (?:have to|need to|must|can))"
+    r"\s+(?:also |now |just |please |then |first )*",
+    re.IGNORECASE,
+)
+_TAIL: Final = re.compile(r"[\s,]+(?:please|pls|plz|thanks|thank you|thx)[\s.!?]*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class IntentRules:
+    """The patterns of one intent, those that speak against it, and its priority."""
+
+    intent: str
+    priority: int = 500
+    patterns: tuple[IntentPattern, ...] = ()
+    excludes: tuple[IntentPattern, ...] = ()
+
+    @classmethod
+    def of(cls, prompt: PromptFile) -> "IntentRules":
+        """The rules of an agent. Its intent must be set."""
+        return cls(prompt.intent or "", prompt.priority, prompt.patterns, prompt.excludes)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the patterns of one intent add up to: ``score`` in [0, 1), and those that fired."""
+
+    intent: str
+    score: float
+    fired: tuple[IntentPattern, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the whole message is one of the intent's fixed phrases."""
+        return any(pattern.exact for pattern in self.fired)
+
+
+def without_lead_in(text: str) -> str:
+    """The message without polite and linking words at its ends, unless these are all of it.
+
+    >>> without_lead_in("Ok, can you please rename it, thanks!")
+    'rename it'
+    >>> without_lead_in("and then run the tests")
+    'run the tests'
+    """
+    core = _LEAD_IN.sub("", text.strip(), count=1) if _LEAD_IN.match(text.strip()) else text
+    return _TAIL.sub("", core).strip() or text.strip()
+
+
+def readings(text: str) -> tuple[str, ...]:
+    """The message, and what is left of it without lead-in and without proposal; no repeats.
+
+    >>> readings("So let's commit this")
+    ("So let's commit this", "let's commit this", 'commit this')
+    """
+    text = text.replace("\u2019", "'").strip()
+    core = without_lead_in(text)
+    proposal = _PROPOSAL.match(core)
+    bare = core[proposal.end() :] if proposal else core
+    return tuple(dict.fromkeys(reading for reading in (text, core, bare) if reading))
+
+
+class RuleBook:
+    """The rules of all intents, in the order given; finds what they say about texts."""
+
+    def __init__(self, rules: Iterable[IntentRules]) -> None:
+        self.rules = tuple(rules)
+
+    def find(self, texts: Iterable[str], *, notes: list[str] | None = None) -> tuple[Finding, ...]:
+        """One Finding for each intent, in the order of ``rules``, over all ``texts`` together.
+
+        Weights are joined by noisy-or: two patterns of 0.5 make 0.75. Where one of the intent's
+        excludes matches, nothing counts for it but exact patterns.
+        """
+        forms = [found for text in dict.fromkeys(texts) if (found := readings(text))]
+        return tuple(_find(rules, forms, notes) for rules in self.rules)
+
+    def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """The scores of all intents for each of ``texts``, which stand alone: a row each."""
+        return np.array([[finding.score for finding in self.find([text])] for text in texts])
+
+
+def _find(rules: IntentRules, forms: list[tuple[str, ...]], notes: list[str] | None) -> Finding:
+    fired = [pattern for pattern in rules.patterns if _matches(pattern, forms, notes)]
+    if fired and any(_matches(pattern, forms, notes) for pattern in rules.excludes):
+        fired = [pattern for pattern in fired if pattern.exact]
+    doubt = 1.0
+    for pattern in fired:
+        doubt *= 1.0 - min(pattern.weight, 0.99)
+    return Finding(rules.intent, 1.0 - doubt, tuple(fired))
+
+
+def _matches(pattern: IntentPattern, forms: list[tuple[str, ...]], notes: list[str] | None) -> bool:
+    return any(
+        pattern.pattern.search(form, notes=notes) is not None
+        for readings_of_text in forms
+        if pattern.pattern.may_match(readings_of_text[0])
+        for form in (readings_of_text if _on_all_readings(pattern) else readings_of_text[:1])
+    )
+
+
+def _on_all_readings(pattern: IntentPattern) -> bool:
+    return pattern.exact or pattern.source.startswith("^")

@@ -1,0 +1,48 @@
+"""What an intent model is fitted on, and what tells two such sets apart."""
+
+import json
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kds.router.intents.evidence import IntentRules
+from kds.router.prompts.promptfile import PromptFile
+
+
+def lessons(
+    prompts: Sequence[PromptFile],
+) -> tuple[list[tuple[str, str]], tuple[IntentRules, ...]]:
+    """The examples and the rules that a model of these prompts is fitted on.
+
+    The description of an agent counts as one example of its intent.
+    """
+    agents = sorted((p for p in prompts if p.intent), key=lambda prompt: prompt.intent or "")
+    examples = [
+        (text, prompt.intent or "")
+        for prompt in agents
+        for text in (*prompt.examples, prompt.description)
+    ]
+    return examples, tuple(IntentRules.of(prompt) for prompt in agents)
+
+
+def fingerprints(examples: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
+    """What tells pairs of text and label apart, 64 bits each, in rising order without repeats."""
+    digests = (
+        blake2b(f"{label}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for text, label in examples
+    )
+    return np.unique(np.frombuffer(b"".join(digests), dtype="<u8"))
+
+
+def lessons_key(examples: Iterable[tuple[str, str]], rules: Iterable[IntentRules]) -> str:
+    """A hash of all that a model learns from: examples and patterns."""
+    patterns = [
+        (rule.intent, kind, pattern.source, pattern.weight, pattern.exact)
+        for rule in rules
+        for kind, group in (("for", rule.patterns), ("not", rule.excludes))
+        for pattern in group
+    ]
+    inputs = json.dumps([list(examples), patterns])
+    return blake2b(inputs.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

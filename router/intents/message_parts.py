@@ -1,0 +1,152 @@
+"""Cutting a message where one request ends and the next begins.
+
+Only proposes parts: whether they are requests of different kinds is for the classifier to say.
+Cuts stand at the ends of sentences and lines, at ";" and "then", and before "and" or "," when
+a verb of command follows and what stands before is a request with an object of its own
+("lint and test the parser" has one object, so it stays whole).
+"""
+
+import re
+from typing import Final
+
+from kds.router.intents.evidence import without_lead_in
+
+MAX_PARTS: Final = 6
+"""A message with more is a list of tasks, for the planner to take apart."""
+
+SPLIT_CHARS: Final = 4_000
+"""A longer message holds something pasted, and is not cut. The patterns below look from every
+character to the end, so a message of 100 kB could hold a service up for minutes."""
+
+COMMANDS: Final = frozenset(
+    {
+        *("add", "analyse", "analyze", "audit", "benchmark", "build", "bump", "change"),
+        *("check", "clean", "clear", "commit", "compare", "continue", "convert", "cover"),
+        *("create", "delete", "deploy", "describe", "design", "disable", "document", "draft"),
+        *("drop", "enable", "explain", "export", "find", "fix", "forget", "format"),
+        *("generate", "give", "hide", "implement", "improve", "increase", "install"),
+        *("introduce", "lint", "list", "make", "measure", "merge", "migrate", "mock"),
+        *("move", "open", "optimise", "optimize", "plan", "proceed", "publish", "push"),
+        *("put", "reduce", "refactor", "release", "remove", "rename", "replace", "rerun"),
+        *("reset", "resize", "restart", "resume", "revert", "review", "rewrite", "roll"),
+        *("run", "scan", "send", "set", "show", "simplify", "sketch", "sort", "split"),
+        *("squash", "stage", "start", "summarise", "summarize", "swap", "switch", "tag"),
+        *("tell", "test", "undo", "update", "upgrade", "upload", "use", "validate", "verify"),
+        *("wipe", "write"),
+    }
+)
+"""Verbs that begin a request. Longer than needed is no harm: the classifier decides."""
+
+NOUNS_TOO: Final = frozenset(
+    ("build", "check", "commit", "document", "draft", "export", "lint", "list", "plan", "release")
+) | {"review", "set", "show", "stage", "start", "tag", "test", "update", "upload"}
+"""Verbs whose -s form may be a plural: "then tests". Of all others it goes on with a clause
+("a test that logs in and then deletes the account") and begins no request."""
+
+QUESTIONS: Final = frozenset(
+    ("what", "how", "why", "where", "who", "which", "when", "is", "are", "does", "do", "did")
+)
+
+COMPLETE_ALONE: Final = frozenset(
+    ("continue", "proceed", "commit", "go on", "go ahead", "carry on", "keep going", "resume")
+)
+"""Requests that need no object, so that "continue and test it" is two."""
+
+_PROTECTED: Final = re.compile(
+    r"```.*?```|`[^`]*`|\"[^\"]*\"|\u201c[^\u201d]*\u201d|\([^)]*\)"
+    r"|\b(?:difference|relation(?:ship)?|choice|switch(?:ing)?|link|distance|conflict) between\b"
+    r".*?(?=[.?!;]|$)"
+    r"|\b(?:drag|find|search|copy|cut|plug|point|show|pick|mix|read|trial) and "
+    r"(?:drop|replace|paste|play|click|hide|choose|match|write|error)\b"
+    r"|\b(?:search|look) for\b[^.;]*?\band replace\b"
+    r"|\b(?:both|either)\b[^.?!;,]*?\b(?:and|or)\s+\w+",
+    re.DOTALL | re.IGNORECASE,
+)
+_GAP: Final = r"(?:,|(?<!\s))\s+"
+"""White space, with a comma before it or not. Looked for at the beginning of a run only: from
+every character of it, a message of 4,000 spaces would take a second."""
+
+_HARD: Final = re.compile(
+    r"(?<=[.?!])\s+(?=\S)"
+    r"|(?:(?<!\s)\s*)?;\s+"
+    r"|(?:(?<!\s)\s*)?\n+\s*(?:[-*\u2022]\s+|\d+[.)]\s+)?"
+    rf"|{_GAP}(?:and\s+)?(?:after\s+that|afterwards|then|finally|lastly)\b,?\s+"
+    rf"(?!(?:{'|'.join(sorted(COMMANDS - NOUNS_TOO))})e?s\b)"
+    rf"|{_GAP}and\s+(?:also|next|please)\s+"
+    rf"|{_GAP}(?:once|when)\s+(?:that|this|it)(?:'s|\s+is)\s+(?:done|finished|ready),?\s+",
+    re.IGNORECASE,
+)
+_SOFT: Final = re.compile(rf"{_GAP}(?:and|plus)\s+|,\s+(?:also\s+)?", re.IGNORECASE)
+_WORD: Final = re.compile(r"[A-Za-z']+")
+_VERB_LAST: Final = re.compile(
+    r"\b(?:i|we|you|to|should|can|could|would|must|will|that|and|please)\s+(\w+)$", re.IGNORECASE
+)
+_OBJECTLESS_TAIL: Final = re.compile(r"^(?:to|so|if|because|which|that|who|where)\b", re.IGNORECASE)
+_CONDITION: Final = re.compile(
+    r"^(?:if|when|once|after|before|while|unless|because|since|as)\b", re.IGNORECASE
+)
+
+
+def split_message(text: str) -> tuple[str, ...]:
+    """The requests that a message may hold, in order; the message alone when it is one.
+
+    >>> split_message("I want to add dark mode and test it")
+    ('I want to add dark mode', 'test it')
+    >>> split_message("What is the difference between lint and test runs?")
+    ('What is the difference between lint and test runs?',)
+    >>> split_message("lint and test the parser")
+    ('lint and test the parser',)
+    """
+    if len(text) > SPLIT_CHARS:
+        return (text.strip(),)
+    closed = [match.span() for match in _PROTECTED.finditer(text)]
+    pieces = [
+        part
+        for sentence in _cut(text, [m.span() for m in _HARD.finditer(text)], closed)
+        for part in _split_soft(sentence)
+    ]
+    parts = tuple(piece for piece in pieces if _WORD.search(piece))
+    return parts if 1 < len(parts) <= MAX_PARTS else (text.strip(),)
+
+
+def _cut(text: str, cuts: list[tuple[int, int]], closed: list[tuple[int, int]]) -> list[str]:
+    pieces, begin = [], 0
+    for start, end in cuts:
+        if any(first < end and start < last for first, last in closed):
+            continue
+        pieces.append(text[begin:start])
+        begin = end
+    pieces.append(text[begin:])
+    return [piece.strip(" \t\n,") for piece in pieces if piece.strip(" \t\n,")]
+
+
+def _split_soft(sentence: str) -> list[str]:
+    if _CONDITION.match(sentence):
+        return [sentence]
+    closed = [match.span() for match in _PROTECTED.finditer(sentence)]
+    cuts, begin = [], 0
+    for match in _SOFT.finditer(sentence):
+        before, after = sentence[begin : match.start()], sentence[match.end() :]
+        linked = match[0].strip(" ,") != ""
+        if _is_complete(before) and _opens_request(after, question=linked):
+            cuts.append(match.span())
+            begin = match.end()
+    return _cut(sentence, cuts, closed)
+
+
+def _is_complete(before: str) -> bool:
+    """Whether a request could end here: it has more than its verb, or needs no more."""
+    core = without_lead_in(before).rstrip(" .,!").lower()
+    last = _VERB_LAST.search(core)
+    if last and last[1] in COMMANDS:  # "how do I build (and test the project)"
+        return False
+    return core in COMPLETE_ALONE or len(_WORD.findall(core)) > 1
+
+
+def _opens_request(after: str, *, question: bool) -> bool:
+    """Whether a request begins here; a question only where ``question`` allows: after "and"."""
+    core = without_lead_in(after)
+    words = [word.lower() for word in _WORD.findall(core[:80])]
+    if not words or _OBJECTLESS_TAIL.match(core):
+        return False
+    return words[0] in COMMANDS or (question and words[0] in QUESTIONS and len(words) > 2)

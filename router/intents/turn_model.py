@@ -1,0 +1,161 @@
+"""What a real turn wants: the prompts' own examples, and what people typed at work (DESIGN 4).
+
+The examples of prompt files are tidy; real messages are not. Two readings are joined: the
+classifier over prompts and patterns (`kds.router.intents.model`), and a linear head over hashed
+terms and signs of real turns. How much each counts depends on how sure the first is, whether the
+message looks like any example at all, its length, and whether a conversation is known. The
+outcome is the probability that a careful reader accepts an intent. Fitted by
+`python -m kds.evaluation.turn_fitting`; the figures stand beside the weights.
+"""
+
+import io
+import zipfile
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kds.brain.errors import KdsError
+from kds.brain.turn import UNKNOWN, IntentScore
+from kds.router.intents.calibration import sigmoid
+from kds.router.intents.model import MAX_ALTERNATIVES, IntentVerdict
+from kds.router.intents.turn_signs import Place, turn_vector
+
+Floats = NDArray[np.float64]
+
+SHIPPED_TURNS: Final = Path(__file__).parent.parent / "fitted" / "turns.npz"
+
+FLOOR: Final = -9.0
+"""The least log probability that counts."""
+
+LEAST: Final = 0.003
+"""The least probability of the head: a label it never saw gets this."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnModel:
+    """The fitted numbers. ``weights`` are DIMENSION x labels; the others belong to the join."""
+
+    labels: tuple[str, ...]
+    weights: NDArray[np.float32]
+    bias: Floats
+    centre: Floats
+    scale: Floats
+    join: Floats
+    join_bias: float
+
+    def read(self, message: str, place: Place, verdict: IntentVerdict) -> IntentVerdict:
+        """``verdict`` on a message, revised; one that a whole phrase decided stands as it is."""
+        if not verdict.log_p:
+            return verdict
+        head = self.head(message, place)
+        rows, labels = join_rows(head, verdict, message, place)
+        likely = sigmoid((rows - self.centre) / self.scale @ self.join + self.join_bias)
+        return revised(verdict, dict(zip(labels, map(float, likely), strict=True)))
+
+    def head(self, message: str, place: Place) -> Mapping[str, float]:
+        """For each label of the head, how likely it is by the look of the message alone."""
+        ids, values = turn_vector(message, place)
+        likely = sigmoid(values @ self.weights[ids].astype(np.float64) + self.bias)
+        return dict(zip(self.labels, map(float, likely), strict=True))
+
+
+def revised(verdict: IntentVerdict, likely: Mapping[str, float]) -> IntentVerdict:
+    """``verdict`` with the probability of every intent that the join gives."""
+    ranked = [IntentScore(*pair) for pair in sorted(likely.items(), key=lambda p: (-p[1], p[0]))]
+    winner = ranked[0]
+    known = [score for score in ranked if score.intent != UNKNOWN]
+    confidence = known[0].confidence if winner.intent == UNKNOWN else winner.confidence
+    others = tuple(score for score in known if score.intent != winner.intent)
+    note = f"beside what people typed at work: {winner.intent} {winner.confidence:.2f}"
+    return replace(
+        verdict,
+        intent=winner.intent,
+        confidence=confidence,
+        alternatives=others[:MAX_ALTERNATIVES],
+        notes=(*verdict.notes, note),
+    )
+
+
+def join_rows(
+    head: Mapping[str, float], verdict: IntentVerdict, message: str, place: Place
+) -> tuple[Floats, tuple[str, ...]]:
+    """What the join weighs: a row for each label that either reading knows, in the given order."""
+    labels = tuple(sorted({*verdict.log_p, *head}))
+    most = max(head.values(), default=0.0)
+    length = float(np.log1p(len(message.split())))
+    gates = np.array([verdict.confidence, verdict.in_scope, float(place.answered), length, most])
+    rows = []
+    for label in labels:
+        likely = min(max(head.get(label, LEAST), LEAST), 1.0 - LEAST)
+        odds = np.log(likely / (1.0 - likely))
+        log_p = max(verdict.log_p.get(label, FLOOR), FLOOR)
+        p = np.exp(log_p)
+        own = [odds, log_p, p, odds * p, float(label in head)]
+        rows.append(np.concatenate([own, odds * gates, log_p * gates, p * gates]))
+    return np.array(rows), labels
+
+
+@lru_cache(maxsize=1)
+def shipped_turn_model() -> TurnModel | None:
+    """The fitted numbers that ship; None in a tree where they are yet to be made.
+
+    Raises KdsError when the file is damaged.
+    """
+    try:
+        return load_turn_model(SHIPPED_TURNS.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (ValueError, OSError) as error:
+        raise KdsError(
+            "the turn model that ships with KDS is damaged",
+            where=str(SHIPPED_TURNS),
+            hint="install KDS anew",
+        ) from error
+
+
+def turn_model_for(labels: Collection[str]) -> TurnModel | None:
+    """The shipped model where all its intents are among ``labels``, else None."""
+    shipped = shipped_turn_model()
+    return shipped if shipped is not None and set(shipped.labels) <= {*labels, UNKNOWN} else None
+
+
+def load_turn_model(content: bytes) -> TurnModel:
+    """Read what `dump_turn_model` wrote. Raises ValueError for anything else."""
+    try:
+        return _read(content)
+    except (KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"not a turn model: {error}") from error
+
+
+def _read(content: bytes) -> TurnModel:
+    with np.load(io.BytesIO(content), allow_pickle=False) as found:
+        return TurnModel(
+            labels=tuple(map(str, found["labels"])),
+            weights=found["weights"].astype(np.float32),
+            bias=found["bias"],
+            centre=found["centre"],
+            scale=found["scale"],
+            join=found["join"],
+            join_bias=float(found["join_bias"]),
+        )
+
+
+def dump_turn_model(model: TurnModel) -> bytes:
+    """The model as a compressed `.npz` of plain arrays; the weights in half precision."""
+    out = io.BytesIO()
+    np.savez_compressed(
+        out,
+        labels=np.array(model.labels),
+        weights=model.weights.astype(np.float16),
+        bias=model.bias,
+        centre=model.centre,
+        scale=model.scale,
+        join=model.join,
+        join_bias=np.array(model.join_bias),
+    )
+    return out.getvalue()

@@ -1,0 +1,1 @@
+"""Words: tokens, parts of speech, noun phrases, clauses and word forms of a text."""

@@ -1,0 +1,138 @@
+"""Verb or noun at the start of a clause: imperatives, and places where a verb must come."""
+
+from typing import Final
+
+from kds.router.language import closed_class as cc
+from kds.router.language.function_words import SUBJECTS
+from kds.router.language.lexicon import ADJECTIVE_FIRST, NOUN_FIRST, VERB_FIRST
+from kds.router.language.particles import is_particle
+from kds.router.language.tokens import Sentence
+
+_OBJECT_OPENERS: Final = cc.ARTICLES | cc.POSSESSIVES | cc.DEMONSTRATIVES | {"it", "them"}
+_RARELY_VERBS: Final = ADJECTIVE_FIRST - frozenset(
+    "open clean empty clear secure slow dry free separate complete duplicate correct direct "
+    "present square level bold flat round last second subject live".split()
+)
+
+
+def skip_adverbs(s: Sentence, i: int) -> int:
+    """Position of the nearest word before ``i`` that is no adverb or negation; -1 at the start."""
+    j = i - 1
+    while j >= 0 and (s.pos(j) == "ADV" or s.lower(j) in {"not", "n't"}):
+        j -= 1
+    return j
+
+
+def verb_expected(s: Sentence, i: int) -> bool:
+    """True where only a base verb can stand: behind to, modals, do, let ... ."""
+    j = skip_adverbs(s, i)
+    if j < 0:
+        return False
+    if s.pos(j) == "PART" and s.lower(j) == "to":
+        return True
+    if s.lower(j) == "please" or (s.lower(j) == "'s" and s.lower(j - 1) == "let"):
+        return True
+    if s.pos(j) == "AUX" and s.lower(j) in cc.DO | cc.MODALS:
+        if s.drafts[i].reading.noun and any(d.forced for d in s.drafts[i + 1 : i + 4]):
+            return False  # "how many days can staff work": the subject comes first
+        return s.drafts[i].base and s.pos(j - 1) in {
+            "PRON",
+            "NOUN",
+            "PROPN",
+            "INTJ",
+            "CCONJ",
+            "",
+            "PUNCT",
+        }
+    return s.drafts[i].base and _causative(s, j)
+
+
+def _causative(s: Sentence, j: int) -> bool:
+    """Word ``j`` ends what somebody lets or helps do something: "let users edit"."""
+    k = j
+    while k >= 0 and s.pos(k) in {"PRON", "DET", "ADJ", "NOUN", "PROPN"}:
+        k -= 1
+    return k < j and k >= 0 and s.lower(k) in {"let", "help", "lets"} and s.pos(j) != "DET"
+
+
+def opens_clause(s: Sentence, i: int) -> bool:
+    """True at the start of a sentence or clause."""
+    j = skip_adverbs(s, i)
+    if j < 0 or s.lower(j) in {"please", "then"} or s.pos(j) in {"INTJ", "SCONJ"}:
+        return True
+    if s.pos(j) == "CCONJ":
+        return j == 0 or any(d.pos == "VERB" for d in s.drafts[:j])
+    return s.pos(j) == "PUNCT" and s.lower(j) not in {'"', "'", "(", "-", "/"}
+
+
+def at_clause_start(s: Sentence, i: int, verb_seen: bool) -> str:
+    """VERB for an imperative, "" when the word must be judged otherwise."""
+    token = s.drafts[i]
+    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    coordinated = s.pos(skip_adverbs(s, i)) == "CCONJ"
+    if s.pos(skip_adverbs(s, i)) == "SCONJ":
+        return ""
+    if not token.base:
+        starts_object = after is not None and after.lower in _OBJECT_OPENERS
+        return "VERB" if starts_object and not token.reading.verb else ""
+    if _finite_verb_follows(s, i) and token.reading.noun:
+        return ""
+    if token.lower in _RARELY_VERBS and after is not None and after.nominal:
+        return ""
+    if coordinated or (i and s.lower(i - 1) == ","):
+        return "VERB" if _object_or_end_follows(s, i) else ""
+    if after is None and token.lower in ADJECTIVE_FIRST | NOUN_FIRST and i:
+        return ""
+    return "VERB"
+
+
+def _object_or_end_follows(s: Sentence, i: int) -> bool:
+    token, after = s.drafts[i], s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    if not (token.reading.noun or token.reading.adjective):
+        return True
+    if after is None:
+        return token.lower in VERB_FIRST
+    if (
+        after.lower
+        in cc.ARTICLES | cc.POSSESSIVES | cc.PERSONAL | cc.DEMONSTRATIVES | cc.QUANTIFIERS
+    ):
+        return True
+    if after.kind or token.lower in VERB_FIRST - NOUN_FIRST:
+        return True
+    return is_particle(s, i + 1)
+
+
+def _finite_verb_follows(s: Sentence, i: int) -> bool:
+    """Nouns up to a finite verb: "Test coverage is low", "Build fails with ..."."""
+    for j in range(i + 1, len(s.drafts)):
+        token = s.drafts[j]
+        if token.lower in cc.FINITE_AUX or token.lower in {"'s", "'re"}:
+            return True
+        if token.pos not in {"", "NOUN", "PROPN", "ADJ"}:
+            return False
+        if token.third and not token.reading.noun:
+            return True
+        if not token.nominal:
+            return False
+    return False
+
+
+def subject_before(s: Sentence, i: int, verb_seen: bool) -> bool:
+    """True when the word before is a pronoun that needs a verb."""
+    j = skip_adverbs(s, i)
+    if s.lower(j) not in SUBJECTS:
+        return False
+    before = s.pos(j - 1)
+    if before == "ADP" and s.lower(j) in {"which", "what"}:
+        return False  # "under which conditions?"
+    if before in {"", "PUNCT", "CCONJ", "SCONJ", "INTJ", "AUX"} or s.lower(j) in {
+        "i",
+        "we",
+        "they",
+        "he",
+        "she",
+    }:
+        return True
+    relative = s.lower(j) in {"that", "which", "who"} and before in {"NOUN", "PROPN"}
+    reduced = s.lower(j) in {"you", "it"} and before in {"NOUN", "PROPN"}
+    return relative or reduced or not verb_seen

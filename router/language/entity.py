@@ -1,0 +1,29 @@
+"""Entity patterns: names that the EntityRuler labels, from `rules/entities.yaml` and overlays."""
+
+from dataclasses import dataclass
+
+from kds.router.language.lexicon import is_plural
+
+
+@dataclass(frozen=True, slots=True)
+class EntityPattern:
+    """One entry: every way to write it, its label, and its canonical id ("" when none)."""
+
+    label: str
+    forms: tuple[str, ...]
+    canonical: str = ""
+
+
+def with_plurals(term: str) -> tuple[str, ...]:
+    """The term and its regular plural.
+
+    >>> with_plurals("dialog box"), with_plurals("query")
+    (('dialog box', 'dialog boxes'), ('query', 'queries'))
+    """
+    last = term.split()[-1]
+    if is_plural(last) or not last.isalpha():
+        return (term,)
+    stem = term[: len(term) - len(last)]
+    if last.endswith("y") and last[-2:-1] not in "aeiou":
+        return (term, stem + last[:-1] + "ies")
+    return (term, stem + last + ("es" if last.endswith(("s", "x", "z", "ch", "sh")) else "s"))

@@ -1,0 +1,215 @@
+"""To, do, have, 's and words between preposition and adverb: what they are, by what follows."""
+
+from typing import Final
+
+from kds.router.language import closed_class as cc
+from kds.router.language.function_words import (
+    OPENERS,
+    SUBJECTS,
+    both_pos,
+    closed_pos,
+    comparative_pos,
+    demonstrative_pos,
+    first_pos,
+    her_pos,
+    next_pos,
+    no_pos,
+    one_pos,
+    so_pos,
+    that_pos,
+    there_pos,
+    wh_adverb_pos,
+    which_pos,
+)
+from kds.router.language.lexicon import NOUN_FIRST, VERB_FIRST
+from kds.router.language.particles import is_particle
+from kds.router.language.tokens import Sentence
+
+
+def _to(s: Sentence, i: int) -> str:
+    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    if after is None or after.kind or not (after.base or after.lower in {"be", "have", "do"}):
+        unknown_verb = (
+            after is not None
+            and not after.reading.known
+            and after.text.islower()
+            and s.lower(i - 1) in cc.INFINITIVE_GOVERNORS
+            and closed_pos(after.lower) == ""
+            and s.lower(i + 2)
+            in cc.ARTICLES | cc.POSSESSIVES | {"it", "them", "this", "that", "all"}
+        )
+        return "PART" if unknown_verb else "ADP"
+    if i == 0 or s.lower(i - 1) in cc.INFINITIVE_GOVERNORS:
+        return "PART"
+    if _goal_of_change(s, i) or (after.text[:1].isupper() and not after.text.isupper()):
+        return "ADP"
+    if not after.reading.noun:
+        return "PART"
+    nxt = s.drafts[i + 2] if i + 2 < len(s.drafts) else None
+    if nxt is not None and (
+        nxt.lower in cc.ARTICLES | cc.POSSESSIVES | cc.PERSONAL | cc.DEMONSTRATIVES | cc.QUANTIFIERS
+        or nxt.lower in cc.WH
+        or nxt.kind
+    ):
+        return "PART"
+    return "PART" if after.lower in VERB_FIRST and after.lower not in NOUN_FIRST else "ADP"
+
+
+def _goal_of_change(s: Sentence, i: int) -> bool:
+    """ "set LOG_LEVEL to debug", "upgrade X to version 5": what follows is the new value."""
+    if not any(d.reading.verb in _CHANGES for d in s.drafts[: max(0, i - 1)]):
+        return False
+    after_that = s.drafts[i + 2] if i + 2 < len(s.drafts) else None
+    return after_that is None or bool(after_that.kind) or not after_that.text[:1].isalnum()
+
+
+_CHANGES: Final = frozenset(
+    "set change rename switch bump upgrade downgrade update convert default".split()
+)
+
+
+def _like(s: Sentence, i: int) -> str:
+    return (
+        "VERB"
+        if s.lower(i - 1) in {"i", "you", "we", "they", "to", "would", "'d", "i'd"}
+        else "ADP"
+    )
+
+
+def _apostrophe_s(s: Sentence, i: int) -> str:
+    before = s.drafts[i - 1] if i else None
+    if before is not None and before.lower == "let":
+        return "PRON"
+    if before is not None and (
+        before.lower in cc.WH | SUBJECTS | cc.PERSONAL or before.lower == "here"
+    ):
+        return "AUX"
+    after = s.lower(i + 1)
+    if after in cc.ARTICLES | cc.NEGATIONS | cc.PREPOSITIONS | {"been", "going", "gone", "done"}:
+        return "AUX"
+    return "PART"
+
+
+def _do(s: Sentence, i: int) -> str:
+    after, before = s.lower(i + 1), s.lower(i - 1)
+    if after in {"not", "n't"} or before in cc.WH:
+        return "AUX"
+    opens = i == 0 or s.pos(i - 1) in OPENERS
+    if opens and s.lower(i) != "do":
+        return "AUX"
+    nominative = {"i", "you", "we", "they", "he", "she"}
+    if opens and after in nominative:
+        return "AUX"
+    if opens and s.lower(i) == "do":
+        rest = s.drafts[i + 2 :]
+        object_like = after in {
+            "it",
+            "that",
+            "this",
+            "the",
+            "so",
+            "both",
+            "these",
+            "those",
+            "a",
+            "all",
+        }
+        if object_like and not (s.lower(len(s.drafts) - 1) == "?" and any(d.base for d in rest)):
+            return "VERB"
+        asked = s.lower(len(s.drafts) - 1) == "?"
+        return "AUX" if (asked and any(d.base for d in rest)) or _plural_does(s, i) else "VERB"
+    if before in {"i", "you", "we", "they", "he", "she", "it", "that", "this", "which", "who"}:
+        follow = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+        return "AUX" if follow and follow.base and not follow.reading.noun else "VERB"
+    return "VERB" if before in {"to", "please", "'s", "and", "then"} | cc.MODALS else "AUX"
+
+
+def _plural_does(s: Sentence, i: int) -> bool:
+    """ "do late fees bear interest", without a question mark: a plural, then its verb."""
+    for j in range(i + 2, len(s.drafts) - 1):
+        before = s.drafts[j - 1]
+        if closed_pos(before.lower):
+            return False
+        if before.lower.endswith("s") and before.reading.noun and s.drafts[j].base:
+            return True
+    return False
+
+
+def _have(s: Sentence, i: int) -> str:
+    for j in range(i + 1, min(i + 4, len(s.drafts))):
+        token = s.drafts[j]
+        if token.lower in {"been", "had", "done", "n't", "not", "to"} or token.past:
+            return "AUX" if token.lower != "to" else "VERB"
+        if closed_pos(token.lower) not in {"ADV", "PRON", "PART"}:
+            break
+    return "VERB"
+
+
+def _adverb_or_preposition(s: Sentence, i: int) -> str:
+    if s.lower(i + 1) in {"", ".", "?", "!", ","} and s.lower(i) in cc.PARTICLES:
+        return "ADV"
+    return "ADV" if is_particle(s, i) else "ADP"
+
+
+def _temporal(s: Sentence, i: int) -> str:
+    nxt = s.lower(i + 1)
+    return "SCONJ" if nxt in SUBJECTS - {"this", "that", "these", "those"} else "ADP"
+
+
+AMBIGUOUS: Final = {
+    "that": that_pos,
+    "this": demonstrative_pos,
+    "these": demonstrative_pos,
+    "those": demonstrative_pos,
+    "both": both_pos,
+    "which": which_pos,
+    "what": which_pos,
+    "to": _to,
+    "her": her_pos,
+    "one": one_pos,
+    "ones": lambda s, i: "PRON",
+    "no": no_pos,
+    "so": so_pos,
+    "like": _like,
+    "there": there_pos,
+    "'s": _apostrophe_s,
+    "do": _do,
+    "does": _do,
+    "did": _do,
+    "have": _have,
+    "has": _have,
+    "had": _have,
+    "when": wh_adverb_pos,
+    "where": wh_adverb_pos,
+    "first": first_pos,
+    "next": next_pos,
+    "more": comparative_pos,
+    "most": comparative_pos,
+    "less": comparative_pos,
+    "before": _temporal,
+    "after": _temporal,
+    "since": _temporal,
+    "until": _temporal,
+    "once": _temporal,
+    "as": lambda s, i: "ADP",
+    **dict.fromkeys(
+        (
+            "up",
+            "down",
+            "out",
+            "off",
+            "on",
+            "in",
+            "over",
+            "back",
+            "away",
+            "around",
+            "through",
+            "along",
+            "apart",
+            "together",
+            "about",
+        ),
+        _adverb_or_preposition,
+    ),
+}

@@ -1,0 +1,233 @@
+"""Function words that have one part of speech, and those that need a look around.
+
+Every rule takes the sentence and a position and returns a Universal part of speech.
+"""
+
+from typing import Final
+
+from kds.router.language import closed_class as cc
+from kds.router.language.lexicon import NOUN_FIRST, VERB_FIRST
+from kds.router.language.tokens import Draft, Sentence
+
+OPENERS: Final = frozenset({"", "PUNCT", "CCONJ", "SCONJ", "INTJ"})
+"""Parts of speech behind which a clause can begin; "" is the start of the sentence."""
+
+SUBJECTS: Final = frozenset(
+    "i you he she it we they who what which this that these those there".split()
+)
+
+
+_CLOSED: Final = (
+    (cc.ARTICLES, "DET"),
+    (cc.POSSESSIVES, "DET"),
+    (cc.QUANTIFIERS, "DET"),
+    (cc.DETERMINERS - cc.WH, "DET"),
+    (cc.PERSONAL, "PRON"),
+    (cc.INDEFINITE, "PRON"),
+    (frozenset({"who", "whom", "what", "which"}), "PRON"),
+    (cc.BE | cc.MODALS, "AUX"),
+    (cc.NEGATIONS, "PART"),
+    (cc.COORDINATORS, "CCONJ"),
+    (cc.SUBORDINATORS - {"when", "where", "so", "once", "since", "until"}, "SCONJ"),
+    (cc.NUMBERS, "NUM"),
+    (cc.ORDINALS - {"same", "other", "next"}, "ADJ"),
+    (cc.ADVERBS - {"back", "next", "most", "more", "less", "least"}, "ADV"),
+    (cc.PREPOSITIONS - {"like", "up", "out", "off", "down", "about", "past", "near"}, "ADP"),
+    (cc.INTERJECTIONS - {"right", "sure", "great", "cool", "wait", "thanks"}, "INTJ"),
+)
+
+
+_SAYING: Final = cc.COMPLEMENT_VERBS | frozenset(
+    "so such important possible likely clear sure".split()
+)
+
+
+def closed_pos(lower: str) -> str:
+    """The part of speech of a word that has only one; "" for all others."""
+    for words, pos in _CLOSED:
+        if lower in words:
+            return pos
+    return ""
+
+
+def that_pos(s: Sentence, i: int) -> str:
+    """Complementizer, relative, determiner or pronoun."""
+    before, after = s.lower(i - 1), s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    if after is None or not after.text[:1].isalnum():
+        return "PRON"
+    starts_clause = after.lower in cc.ARTICLES | cc.POSSESSIVES | cc.PERSONAL | {
+        "there",
+        "this",
+        "these",
+        "all",
+    }
+    if (
+        after.lower
+        in cc.FINITE_AUX | cc.BE | cc.PREPOSITIONS | cc.NEGATIONS | cc.COORDINATORS | cc.WH
+    ):
+        return "SCONJ" if after.lower in cc.PREPOSITIONS and before in _SAYING else "PRON"
+    if starts_clause or (before in _SAYING and after.nominal and not after.third):
+        return "SCONJ"
+    if after.lower in cc.ADVERBS | cc.SUBORDINATORS:
+        return "PRON"
+    previous = s.drafts[i - 1] if i else None
+    commanded = previous is not None and previous.base and _opens(s, i - 1)
+    if commanded and (after.nominal or after.kind):
+        return "DET"
+    if previous and _noun_like(previous) and (after.third or after.past or after.base):
+        return "PRON"
+    if not previous and after.third and after.lower not in NOUN_FIRST:
+        return "PRON"
+    return "DET" if after.nominal or after.kind else "PRON"
+
+
+def _opens(s: Sentence, i: int) -> bool:
+    return i == 0 or s.lower(i - 1) in {",", "please", "and", "then", "also", "now", "just", "to"}
+
+
+def _noun_like(token: Draft) -> bool:
+    if token.pos:
+        return token.pos in {"NOUN", "PROPN"}
+    known = token.reading
+    return (bool(known.noun) and token.lower not in VERB_FIRST) or not known.known
+
+
+def demonstrative_pos(s: Sentence, i: int) -> str:
+    """This, these, those: determiner or pronoun."""
+    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    if after is None or closed_pos(after.lower) in {
+        "AUX",
+        "ADP",
+        "PRON",
+        "DET",
+        "CCONJ",
+        "SCONJ",
+        "PART",
+    }:
+        return "PRON"
+    if not after.text[:1].isalnum() and not after.kind:
+        return "PRON"
+    if closed_pos(after.lower) in {"ADV", "ADJ"} and after.lower not in cc.ORDINALS:
+        return "PRON"
+    if after.lower in {"to", "like", "up", "out", "off", "down"}:
+        return "PRON"
+    inverted = s.lower(i - 1) in cc.DO | cc.MODALS
+    if inverted and after.base and (after.lower in VERB_FIRST or i + 2 >= len(s.drafts) - 1):
+        return "PRON"
+    return "DET" if after.nominal or after.kind else "PRON"
+
+
+def her_pos(s: Sentence, i: int) -> str:
+    """ "send her the link" or "her link"."""
+    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    if after is None or closed_pos(after.lower) or not after.nominal:
+        return "PRON"
+    return "DET" if after.text[:1].isalnum() else "PRON"
+
+
+def one_pos(s: Sentence, i: int) -> str:
+    """The number, or the pronoun of "another one"."""
+    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    plain = after is not None and after.text[:1].isalnum() and not closed_pos(after.lower)
+    plain = plain and after is not None and after.lower not in cc.PARTICLES
+    before = s.lower(i - 1)
+    anaphoric = before in cc.DETERMINERS | cc.ORDINALS | {"the"} or (
+        i > 0 and s.pos(i - 1) == "ADJ"
+    )
+    if anaphoric and before not in {"a", "an"} and not (plain and after and after.reading.noun):
+        return "PRON"
+    return "NUM" if plain and after and after.nominal and not anaphoric else "PRON"
+
+
+def no_pos(s: Sentence, i: int) -> str:
+    """ "no, green" or "no errors"."""
+    return "INTJ" if i == 0 or s.lower(i + 1) in {",", ".", ""} else "DET"
+
+
+def so_pos(s: Sentence, i: int) -> str:
+    """ "so that", "so which", "so slow"."""
+    if s.lower(i + 1) == "that":
+        return "SCONJ"
+    return "CCONJ" if i == 0 else "SCONJ" if s.lower(i - 1) == "," else "ADV"
+
+
+def there_pos(s: Sentence, i: int) -> str:
+    """ "there is" or the place."""
+    after, before = s.lower(i + 1), s.lower(i - 1)
+    existential = cc.BE | {
+        "exists",
+        "exist",
+        "'s",
+        "seems",
+        "are",
+        "may",
+        "might",
+        "must",
+        "should",
+    }
+    if after in existential or (before in cc.BE and after not in {"", ".", "?", "!"}):
+        return "PRON"
+    return "ADV"
+
+
+def both_pos(s: Sentence, i: int) -> str:
+    """ "both tests" or "both need tests"."""
+    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    stands_for_subject = i == 0 and after is not None and after.base and after.lower in VERB_FIRST
+    asked = s.lower(i - 1) in cc.DO | cc.MODALS and after is not None and after.base
+    return "PRON" if stands_for_subject or asked or s.lower(i + 1) in cc.FINITE_AUX else "DET"
+
+
+_NEVER_ASKED_FOR: Final = (
+    cc.PREPOSITIONS | cc.DETERMINERS | cc.DO | cc.HAVE | {"to", "there", "'s", "so", "one", "ones"}
+)
+
+
+def which_pos(s: Sentence, i: int) -> str:
+    """ "which file" or "which is faster"; also for "what"."""
+    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    if (
+        after is None
+        or after.lower in _NEVER_ASKED_FOR
+        or closed_pos(after.lower)
+        or not after.nominal
+    ):
+        return "PRON"
+    if after.past and not after.reading.noun and not after.reading.adjective:
+        return "PRON"
+    subject_noun = after.reading.noun and s.lower(i + 2) in cc.FINITE_AUX
+    verb_like = (
+        after.third and not subject_noun and not (after.reading.noun and after.lower in NOUN_FIRST)
+    )
+    return "PRON" if verb_like or not after.text[:1].isalnum() else "DET"
+
+
+def wh_adverb_pos(s: Sentence, i: int) -> str:
+    """When, where: asking, or joining clauses."""
+    opens = i == 0 or s.pos(i - 1) in {"CCONJ", "PUNCT", "INTJ"}
+    return "ADV" if opens and s.lower(i + 1) not in SUBJECTS - {"this", "that"} else "SCONJ"
+
+
+def first_pos(s: Sentence, i: int) -> str:
+    """ "first fix the page" or "the first page"."""
+    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    opens = i == 0 or s.pos(i - 1) in {"PUNCT", "CCONJ"}
+    commands = after is not None and after.base and after.lower in VERB_FIRST
+    return "ADV" if opens and commands else "ADJ"
+
+
+def next_pos(s: Sentence, i: int) -> str:
+    """ "next to", "the next task", "next"."""
+    if s.lower(i + 1) == "to":
+        return "ADP"
+    follow = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    return "ADJ" if follow and follow.nominal and follow.text[:1].isalnum() else "ADV"
+
+
+def comparative_pos(s: Sentence, i: int) -> str:
+    """More, most, less: before an adjective or a noun."""
+    follow = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    if follow and follow.reading.adjective and not follow.reading.noun:
+        return "ADV"
+    plain = follow is not None and follow.text[:1].isalnum() and not closed_pos(follow.lower)
+    return "DET" if plain and follow and follow.nominal else "ADV"

@@ -1,0 +1,250 @@
+"""Open-class words inside and beside noun phrases: noun, adjective, participle or predicate."""
+
+from typing import Final
+
+from kds.router.language import closed_class as cc
+from kds.router.language.clause_opening import skip_adverbs
+from kds.router.language.function_words import closed_pos
+from kds.router.language.lexicon import ADJECTIVE_FIRST, NOUN_FIRST, VERB_FIRST
+from kds.router.language.tokens import Draft, Sentence
+
+_ADJECTIVE_ENDINGS: Final = ("able", "ible", "ous", "ful", "less", "ish", "ive", "al", "ic")
+
+
+_OBJECT_OPENERS: Final = (
+    cc.ARTICLES | cc.POSSESSIVES | cc.PERSONAL | cc.DEMONSTRATIVES | cc.QUANTIFIERS
+)
+
+
+def after_be(s: Sentence, i: int) -> str:
+    """A word behind be, seem, look ...: adjective, participle or noun."""
+    token, after = s.drafts[i], s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    compound = after is not None and not after.pos and token.reading.noun and after.reading.noun
+    if token.reading.adjective and not compound:
+        return "ADJ"
+    if token.gerund or token.past:
+        return "VERB"
+    if token.reading.adjective:
+        return "ADJ"
+    if token.reading.noun or not token.reading.known:
+        return (
+            "ADJ"
+            if not token.reading.known and token.lower.endswith(_ADJECTIVE_ENDINGS)
+            else "NOUN"
+        )
+    if token.base and after is not None and not after.pos and after.reading.noun:
+        return "NOUN"  # "are refresh tokens encrypted"
+    return "ADV" if token.reading.adverb else "VERB"
+
+
+def after_object(s: Sentence, i: int) -> str:
+    """A word behind the pronoun object of a verb: "make it purple"."""
+    token = s.drafts[i]
+    caused = s.lower(skip_adverbs(s, i) - 1) in {"make", "let", "help", "have", "see"}
+    if caused and token.base and not token.reading.adjective and token.lower not in NOUN_FIRST:
+        return "VERB"
+    if token.reading.adjective or token.past:
+        return "ADJ"
+    if not token.reading.known and token.lower.endswith(_ADJECTIVE_ENDINGS):
+        return "ADJ"
+    if token.gerund:
+        return "VERB"
+    if token.reading.noun or not token.reading.known:
+        return "NOUN"
+    return "ADV" if token.reading.adverb else "VERB"
+
+
+def in_phrase(s: Sentence, i: int, verb_seen: bool) -> str:
+    """A word behind a determiner, modifier or noun."""
+    token = s.drafts[i]
+    before = s.pos(i - 1)
+    nominal_next = _nominal_follows(s, i)
+    if before in {"NOUN", "PROPN"} and (verdict := _behind_noun(s, i, verb_seen)):
+        return verdict
+    complement = before == "ADJ" and s.pos(i - 2) in {"NOUN", "PROPN"} and not nominal_next
+    if complement and token.lower in ADJECTIVE_FIRST:
+        return "ADJ"
+    if (
+        token.reading.adjective
+        and nominal_next
+        and (not token.reading.noun or token.lower in ADJECTIVE_FIRST)
+    ):
+        return "ADJ"
+    if (token.gerund or token.past) and nominal_next and not token.reading.noun:
+        return "ADJ"
+    if not token.reading.known:
+        return _by_ending(token, i, nominal_next=nominal_next)
+    if token.reading.noun:
+        return "PROPN" if is_name(token, i) else "NOUN"
+    if token.reading.adjective:
+        return "ADJ"
+    if token.reading.adverb:
+        return "ADV"
+    return "NOUN" if token.gerund or token.base or before in {"DET", "ADJ", "NUM"} else "VERB"
+
+
+def _behind_noun(s: Sentence, i: int, verb_seen: bool) -> str:
+    """Where a noun phrase may end: predicate, participle, complement; "" when it goes on."""
+    token = s.drafts[i]
+    nominal_next = _nominal_follows(s, i)
+    if token.past and not nominal_next and _closes_passive(s, i):
+        return "VERB"
+    if not verb_seen and _is_predicate(s, i):
+        return "VERB"
+    if token.gerund and not nominal_next:
+        return "NOUN" if _is_name_of_activity(s, i) else "VERB"
+    if token.past and not token.reading.noun and not token.reading.adjective:
+        return "ADJ" if nominal_next else "VERB"
+    plain_adjective = (
+        not token.reading.noun
+        or token.lower in ADJECTIVE_FIRST - NOUN_FIRST
+        or (token.lower not in NOUN_FIRST and token.lower.endswith(_ADJECTIVE_ENDINGS))
+    )
+    return "ADJ" if token.reading.adjective and plain_adjective and not nominal_next else ""
+
+
+def _closes_passive(s: Sentence, i: int) -> bool:
+    """ "How is the amount set?", "Are the vaccines given for free?": be, its subject, this."""
+    if s.drafts[i].third or s.drafts[i].lower in ADJECTIVE_FIRST:
+        return False
+    j = i - 1
+    while s.pos(j) in {"DET", "ADJ", "NUM", "NOUN", "PROPN"}:
+        j -= 1
+    opens = s.pos(j - 1) in {"", "ADV", "PRON", "CCONJ", "PUNCT"}
+    return s.lower(j) in cc.BE and opens and s.pos(j + 1) == "DET"
+
+
+def _is_name_of_activity(s: Sentence, i: int) -> bool:
+    """ "rate limiting", "error handling": a noun compound, not a verb with its subject."""
+    after = s.lower(i + 1)
+    starts_object = after in cc.ARTICLES | cc.POSSESSIVES or s.drafts[i].lower in {
+        "failing",
+        "missing",
+    }
+    return not starts_object and (s.lower(i - 2) not in cc.BE or s.lower(0) == "what")
+
+
+def _is_predicate(s: Sentence, i: int) -> bool:
+    token = s.drafts[i]
+    if not token.reading.verb or token.gerund:
+        return False
+    if any(_surely_verb(d) for d in s.drafts[i + 1 : _clause_end(s, i)]):
+        return False
+    if _ends_fragment(s, i):
+        return False
+    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    open_end = (
+        after is None or closed_pos(after.lower) or not after.text[:1].isalnum() or after.kind
+    )
+    if token.third or (
+        token.past and (not token.reading.adjective or (after and after.pos == "DET"))
+    ):
+        return bool(open_end) or token.lower not in NOUN_FIRST
+    if not token.base or after is None:
+        return False
+    pair = (
+        any(d.lower in {"and", "both"} for d in s.drafts[:i])
+        and token.lower in VERB_FIRST - NOUN_FIRST
+    )
+    plural = s.drafts[i - 1].lower.endswith("s")
+    return pair or (plural and (bool(open_end) or token.lower in VERB_FIRST - NOUN_FIRST))
+
+
+def _ends_fragment(s: Sentence, i: int) -> bool:
+    """ "And the spark plugs?", "and for bank debits": a phrase asked about, not a statement."""
+    token = s.drafts[i]
+    nominal = bool(token.reading.noun) or token.lower in NOUN_FIRST
+    if not nominal or token.reading.verb in VERB_FIRST:
+        return False
+    if any(d.text[:1].isalnum() for d in s.drafts[i + 1 :]):
+        return False
+    start = 0
+    while s.pos(start) in {"CCONJ", "INTJ", "PUNCT"} or s.lower(start) in _FRAGMENT_OPENERS:
+        start += 1
+    governed = s.pos(start) == "ADP"
+    asked = s.lower(len(s.drafts) - 1) == "?"
+    leaning = asked or (start > 0 and s.pos(0) not in {"PUNCT", "INTJ"})
+    inside = all(
+        s.pos(j) in {"DET", "ADJ", "NUM", "NOUN", "PROPN"} for j in range(start + governed, i)
+    )
+    return inside and (governed or leaning)
+
+
+_FRAGMENT_OPENERS: Final = frozenset("what how about also same even only".split())
+
+
+def _clause_end(s: Sentence, i: int) -> int:
+    for j in range(i + 1, len(s.drafts)):
+        if s.pos(j) in {"PUNCT", "SCONJ", "CCONJ"}:
+            return j
+    return len(s.drafts)
+
+
+def _surely_verb(token: Draft) -> bool:
+    return token.pos in {"AUX", "VERB"} or (
+        bool(token.reading.verb)
+        and not token.pos
+        and not (token.reading.noun or token.reading.adjective or token.gerund or token.base)
+    )
+
+
+def _nominal_follows(s: Sentence, i: int) -> bool:
+    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    if after is None or not (after.text[:1].isalnum() or after.kind):
+        return False
+    if after.forced:
+        return False
+    if after.pos:
+        return after.pos in {"NOUN", "PROPN", "NUM"} or (
+            after.pos == "PRON" and after.lower in {"one", "ones"}
+        )
+    return after.nominal and not (after.reading.adverb and not after.reading.noun)
+
+
+def bare(s: Sentence, i: int, verb_seen: bool) -> str:
+    """A word that opens a phrase without a determiner, or stands alone."""
+    token = s.drafts[i]
+    nominal_next = _nominal_follows(s, i)
+    after_preposition = s.pos(i - 1) == "ADP"
+    if token.reading.adverb and not token.reading.noun and not token.reading.adjective:
+        return "ADV"
+    if token.gerund:
+        return _bare_gerund(s, i, verb_seen)
+    noun_first = token.reading.noun and token.lower in NOUN_FIRST
+    if token.reading.adjective and (nominal_next or not token.reading.noun) and not noun_first:
+        return "ADJ"
+    if token.past and not token.reading.noun:
+        return "ADJ" if nominal_next else "VERB"
+    if after_preposition and token.base:
+        return "NOUN"
+    if not token.reading.known:
+        return _by_ending(token, i, nominal_next=nominal_next)
+    if token.reading.noun:
+        return "PROPN" if is_name(token, i) else "NOUN"
+    object_of_verb = s.pos(i - 1) == "VERB" and token.base
+    return "VERB" if token.reading.verb and not object_of_verb else "NOUN"
+
+
+def _bare_gerund(s: Sentence, i: int, verb_seen: bool) -> str:
+    nominal_next = _nominal_follows(s, i)
+    after_preposition = s.pos(i - 1) == "ADP"
+    if s.lower(i + 1) in _OBJECT_OPENERS or (after_preposition and nominal_next):
+        return "VERB"
+    if nominal_next:
+        return "ADJ"
+    return "NOUN" if after_preposition or verb_seen or s.drafts[i].reading.noun else "VERB"
+
+
+def _by_ending(token: Draft, i: int, *, nominal_next: bool) -> str:
+    """A word that the lexicon does not have."""
+    if token.lower.endswith("ly"):
+        return "ADV"
+    modifies = nominal_next and token.text.islower()
+    if modifies and token.lower.endswith(("able", "ible", "ous", "less")):
+        return "ADJ"
+    return "PROPN" if is_name(token, i) else "NOUN"
+
+
+def is_name(token: Draft, i: int) -> bool:
+    """True for a capitalised word that the sentence start does not explain."""
+    return token.text[:1].isupper() and (i > 0 or not token.reading.known)

@@ -1,0 +1,1 @@
+"""Prompt files: read, checked, rendered in a sandbox, and the library of all of them."""

@@ -1,0 +1,100 @@
+"""What lies in the folders of prompts, the packaged ones and a workspace's own laid over them.
+
+A root holds `user/`, `internal/` and `shared/`, each with Markdown files; names that begin
+with "_" are partials. A file of the workspace replaces the packaged one at the same place.
+A file of the workspace without front matter is a note of the project, not a prompt: it is passed
+over, unless it has the name of a prompt that comes with KDS and so is meant to replace it.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import kds.prompts
+from kds.brain.document import read_text
+from kds.brain.document_cache import DocumentCache
+from kds.brain.errors import Problem
+from kds.router.prompts.promptfile import FENCE
+
+FOLDERS: Final = ("user", "internal", "shared")
+
+
+def packaged_root() -> Path:
+    """The folder of the prompts that come with KDS."""
+    return Path(kds.prompts.__file__).resolve().parent
+
+
+@dataclass(frozen=True, slots=True)
+class PromptTexts:
+    """What lies in the folders of prompts: each file by its name within its root, with its text.
+
+    ``problems`` are those of files that cannot be prompts, ``passed_over`` those of mere notes.
+    """
+
+    texts: tuple[tuple[str, Path, str | Problem], ...]
+    passed_over: tuple[Problem, ...]
+    problems: tuple[Problem, ...]
+    cache: DocumentCache | None = field(default=None, compare=False)
+
+
+def gathered(roots: Iterable[Path], cache: DocumentCache | None = None) -> PromptTexts:
+    """What lies in several folders; later ones win. The first must be prompts throughout."""
+    first, *overlays = roots
+    own, problems = _files([first])
+    laid_over, links = _files(overlays)
+    packaged = {path.name for path in own.values()}
+    notes, unfenced = _without_front_matter(laid_over, packaged)
+    left_out = notes.keys() | unfenced.keys()
+    files = own | {name: path for name, path in laid_over.items() if name not in left_out}
+    return PromptTexts(
+        texts=tuple((name, path, read_text(path)) for name, path in files.items()),
+        passed_over=tuple(notes.values()),
+        problems=(*problems, *links, *unfenced.values()),
+        cache=cache,
+    )
+
+
+def _files(roots: Iterable[Path]) -> tuple[dict[str, Path], list[Problem]]:
+    """Every Markdown file by its name within its root ("internal/work-planner.md")."""
+    files: dict[str, Path] = {}
+    problems: list[Problem] = []
+    for root in roots:
+        home = root.resolve()
+        for path in _markdown(root):
+            if path.resolve().is_relative_to(home):
+                files[f"{path.parent.name}/{path.name}"] = path
+            else:
+                message = "is a link that leaves the prompts folder"
+                problems.append(Problem(f"{path}:1", message, "copy the file into the folder"))
+    return files, problems
+
+
+def _without_front_matter(
+    files: Mapping[str, Path], packaged: Container[str]
+) -> tuple[dict[str, Problem], dict[str, Problem]]:
+    """What only happens to lie in our folders, by name; and what was to replace one of ours.
+
+    A file is no note when "---" comes first, even if the rest of its front matter is wrong.
+    """
+    notes: dict[str, Problem] = {}
+    problems: dict[str, Problem] = {}
+    for name, path in files.items():
+        text = FENCE if path.name.startswith("_") else read_text(path)  # partials have none
+        if isinstance(text, Problem) or text.lstrip().startswith(FENCE):
+            continue
+        if path.name in packaged:
+            message = "has no front matter, and the name of a prompt that comes with KDS"
+            problems[name] = Problem(f"{path}:1", message, f"{_FRONT_MATTER}, or rename the file")
+        else:
+            message = "has no front matter, so it is not a prompt of KDS and is passed over"
+            notes[name] = Problem(f"{path}:1", message, f"if it is to be one, {_FRONT_MATTER}")
+    return notes, problems
+
+
+_FRONT_MATTER: Final = f"begin it with a line '{FENCE}', the YAML, and another line '{FENCE}'"
+
+
+def _markdown(root: Path) -> Iterator[Path]:
+    for folder in FOLDERS:
+        yield from sorted((root / folder).glob("*.md"))

@@ -1,0 +1,79 @@
+"""What a prompt may ask for: the template variables, made from a Turn."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC
+from typing import Final
+
+from kds.brain.turn import ContextEntry, Turn
+from kds.brain.visible import one_line
+from kds.router.prompts.promptfile import PromptFile
+
+LINE_LIMIT: Final = 300
+"""Characters of an earlier message in a prompt: enough to know it again, and one line."""
+
+_FRAME: Final = re.compile(r"<(?=\W*(?:message|expanded|previous|messages)\b)", re.IGNORECASE)
+"""The tags that prompts put around what the user wrote (prompts/shared/_message.md)."""
+
+
+def prompt_values(turn: Turn, *, agents: Sequence[PromptFile], workspace: str) -> dict[str, object]:
+    """Every variable that prompts can declare as input, as plain data.
+
+    The message stays as written, but for the tags that frame it in prompts, which it could
+    close; every other text of the user is one line, cut at LINE_LIMIT. Times are ISO 8601 in
+    UTC, confidences have two digits.
+    """
+    return {
+        "message": _framed(turn.message),
+        "expanded": _framed(turn.expanded or turn.message),
+        "intent": turn.intent,
+        "confidence": round(turn.confidence, 2),
+        "alternatives": [
+            {"intent": score.intent, "confidence": round(score.confidence, 2)}
+            for score in turn.alternatives
+        ],
+        "secondary_intents": list(turn.secondary_intents),
+        "context": [_entry(entry) for entry in turn.context],
+        "context_ref": _line(turn.context_ref),
+        "references": [
+            {
+                "text": _line(reference.text),
+                "target": _line(reference.target),
+                "rule": reference.rule,
+                "score": round(reference.score, 2),
+            }
+            for reference in turn.references
+        ],
+        "context_switch": turn.context_switch,
+        "session_id": _line(turn.session_id),
+        "question": _line(turn.question),
+        "candidates": list(turn.candidates),
+        "workspace": workspace,
+        "agents": [
+            {"name": agent.name, "intent": agent.intent, "description": agent.description}
+            for agent in agents
+        ],
+    }
+
+
+def _entry(entry: ContextEntry) -> dict[str, str | None]:
+    return {
+        "timestamp": entry.timestamp.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "user_message": _line(entry.user_message),
+        "intent": entry.intent,
+        "session_id": _line(entry.session_id),
+        "context_ref": _line(entry.context_ref),
+    }
+
+
+def _framed(text: str) -> str:
+    """``text`` for between tags: it can neither close them nor open others of their names."""
+    return _FRAME.sub("&lt;", text)
+
+
+def _line(text: str | None) -> str | None:
+    """``text`` for a line of its own, in which it cannot begin another one."""
+    if text is None:
+        return None
+    flat = _framed(one_line(text))
+    return flat if len(flat) <= LINE_LIMIT else flat[: LINE_LIMIT - 1].rstrip() + "…"

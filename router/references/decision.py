@@ -1,0 +1,245 @@
+"""Whether a proposed edit is written: one small model, and the precision that was promised.
+
+Rules and salience propose; on real chats five of six of their proposals are wrong, and their
+score does not say which (DESIGN 10). So every proposal gets a probability that a careful reader
+accepts it, and what does not reach the promise stays as it was typed and is listed as unresolved.
+The weights are a readable file, fitted by `python -m kds.evaluation.decision_fitting`.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from kds.brain.errors import KdsError
+from kds.brain.turn import Edit, Reference, Turn, Utterance
+
+WEIGHTS: Final = Path(__file__).parent.parent / "fitted" / "decision.json"
+
+PRECISION: Final = 0.93
+"""Share of the written edits that is to be right, unless the settings say otherwise."""
+
+DESTRUCTIVE_DOUBT: Final = 0.5
+"""Where the message deletes something, this share of the doubt that is allowed otherwise."""
+
+LONG_WORDS: Final = 15
+LONG_TARGET: Final = 3
+LONG_BEFORE: Final = 25
+TAIL_CHARS: Final = 300
+"""The end of a reply: its summary, its options, its question."""
+TOLD: Final = 3
+"""Signs against an edit that a note names."""
+
+_STOP: Final = frozenset(
+    "the a an this that these those my our your his her its their it of in on at for to from with "
+    "by 's".split()
+)
+_WORD: Final = re.compile(r"[a-z0-9_./@-]+")
+_OWN: Final = re.compile(r"['’]s\b")
+_NAMED: Final = re.compile(r"[A-Z_/.@0-9]")
+_CODE: Final = re.compile(r"[`{}@/\\_]")
+_DESTRUCTIVE: Final = re.compile(
+    r"\b(?:delet|remov|drop|revert|overwrit|eras|wip|purg|discard|reset|truncat|undo|kill)\w*",
+    re.IGNORECASE,
+)
+
+Signs = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """How much a sign of an edit weighs, and its mean among the edits it was learnt from."""
+
+    weight: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The probability that a careful reader accepts an edit, and what speaks most against it."""
+
+    probability: float
+    against: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """A logistic model over the signs of an edit."""
+
+    signs: Mapping[str, Sign]
+    bias: float
+
+    def decide(self, signs: Signs) -> Decision:
+        """The probability for an edit with these signs."""
+        shares = {
+            name: sign.weight * (signs.get(name, 0.0) - sign.mean)
+            for name, sign in self.signs.items()
+        }
+        odds = self.bias + sum(shares.values())
+        worst = sorted((share, name) for name, share in shares.items() if share < 0)
+        return Decision(
+            1.0 / (1.0 + math.exp(-max(-40.0, min(40.0, odds)))),
+            tuple(name for _, name in worst[:TOLD]),
+        )
+
+
+@lru_cache(maxsize=1)
+def shipped_decider() -> Decider | None:
+    """The weights that ship; None in a tree where they are yet to be made. Raises KdsError."""
+    try:
+        return read_decider(WEIGHTS.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise KdsError(
+            "the weights of the decision are damaged", where=str(WEIGHTS), hint="install KDS anew"
+        ) from error
+
+
+def read_decider(text: str) -> Decider:
+    """Read what the fitting wrote. Raises ValueError for anything else."""
+    try:
+        found = json.loads(text)
+        signs = {
+            str(name): Sign(float(one["weight"]), float(one["mean"]))
+            for name, one in found["signs"].items()
+        }
+        return Decider(signs, float(found["bias"]))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"no weights of a decision: {error}") from error
+
+
+def is_destructive(message: str) -> bool:
+    """Whether a wrong reading of the message could destroy something."""
+    return _DESTRUCTIVE.search(message) is not None
+
+
+def bar(message: str, precision: float) -> float:
+    """The probability that an edit of ``message`` must reach.
+
+    >>> round(bar("Make it purple", 0.9), 3), round(bar("Delete it", 0.9), 3)
+    (0.9, 0.95)
+    """
+    doubt = 1.0 - precision
+    return 1.0 - doubt * DESTRUCTIVE_DOUBT if is_destructive(message) else precision
+
+
+def behind(turn: Turn, edit: Edit) -> Reference | None:
+    """The reference that an edit writes out."""
+    touching = (one for one in turn.references if one.start <= edit.end and edit.start <= one.end)
+    return next(touching, turn.references[0] if turn.references else None)
+
+
+def edit_signs(turn: Turn, edit: Edit) -> Signs:
+    """What is known of an edit before it is written: names and numbers, 0 and 1 for no and yes."""
+    reference = behind(turn, edit)
+    target = content_words(reference.target if reference else edit.text)
+    found = {**_of_rule(turn, edit, reference), **_of_message(turn.message, edit, target)}
+    found |= _of_target(reference.target if reference else edit.text, target, reference)
+    found |= _of_conversation(turn, target)
+    if is_answered(turn):
+        found |= {f"{name}, reply known": found.get(name, 0.0) for name in _DIFFERENT}
+    return found
+
+
+_DIFFERENT: Final = (
+    *("kind pron", "kind np", "kind dem", "score", "head in message", "head in last message"),
+    *("head in reply", "words", "earlier messages"),
+)
+"""Signs that weigh differently where the assistant's reply is known."""
+
+
+def is_answered(turn: Turn) -> bool:
+    """Whether the assistant's reply to the last message is known."""
+    return bool(turn.history) and turn.history[-1].role == "assistant"
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a text that carry meaning, in lower case."""
+    found = (word.strip("./-") for word in _WORD.findall(_OWN.sub("", text.lower())))
+    return [word for word in found if word and word not in _STOP]
+
+
+def _of_rule(turn: Turn, edit: Edit, reference: Reference | None) -> Signs:
+    rule = reference.rule if reference else "none"
+    return {
+        f"kind {rule.partition('.')[0]}": 1.0,
+        "score": reference.score if reference else 0.0,
+        "unresolved": float(len(turn.unresolved)),
+        "several edits": float(len(turn.edits) > 1),
+        "far into the message": edit.start / max(1, len(turn.message)),
+        "characters before it": math.log1p(edit.start),
+    }
+
+
+def _of_message(message: str, edit: Edit, target: Sequence[str]) -> Signs:
+    count = len(message.split())
+    others = set(content_words(f"{message[: edit.start]} {message[edit.end :]}"))
+    return {
+        "words": math.log1p(count),
+        "long": float(count > LONG_WORDS),
+        "head in message": float(_head(target) in others),
+        "all in message": float(bool(target) and others.issuperset(target)),
+        "words before it": math.log1p(len(content_words(message[: edit.start]))),
+        "lines": float("\n" in message),
+        "code": float(_CODE.search(message) is not None),
+        "lower case": float(message[:1].islower()),
+        "question": float("?" in message),
+    }
+
+
+def _of_target(text: str, target: Sequence[str], reference: Reference | None) -> Signs:
+    repeated = reference is not None and _head(target) in content_words(reference.text)
+    return {
+        "words of target": float(len(target)),
+        "long target": float(len(target) > LONG_TARGET),
+        "named target": float(_NAMED.search(text) is not None),
+        "capital target": float(text[:1].isupper()),
+        "head repeated": float(bool(target) and repeated),
+    }
+
+
+def _of_conversation(turn: Turn, target: Sequence[str]) -> Signs:
+    said = _said(turn)
+    users = [content_words(one.text) for one in said if one.role == "user"]
+    ages = (age for age, words in enumerate(reversed(users)) if _head(target) in words)
+    age = next(ages, None)
+    last = next((one.text for one in reversed(said) if one.role == "user"), "")
+    count = len(last.split())
+    found = {
+        "reply known": float(is_answered(turn)),
+        "earlier messages": math.log1p(len(users)),
+        "head in last message": float(age == 0),
+        "head in message before": float(age == 1),
+        "head further back": float(age is not None and age > 1),
+        "head nowhere": float(age is None),
+        "all in last message": float(bool(users) and set(users[-1]).issuperset(target)),
+        "words of last message": math.log1p(count),
+        "long last message": float(count > LONG_BEFORE),
+    }
+    return {**found, **dict(_of_reply(said, target))}
+
+
+def _of_reply(said: Sequence[Utterance], target: Sequence[str]) -> Iterator[tuple[str, float]]:
+    reply = next((one.text for one in reversed(said) if one.role == "assistant"), None)
+    if reply is None:
+        return
+    words = content_words(reply)
+    yield "head in reply", float(_head(target) in words)
+    yield "all in reply", float(set(words).issuperset(target))
+    yield "head at the end of the reply", float(_head(target) in content_words(reply[-TAIL_CHARS:]))
+
+
+def _said(turn: Turn) -> Sequence[Utterance]:
+    """What was said before; where only the context tells, with what each message referred to."""
+    if turn.history:
+        return turn.history
+    return [Utterance(f"{one.user_message} {one.context_ref or ''}") for one in turn.context]
+
+
+def _head(target: Sequence[str]) -> str:
+    return target[-1] if target else ""

@@ -1,0 +1,150 @@
+"""What a question says is done, taken up again: do that, for that, in that case, to resign."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from kds.brain.turn import Edit, Reference
+from kds.router.discourse.inquiry import last_question, questions
+from kds.router.discourse.question import Question
+from kds.router.language import closed_class as cc
+from kds.router.language.lexicon import singular
+from kds.router.references.rendering import in_place_of
+from kds.router.references.rule import Rule
+from kds.router.references.scene import Found, Scene, search
+
+_SCORE: Final = 0.8
+"""Shown for what the form of the message settles, where no antecedents compete."""
+
+
+def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "Can they do that on Tuesdays?", "who decides in that case?": what was asked about."""
+    question = _last_deed(scene)
+    match = next(
+        (m for p in rule.signal.cues if (m := search(p, scene.analysis.text)) is not None), None
+    )
+    if question is None or match is None or not _is_question(scene):
+        return
+    at = next(i for i, w in enumerate(scene.words) if w.end > match.start("ref"))
+    kind = rule.render.text
+    text = _meant(scene, question, at, kind)
+    if not text:
+        return
+    start, end = match.span("ref")
+    doer = _doer(scene, question, at) if not kind else ()
+    yield Found(
+        (Reference(match["ref"], start, end, question.about, rule.id, _SCORE),),
+        (*doer, Edit(start, end, text)),
+        f"'{match['ref']}' is what the question before asks about ({rule.id}): '{text}'",
+    )
+
+
+def find_purposes(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "How much notice does it have to give?" -> "... to resign": what for is left out."""
+    question = last_question(scene.discourse)
+    match = next((m for p in rule.signal.cues if (m := search(p, scene.analysis.text))), None)
+    words = [w for w in scene.words if w.pos != "PUNCT"]
+    if question is None or match is None or not words or not question.is_agentive:
+        return
+    action, last = question.action, words[-1]
+    verb = question.verb
+    bare = verb is not None and verb.lower == verb.lemma and verb.lemma not in cc.COPULAS
+    if not action or not bare or last.lemma not in rule.signal.verbs or last.pos == "NOUN":
+        return
+    if verb is not None and verb.lemma in {"be", "have", "get", last.lemma}:
+        return
+    yield Found(
+        (Reference("", last.end, last.end, question.about, rule.id, _SCORE),),
+        (Edit(last.end, last.end, f" to {action}"),),
+        f"what for is left out ({rule.id}): 'to {action}'",
+    )
+
+
+def _meant(scene: Scene, question: Question, at: int, kind: str) -> str:
+    """What the words at ``at`` stand for, by the ``text`` of the rule."""
+    if kind == "if":
+        return _as_condition(question)
+    if kind == "of":
+        return _as_matter(scene, question, at)
+    if kind == "some":
+        return _as_quantity(scene, at)
+    return _as_action(scene, question, at, kind)
+
+
+def _as_matter(scene: Scene, question: Question, at: int) -> str:
+    """ "that deadline" -> "the deadline for handing in a claim", when none was mentioned."""
+    noun = scene.words[at + 1]
+    known = any(m.head == singular(noun.lower) for m in scene.discourse.mentions())
+    doing = question.doing() if question.is_agentive else ""
+    return f"the {noun.text} for {doing}" if doing and not known else ""
+
+
+def _as_quantity(scene: Scene, at: int) -> str:
+    """ "if I don't submit any" -> "any evidence": what the same verb had for object."""
+    verb = scene.words[at - 1]
+    if at == 0 or verb.pos != "VERB":
+        return ""
+    for mention in scene.discourse.mentions():
+        if mention.verb == verb.lemma and mention.role == "obj" and not mention.parts:
+            return f"{scene.words[at].text} {mention.text}"
+    return ""
+
+
+def _last_deed(scene: Scene) -> Question | None:
+    """The newest question that says what is done; "What would that cost?" does not."""
+    for question in islice(questions(scene.discourse), 3):
+        words = question.words[question.subject[0] : question.subject[1]]
+        vague = len(words) == 1 and words[0].lower in cc.DEMONSTRATIVES | {"it"}
+        done = bool(words) and words[0].tag == "VBG"  # "What does cancelling it cost?"
+        if question.verb is not None and not vague and not done:
+            return question
+    return None
+
+
+def _doer(scene: Scene, question: Question, at: int) -> tuple[Edit, ...]:
+    """ "When can it do so?": who does it is who was asked about."""
+    before = [w for w in scene.words[:at] if w.pos != "ADV"][-1:]
+    first, stop = question.subject
+    named = stop - first > 1 or (first < stop and question.words[first].pos != "PRON")
+    if not before or before[0].lower not in {"it", "they", "he", "she"} or not named:
+        return ()
+    word = before[0]
+    return (Edit(word.start, word.end, in_place_of(word.text, question.subject_text)),)
+
+
+def _as_condition(question: Question) -> str:
+    """ "in that case" -> "if the Committee rejects the application"."""
+    first, stop = question.condition
+    if first < stop:
+        return question.span((first, stop))
+    if question.fronted[0] < question.fronted[1]:
+        return question.span(question.fronted).rstrip(",")
+    if not question.is_polar:
+        return ""
+    stated = question.stated()
+    return f"if {stated}" if stated else ""
+
+
+def _as_action(scene: Scene, question: Question, at: int, kind: str) -> str:
+    """ "do that" -> "work from home", "for that" -> "for working from home"."""
+    verb = question.verb
+    if verb is None or not question.action or verb.lemma in {"be", "do", "happen", "mean", "apply"}:
+        return ""
+    if kind == "ing":
+        doing = question.doing() if question.is_agentive and verb.lemma != "have" else ""
+        preposition = scene.words[at].text
+        if preposition.lower() == "instead":
+            preposition += " of"
+        return f"{preposition} {doing}" if doing else ""
+    if verb.lower != verb.lemma:
+        return ""
+    done = scene.words[at].lower
+    if done == "does":
+        return question.finite()
+    return question.doing() if done == "doing" else question.action
+
+
+def _is_question(scene: Scene) -> bool:
+    return scene.analysis.text.rstrip().endswith("?") or any(
+        clause.mood == "question" for clause in scene.analysis.clauses
+    )

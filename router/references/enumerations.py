@@ -1,0 +1,202 @@
+"""References to two or more things: both, the former and the latter, which."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Final
+
+from kds.brain.turn import Edit, Reference
+from kds.router.discourse.differences import difference
+from kds.router.discourse.inquiry import questions
+from kds.router.discourse.mention import Mention, is_time
+from kds.router.discourse.question import Question, Span
+from kds.router.language import closed_class as cc
+from kds.router.language.lexicon import is_plural
+from kds.router.references.rendering import bare_text, definite, in_place_of
+from kds.router.references.rule import Rule
+from kds.router.references.scene import Found, Scene, covered
+
+_SCORE: Final = 0.8
+"""Shown for pairs: they were listed together, so that nothing competes with them."""
+_LEADS: Final = frozenset("so and but then ok okay well".split())
+
+
+def find_both(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """Both, both of them: the two things listed last, or the last two things built."""
+    for i, word in enumerate(scene.words):
+        if word.lower != "both" or _quantifies(scene, i):
+            continue
+        if covered(rule, scene.analysis.text, word.start, word.end):
+            continue
+        pair = _pair(scene, rule.antecedent.max_age)
+        if pair is None:
+            continue
+        end = i + 1
+        if [w.lower for w in scene.words[i + 1 : i + 3]] in (
+            ["of", "them"],
+            ["of", "these"],
+            ["of", "those"],
+        ):
+            end = i + 3
+        text = " and ".join(definite(part) for part in pair)
+        yield _replace(scene, rule, i, end, f"both {text}", bare_text(text))
+
+
+def _quantifies(scene: Scene, i: int) -> bool:
+    """ "both tests", "both A and B"; not "give both 2 GB", where a number follows, nor "are both
+    taxed", where no plural does."""
+    follows = scene.words[i + 1] if i + 1 < len(scene.words) else None
+    phrase = scene.analysis.phrase_at.get(i)
+    if phrase is None or (follows is not None and follows.pos == "NUM"):
+        return False
+    head = scene.words[phrase.head]
+    listed = any(w.lower == "and" for w in scene.words[phrase.end : phrase.end + 1])
+    single = head.pos == "NOUN" and not is_plural(head.text) and phrase.end - phrase.start == 2
+    return listed or not single
+
+
+def find_order(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """The former, the latter: first and last of the two things listed last."""
+    for i, word in enumerate(scene.words):
+        index = {"former": 0, "latter": -1}.get(word.lower)
+        followed = i + 1 < len(scene.words) and scene.words[i + 1].pos in {"NOUN", "PROPN"}
+        if index is None or i == 0 or scene.words[i - 1].lower != "the" or followed:
+            continue
+        pair = _pair(scene, rule.antecedent.max_age)
+        if pair is not None and not covered(rule, scene.analysis.text, word.start, word.end):
+            text = definite(pair[index])
+            yield _replace(scene, rule, i - 1, i + 1, text, bare_text(text))
+
+
+def find_which(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "So which comes first?" -> "Which comes first, A or B?"."""
+    words = scene.words
+    start = next(
+        (i for i, w in enumerate(words) if w.lower not in _LEADS and w.pos != "PUNCT"), None
+    )
+    if start is None or words[start].lower != "which" or start + 1 >= len(words):
+        return
+    follower = words[start + 1]
+    chosen = start + 2 if follower.lower in {"one", "of"} else start + 1
+    if follower.lower == "of":
+        chosen = next(
+            (i for i in range(start + 2, len(words)) if words[i].pos in {"VERB", "AUX"}), len(words)
+        )
+    if words[start].pos == "DET" and follower.lower not in {"one", "of"}:
+        return
+    if chosen >= len(words) or words[chosen].pos not in {"VERB", "AUX"} or _has_alternatives(scene):
+        return
+    pair = _pair(scene, rule.antecedent.max_age)
+    if pair is None or covered(rule, scene.analysis.text, words[start].start, words[chosen].start):
+        return
+    either = " or ".join(definite(part) for part in pair)
+    text = scene.analysis.text
+    body = text[words[chosen].start :].rstrip(" ?.!")
+    whole = f"Which {body}, {either}?"
+    span = words[start]
+    yield Found(
+        (Reference(span.text, span.start, span.end, bare_text(either), rule.id, _SCORE),),
+        (Edit(0, len(text), whole if text[:1].isupper() else whole[0].lower() + whole[1:]),),
+        f"'{span.text}' -> '{either}' ({rule.id})",
+        whole=True,
+    )
+
+
+def _has_alternatives(scene: Scene) -> bool:
+    return any(w.lower == "or" for w in scene.words)
+
+
+def _pair(scene: Scene, max_age: int) -> tuple[Mention, Mention] | None:
+    """The two things listed together last, else what the last two questions differ in, else the
+    last two comparable main things."""
+    mains: list[Mention] = []
+    for moment in list(reversed(scene.discourse.moments))[: max_age + 1]:
+        group = next((m for m in reversed(moment.mentions) if _are_things(m.parts)), None)
+        if group is not None:
+            first, second = _full_parts(group)
+            return first, second
+        if max_age and moment is scene.discourse.last and (varied := _varied(scene)):
+            return varied
+        main = _main(moment.mentions)
+        if main is not None and not any(_same(main, known) for known in mains):
+            mains.append(main)
+        if len(mains) == 2:
+            return mains[1], mains[0]
+    return None
+
+
+def _same(one: Mention, other: Mention) -> bool:
+    """ "a renewal term" and "renewal terms" are no pair."""
+    return one.same_thing(other) or (one.head, one.modifiers) == (other.head, other.modifiers)
+
+
+def _varied(scene: Scene) -> tuple[Mention, Mention] | None:
+    """What the last two questions differ in, when that is a whole thing in each."""
+    newer, older = [*islice(questions(scene.discourse), 2), None, None][:2]
+    found = difference(older, newer) if older is not None and newer is not None else None
+    if found is None or older is None or newer is None:
+        return None
+    first, second = _whole(older, found.first), _whole(newer, found.second)
+    if first is None or second is None:
+        return None
+    return None if first.number != second.number and _same(first, second) else (first, second)
+
+
+def _whole(question: Question, part: Span) -> Mention | None:
+    """The thing that stands there, or the subject when that is more than it."""
+    subject = question.subject_mention
+    start, stop = question.subject
+    if subject is not None and start <= part[0] and part[1] <= stop:
+        return replace(
+            subject, text=bare_text(question.subject_text), determiner=subject.determiner
+        )
+    return next((m for m in question.mentions if m.end == part[1] and not m.parts), None)
+
+
+_DIRECTIONS: Final = cc.PARTICLES | frozenset("forward forwards backward backwards".split())
+
+
+def _are_things(parts: tuple[Mention, ...]) -> bool:
+    """Two of them; "back or forward" and "up and down" list no things."""
+    return len(parts) == 2 and all(part.head not in _DIRECTIONS for part in parts)
+
+
+def _full_parts(group: Mention) -> tuple[Mention, Mention]:
+    """ "the save and cancel buttons": both parts get the head."""
+    first, second = group.parts
+    shares_head = (
+        first.determiner and not second.determiner and second.number == "pl" and not first.kind
+    )
+    if shares_head and second.modifiers and second.head != first.head:
+        first = replace(first, text=f"{first.text} {second.head}", head=second.head)
+        second = replace(
+            second,
+            number="sg",
+            text=f"{' '.join(second.modifiers)} {second.head}",
+            determiner="the",
+        )
+    return first, second
+
+
+def _main(mentions: tuple[Mention, ...]) -> Mention | None:
+    for role in ("obj", "subj", "none", "pobj"):
+        for mention in mentions:
+            if (
+                mention.role == role
+                and not is_time(mention)
+                and not mention.parts
+                and not mention.subordinate
+                and mention.head not in _DIRECTIONS
+            ):
+                return mention
+    return next((m for m in mentions if not is_time(m) and not m.parts), None)
+
+
+def _replace(scene: Scene, rule: Rule, start: int, end: int, text: str, target: str) -> Found:
+    first, last = scene.words[start].start, scene.words[end - 1].end
+    original = scene.analysis.text[first:last]
+    return Found(
+        (Reference(original, first, last, target, rule.id, _SCORE),),
+        (Edit(first, last, in_place_of(original, text)),),
+        f"'{original}' -> '{text}' ({rule.id})",
+    )

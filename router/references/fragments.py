@@ -1,0 +1,269 @@
+"""Messages that lean on the sentence before: "What about X?", "No, green", "Same for X"."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from kds.brain.turn import Edit, Reference
+from kds.router.discourse.agency import agency
+from kds.router.discourse.inquiry import last_question, questions
+from kds.router.discourse.mention import Mention
+from kds.router.discourse.parallels import SAME_KIND, Fragment, Slot, best_slot, substitute
+from kds.router.discourse.question import Question
+from kds.router.discourse.question_slots import (
+    HEADLESS,
+    asked_again,
+    asked_of_another,
+    asked_slot,
+    slot_at,
+)
+from kds.router.language.lexicon import readings
+from kds.router.references.fragment_reading import ADDRESSED, SAME_TAIL, read_fragment
+from kds.router.references.rendering import bare_text
+from kds.router.references.rule import Rule
+from kds.router.references.scene import Found, Scene, search
+
+_SCORE: Final = 0.8
+"""Shown for references found by the form of the message, where no antecedents compete."""
+_LEAD_IN: Final = re.compile(
+    r"^(?:(?:and|but|so|or|then|ok|okay|now|actually|also)\b[\s,]*)+", re.I
+)
+_WISH: Final = re.compile(
+    r"^(?:(?:please|now|also|ok|okay|so|actually)\b[\s,]*)*"
+    r"(?:(?:i|we)(?:'d| would)? (?:want|need|like|would like|have)(?: you)? to|let's|"
+    r"(?:can|could|would) you(?: please)?|please)\s+",
+    re.I,
+)
+_EXPLICIT: Final = re.compile(r"\b(?:same|do|repeat|apply|make|likewise|too|as well)\b", re.I)
+_RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
+_FOR: Final = "for"
+_ABOUT: Final = re.compile(r"\babout$", re.I)
+_DOING: Final = re.compile(r"^(?:(?:and|now|then|also|ok|okay|please)[\s,]+)*(?:do|repeat)\b", re.I)
+_CODED: Final = re.compile(r"^\W*[A-Za-z]?\d+\W*$")
+_COMMANDS: Final = frozenset({"imperative", "statement"})
+
+
+def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "What about the Closing Date?": the last question, asked about something else."""
+    fragment, prefix = read_fragment(scene, rule)
+    if fragment is None or not scene.discourse:
+        return
+    question = _continued(scene, prefix)
+    if question is not None and _DOING.match(prefix) and not question.indirect:
+        return  # of a command, `repeat` knows more
+    if question is not None and _goes_on_with_a_verb(question, fragment):
+        return
+    if question is not None and (prefix or _is_brief(scene, question, fragment)):
+        text = _asked(scene, question, fragment, prefix)
+    else:
+        text = _repeated(scene, fragment, prefix)
+    if text:
+        yield _whole(scene, rule, fragment, _without_lead_in(text))
+
+
+def _continued(scene: Scene, prefix: str) -> Question | None:
+    """The last question; "And X?" behind "Why?" goes on with what it asked the reason of."""
+    question = last_question(scene.discourse)
+    if question is None or question.span(question.wh).lower() != "why" or _ABOUT.search(prefix):
+        return question
+    before = [q for q in questions(scene.discourse) if q is not question][:1]
+    plain = [w.lower for w in question.words[question.predicate[0] : question.predicate[1]]]
+    for other in before:
+        said = [w.lower for w in other.words[other.predicate[0] : other.predicate[1]]]
+        if said and said == [w for w in plain if w != "not"] and not other.copular:
+            return other
+    return question
+
+
+def _goes_on_with_a_verb(question: Question, fragment: Fragment) -> bool:
+    """ "Can you build it?" + "and test": a request for one thing more."""
+    verb = readings(fragment.text.lower()).verb
+    addressed = question.subject_text.lower() in ADDRESSED
+    return addressed and not fragment.prep and verb == fragment.text.lower()
+
+
+def _is_brief(scene: Scene, question: Question, fragment: Fragment) -> bool:
+    """ "Flooding?" behind "Is hail damage covered?": one word with nothing in front of it."""
+    text = scene.analysis.text.strip()
+    if " " in text.rstrip(" ?") and not _CODED.search(text):
+        return True
+    if fragment.label or fragment.prep or SAME_TAIL.search(text):
+        return True
+    coded = any(c.isdigit() for c in fragment.text)
+    alike = any(
+        m.head_text[:1] == fragment.text[:1] and any(c.isdigit() for c in m.text)
+        for m in question.mentions
+    )
+    return alike if coded else question.is_polar and fragment.mention is not None
+
+
+def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) -> str:
+    """The last question with the fragment in it; "" when it has no place for it."""
+    asked = list(questions(scene.discourse))
+    at = next((i for i, q in enumerate(asked) if q is question), len(asked))
+    before = asked[at + 1] if at + 1 < len(asked) else None
+    if fragment.label == HEADLESS:
+        return asked_of_another(question, fragment)
+    tail = SAME_TAIL.search(scene.analysis.text)
+    same = "same" in prefix.lower() or (tail is not None and "same" in tail.group().lower())
+    governed = any(m.prep == _FOR for m in question.mentions)
+    if _DOING.match(prefix) and fragment.prep == _FOR and not governed:
+        fragment = replace(fragment, prep="")  # "do it for riot damage too"
+    slot = asked_slot(question, fragment, before, oblique=same)
+    if slot is not None:
+        return asked_again(question, slot, fragment)
+    named = fragment.mention
+    somebody = named is not None and _ABOUT.search(prefix) is not None and agency(named) == 1
+    if fragment.prep or same or somebody or fragment.mention is None:
+        same = same or somebody
+        benefited = (
+            next((m for m in question.mentions if m.prep == _FOR), None) if somebody else None
+        )
+        if benefited is not None:
+            return asked_again(question, slot_at(question, benefited), fragment)
+        return f"{question.text} {fragment.prep or _FOR * same} {fragment.text}?".replace("  ", " ")
+    return ""
+
+
+def _repeated(scene: Scene, fragment: Fragment, prefix: str) -> str:
+    """The last sentence with the fragment in it, when it is no question taken apart."""
+    if fragment.label == HEADLESS:
+        return ""
+    moment = scene.discourse.last
+    asked = any(c.mood == "question" and c.verb is not None for c in moment.analysis.clauses)
+    if all(c.verb is None for c in moment.analysis.clauses):
+        return ""  # a fragment itself: there is no sentence to repeat
+    if not asked and (prefix == "" or "same" in prefix.lower()):
+        return ""  # of a command, `repeat` knows more
+    slot = best_slot(moment.analysis, moment.mentions, fragment)
+    if slot is None and fragment.prep and asked:
+        return _append(moment.expanded, fragment)
+    if slot is not None and (asked or slot.likeness >= SAME_KIND):
+        return substitute(moment.analysis, slot, fragment)
+    return ""
+
+
+def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "No, green", "Sorry, Tuesday": the last command with another value."""
+    fragment, cue = read_fragment(scene, rule)
+    if fragment is None or fragment.label == HEADLESS or not scene.discourse:
+        return
+    marked = any(mark in cue for mark in ",.:;!-—–") or _RESTATING.search(cue)
+    if not fragment.label and not marked:
+        return  # "no problem" is not "no, problem"
+    moment = scene.discourse.last
+    slot = _named_slot(scene, rule, moment.expanded) or best_slot(
+        moment.analysis, moment.mentions, fragment
+    )
+    if slot is not None:
+        yield _whole(
+            scene, rule, fragment, _without_lead_in(substitute(moment.analysis, slot, fragment))
+        )
+
+
+def find_gaps(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "and the parser deployment to 3": the verb of the last command is left out."""
+    text = scene.analysis.text
+    match = next((m for p in rule.signal.cues if (m := search(p, text)) is not None), None)
+    if (
+        match is None
+        or not scene.discourse
+        or any(w.pos in {"VERB", "AUX", "PRON"} for w in scene.words)
+    ):
+        return
+    moment = scene.discourse.last
+    command = next((c for c in reversed(moment.analysis.clauses) if c.mood == "imperative"), None)
+    obj = next((m for m in scene.mentions if m.prep == ""), None)
+    if command is None or command.verb is None or obj is None:
+        return
+    earlier = {w.lower for w in moment.analysis.words if w.pos == "ADP"}
+    if not any(w.pos == "ADP" and w.lower in earlier for w in scene.words[obj.end :]):
+        return  # another frame, another verb
+    verb = moment.analysis.words[command.verb].lower
+    at = scene.words[obj.start].start
+    yield Found(
+        (Reference("", at, at, verb, rule.id, _SCORE),),
+        (Edit(at, at, f"{verb} "),),
+        f"the verb of the message before is left out ({rule.id}): '{verb}'",
+        whole=True,
+    )
+
+
+def _named_slot(scene: Scene, rule: Rule, earlier: str) -> Slot | None:
+    """ "Not Zurich, Geneva": the cue's group ``old`` says what is replaced."""
+    for pattern in rule.signal.cues:
+        match = search(pattern, scene.analysis.text)
+        old = (match.groupdict().get("old") or "").strip().lower() if match else ""
+        at = earlier.lower().find(old) if old else -1
+        if at >= 0:
+            return Slot(at, at + len(old), at, 1.0)
+    return None
+
+
+def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "Do the same for X", "do it for X too": the last command, applied to something else."""
+    fragment, _ = read_fragment(scene, rule)
+    if fragment is None or fragment.label == HEADLESS or not scene.discourse:
+        return
+    for moment in list(reversed(scene.discourse.moments))[: rule.antecedent.max_age + 1]:
+        if moment.analysis.clauses and moment.analysis.clauses[-1].mood in _COMMANDS:
+            break
+    else:
+        return
+    bare_fragment = Fragment(fragment.text, fragment.mention, "", fragment.label)
+    slot = best_slot(moment.analysis, moment.mentions, bare_fragment, oblique=bool(fragment.prep))
+    if not _EXPLICIT.search(scene.analysis.text) and (slot is None or slot.likeness < SAME_KIND):
+        return  # "and tests" may be anything; "and Spanish" after "into German" is clear
+    if slot is not None and fragment.prep not in {"", "for"} and slot.likeness < SAME_KIND:
+        slot = None  # "do that on a branch" says where, it does not replace what
+    command = moment.analysis.text.rstrip(" .!")
+    text = (
+        substitute(moment.analysis, slot, bare_fragment)
+        if slot
+        else f"{command} {fragment.prep or 'for'} {fragment.text}"
+    )
+    done = next((m for m in moment.mentions if m.role == "obj"), None)
+    yield _whole(scene, rule, fragment, _as_command(text), target=done)
+
+
+def _append(question: str, fragment: Fragment) -> str:
+    body = question.rstrip()
+    mark = body[-1] if body[-1:] in "?.!" else ""
+    return f"{body.rstrip('?.! ')} {fragment.prep} {fragment.text}{mark}"
+
+
+def _without_lead_in(text: str) -> str:
+    stripped = _LEAD_IN.sub("", text)
+    return (
+        stripped[:1].upper() + stripped[1:] if stripped and text[:1].isupper() else stripped or text
+    )
+
+
+def _as_command(text: str) -> str:
+    """ "I want to add X" -> "Add X"."""
+    stripped = _WISH.sub("", text)
+    return stripped[:1].upper() + stripped[1:] if text[:1].isupper() else stripped
+
+
+def _whole(
+    scene: Scene, rule: Rule, fragment: Fragment, text: str, *, target: Mention | None = None
+) -> Found:
+    message = scene.analysis.text
+    start = message.find(fragment.text)
+    shown = target.text if target is not None else bare_text(fragment.text)
+    return Found(
+        (
+            Reference(
+                message[start : start + len(fragment.text)],
+                start,
+                start + len(fragment.text),
+                shown,
+                rule.id,
+                _SCORE,
+            ),
+        ),
+        (Edit(0, len(message), text),),
+        f"'{message}' leans on the message before ({rule.id}) -> '{text}'",
+        whole=True,
+    )

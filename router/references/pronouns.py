@@ -1,0 +1,293 @@
+"""Pronouns and bare demonstratives: it, they, him, this, that (DESIGN 5)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from kds.brain.turn import Edit, Reference
+from kds.router.discourse.agency import acts, is_individual, is_somebody
+from kds.router.discourse.fitness import Slot
+from kds.router.discourse.mention import Mention, is_time
+from kds.router.discourse.salience import Candidate
+from kds.router.language import closed_class as cc
+from kds.router.language.inflection import AGREEING, agreeing, third_person
+from kds.router.language.lexicon import is_plural
+from kds.router.language.words import Word
+from kds.router.references.generics import is_generic, of_the_kind
+from kds.router.references.rendering import bare, definite, in_place_of, possessive
+from kds.router.references.rule import Rule
+from kds.router.references.scene import Choice, Found, Scene, abstained, choose, covered, explain
+
+_POSSESSIVE_PRONOUNS: Final = frozenset("its their his theirs hers whose".split())
+_FAMILIES: Final = (
+    frozenset({"it", "its"}),
+    frozenset({"they", "them", "their", "theirs"}),
+    frozenset({"he", "him", "his"}),
+    frozenset({"she", "her", "hers"}),
+)
+"""Forms of one pronoun: the first in a message is written out, later ones follow from it."""
+
+
+def find_pronouns(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """Personal pronouns with an antecedent outside the message."""
+    yield from _pointing(scene, rule, lambda i: _is_pronoun(scene.words[i]))
+
+
+def find_demonstratives(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """This, that, these, those standing alone."""
+    yield from _pointing(
+        scene, rule, lambda i: _is_alone(scene, i) and not _is_clause_marker(scene, i)
+    )
+
+
+def _pointing(scene: Scene, rule: Rule, stands: Callable[[int], bool]) -> Iterator[Found]:
+    """The rule's words where they stand as pronouns, and point out of the message."""
+    subject: tuple[int, str] | None = None
+    for i, word in enumerate(scene.words):
+        if word.lower not in rule.signal.lemma or not stands(i):
+            continue
+        if covered(rule, scene.analysis.text, word.start, word.end):
+            continue
+        clause = scene.analysis.clause_of(i)
+        here = scene
+        if subject is not None and subject[0] == clause and scene.words[i].pos == "PRON":
+            here = replace(scene, used=scene.used | {subject[1]})  # "may it drop it": two things
+        elif "same_message" in rule.signal.excludes and _antecedent_inside(scene, i, rule):
+            continue
+        found = _resolve(here, rule, i)
+        if found.references and scene.role_at(i) == "subj" and scene.words[i].pos == "PRON":
+            subject = clause, found.references[0].target
+        yield found
+
+
+def find_events(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "When did this start?" after "The webhook is failing": start failing."""
+    for i, word in enumerate(scene.words):
+        if word.lower not in rule.signal.lemma or i + 1 >= len(scene.words):
+            continue
+        verb = scene.words[i + 1]
+        event = _last_event(scene)
+        if verb.pos != "VERB" or verb.lemma not in rule.signal.verbs or event is None:
+            continue
+        subject, doing = event
+        target = definite(subject)
+        yield Found(
+            (Reference(word.text, word.start, word.end, bare(subject), rule.id, 0.8),),
+            (
+                Edit(word.start, word.end, in_place_of(word.text, target)),
+                Edit(verb.end, verb.end, f" {doing}"),
+            ),
+            f"'{word.text} {verb.text}' -> '{target} ... {doing}' ({rule.id})",
+        )
+
+
+def _last_event(scene: Scene) -> tuple[Mention, str] | None:
+    """Subject and -ing verb of the newest statement of an ongoing event."""
+    if not scene.discourse:
+        return None
+    moment = scene.discourse.last
+    for clause in moment.analysis.clauses:
+        if clause.verb is None or moment.analysis.words[clause.verb].tag != "VBG":
+            continue
+        subject = next(
+            (m for m in moment.mentions if m.role == "subj" and m.end <= clause.verb), None
+        )
+        if subject is not None:
+            return subject, moment.analysis.words[clause.verb].text
+    return None
+
+
+def _is_pronoun(word: Word) -> bool:
+    return word.pos == "PRON" or (
+        word.pos == "DET" and word.lower in _POSSESSIVE_PRONOUNS | {"her"}
+    )
+
+
+def _is_alone(scene: Scene, i: int) -> bool:
+    """ "this"; and "these" of "are these included", which is no noun in the plural."""
+    word, follows = scene.words[i], scene.words[i + 1 : i + 2]
+    participle = any(w.lower.endswith("ed") and not is_plural(w.text) for w in follows)
+    asked = i > 0 and scene.words[i - 1].lower in {"are", "were"}
+    return word.pos == "PRON" or (asked and participle and word.lower in {"these", "those"})
+
+
+def _is_clause_marker(scene: Scene, i: int) -> bool:
+    """A relative "that" opens a subordinate clause of its own."""
+    clause = scene.analysis.clauses[scene.analysis.clause_of(i)]
+    return clause.subordinate and clause.start == i and i > 0 and scene.words[i].lower == "that"
+
+
+def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
+    """The reference at word ``i``; when nothing is good enough, a Found that only says so."""
+    word = scene.words[i]
+    need = scene.need_at(i, base=rule.antecedent)
+    if rule.signal.kind == "demonstrative":
+        plural = word.lower in {"these", "those"}
+        number = "pl" if plural else need.number
+        slot: Slot = "thing" if need.mood != "imperative" else ""
+        need = replace(need, number=number, lenient=False, slot=slot)
+    taken = need.role != "subj" and rule.antecedent.person is False and _somebody_acts(scene, i)
+    pool = scene.candidates(
+        need,
+        rule.antecedent,
+        among=lambda m: not _said_here(scene, m, i) and not (taken and is_somebody(m)),
+    )
+    if need.number == "pl":
+        pool = _several_first(scene, pool)
+    choice = choose(scene, pool, rule.antecedent)
+    if (choice is not None and not _agrees(choice.mention, rule)) or choice is None:
+        choice = _fallback(scene, rule, i)
+    if need.number == "pl" and (choice is None or is_generic(choice.mention)):
+        choice = of_the_kind(scene) or choice
+    if choice is None:
+        return Found((), (), abstained(word.text, pool, rule), left=word.text)
+    target = definite(choice.mention)
+    owned = word.lower in _POSSESSIVE_PRONOUNS or (word.lower == "her" and word.pos == "DET")
+    text = possessive(target) if owned else target
+    return Found(
+        (Reference(word.text, word.start, word.end, bare(choice.mention), rule.id, choice.score),),
+        _written(scene, i, in_place_of(word.text, text), choice.mention),
+        explain(word.text, choice, rule, target),
+    )
+
+
+_CLITICS: Final = {"'ll": "will", "'ve": "have", "'re": "are"}
+_HAS: Final = frozenset("been got had become".split())
+
+
+def _written(scene: Scene, i: int, text: str, mention: Mention) -> tuple[Edit, ...]:
+    """The antecedent in the pronoun's place, and the verb in its number.
+
+    "If it's a holiday" becomes "If the Closing Date is a holiday", and "do they have" "does the
+    Tenant have".
+    """
+    words, word = scene.words, scene.words[i]
+    edit = Edit(word.start, word.end, text)
+    follows = words[i + 1] if i + 1 < len(words) else None
+    if word.pos != "PRON" or scene.role_at(i) != "subj":
+        return (edit,)
+    if follows is not None and follows.start == word.end and follows.lower in {"'s", *_CLITICS}:
+        after = words[i + 2].lower if i + 2 < len(words) else ""
+        full = _CLITICS.get(follows.lower) or ("has" if after in _HAS else "is")
+        full = agreeing(full, plural=mention.number == "pl")
+        return (Edit(word.start, follows.end, f"{text} {full}"),)
+    if word.lower != "they" or mention.number == "pl" or not is_somebody(mention):
+        return (edit,)
+    verb = _finite(scene, i)
+    if verb is None:
+        return (edit,)
+    plain = verb.lower not in AGREEING
+    form = third_person(verb.text) if plain else agreeing(verb.text, plural=False)
+    return (edit, Edit(verb.start, verb.end, form))
+
+
+def _finite(scene: Scene, i: int) -> Word | None:
+    """The verb that agrees with the subject at word ``i``; None behind "may" or "must"."""
+    before = scene.words[i - 1] if i else None
+    if before is not None and (before.pos == "AUX" or before.lower in AGREEING):
+        return before if before.lower in AGREEING else None
+    follows = next((w for w in scene.words[i + 1 : i + 4] if w.pos != "ADV"), None)
+    if follows is None or follows.pos not in {"AUX", "VERB"}:
+        return None
+    if follows.lower in AGREEING:
+        return follows
+    return follows if follows.pos == "VERB" and follows.lower == follows.lemma else None
+
+
+def _several_first(scene: Scene, pool: list[Candidate]) -> list[Candidate]:
+    """ "they" is one party only where no people were named lately: "do they need a permit"."""
+    people = any(
+        c.mention.number == "pl" and acts(c.mention) and scene.discourse.age(c.mention) <= 1
+        for c in pool
+    )
+    if not people:
+        return pool
+    return [c for c in pool if c.mention.number == "pl" or c.mention.name_like]
+
+
+_PEOPLE_AS_SUBJECTS: Final = frozenset({"he", "she", "they"})
+
+
+def _somebody_acts(scene: Scene, i: int) -> bool:
+    """ "can they deduct it", "if he can't pay it": "they" and "he" are the one who acts."""
+    clause = scene.analysis.clause_of(i)
+    return any(
+        word.lower in _PEOPLE_AS_SUBJECTS and scene.analysis.clause_of(word.i) == clause
+        for word in scene.words[:i]
+    )
+
+
+def _said_here(scene: Scene, mention: Mention, i: int) -> bool:
+    """Named beside the pronoun in its own clause: the pronoun means something else."""
+    clause = scene.analysis.clause_of(i)
+    return any(
+        mention.same_thing(other)
+        for other in scene.mentions
+        if scene.analysis.clause_of(other.start) == clause and not other.parts
+    )
+
+
+def _agrees(mention: Mention, rule: Rule) -> bool:
+    number, person = rule.antecedent.number, rule.antecedent.person
+    either_number = mention.name_like and not mention.grouped
+    somebody = number == "pl" and is_somebody(mention)
+    return (number is None or mention.number == number or either_number or somebody) and (
+        person is None or mention.person == person or mention.name_like
+    )
+
+
+def _may_be(mention: Mention, rule: Rule) -> bool:
+    """Agrees, or is a role that "he" and "she" may stand for in the same message."""
+    return _agrees(mention, rule) or (bool(rule.antecedent.person) and is_individual(mention))
+
+
+def _fallback(scene: Scene, rule: Rule, i: int) -> Choice | None:
+    """They -> the Trustee: singular names of parties, when nothing plural was said."""
+    if not rule.antecedent.fallback:
+        return None
+    labels = rule.antecedent.fallback
+    base = rule.antecedent
+    need = scene.need_at(i, base=type(base)(number=None, person=None))
+    pool = scene.candidates(
+        need, base, among=lambda m: m.label in labels or ("party" in labels and _is_party(m, rule))
+    )
+    return choose(scene, pool, base)
+
+
+def _is_party(mention: Mention, rule: Rule) -> bool:
+    """Someone who acts: person, role, agent noun in capitals; a group of people for "they"."""
+    acting = mention.head.endswith("ent") and mention.head_text[:1].isupper()
+    somebody = is_individual(mention) if rule.antecedent.person else is_somebody(mention)
+    return mention.person or acting or somebody
+
+
+def _can_own_here(mention: Mention) -> bool:
+    """ "let users edit their comments": a known owner in the same clause, nothing new."""
+    new = mention.determiner in {"a", "an", "some", "another"}
+    made = mention.determiner == "" and mention.verb in {"add", "write", "create", "make", "build"}
+    known = not new and not made and (mention.role in {"subj", "obj"} or mention.grouped)
+    return known or (new and mention.role == "subj")  # "a parcel is lost and its sender ..."
+
+
+def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
+    """True when an earlier clause of the message holds a fitting noun or the same pronoun."""
+    analysis = scene.analysis
+    clause = analysis.clause_of(i)
+    for mention in scene.mentions:
+        if mention.end > i or is_time(mention) or not _may_be(mention, rule):
+            continue
+        asked_about = mention.prep == "about" and not mention.verb
+        if mention.determiner in cc.WH or asked_about:
+            continue
+        where = analysis.clause_of(mention.start)
+        if where == clause:
+            if scene.words[i].pos == "DET" and _can_own_here(mention):
+                return True
+            continue
+        heads_relative = (
+            analysis.clauses[clause].subordinate and mention.end == analysis.clauses[clause].start
+        )
+        if not heads_relative:
+            return True
+    same = next((family for family in _FAMILIES if scene.words[i].lower in family), frozenset())
+    return any(w.lower in same and _is_pronoun(w) for w in scene.words[:i])

@@ -1,0 +1,275 @@
+"""Applies the reference rules to a message in its discourse, and replays a context."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+from kds.brain.turn import ContextEntry, Edit, Reference
+from kds.router.discourse.history import Discourse, Utterance
+from kds.router.discourse.knowledge import Knowledge
+from kds.router.discourse.mention import Mention
+from kds.router.language.analysis import ANALYSED_CHARS, Language
+from kds.router.language.misspelling import mended
+from kds.router.language.words import Analysis
+from kds.router.references.comparisons import find_comparisons
+from kds.router.references.complements import find_complements
+from kds.router.references.counterparts import find_others, find_owned
+from kds.router.references.deeds import find_actions, find_purposes
+from kds.router.references.ellipsis import find_bare_questions, find_conditions
+from kds.router.references.enumerations import find_both, find_order, find_which
+from kds.router.references.fragments import (
+    find_corrections,
+    find_gaps,
+    find_questions,
+    find_repeats,
+)
+from kds.router.references.implicit import (
+    find_attributes,
+    find_constraints,
+    find_parts,
+    find_relations,
+)
+from kds.router.references.nouns import find_nouns, find_ones
+from kds.router.references.places import find_places
+from kds.router.references.proforms import find_doers, find_doings, find_times
+from kds.router.references.pronouns import find_demonstratives, find_events, find_pronouns
+from kds.router.references.rule import Rule, SignalKind
+from kds.router.references.scene import Found, Mechanism, Scene
+from kds.router.references.topic import feature, moved_focus, switches_topic
+from kds.router.references.unresolved import find_unresolved
+from kds.router.references.wording import find_wordings
+
+REPLAYED: Final = 128
+"""Discourses kept: each new turn then replays only its own message."""
+
+_MARKS: Final = ".,;:!?()\"'"
+REACH: Final = 60
+"""Utterances that are replayed at most; what was said before them is forgotten."""
+
+_MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
+    "question": find_questions,
+    "correction": find_corrections,
+    "repeat": find_repeats,
+    "gap": find_gaps,
+    "which": find_which,
+    "pronoun": find_pronouns,
+    "demonstrative": find_demonstratives,
+    "event": find_events,
+    "noun": find_nouns,
+    "relation": find_relations,
+    "one": find_ones,
+    "both": find_both,
+    "order": find_order,
+    "place": find_places,
+    "attribute": find_attributes,
+    "part": find_parts,
+    "constraint": find_constraints,
+    "bare": find_bare_questions,
+    "condition": find_conditions,
+    "action": find_actions,
+    "purpose": find_purposes,
+    "comparison": find_comparisons,
+    "doing": find_doings,
+    "doer": find_doers,
+    "then": find_times,
+    "own": find_owned,
+    "other": find_others,
+    "complement": find_complements,
+    "pattern": find_wordings,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What the rules made of one message."""
+
+    references: tuple[Reference, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    notes: tuple[str, ...] = ()
+    focus: Mention | None = None
+    unresolved: tuple[str, ...] = ()
+    """Words that point back although no rule could say to what."""
+
+
+def apply_edits(message: str, edits: Iterable[Edit]) -> str:
+    """The message with every edit applied.
+
+    >>> apply_edits("Make it purple", [Edit(5, 7, "the FAB button")])
+    'Make the FAB button purple'
+    """
+    out, at = [], 0
+    for edit in sorted(edits, key=lambda e: (e.start, e.end)):
+        out += [message[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*out, message[at:]])
+
+
+Known = Callable[[], Iterable[str]]
+"""Returns what else the conversation has referred to, oldest first: a longer memory than the
+context's, such as `kds.brain.memory.entity_session`."""
+
+
+def nothing_known() -> tuple[str, ...]:
+    """Without such a memory."""
+    return ()
+
+
+def _said(context: Sequence[ContextEntry], known: Iterable[str]) -> Iterator[str]:
+    """The texts of a context in order, and the antecedents that have gone from it."""
+    words: set[str] = set()
+    told = {word for entry in context for word in _words(entry.user_message)}
+    for antecedent in known:
+        if told.isdisjoint(_words(antecedent)):
+            words |= _words(antecedent)
+            yield naming(antecedent)
+    for entry in context:
+        words |= _words(entry.user_message)
+        if entry.context_ref and words.isdisjoint(_words(entry.context_ref)):
+            words |= _words(entry.context_ref)
+            yield naming(entry.context_ref)
+        yield entry.user_message
+
+
+def naming(antecedent: str) -> str:
+    """The shortest message that brings ``antecedent`` up: a name takes no article.
+
+    >>> naming("login form"), naming("FAB button"), naming("React"), naming("src/a.py")
+    ('Use the login form', 'Use the FAB button', 'Use React', 'Use src/a.py')
+    """
+    named = " " not in antecedent and not antecedent.islower()
+    shaped = " " not in antecedent and not antecedent.isalpha()
+    return f"Use {antecedent}" if named or shaped else f"Use the {antecedent}"
+
+
+def _words(text: str) -> set[str]:
+    return {word.strip(_MARKS) for word in text.lower().split()}
+
+
+class Resolver:
+    """Finds what a message refers to. Same message, same context, same result."""
+
+    def __init__(self, language: Language, rules: Iterable[Rule], knowledge: Knowledge) -> None:
+        self._language = language
+        self.rules = tuple(sorted(rules, key=lambda rule: rule.priority))
+        self.knowledge = knowledge
+        self._switches = tuple(r for r in self.rules if r.signal.kind == "switch")
+        self._focus = tuple(r for r in self.rules if r.signal.kind == "focus")
+        self._wordings = tuple(
+            r for r in self.rules if r.signal.kind == "pattern" and r.render.text
+        )
+        self._memo: Callable[[tuple[Utterance, ...], bool], Discourse] = lru_cache(
+            maxsize=REPLAYED
+        )(self._replay)
+
+    def analyse(self, text: str) -> Analysis:
+        """The shallow analysis of a text."""
+        return self._language.analyse(text)
+
+    def discourse(
+        self, context: Sequence[ContextEntry], known: Iterable[str] = (), *, as_said: bool = False
+    ) -> Discourse:
+        """The discourse that a context tells, each message expanded in the light of the earlier.
+
+        What a message was taken to refer to counts as said before it, when no message that is
+        left says so: the one that did has rotated out, or expired. So does what is ``known``.
+        With ``as_said`` no message is expanded: none of our own words come back as the user's.
+        """
+        return self.replay(tuple(_said(context, known)), as_said=as_said)
+
+    def replay(self, history: Iterable[str | Utterance], *, as_said: bool = False) -> Discourse:
+        """The discourse that a history tells, oldest first; plain texts are the user's."""
+        said = tuple(u if isinstance(u, Utterance) else Utterance(u) for u in history)
+        return self._memo(said[-REACH:], as_said)
+
+    def _replay(self, history: tuple[Utterance, ...], as_said: bool) -> Discourse:
+        if not history:
+            return Discourse()
+        before = self._memo(history[:-1], as_said)
+        message, role = history[-1]
+        if role == "assistant":
+            return before.answered(self.analyse(message))
+        if self.switch(message, before):
+            before = Discourse()
+        if as_said:
+            return before.then(self.analyse(message))
+        resolution = self._within_topic(message, before)
+        expanded = apply_edits(message, resolution.edits)
+        spelt = mended(expanded)
+        analysis = self.analyse(expanded if spelt is None else spelt.text)
+        focus = resolution.focus or moved_focus(analysis, before, self._focus, self.knowledge)
+        return before.then(analysis, focus=focus)
+
+    def resolve(self, message: str, discourse: Discourse) -> Resolution:
+        """References of ``message`` and the edits that make it stand alone.
+
+        A message that changes the topic refers to nothing of the old one.
+        """
+        if self.switch(message, discourse):
+            return Resolution()
+        return self._within_topic(message, discourse)
+
+    def _within_topic(self, message: str, discourse: Discourse) -> Resolution:
+        spelt = mended(message) if discourse else None
+        if spelt is None:
+            return self._resolved(message, discourse)
+        found = self._resolved(spelt.text, discourse)
+        return replace(
+            found,
+            references=spelt.references(message, found.references),
+            edits=spelt.edits(found.edits),
+        )
+
+    def _resolved(self, message: str, discourse: Discourse) -> Resolution:
+        analysis = self.analyse(message)
+        rules = self.rules if discourse else self._wordings
+        if not rules or not analysis.words:
+            return Resolution()
+        scene = Scene(analysis, discourse, self.knowledge)
+        found = self._found(scene, rules)
+        if len(message) > ANALYSED_CHARS:
+            found = [f for f in found if not f.whole]
+        return Resolution(
+            references=tuple(r for f in found for r in f.references),
+            edits=tuple(e for f in found for e in f.edits),
+            notes=tuple(f.note for f in found),
+            focus=next((f.focus for f in found if f.focus is not None), None),
+            unresolved=find_unresolved(scene, rules, found),
+        )
+
+    def switch(self, message: str, discourse: Discourse) -> str | None:
+        """Id of the rule that sees the topic change with ``message``, None when it goes on."""
+        return switches_topic(self.analyse(message), discourse, self._switches)
+
+    def _found(self, scene: Scene, rules: Iterable[Rule]) -> list[Found]:
+        """Findings of all rules that do not overlap; a whole-message finding stands alone."""
+        taken: list[Found] = []
+        deeds = frozenset(r.id for r in rules if r.signal.kind in {"action", "purpose"})
+        for rule in rules:
+            mechanism = _MECHANISMS.get(rule.signal.kind)
+            if rule.signal.kind == "pronoun" and taken:
+                used = frozenset(
+                    r.target for f in taken for r in f.references if r.text and r.rule not in deeds
+                )
+                scene = replace(scene, used=used)
+            elif scene.used:
+                scene = replace(scene, used=frozenset())
+            for found in mechanism(scene, rule) if mechanism else ():
+                if found.whole:
+                    return [found]
+                if not any(_overlap(found, other) for other in taken):
+                    taken.append(found)
+        return sorted(taken, key=lambda f: f.edits[0].start if f.edits else -1)
+
+    def feature_of(self, message: str) -> str | None:
+        """What a message sets out to build ("FAB button"), None when it names nothing."""
+        mention = feature(self.analyse(message))
+        return None if mention is None else mention.text
+
+
+def _overlap(a: Found, b: Found) -> bool:
+    return any(
+        (x.start < y.end and y.start < x.end) or (x.start == y.start and x.end == y.end)
+        for x in a.edits
+        for y in b.edits
+    )

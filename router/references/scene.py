@@ -1,0 +1,182 @@
+"""A message as the rules see it: analysed, with the discourse before it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Final
+
+from kds.brain.turn import Edit, Reference
+from kds.router.discourse.fitness import Slot, slot_of
+from kds.router.discourse.history import Discourse
+from kds.router.discourse.knowledge import Knowledge
+from kds.router.discourse.mention import Mention, mentions_in
+from kds.router.discourse.salience import Candidate, Need, margin, rank
+from kds.router.language import closed_class as cc
+from kds.router.language.words import Analysis, Role, Word
+from kds.router.pattern import Pattern
+from kds.router.references.rule import AntecedentNeed, Rule
+
+if TYPE_CHECKING:
+    import regex
+
+SEARCHES_KEPT: Final = 8192
+"""Results of searches: about 100 patterns for each of the last ten messages of some contexts."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The message, its analysis, what was said before, and what the rules know."""
+
+    analysis: Analysis
+    discourse: Discourse
+    knowledge: Knowledge
+    used: frozenset[str] = frozenset()
+    """Targets of other pronouns in the message: two pronouns name two things."""
+
+    @property
+    def words(self) -> tuple[Word, ...]:
+        """Words of the message."""
+        return self.analysis.words
+
+    @cached_property
+    def mentions(self) -> tuple[Mention, ...]:
+        """Mentions in the message itself."""
+        return mentions_in(self.analysis, len(self.discourse.moments))
+
+    def need_at(self, i: int, *, base: AntecedentNeed, role: Role | None = None) -> Need:
+        """What the grammar around word ``i`` asks of an antecedent."""
+        clause = self.analysis.clauses[self.analysis.clause_of(i)]
+        verb = self._verb_with_particle(self._verb_of(i))
+        here = role or self.role_at(i)
+        return Need(
+            number=base.number,
+            person=base.person,
+            role=here,
+            verb=verb,
+            complement=self._complement(i),
+            mood=clause.mood,
+            decay=base.decay,
+            slot=self._slot_at(i, here, verb, clause.mood),
+        )
+
+    def _slot_at(self, i: int, role: Role, verb: str, mood: str) -> Slot:
+        """Commands go on with things, whatever stands beside them: no slot there."""
+        pronoun = self.words[i].pos == "PRON" and mood != "imperative"
+        return slot_of(self.analysis, i, role, verb) if pronoun else ""
+
+    def role_at(self, i: int) -> Role:
+        """Grammatical role of a pronoun at word ``i``."""
+        before = self.words[i - 1] if i else None
+        if before is not None and before.pos == "ADP":
+            return "of" if before.lower == "of" else "pobj"
+        clause = self.analysis.clauses[self.analysis.clause_of(i)]
+        if clause.verb is None:
+            return "none"
+        inverted = self.words[clause.verb].pos == "AUX" and clause.verb < i
+        return "subj" if clause.verb > i or inverted else "obj"
+
+    def _verb_of(self, i: int) -> int | None:
+        clause = self.analysis.clauses[self.analysis.clause_of(i)]
+        return clause.verb
+
+    def _verb_with_particle(self, verb: int | None) -> str:
+        if verb is None:
+            return ""
+        for word in self.words[verb + 1 : verb + 4]:
+            if word.pos == "ADV" and word.lower in cc.PARTICLES:
+                return f"{self.words[verb].lemma} {word.lower}"
+        return self.words[verb].lemma
+
+    def _complement(self, i: int) -> str:
+        """ "nullable" of "make it nullable", "wide" of "it should be wider"."""
+        for word in self.words[i + 1 : i + 5]:
+            if word.pos == "ADJ":
+                return word.lemma
+            if word.pos in {"PUNCT", "ADP", "CCONJ"}:
+                break
+        return ""
+
+    def candidates(
+        self, need: Need, base: AntecedentNeed, *, among: Callable[[Mention], bool] | None = None
+    ) -> list[Candidate]:
+        """Antecedents by score, best first, within the rule's reach."""
+        pool = [
+            mention
+            for mention in self.discourse.mentions()
+            if self.discourse.age(mention) <= base.max_age
+            and mention.text not in self.used
+            and (among is None or among(mention))
+        ]
+        return rank(pool, need, self.discourse, self.knowledge)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a rule makes of the message: references, the edits they need, the new focus."""
+
+    references: tuple[Reference, ...]
+    edits: tuple[Edit, ...]
+    note: str
+    focus: Mention | None = None
+    whole: bool = False
+    """True when the edits replace the whole message (ellipsis, corrections)."""
+    left: str = ""
+    """The words of a reference that no antecedent was good enough for, else ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The antecedent chosen, its lead over the runner-up, and how old it is."""
+
+    mention: Mention
+    score: float
+    margin: float
+    age: int
+
+
+Mechanism = Callable[[Scene, Rule], Iterable[Found]]
+"""Finds every signal of one kind in the scene and resolves it."""
+
+
+def choose(scene: Scene, candidates: Sequence[Candidate], need: AntecedentNeed) -> Choice | None:
+    """The best candidate, or None when it is too weak or its lead too thin: abstain."""
+    if not candidates:
+        return None
+    best = candidates[0]
+    lead = margin(candidates)
+    if best.score < need.min_score or lead < need.min_margin:
+        return None
+    return Choice(best.mention, min(1.0, best.score), lead, scene.discourse.age(best.mention))
+
+
+def explain(text: str, choice: Choice, rule: Rule, target: str) -> str:
+    """The line of `why` for one reference."""
+    shown = f"'{text}'" if text else "left out"
+    return (
+        f"{shown} -> '{target}' ({rule.id}, {choice.mention.role}, "
+        f"{choice.age + 1} turn(s) ago, score {choice.score:.2f}, margin {choice.margin:.2f})"
+    )
+
+
+def abstained(text: str, candidates: Sequence[Candidate], rule: Rule) -> str:
+    """The line of `why` for a reference that was left alone."""
+    if not candidates:
+        return f"'{text}' is left: nothing to refer to ({rule.id})"
+    best = " or ".join(f"'{c.mention.text}' {min(1.0, c.score):.2f}" for c in candidates[:2])
+    need = f"needs {rule.antecedent.min_score:.2f} and a lead of {rule.antecedent.min_margin:.2f}"
+    return f"'{text}' is left: {best} is not clear enough ({rule.id}, {need})"
+
+
+@lru_cache(maxsize=SEARCHES_KEPT)
+def search(pattern: Pattern, text: str) -> "regex.Match[str] | None":
+    """The first match. Kept, because each turn reads the ten messages before it again."""
+    return pattern.search(text)
+
+
+def covered(rule: Rule, text: str, start: int, end: int) -> bool:
+    """True when an ``unless`` pattern of the rule covers the characters ``start`` to ``end``."""
+    for pattern in rule.signal.unless:
+        match = search(pattern, text)
+        if match is not None and match.start() <= start and end <= match.end():
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""A language model's rewrite of a message: asked for, compared with the message, judged."""

@@ -1,0 +1,98 @@
+"""What real turns want: the join of examples, patterns and the look of the message."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.brain.turn import UNKNOWN
+from kds.router.intents.model import IntentVerdict
+from kds.router.intents.turn_model import (
+    TurnModel,
+    dump_turn_model,
+    join_rows,
+    load_turn_model,
+    revised,
+    shipped_turn_model,
+    turn_model_for,
+)
+from kds.router.intents.turn_signs import DIMENSION, Place, turn_signs, turn_vector
+
+PLACE = Place(3, "EXECUTE", answered=True)
+
+
+@pytest.fixture
+def turns() -> TurnModel:
+    found = shipped_turn_model()
+    assert found is not None
+    return found
+
+
+def _verdict(**log_p: float) -> IntentVerdict:
+    best = max(log_p, key=lambda name: log_p[name], default="PLAN")
+    return IntentVerdict(best, 0.5, (), ("first",), 0.9, log_p)
+
+
+def test_the_look_of_a_message_speaks_for_an_intent(turns: TurnModel) -> None:
+    broken = turns.head("still not working: TypeError: x is undefined\n at app.js:12", PLACE)
+    asked = turns.head("what does this setting do?", PLACE)
+    assert broken["DEBUG"] > asked["DEBUG"]
+    assert asked["ASK"] > broken["ASK"]
+
+
+def test_a_whole_phrase_is_not_revised(turns: TurnModel) -> None:
+    decided = IntentVerdict("AMNESIA", 0.99, (), (), 0.99)
+    assert turns.read("forget everything", PLACE, decided) is decided
+
+
+def test_a_revised_verdict_names_the_most_likely_intent_and_the_next() -> None:
+    found = revised(_verdict(PLAN=-1.0), {"PLAN": 0.2, "ASK": 0.7, "TEST": 0.4})
+    assert (found.intent, found.confidence) == ("ASK", 0.7)
+    assert [one.intent for one in found.alternatives] == ["TEST", "PLAN"]
+    assert found.notes[-1].endswith("ASK 0.70")
+
+
+def test_where_nothing_is_wanted_the_confidence_is_that_of_the_best_alternative() -> None:
+    found = revised(_verdict(PLAN=-1.0), {UNKNOWN: 0.6, "ASK": 0.3})
+    assert (found.intent, found.confidence) == (UNKNOWN, 0.3)
+    assert [one.intent for one in found.alternatives] == ["ASK"]
+
+
+def test_an_intent_that_only_one_reading_knows_has_a_row_too() -> None:
+    rows, labels = join_rows({"ASK": 0.4}, _verdict(ASK=-1.0, DEPLOY=-2.0), "ship it", PLACE)
+    assert labels == ("ASK", "DEPLOY")
+    assert rows.shape[0] == 2
+    assert np.isfinite(rows).all()
+
+
+def test_agents_of_other_intents_have_no_turn_model(turns: TurnModel) -> None:
+    assert turn_model_for({"BOOK", "CANCEL"}) is None
+    assert turn_model_for({*turns.labels, "DEPLOY"}) is turns
+
+
+def test_what_is_written_is_read_again(turns: TurnModel) -> None:
+    again = load_turn_model(dump_turn_model(turns))
+    assert again.labels == turns.labels
+    assert np.array_equal(again.weights, turns.weights)
+    assert again.head("fix it", PLACE) == turns.head("fix it", PLACE)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"no archive at all"])
+def test_a_damaged_file_is_no_model(content: bytes) -> None:
+    with pytest.raises((ValueError, OSError)):
+        load_turn_model(content)
+
+
+def test_signs_tell_where_a_message_stands() -> None:
+    assert "previous PLAN" in turn_signs("ok", Place(1, "PLAN"))
+    assert "trace" in turn_signs("Traceback (most recent call last):", PLACE)
+    assert "file" in turn_signs("look at @src/app.py", PLACE)
+
+
+@given(st.text(max_size=3000), st.integers(0, 50), st.sampled_from([None, "ASK"]))
+def test_any_message_has_a_vector(message: str, earlier: int, previous: str | None) -> None:
+    ids, values = turn_vector(message, Place(earlier, previous))
+    assert len(ids) == len(values) == len(set(ids.tolist()))
+    assert (np.diff(ids) > 0).all()
+    assert ids.max() < DIMENSION
+    assert np.isfinite(values).all()

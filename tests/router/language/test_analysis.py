@@ -1,0 +1,141 @@
+"""The language layer: any text in, an analysis out that fits the text."""
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from kds.brain.errors import KdsError
+from kds.router.language.analysis import Language
+from kds.router.language.words import Analysis
+
+from ...effort import LINEAR, bounded, growth, steps  # noqa: TID252  # one way of counting for all
+
+MOST_STEPS = 1_500_000
+"""Lines of Python for one message: three times what the most laborious needs, brackets."""
+
+PIECES = st.sampled_from(
+    "it them this the a button `x` \"a b\" 'c' src/a.py getUser() 's n't don't --flag #4 /api "
+    "12px 🙂 שלום ``` ? ! . , ; : ( ) - — and or of I that".split()
+)
+QUOTES = st.text("`\"'“” ab-/.", max_size=30)
+CHAT = st.lists(PIECES, max_size=14).map(" ".join)
+
+
+def check_fits(analysis: Analysis, text: str) -> None:
+    """Words lie in the text, in order, without overlap; phrases and clauses lie in the words."""
+    last = 0
+    for i, word in enumerate(analysis.words):
+        assert word.i == i
+        assert last <= word.start < word.end <= len(text)
+        assert text[word.start : word.end] == word.text
+        last = word.end
+    count = len(analysis.words)
+    for phrase in analysis.phrases:
+        assert 0 <= phrase.start <= phrase.core <= phrase.head < phrase.end <= count
+        assert 0 <= phrase.clause < len(analysis.clauses)
+    for clause in analysis.clauses:
+        assert 0 <= clause.start < clause.end <= count
+        assert clause.verb is None or clause.start <= clause.verb < clause.end
+    for first, stop, label, _ in analysis.entities:
+        assert 0 <= first < stop <= count
+        assert label
+
+
+@given(text=st.one_of(st.text(st.characters(codec="utf-8"), max_size=80), QUOTES, CHAT))
+@example(text="'a'/'b'")
+@settings(max_examples=120, deadline=None)
+def test_the_analysis_of_any_text_fits_the_text(language: Language, text: str) -> None:
+    check_fits(language.analyse(text), text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Rename the "on"/"off" labels',
+        "Replace `old_name`->`new_name`",
+        "Add `a`,`b` and `c`",
+        "Sort by 'name'/'date'",
+        "` `x` `x`",
+        # unusual text is analysed like any other
+        "...",
+        "?!?!",
+        "🙂🙂",
+        "👩‍💻 fixed it",
+        "הוסף כפתור ירוק",
+        "أضف زرًا إلى الصفحة",
+        "Make the כפתור wider",
+        "添加一个按钮",
+        "e\u0301tude",
+        "```python\ndef it(): return them\n```\nexplain the function",
+        "> quoted line\n* item one\n* item two",
+        "| a | b |\n|---|---|",
+    ],
+)
+def test_unusual_text_is_analysed_like_any_other(language: Language, text: str) -> None:
+    check_fits(language.analyse(text), text)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n\t "])
+def test_a_blank_text_has_an_empty_analysis(language: Language, text: str) -> None:
+    analysis = language.analyse(text)
+    assert (analysis.words, analysis.phrases, analysis.clauses) == ((), (), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "token", "kind"),
+    [
+        ('Label it "Save as draft" please', '"Save as draft"', "quote"),
+        ("Run `npm run build` first", "`npm run build`", "quote"),
+        ("Move it to src/lib/dates.py", "src/lib/dates.py", "path"),
+        ("Call parse_date() twice", "parse_date()", "code"),
+        ("Pass --dry-run to it", "--dry-run", "flag"),
+        ("Close #42", "#42", "issue"),
+    ],
+)
+def test_a_name_is_one_word(language: Language, text: str, token: str, kind: str) -> None:
+    found = next(word for word in language.analyse(text).words if word.text == token)
+    assert found.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Move the date picker", "UI"),
+        ("Open both dashboards", "SCREEN"),
+        ("Paint the wall turquoise", "COLOR"),
+        ("Port this to Kotlin", "LANGUAGE"),
+        ("Ask the shareholders", "PARTY"),
+    ],
+)
+def test_known_terms_carry_their_label_in_any_number(
+    language: Language, text: str, label: str
+) -> None:
+    assert label in {found for *_, found, _ in language.analyse(text).entities}
+
+
+def test_an_alias_carries_its_canonical_name(language: Language) -> None:
+    entities = language.analyse("Use two drop-down menus").entities
+    assert [(label, canonical) for *_, label, canonical in entities] == [("UI", "dropdown")]
+
+
+def test_the_same_text_is_analysed_once(language: Language) -> None:
+    assert language.analyse("Add a chart") is language.analyse("Add a chart")
+
+
+@pytest.mark.parametrize(
+    "unit", ["Make it red and move the chart to the footer. ", "a", "a/b", "aB", "(", "x_", "it "]
+)
+def test_a_message_of_100_kb_takes_no_more_work_than_its_head(
+    language: Language, unit: str
+) -> None:
+    text = (unit * 100_000)[:100_000]
+    with bounded():
+        check_fits(language.analyse(text), text)
+    assert steps(lambda: language.analyse(f"{text} ")) < MOST_STEPS
+    assert growth(lambda length: language.analyse(text[:length]), 100) < LINEAR
+
+
+def test_a_model_that_is_not_installed_is_an_error_with_a_way_out() -> None:
+    with pytest.raises(KdsError, match="no_such_model") as caught:
+        Language(model="no_such_model")
+    assert "install it" in (caught.value.hint or "")

@@ -1,0 +1,173 @@
+import shlex
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.brain.errors import DispatchError
+from kds.router.prompts.invocation import (
+    CLEAR_CONVERSATION,
+    CONTEXT_MANAGER,
+    ContextCommand,
+    Invocation,
+    parse_invocation,
+)
+from kds.router.prompts.library import PromptLibrary
+
+MANAGER = "#file:KDS/prompts/internal/conversation-context-manager.md"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> PromptLibrary:
+    root = tmp_path_factory.mktemp("prompts")
+    names = {
+        "user/kds": "",
+        "internal/conversation-context-manager": "",
+        "internal/clear-conversation": "",
+        "internal/work-planner": "intent: PLAN\n",
+        "internal/code-executor": "intent: EXECUTE\n",
+    }
+    for name, extra in names.items():
+        write(root / f"{name}.md", extra)
+    return PromptLibrary.from_roots([root])
+
+
+def write(path: Path, extra: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"---\nname: {path.stem}\ndescription: d\n{extra}---\nx\n", encoding="utf-8")
+
+
+def error(text: str, library: PromptLibrary) -> str:
+    with pytest.raises(DispatchError) as caught:
+        parse_invocation(text, library)
+    assert caught.value.hint
+    return f"{caught.value.message} | {caught.value.hint}"
+
+
+def test_the_entry_prompt_takes_the_message(library: PromptLibrary) -> None:
+    found = parse_invocation("#file:KDS/prompts/user/kds.md I want to add a FAB button", library)
+    assert found == Invocation("prompts/user/kds.md", "I want to add a FAB button")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "prompts/user/kds.md",
+        "./KDS/prompts/user/kds.md",
+        "/home/me/KDS/prompts/user/kds.md",
+        "/home/me/prompts/KDS/prompts/user/kds.md",
+        r"C:\Work\KDS\prompts\user\kds.md",
+        r"C:\My Work\KDS\Prompts\User\kds.md",
+        '"/home/my work/KDS/prompts/user/kds.md"',
+        "'KDS/prompts/user/kds.md'",
+        "kds.md",
+    ],
+)
+def test_the_path_may_be_written_in_any_way(path: str, library: PromptLibrary) -> None:
+    found = parse_invocation(f"#file:{path} Make it purple", library)
+    assert found == Invocation("prompts/user/kds.md", "Make it purple")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Make it purple",
+        "see #file:KDS/prompts/user/kds.md",
+        "#file:src/app.py what is this?",
+        "#file:prompts/greeting.txt improve this",
+        "#file:docs/kds.md what is this?",
+        "#file:",
+        "",
+    ],
+)
+def test_other_text_is_an_ordinary_message(text: str, library: PromptLibrary) -> None:
+    assert parse_invocation(text, library) is None
+
+
+@given(st.text())
+def test_the_message_is_taken_verbatim(library: PromptLibrary, message: str) -> None:
+    found = parse_invocation(f"#file:KDS/prompts/user/kds.md {message}", library)
+    assert found == Invocation("prompts/user/kds.md", message)
+
+
+@given(st.text(), st.sampled_from(["", "#file:", f"{MANAGER} ", "#file:KDS/prompts/"]))
+def test_any_text_is_read_or_refused(library: PromptLibrary, text: str, prefix: str) -> None:
+    with suppress(DispatchError):
+        parse_invocation(prefix + text, library)
+
+
+def test_the_log_command_of_the_source_is_read(library: PromptLibrary) -> None:
+    text = f'{MANAGER} log --message "Make it purple" --intent EXECUTE --context-ref "FAB button"'
+    found = parse_invocation(text, library)
+    command = ContextCommand("log", "Make it purple", "EXECUTE", "FAB button")
+    assert found is not None
+    assert (found.ref, found.command) == (CONTEXT_MANAGER, command)
+
+
+words = st.text(min_size=1).filter(lambda text: bool(text.strip()))
+
+
+@given(words.filter(lambda text: not text.startswith("--")), words, st.booleans())
+def test_a_log_command_survives_a_round_trip(
+    library: PromptLibrary, message: str, target: str, joined: bool
+) -> None:
+    options = {"--message": message, "--intent": "PLAN", "--context-ref": target}
+    if joined:
+        arguments = [f"{name}={value}" for name, value in options.items()]
+    elif target.startswith("--"):
+        return
+    else:
+        arguments = [part for pair in options.items() for part in pair]
+    found = parse_invocation(f"{MANAGER} log {shlex.join(arguments)}", library)
+    assert found is not None
+    assert found.command == ContextCommand("log", message, "PLAN", target)
+
+
+@pytest.mark.parametrize("operation", ["load", "clear"])
+def test_load_and_clear_stand_alone(operation: str, library: PromptLibrary) -> None:
+    found = parse_invocation(f"{MANAGER} {operation}", library)
+    assert found is not None
+    assert found.command == ContextCommand(operation)  # type: ignore[arg-type]  # parametrized
+
+
+def test_nothing_said_means_load(library: PromptLibrary) -> None:
+    found = parse_invocation(MANAGER, library)
+    assert found is not None
+    assert found.command == ContextCommand("load")
+
+
+def test_clear_conversation_is_a_clear_command(library: PromptLibrary) -> None:
+    found = parse_invocation("#file:KDS/prompts/internal/clear-conversation.md", library)
+    assert found == Invocation(CLEAR_CONVERSATION, "", ContextCommand("clear"))
+    assert "takes no text" in error("#file:clear-conversation.md now", library)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#file:KDS/prompts/user/kdss.md x", "no prompt file 'KDS/prompts/user/kdss.md' | did"),
+        ("#file:KDS/prompts/internal/zzz.md x", "no prompt file 'KDS/prompts/internal/zzz.md' |"),
+        ("#file:KDS/promts/user/kds.md x", "no prompt file 'KDS/promts/user/kds.md' | did you"),
+        (f"{MANAGER} lod", "unknown operation 'lod' on the context | did you mean 'load'?"),
+        (f"{MANAGER} --message x", "unknown operation '--message' on the context | use load"),
+        (f"{MANAGER} log", "'log' needs --message | as in: log --message"),
+        (f"{MANAGER} log --message '' --intent PLAN", "'log' needs --message"),
+        (f"{MANAGER} log --message x", "'log' needs --intent"),
+        (
+            f"{MANAGER} log --mesage x",
+            "unknown option or stray word '--mesage' | did you",
+        ),
+        (f"{MANAGER} log --message Make it", "unknown option or stray word 'it' | quote texts"),
+        (f"{MANAGER} log --message --intent PLAN", "option '--message' has no value"),
+        (f"{MANAGER} log --message a --message b", "option '--message' stands twice"),
+        (f"{MANAGER} log --message 'a", "the command cannot be read: no closing quotation"),
+        (f"{MANAGER} log --message a --intent PLAM", "unknown intent 'PLAM' | did you mean PLAN?"),
+        (f"{MANAGER} clear --message a", "'clear' takes no --message"),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_fix(
+    text: str, expected: str, library: PromptLibrary
+) -> None:
+    assert error(text, library).startswith(expected)

@@ -1,0 +1,229 @@
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from kds.brain.errors import DispatchError, PromptFileError
+from kds.brain.turn import Turn
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.texts import packaged_root
+from kds.router.prompts.values import prompt_values
+
+
+def write(root: Path, place: str, text: str) -> Path:
+    path = root / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def agent(root: Path, name: str, intent: str, *, extra: str = "", body: str = "") -> Path:
+    text = (
+        f"---\nname: {name}\ndescription: Does {intent}.\nintent: {intent}\n"
+        f"inputs: [message]\n{extra}---\n{body or '{{ message }}'}\n"
+    )
+    return write(root, f"internal/{name}.md", text)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "packaged"
+    agent(root, "work-planner", "PLAN", extra="priority: 50\nhandoffs: [EXECUTE]\n")
+    agent(root, "code-executor", "EXECUTE", extra="priority: 60\n")
+    agent(root, "error-corrector", "CORRECT", extra="priority: 10\n")
+    write(root, "user/kds.md", "---\nname: kds\ndescription: Entry.\n---\nHello\n")
+    return root
+
+
+def problems(*roots: Path) -> list[str]:
+    with pytest.raises(PromptFileError) as caught:
+        PromptLibrary.from_roots(roots)
+    return [f"{Path(problem.where).name} {problem.message}" for problem in caught.value.problems]
+
+
+def test_agents_come_by_priority(root: Path) -> None:
+    library = PromptLibrary.from_roots([root])
+    assert [prompt.intent for prompt in library.agents()] == ["CORRECT", "PLAN", "EXECUTE"]
+    assert [prompt.name for prompt in library.prompts()][-1] == "kds"
+
+
+def test_a_prompt_is_found_by_name_by_place_and_by_intent(root: Path) -> None:
+    library = PromptLibrary.from_roots([root])
+    planner = library.get("work-planner")
+    assert library.get("prompts/internal/work-planner.md") is planner
+    assert library.for_intent("PLAN") is planner
+    assert library.for_intent("DANCE") is None
+
+
+def test_an_unknown_prompt_is_told_the_nearest(root: Path) -> None:
+    with pytest.raises(DispatchError, match="did you mean 'work-planner'"):
+        PromptLibrary.from_roots([root]).get("work-planer")
+
+
+def test_rendering_fills_in_the_inputs_alone(root: Path) -> None:
+    library = PromptLibrary.from_roots([root])
+    prompt = library.get("work-planner")
+    assert library.render(prompt, {"message": "{{ 7*7 }}", "other": 1}) == "{{ 7*7 }}"
+    with pytest.raises(DispatchError, match="no value for: message"):
+        library.render(prompt, {})
+
+
+def test_a_file_of_the_workspace_replaces_the_packaged_one(root: Path, tmp_path: Path) -> None:
+    overlay = tmp_path / "workspace"
+    agent(overlay, "work-planner", "PLAN", body="Mine: {{ message }}")
+    agent(overlay, "deployer", "DEPLOY")
+    write(overlay, "notes/other.md", "not one of ours")
+    library = PromptLibrary.from_roots([root, overlay])
+    assert library.render(library.get("work-planner"), {"message": "x"}) == "Mine: x"
+    assert library.for_intent("DEPLOY") is not None
+    assert library.for_intent("EXECUTE") is not None
+
+
+def test_a_partial_of_the_workspace_replaces_the_packaged_one(root: Path, tmp_path: Path) -> None:
+    write(root, "shared/_rules.md", "packaged\n")
+    agent(root, "tester", "TEST", body='{% include "shared/_rules.md" %}{{ message }}')
+    write(tmp_path / "w", "shared/_rules.md", "mine\n")
+    library = PromptLibrary.from_roots([root, tmp_path / "w"])
+    assert library.render(library.get("tester"), {"message": "x"}) == "minex"
+
+
+def test_notes_of_the_project_in_our_folders_are_passed_over_and_named(
+    root: Path, tmp_path: Path
+) -> None:
+    overlay = tmp_path / "workspace"
+    write(overlay, "user/onboarding.md", "# Welcome\n\n{{ not jinja\n")
+    write(overlay, "shared/notes.md", "")
+    agent(overlay, "deployer", "DEPLOY")
+    library = PromptLibrary.from_roots([root, overlay])
+    assert [Path(note.where).name for note in library.passed_over] == [
+        "onboarding.md:1",
+        "notes.md:1",
+    ]
+    assert "is passed over" in library.passed_over[0].message
+    assert "if it is to be one, begin it with a line '---'" in str(library.passed_over[0].hint)
+    assert library.for_intent("DEPLOY") is not None
+    assert "onboarding" not in [prompt.name for prompt in library.prompts()]
+    assert PromptLibrary.from_roots([root]).passed_over == ()
+
+
+@pytest.mark.parametrize("place", ["internal/work-planner.md", "user/work-planner.md"])
+def test_a_file_with_the_name_of_a_packaged_prompt_needs_its_front_matter(
+    root: Path, tmp_path: Path, place: str
+) -> None:
+    write(tmp_path / "w", place, "# Mine\n")
+    assert problems(root, tmp_path / "w") == [
+        "work-planner.md:1 has no front matter, and the name of a prompt that comes with KDS"
+    ]
+
+
+@pytest.mark.parametrize("text", ["---\nname: deployer\n", "\n---\nname: deployer\n---\nx\n"])
+def test_a_front_matter_that_is_begun_wrongly_is_a_problem(
+    root: Path, tmp_path: Path, text: str
+) -> None:
+    write(tmp_path / "w", "internal/deployer.md", text)
+    assert problems(root, tmp_path / "w") == ["deployer.md:1 has no front matter"]
+
+
+def test_a_missing_overlay_is_an_empty_one(root: Path, tmp_path: Path) -> None:
+    assert len(PromptLibrary.from_roots([root, tmp_path / "nowhere"]).agents()) == 3
+
+
+def test_inputs_must_be_the_variables_of_the_template(root: Path) -> None:
+    write(root, "shared/_part.md", "x\n{{ workspace }}")
+    agent(
+        root,
+        "tester",
+        "TEST",
+        extra="priority: 70\n",
+        body='{{ session_id }}\n{% include "shared/_part.md" %}',
+    )
+    assert problems(root) == [
+        "tester.md:5 lists the input 'message', which the template does not use",
+        "tester.md:8 uses 'session_id', which the inputs of tester do not list",
+        "_part.md:2 uses 'workspace', which the inputs of tester do not list",
+    ]
+
+
+def test_problems_of_all_files_come_at_once(root: Path) -> None:
+    agent(root, "a-broken", "bad name")
+    agent(root, "b-broken", "TEST", body="{% if %}")
+    write(root, "internal/c-broken.md", "no front matter")
+    write(root, "shared/_d.md", "{{ message.__class__ }}")
+    write(root, "shared/_e.md", "x").write_bytes(b"\xff")
+    found = problems(root)
+    assert [line.split(" ")[0] for line in found] == [
+        *("a-broken.md:4", "b-broken.md:7", "c-broken.md:1", "_d.md:1", "_e.md:1"),
+    ]
+
+
+def test_two_files_cannot_have_one_intent(root: Path, tmp_path: Path) -> None:
+    agent(tmp_path / "w", "my-planner", "PLAN")
+    assert problems(root, tmp_path / "w") == [
+        f"my-planner.md:4 intent PLAN is already that of {root / 'internal/work-planner.md'}"
+    ]
+
+
+def test_two_files_cannot_have_one_name(root: Path) -> None:
+    write(root, "user/work-planner.md", "---\nname: work-planner\ndescription: d\n---\nx\n")
+    assert len(problems(root)) == 1
+
+
+def test_a_handoff_to_an_unknown_intent_is_a_problem(root: Path) -> None:
+    agent(root, "tester", "TEST", extra="handoffs: [EXECUT]\n")
+    assert problems(root) == ["tester.md:6 hands off to unknown intent EXECUT"]
+
+
+@pytest.mark.parametrize(("link", "target"), [("shared/_leak.md", "_leak.md"), ("shared", "")])
+def test_a_file_or_folder_that_links_elsewhere_is_refused(
+    root: Path, tmp_path: Path, link: str, target: str
+) -> None:
+    write(tmp_path, "elsewhere/_leak.md", "the secret")
+    (root / link).parent.mkdir(exist_ok=True)
+    (root / link).symlink_to(tmp_path / "elsewhere" / target)
+    assert problems(root) == ["_leak.md:1 is a link that leaves the prompts folder"]
+
+
+def test_a_link_within_the_folder_is_fine(root: Path) -> None:
+    write(root, "shared/_one.md", "x")
+    (root / "shared/_two.md").symlink_to(root / "shared/_one.md")
+    assert PromptLibrary.from_roots([root]).agents()
+
+
+def test_the_packaged_prompts_load_and_cover_every_intent() -> None:
+    library = PromptLibrary.load()
+    intents = {prompt.intent for prompt in library.agents()}
+    assert intents >= {
+        *("PLAN", "EXECUTE", "RESUME", "CORRECT", "TEST", "VALIDATE", "ASK", "GOVERN"),
+        *("METRICS", "COMMIT", "ANALYZE_SCREENSHOT", "AMNESIA", "UNKNOWN"),
+    }
+    assert packaged_root().name == "prompts"
+
+
+def test_every_packaged_agent_renders_for_a_bare_turn() -> None:
+    library = PromptLibrary.load()
+    message = "{{ 7*7 }} it's <b>"
+    turn = Turn(message, datetime(2025, 11, 3, tzinfo=UTC), expanded=message)
+    values = prompt_values(turn, agents=library.agents(), workspace="/w")
+    for prompt in library.agents():
+        assert message in library.render(prompt, values), prompt.name
+    for prompt in library.prompts():
+        if values.keys() >= set(prompt.inputs):  # the others take messages or passages, not a turn
+            assert library.render(prompt, values)
+
+
+def test_all_kinds_of_faults_of_one_file_come_at_once(root: Path) -> None:
+    text = (
+        "---\nname: other\ndescription: d\nintent: MINE\npriority: high\npatterns:\n"
+        "  - {regex: '(', weight: 2}\ninputs: [message, context]\n---\n"
+        "{{ message }}\n{{ session_id }}\n"
+    )
+    write(root, "internal/mine.md", text)
+    found = [line.split(" ")[0] for line in problems(root)]
+    assert found == [f"mine.md:{line}" for line in (2, 5, 7, 7, 8, 11)]
+
+
+def test_a_template_is_checked_although_the_front_matter_is_wrong(root: Path) -> None:
+    write(root, "internal/mine.md", "---\nname: [\n---\n{{ message.__class__ }}\n")
+    write(root, "internal/yours.md", "---\nname: yours\nbad: 1\n---\n{% if %}\n")
+    found = [line.split(" ")[0] for line in problems(root)]
+    assert {"mine.md:4", "yours.md:3", "yours.md:5"} <= set(found)

@@ -1,0 +1,181 @@
+from pathlib import Path
+
+from kds.brain.errors import Problem
+from kds.router.prompts.promptfile import DEFAULT_PRIORITY, PromptFile, parse_prompt
+
+GOOD = """\
+---
+name: committer
+description: Commits the work.
+intent: COMMIT
+priority: 30
+patterns:
+  - {regex: "\\\\bcommit\\\\b", weight: 0.8}
+  - {literal: check in, weight: 0.9, exact: true}
+not:
+  - {literal: commit message}
+examples: [commit this]
+counter_examples: ["what is a commit?"]
+inputs: [message]
+confirm: true
+handoffs: [TEST]
+ask: commit the work
+---
+# Commit
+
+{{ message }}
+"""
+
+
+def parsed(text: str, name: str = "committer.md") -> PromptFile | tuple[Problem, ...]:
+    return parse_prompt(text, path=Path(name), ref=f"prompts/internal/{name}")
+
+
+def messages(text: str) -> list[str]:
+    found = parsed(text)
+    assert isinstance(found, tuple), "expected problems"
+    return [f"{problem.where} {problem.message}" for problem in found]
+
+
+def test_a_prompt_file_is_read_in_full() -> None:
+    prompt = parsed(GOOD)
+    assert isinstance(prompt, PromptFile)
+    assert (prompt.name, prompt.intent, prompt.priority) == ("committer", "COMMIT", 30)
+    assert [pattern.weight for pattern in prompt.patterns] == [0.8, 0.9]
+    assert [pattern.exact for pattern in prompt.patterns] == [False, True]
+    assert prompt.patterns[1].where == "prompts/internal/committer.md:8"
+    assert [pattern.source for pattern in prompt.excludes] == ["commit message"]
+    assert prompt.inputs == ("message",)
+    assert (prompt.confirm, prompt.handoffs, prompt.ask) == (True, ("TEST",), "commit the work")
+    assert prompt.body_line == 18
+    assert prompt.body.startswith("# Commit")
+
+
+def test_a_prompt_without_an_intent_is_no_agent() -> None:
+    prompt = parsed("---\nname: committer\ndescription: d\n---\nHello\n")
+    assert isinstance(prompt, PromptFile)
+    assert (prompt.intent, prompt.priority) == (None, DEFAULT_PRIORITY)
+
+
+def test_missing_front_matter_is_said() -> None:
+    assert messages("# Just text\n") == ["committer.md:1 has no front matter"]
+    assert messages("---\nname: committer\n") == ["committer.md:1 has no front matter"]
+    assert messages("") == ["committer.md:1 has no front matter"]
+
+
+def test_all_problems_of_the_schema_come_at_once() -> None:
+    text = (
+        GOOD.replace("intent: COMMIT", "intent: commit")
+        .replace("weight: 0.8", "weight: 0")
+        .replace("confirm: true", "confirm: maybe")
+        .replace("priority: 30", "prio: 30")
+        .replace("# Commit\n\n{{ message }}\n", "  \n")
+    )
+    assert messages(text) == [
+        "committer.md:4 'intent' must match ^[A-Z][A-Z0-9_]*$, not 'commit'",
+        "committer.md:5 unknown key 'prio'",
+        "committer.md:7 'weight' (in patterns, item 1) must be above 0.0, not 0",
+        "committer.md:14 'confirm' must be true or false, not 'maybe'",
+        "committer.md:18 has an empty body",
+    ]
+
+
+def test_all_problems_of_meaning_come_at_once() -> None:
+    text = (
+        GOOD.replace("name: committer", "name: pusher")
+        .replace('regex: "\\\\bcommit\\\\b"', 'regex: "(a+)+$"')
+        .replace("literal: check in,", "literal: a, regex: b,")
+        .replace("{literal: commit message}", "{exact: true}")
+        .replace("inputs: [message]", "inputs: [message, message]")
+    )
+    assert messages(text) == [
+        "committer.md:2 name 'pusher' is not the file name 'committer'",
+        "committer.md:13 inputs names 'message' twice",
+        "committer.md:7 regex '(a+)+$' backtracks forever: '(a+)+' can match the same text in "
+        "many ways",
+        "committer.md:8 a pattern has both 'regex' and 'literal'",
+        "committer.md:10 a pattern has neither 'regex' nor 'literal'",
+    ]
+
+
+def test_patterns_need_an_intent() -> None:
+    text = GOOD.replace("intent: COMMIT\n", "")
+    assert messages(text) == [
+        "committer.md:5 has 'patterns' and no intent",
+        "committer.md:8 has 'not' and no intent",
+    ]
+
+
+def test_words_that_yaml_takes_for_something_else_are_refused() -> None:
+    assert messages(GOOD.replace("literal: check in,", "literal: yes,")) == [
+        "committer.md:8 'literal' (in patterns, item 2) must be text, not True"
+    ]
+
+
+def test_faults_of_the_schema_do_not_hide_those_of_meaning() -> None:
+    text = (
+        GOOD.replace("name: committer", "name: pusher")
+        .replace("priority: 30", "priority: high")
+        .replace('regex: "\\\\bcommit\\\\b", weight: 0.8', 'regex: "(a+)+$", weight: 2')
+        .replace("{literal: commit message}", "{exact: true, colour: red}")
+        .replace("inputs: [message]", "inputs: [message, message, 5]")
+    )
+    found = sorted(messages(text), key=lambda line: int(line.split(":")[1].split()[0]))
+    assert [line.split(" ", 1)[1][:40] for line in found] == [
+        "name 'pusher' is not the file name 'comm",
+        "'priority' must be a whole number, not '",
+        "'weight' (in patterns, item 1) must be 1",
+        "regex '(a+)+$' backtracks forever: '(a+)",
+        "unknown key 'colour' (in not, item 1)",
+        "a pattern has neither 'regex' nor 'liter",
+        "item 3 (in inputs) must be text, not 5",
+    ]
+
+
+def test_a_misspelt_key_is_one_problem() -> None:
+    assert messages(GOOD.replace("description:", "descripton:")) == [
+        "committer.md:3 unknown key 'descripton'"
+    ]
+    assert messages(GOOD.replace("intent:", "intnet:")) == ["committer.md:4 unknown key 'intnet'"]
+    assert messages(GOOD.replace("inputs:", "input:")) == ["committer.md:13 unknown key 'input'"]
+
+
+STRUCTURED = """\
+---
+name: committer
+description: Commits the work.
+intent: COMMIT
+tools: [{tools}]
+output:
+  type: object
+  properties:
+    branch: {branch}
+  required: [branch]
+---
+Commit.
+"""
+
+
+def test_tools_and_output_are_read() -> None:
+    prompt = parsed(STRUCTURED.format(tools="run_tests, search_memory", branch="{type: string}"))
+    assert isinstance(prompt, PromptFile)
+    assert prompt.tools == ("run_tests", "search_memory")
+    assert prompt.output == {
+        "type": "object",
+        "properties": {"branch": {"type": "string"}},
+        "required": ["branch"],
+    }
+
+
+def test_tools_have_names_that_providers_accept() -> None:
+    assert messages(STRUCTURED.format(tools="run tests", branch="{}")) == [
+        "committer.md:5 item 1 (in tools) must match ^[a-zA-Z0-9_-]{1,64}$, not 'run tests'"
+    ]
+    assert messages(STRUCTURED.format(tools="a, a", branch="{}")) == [
+        "committer.md:5 tools names 'a' twice"
+    ]
+
+
+def test_a_schema_is_checked_with_its_line() -> None:
+    [problem] = messages(STRUCTURED.format(tools="", branch="{type: text}"))
+    assert problem.startswith("committer.md:9 'type' is not as JSON Schema has it: 'text'")

@@ -1,0 +1,289 @@
+"""What holds for every message and every context."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from kds.brain.turn import ContextEntry, Edit
+from kds.router.discourse.history import Discourse, Moment
+from kds.router.references.resolver import Resolution, Resolver, apply_edits
+
+from ...effort import bounded, steps  # noqa: TID252  # one way of counting for all
+
+MOST_STEPS = 7_000_000
+"""Lines of Python for one message, with and without a context: three times what the most laborious
+needs, "the one the one ..."."""
+
+WORDS = (
+    "it its them their this that these those the a an another one ones both former latter there "
+    "same add make change use put open color button page file src/a.py getUser() FAB Maria her he "
+    "user users tests red 5 16px and or , . ? ! : ; not no actually instead what about for do to "
+    "in on of with as called dark mode toggle header 🙂 שלום let's first I want is are failing "
+    "started forget never mind don't who which is start when"
+).split()
+MESSAGE = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join)
+CONTEXT = st.lists(MESSAGE, max_size=3).map(tuple)
+
+CONVERSATIONS = [
+    ["I want to add a rating widget", "Make it orange", "Add a fade animation", "Test it"],
+    ["Create a settings page", "Put a logout link there", "Move the link to the top", "Style it"],
+    ["Add two sliders", "Align them to the left", "Change their color", "Remove them"],
+    ["Add a mute button and a skip button", "Enlarge both", "Hide the second one", "Print it"],
+    ["Edit conf/nginx.conf", "Format that file", "Commit it", "What about conf/redis.conf?"],
+    ["How do I deploy to staging?", "What about production?", "And on weekends?", "Is it safe?"],
+    ["Set the margin to 8px", "No, 12px", "and the padding to 4px", "Make that 6px"],
+    ["Ask Priya for the budget", "Send her the plan", "Did she like it?", "Thank her"],
+    ["Should we use Deno or Bun?", "Which one is faster?", "Go with the latter", "Install it"],
+    ["I want to add offline mode", "Use a checkbox, not a button", "Put it in the footer"],
+    ["Add a map", "Actually, let's build a login page first", "Make it responsive", "Ship it"],
+    ["The nightly export is failing", "When did this start?", "Restart it", "Do it again"][:3],
+    ["Add a retry to the mail worker", "Same for the sms worker", "Test it", "Deploy both"],
+    ["Create a thumbnail view", "Create another one for videos", "Make the view wider"],
+    ["Open src/a.py", "Wrong file! It should be src/b.py", "Format it", "Explain that file"],
+    ["Write a Dockerfile", "Use Alpine as the base image", "Change the port to 80", "Build it"],
+]
+FOLLOW_UPS = [
+    (tuple(conversation[:i]), conversation[i])
+    for conversation in CONVERSATIONS
+    for i in range(1, len(conversation))
+]
+
+
+def check(message: str, resolution: Resolution) -> None:
+    """References quote the message, edits lie inside it and apart from each other."""
+    for reference in resolution.references:
+        assert message[reference.start : reference.end] == reference.text
+        assert reference.target
+        assert reference.rule
+        assert 0.0 <= reference.score <= 1.0
+    edits = sorted(resolution.edits, key=lambda edit: (edit.start, edit.end))
+    assert all(0 <= edit.start <= edit.end <= len(message) for edit in edits)
+    assert all(a.end <= b.start for a, b in pairwise(edits))
+    assert bool(resolution.references) == bool(resolution.edits)
+    assert resolution.notes or not resolution.edits
+
+
+@given(context=CONTEXT, message=MESSAGE)
+@settings(max_examples=100, deadline=None)
+def test_references_quote_the_message_and_edits_lie_apart(
+    resolver: Resolver, context: tuple[str, ...], message: str
+) -> None:
+    check(message, resolver.resolve(message, resolver.replay(context)))
+
+
+@given(message=MESSAGE | st.text(st.characters(codec="utf-8", exclude_characters="`\"'“”")))
+@settings(max_examples=60, deadline=None)
+def test_a_message_without_a_context_is_never_changed(resolver: Resolver, message: str) -> None:
+    assert resolver.resolve(message, Discourse()) == Resolution()
+    assert resolver.switch(message, Discourse()) is None
+
+
+@given(context=CONTEXT, message=MESSAGE)
+@settings(max_examples=60, deadline=None)
+def test_resolving_is_deterministic_and_leaves_its_inputs_untouched(
+    resolver: Resolver, context: tuple[str, ...], message: str
+) -> None:
+    told = resolver.replay(context)
+    moments = repr(told.moments)
+    first = resolver.resolve(message, told)
+    assert resolver.resolve(message, told) == first
+    assert repr(told.moments) == moments
+    fresh = Resolver(resolver._language, resolver.rules, resolver.knowledge)
+    assert fresh.resolve(message, fresh.replay(context)) == first
+
+
+def shown(moments: Sequence[Moment]) -> list[tuple[object, ...]]:
+    """What moments say; their analyses are compared by identity."""
+    return [(m.expanded, m.mentions, m.focus, m.replies) for m in moments]
+
+
+def check_replay(resolver: Resolver, messages: Sequence[str]) -> None:
+    """Each message of a replayed context reads as it does when it is the newest."""
+    fresh = Resolver(resolver._language, resolver.rules, resolver.knowledge)
+    for i, message in enumerate(messages):
+        before = resolver.replay(messages[:i])
+        after = fresh.replay(messages[: i + 1])
+        written = apply_edits(message, resolver.resolve(message, before).edits)
+        assert after.last.expanded == resolver.analyse(written).text
+        earlier = () if resolver.switch(message, before) else before.moments
+        assert shown(after.moments[:-1]) == shown(earlier)
+        assert shown(resolver.replay(messages[: i + 1]).moments) == shown(after.moments)
+
+
+@pytest.mark.parametrize("conversation", CONVERSATIONS, ids=lambda messages: messages[0])
+def test_replaying_a_context_equals_resolving_it_step_by_step(
+    resolver: Resolver, conversation: list[str]
+) -> None:
+    check_replay(resolver, conversation)
+
+
+@given(context=CONTEXT)
+@settings(max_examples=60, deadline=None)
+def test_replaying_any_context_equals_resolving_it_step_by_step(
+    resolver: Resolver, context: tuple[str, ...]
+) -> None:
+    check_replay(resolver, context)
+
+
+@pytest.mark.parametrize(("context", "message"), FOLLOW_UPS, ids=lambda part: str(part)[-30:])
+def test_an_expanded_message_stands_alone_and_stays_as_it_is(
+    resolver: Resolver, context: tuple[str, ...], message: str
+) -> None:
+    told = resolver.replay(context)
+    resolution = resolver.resolve(message, told)
+    check(message, resolution)
+    expanded = apply_edits(message, resolution.edits)
+    assert apply_edits(expanded, resolver.resolve(expanded, told).edits) == expanded
+
+
+@pytest.mark.parametrize(
+    "message", ["...", "?!", "🙂", "🙂🙂 🎉", "   ", "", "\n", "- - -", "—", "()", "$$$"]
+)
+def test_a_message_without_words_is_left_alone(rewrite: Callable[..., str], message: str) -> None:
+    assert rewrite("Add a map", message) == message
+    assert rewrite("Add a map", message, "Make it wider") == "Make the map wider"
+    assert rewrite(message, "Make it wider") == "Make it wider"
+
+
+@pytest.mark.parametrize(
+    ("message", "written"),
+    [
+        ("Make it כחול", "Make the map כחול"),
+        ("הפוך אותו לסגול", "הפוך אותו לסגול"),
+        ("Make it purple 🎉", "Make the map purple 🎉"),
+        ("🎉 make it purple", "🎉 make the map purple"),
+        ("  Make it purple  ", "  Make the map purple  "),
+        ("Make it purple\n\nThanks!", "Make the map purple\n\nThanks!"),
+        ("```\nit = 1\n```\nmake it wider", "```\nit = 1\n```\nmake the map wider"),
+        ("Why does it print\n```\nit = 1\n```\n?", "Why does the map print\n```\nit = 1\n```\n?"),
+    ],
+)
+def test_what_surrounds_a_reference_is_kept_to_the_letter(
+    rewrite: Callable[..., str], message: str, written: str
+) -> None:
+    assert rewrite("Add a map", message) == written
+
+
+@pytest.mark.parametrize(
+    ("before", "message", "written"),
+    [
+        ("How do I renew the permit?", "by when", "by when do I renew the permit?"),
+        ("Can I bring a dog?", "Since when?", "Since when can I bring a dog?"),
+        ("Who signs the form?", "And where?", "Who signs the form, and where?"),
+        ("Move it to the left", "and the logo to the top", "and move the logo to the top"),
+        ("Set the margin to 8px", "No, 12px", "Set the margin to 12px"),
+        ("Does the seller insure it?", "If not, who does?", "If not, who insures it?"),
+        ("Create a picker", "Its border is thick", "The picker's border is thick"),
+        ("We can use Kafka or Pulsar", "Which is faster?", "Which is faster, Kafka or Pulsar?"),
+        ("What is the fee for A?", "Is that more than for B?", "Is the fee for A more than for B?"),
+    ],
+)
+def test_capitals_and_punctuation_are_written_as_they_belong(
+    rewrite: Callable[..., str], before: str, message: str, written: str
+) -> None:
+    assert rewrite(before, message) == written
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["make it red. ", "the parser fails, ", "no, ", "the one ", "a file and ", "🙂", "?! "],
+)
+def test_a_message_of_100_kb_takes_no_more_work_than_its_head(
+    resolver: Resolver, unit: str
+) -> None:
+    message = (unit * 100_000)[:100_000]
+
+    def both() -> None:
+        check(message, resolver.resolve(message, resolver.replay(("Add a map",))))
+        resolver.resolve("Make it wider", resolver.replay(("Add a map", message)))
+
+    with bounded():
+        assert steps(both) < MOST_STEPS
+
+
+def test_the_end_of_a_long_message_is_never_lost(rewrite: Callable[..., str]) -> None:
+    message = "No, " + "the log says nothing. " * 5_000 + "The end"
+    assert rewrite("Paint the tab green", message).endswith("The end")
+    assert len(rewrite("Paint the tab green", message)) >= 100_000
+
+
+def test_an_old_context_can_still_be_told(resolver: Resolver) -> None:
+    assert len(resolver.replay(["Add a map"] * 50).moments) == 50
+
+
+SPANS = st.lists(st.integers(0, 60), max_size=10, unique=True).map(sorted)
+
+
+@given(message=st.text(max_size=60), cuts=SPANS, texts=st.lists(st.text(max_size=5), min_size=5))
+def test_disjoint_edits_change_their_spans_and_nothing_else(
+    message: str, cuts: list[int], texts: list[str]
+) -> None:
+    spans = list(zip(cuts[::2], cuts[1::2], strict=False))
+    assume(all(end <= len(message) for _, end in spans))
+    edits = [Edit(start, end, text) for (start, end), text in zip(spans, texts, strict=False)]
+    outside = [message[a:b] for a, b in zip([0, *cuts[1::2]], [*cuts[::2], None], strict=False)]
+    kept = outside[: len(edits) + 1] if len(cuts) % 2 == 0 else outside[: len(edits)]
+    if len(cuts) % 2:
+        kept.append(message[edits[-1].end if edits else 0 :])
+    written = "".join(
+        piece + (edits[i].text if i < len(edits) else "") for i, piece in enumerate(kept)
+    )
+    assert apply_edits(message, edits) == written
+    assert apply_edits(message, reversed(edits)) == written
+
+
+@given(st.text(max_size=60))
+def test_no_edits_change_nothing(message: str) -> None:
+    assert apply_edits(message, []) == message
+
+
+def test_an_insertion_is_an_edit_of_nothing() -> None:
+    assert apply_edits("Add a hint", [Edit(10, 10, " to the map")]) == "Add a hint to the map"
+
+
+def test_a_note_tells_what_points_where_and_by_which_rule(
+    resolve: Callable[..., Resolution],
+) -> None:
+    (note,) = resolve("Add a map", "Make it wider").notes
+    assert note.startswith("'it' -> 'the map' (pron.it, ")
+
+
+def test_a_reference_of_a_whole_message_quotes_the_fragment(
+    resolve: Callable[..., Resolution],
+) -> None:
+    found = resolve("Paint the tab bar green", "No, blue").references
+    assert [(reference.text, reference.target) for reference in found] == [("blue", "blue")]
+
+
+def test_what_is_left_out_is_a_reference_without_text(resolve: Callable[..., Resolution]) -> None:
+    (reference,) = resolve("Build a stopwatch", "Change the font to Inter").references
+    assert (reference.text, reference.start, reference.end) == ("", 15, 15)
+    assert reference.target == "stopwatch"
+
+
+def test_rules_with_a_smaller_priority_come_first(resolver: Resolver) -> None:
+    priorities = [rule.priority for rule in resolver.rules]
+    assert priorities == sorted(priorities)
+
+
+def _entry(message: str, context_ref: str | None) -> ContextEntry:
+    return ContextEntry(datetime(2025, 11, 3, tzinfo=UTC), message, "EXECUTE", None, context_ref)
+
+
+@pytest.mark.parametrize("thing", ["FAB button", "login form", "React", "src/app.py"])
+def test_what_a_message_referred_to_counts_when_nothing_else_names_it_any_more(
+    resolver: Resolver, thing: str
+) -> None:
+    context = [_entry("Make it purple", thing), _entry("Make it bigger", thing)]
+    resolution = resolver.resolve("Make it round", resolver.discourse(context))
+    assert [reference.target for reference in resolution.references] == [thing]
+
+
+def test_what_a_message_referred_to_adds_nothing_while_another_names_it(resolver: Resolver) -> None:
+    context = [_entry("Add a FAB button", None), _entry("Make it purple", "FAB button")]
+    texts = [moment.expanded for moment in resolver.discourse(context).moments]
+    assert texts == ["Add a FAB button", "Make the FAB button purple"]

@@ -1,0 +1,69 @@
+"""Which messages point back although the rules abstain, and which stand alone."""
+
+from collections.abc import Callable
+
+import pytest
+
+from kds.router.references.resolver import Resolution
+
+Resolve = Callable[..., Resolution]
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "words"),
+    [
+        ("Create a settings view and a help view", "Make it scrollable", ("it",)),
+        ("Deploy to staging", "What did they say?", ("they",)),
+        ("Deploy to staging", "Archive that spreadsheet", ("that spreadsheet",)),
+        ("Deploy to staging", "Was that successful?", ("that",)),
+        ("Deploy to staging", "Who else may do so?", ("else",)),
+        ("Deploy to staging", "Delete the others", ("the others",)),
+        ("Deploy to staging", "Why not?", ("Why not?",)),
+        ("Deploy to staging", "Compare it with the former", ("it", "the former")),
+    ],
+)
+def test_what_points_back_without_an_antecedent_is_named(
+    resolve: Resolve, said: str, message: str, words: tuple[str, ...]
+) -> None:
+    resolution = resolve(said, message)
+    left = set(resolution.unresolved) | {one.text for one in resolution.references}
+    assert set(words) <= left | {edit.text for edit in resolution.edits}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Add a login form",
+        "It is important that the port stays open",
+        "Rename the config file and move it to /etc/app",
+        "One of the builds is red",
+        "There is a typo in the title",
+        "Ship the release this week",
+        "Which tests are failing?",
+        "I think that the API is down",
+        "No, thanks",
+        "ok",
+        "What is the rest of the API for?",
+        "That's great",
+    ],
+)
+def test_a_message_that_stands_alone_has_nothing_unresolved(resolve: Resolve, message: str) -> None:
+    assert resolve("Create a settings view and a help view", message).unresolved == ()
+
+
+def test_what_the_rules_resolved_is_not_unresolved(resolve: Resolve) -> None:
+    resolution = resolve("I want to add a FAB button", "Make it purple")
+    assert resolution.edits
+    assert resolution.unresolved == ()
+
+
+def test_without_a_conversation_nothing_points_back(resolve: Resolve) -> None:
+    assert resolve("Make it purple").unresolved == ()
+
+
+def test_a_change_of_topic_leaves_nothing_unresolved(resolve: Resolve) -> None:
+    assert resolve("Add a map", "Actually, let's build a login page first").unresolved == ()
+
+
+def test_a_long_message_is_left_alone(resolve: Resolve) -> None:
+    assert resolve("Deploy to staging", "It is what they said. " * 120).unresolved == ()

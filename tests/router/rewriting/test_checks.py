@@ -1,0 +1,153 @@
+"""What is taken of a model's rewrites: the same message, written out; nothing else."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kds.router.references.resolver import Resolver
+from kds.router.rewriting.checks import check
+from kds.router.rewriting.text import read_pieces
+from kds.router.rewriting.told import Fault, Taken, Told
+
+from .lies import Case, read_cases
+
+CASES = read_cases()
+LOST_GOOD = 2
+"""Good rewrites of the file that are turned down: one in German, one of "Do it"."""
+
+BUTTON = Told(
+    "Make it purple",
+    "Make the FAB button purple",
+    ("I want to add a FAB button",),
+    ("A floating action button is planned.",),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_no_lie_is_taken(case: Case, resolver: Resolver) -> None:
+    told = case.told(resolver)
+    outcomes = {lie: check(lie, told, resolver.analyse) for _, lie in case.lies}
+    assert [lie for lie, outcome in outcomes.items() if isinstance(outcome, Taken)] == []
+
+
+def test_there_are_lies_of_every_kind_and_enough_of_them() -> None:
+    kinds = [kind for case in CASES for kind, _ in case.lies]
+    assert len(kinds) >= 400
+    assert set(kinds) == {
+        "answer", "name", "injection", "shape", "language", "negation", "meaning",
+    }  # fmt: skip
+
+
+def test_good_rewrites_are_taken(resolver: Resolver) -> None:
+    outcomes = [
+        check(good, case.told(resolver), resolver.analyse) for case in CASES for good in case.good
+    ]
+    assert sum(isinstance(outcome, Fault) for outcome in outcomes) <= LOST_GOOD
+
+
+@pytest.mark.parametrize(
+    ("rewrite", "name"),
+    [
+        ("", "empty"),
+        ("\u200b", "characters"),
+        ("Make the FAB button purple\nDone", "lines"),
+        ("'Make the FAB button purple'", "quotes"),
+        ("Rewritten: Make the FAB button purple", "prefix"),
+        ("**Make the FAB button purple**", "markup"),
+        ("Make the FAB button purple as an AI would", "instructions"),
+        ("Make the FAB button purple " * 40, "length"),
+        ("Make the Berlin button purple", "new name"),
+        ("Make the FAB button 24 purple", "new number"),
+        ("Make the FAB button in app.tsx purple", "new code"),
+        ("Make the round FAB button purple", "new word"),
+        ("Make the FAB button", "lost word"),
+        ("Do not make the FAB button purple", "negation"),
+        ("Is the FAB button purple?", "lost word"),
+        ("Make the FAB button purple. Make it.", "more sentences"),
+    ],
+)
+def test_a_failed_check_has_a_name(rewrite: str, name: str, resolver: Resolver) -> None:
+    outcome = check(rewrite, BUTTON, resolver.analyse)
+    assert isinstance(outcome, Fault)
+    assert outcome.check == name
+
+
+def test_the_fault_says_what_it_met(resolver: Resolver) -> None:
+    outcome = check("Make the Berlin button purple", BUTTON, resolver.analyse)
+    assert str(outcome) == "new name: Berlin"
+
+
+def test_what_was_brought_in_is_known(resolver: Resolver) -> None:
+    outcome = check("Make the FAB button purple", BUTTON, resolver.analyse)
+    assert outcome == Taken("Make the FAB button purple", "FAB button")
+
+
+def test_the_message_itself_is_taken(resolver: Resolver) -> None:
+    assert check("Make it purple", BUTTON, resolver.analyse) == Taken("Make it purple")
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "rewrite"),
+    [
+        ("Add a retry limit to the billing worker", "Same for the email worker",
+         "Add a retry limit to the email worker"),
+        ("Who may terminate the lease?", "And the sublease?", "Who may terminate the sublease?"),
+        ("Paint the chart orange", "No, teal", "Paint the chart teal"),
+        ("Deploy the api and the worker", "Restart both", "Restart both the api and the worker"),
+        ("Should we use Flask or FastAPI?", "So which is faster?",
+         "Which is faster, Flask or FastAPI?"),
+        ("I met José García", "When did he call?", "When did Jose Garcia call?"),
+        ("Tell me about Homicide: Life on the Street", "When did it end?",
+         "When did Homicide: Life on the Street end?"),
+    ],
+)  # fmt: skip
+def test_honest_rewrites_of_many_kinds(
+    said: str, message: str, rewrite: str, resolver: Resolver
+) -> None:
+    outcome = check(rewrite, Told(message, message, (said,)), resolver.analyse)
+    assert isinstance(outcome, Taken), outcome
+
+
+TEXTS = st.text(max_size=120) | st.lists(
+    st.sampled_from(
+        "make it the FAB button purple not don't ? . , 3 src/app.py who's \u202e \n ``` 'x' é Ж 1,5"
+        .split(" ")
+    ),
+    max_size=24,
+).map(" ".join)  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None)
+@given(rewrite=TEXTS, message=TEXTS, said=st.lists(TEXTS, max_size=3))
+def test_whatever_comes_is_judged(
+    resolver: Resolver, rewrite: str, message: str, said: list[str]
+) -> None:
+    told = Told(message, message, tuple(said))
+    assert isinstance(check(rewrite, told, resolver.analyse), Taken | Fault)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    name=st.from_regex(re.compile(r"[A-Z][a-z]{3,9}"), fullmatch=True),
+    place=st.integers(0, 5),
+    case=st.sampled_from(CASES),
+)
+def test_a_text_with_a_new_name_is_never_taken(
+    resolver: Resolver, name: str, place: int, case: Case
+) -> None:
+    told = case.told(resolver)
+    words = case.good[0].split()
+    at = min(place, len(words) - 1) + 1  # the first word of a sentence is no name
+    rewrite = " ".join([*words[:at], name, *words[at:]])
+    known = {piece.lower for text in (*told.texts, case.good[0]) for piece in read_pieces(text)}
+    forms = {name.lower(), f"{name.lower()}s", name.lower().removesuffix("s")}
+    if not forms & known and name.lower() not in ("with", "from", "that", "there", "between"):
+        assert isinstance(check(rewrite, told, resolver.analyse), Fault)
+
+
+def test_the_file_of_lies_is_read_whole() -> None:
+    text = Path(__file__).with_name("lying_rewrites.yaml").read_text(encoding="utf-8")
+    assert text.count("- id:") == len(CASES)

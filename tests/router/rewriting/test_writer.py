@@ -1,0 +1,279 @@
+"""Asking a model to rewrite: when, for how long, how often, and what becomes of its answers."""
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import pytest
+
+from kds.brain.turn import ContextEntry, Turn, Utterance
+from kds.router.expand import make_expand
+from kds.router.references.resolver import Resolver
+from kds.router.resolve import make_resolve
+from kds.router.rewriting.writer import HISTORY, REST_S, CheckedRewriter, Mode, rewrite_turn
+
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
+AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
+VIEWS = "Create a settings view and a help view"
+SCROLLABLE = "Make it scrollable"
+GOOD = "Make the help view scrollable"
+
+
+@dataclass
+class Scripted:
+    """A rewriter that says what it is told to, and remembers what it was asked."""
+
+    answers: list[str | BaseException | Callable[[], str]]
+    asked: list[tuple[tuple[Utterance, ...], str, str]] = field(default_factory=list)
+    name: str = "scripted"
+    version: str = "1"
+
+    def rewrite(self, history: Sequence[Utterance], message: str, expanded: str) -> str:
+        self.asked.append((tuple(history), message, expanded))
+        answer = self.answers[min(len(self.asked), len(self.answers)) - 1]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer() if callable(answer) else answer
+
+
+@dataclass
+class Hands:
+    """A clock whose hands the test moves."""
+
+    at: float = 100.0
+
+    def __call__(self) -> float:
+        return self.at
+
+
+def expanded_turn(resolver: Resolver, *messages: str, **more: object) -> Turn:
+    """What the rules make of the last message after the others."""
+    *context, message = messages
+    entries = tuple(ContextEntry(AT, said, "EXECUTE") for said in context)
+    turn = replace(Turn(message, AT, context=entries), **more)  # type: ignore[arg-type]
+    return make_expand(resolver).run(make_resolve(resolver).run(turn))
+
+
+def checked(
+    resolver: Resolver,
+    *answers: str | BaseException | Callable[[], str],
+    mode: Mode = "rules-first",
+    timeout_s: float = PATIENCE_S,
+    clock: Callable[[], float] | None = None,
+) -> tuple[CheckedRewriter, Scripted]:
+    scripted = Scripted(list(answers))
+    made = CheckedRewriter(
+        scripted, resolver.analyse, mode=mode, timeout_s=timeout_s, clock=clock or Hands()
+    )
+    return made, scripted
+
+
+def run(resolver: Resolver, rewriter: CheckedRewriter, turn: Turn) -> Turn:
+    return rewrite_turn(replace(turn, notes=()), resolver.discourse(turn.context), rewriter)
+
+
+def test_a_good_rewrite_becomes_the_expansion(resolver: Resolver) -> None:
+    rewriter, _ = checked(resolver, GOOD)
+    turn = run(resolver, rewriter, expanded_turn(resolver, VIEWS, SCROLLABLE))
+    assert (turn.expanded, turn.context_ref) == (GOOD, "help view")
+    assert turn.rewriting is not None
+    assert (turn.rewriting.outcome, turn.rewriting.reason) == ("used", None)
+    assert turn.notes == (f"rewritten by scripted: '{GOOD}'",)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("The help view is scrollable now.", "new word"),
+        ("", "empty"),
+        ("Make the Berlin view scrollable", "new name"),
+        ("Don't make the help view scrollable", "negation"),
+        ("Make the help view scrollable\nDone", "lines"),
+    ],
+)
+def test_what_fails_a_check_leaves_the_rules_expansion(
+    answer: str, reason: str, resolver: Resolver
+) -> None:
+    rewriter, _ = checked(resolver, answer)
+    before = expanded_turn(resolver, VIEWS, SCROLLABLE)
+    turn = run(resolver, rewriter, before)
+    assert turn.expanded == before.expanded
+    assert turn.rewriting is not None
+    assert (turn.rewriting.outcome, turn.rewriting.reason) == ("rejected", reason)
+    assert reason in turn.notes[0]
+
+
+def test_an_error_leaves_the_rules_expansion_and_says_why(resolver: Resolver) -> None:
+    rewriter, _ = checked(resolver, ValueError("no such model"))
+    turn = run(resolver, rewriter, expanded_turn(resolver, VIEWS, SCROLLABLE))
+    assert turn.expanded == SCROLLABLE
+    assert turn.rewriting is not None
+    assert (turn.rewriting.outcome, turn.rewriting.reason) == ("failed", "ValueError")
+    assert "no such model" in turn.notes[0]
+
+
+def test_a_model_that_hangs_holds_the_turn_no_longer_than_agreed(resolver: Resolver) -> None:
+    never = threading.Event()
+    rewriter, _ = checked(resolver, lambda: str(never.wait()), timeout_s=0.05)
+    turn = run(resolver, rewriter, expanded_turn(resolver, VIEWS, SCROLLABLE))
+    assert turn.rewriting is not None
+    assert (turn.rewriting.outcome, turn.rewriting.reason) == ("failed", "timeout")
+    never.set()
+
+
+def test_after_a_failure_it_is_left_alone_for_a_while(resolver: Resolver) -> None:
+    clock = Hands()
+    rewriter, scripted = checked(resolver, OSError("down"), GOOD, clock=clock)
+    turns = [expanded_turn(resolver, VIEWS, SCROLLABLE)] * 2
+    outcomes = [run(resolver, rewriter, turn).rewriting for turn in turns]
+    assert [one.outcome for one in outcomes if one] == ["failed", "resting"]
+    assert outcomes[1] is not None
+    assert outcomes[1].reason == "OSError"
+    clock.at += REST_S
+    assert run(resolver, rewriter, turns[0]).expanded == GOOD
+    assert len(scripted.asked) == 2
+
+
+def test_an_answer_is_kept_and_checked_again(resolver: Resolver) -> None:
+    rewriter, scripted = checked(resolver, GOOD)
+    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
+    first, second = (run(resolver, rewriter, turn) for _ in range(2))
+    assert first.expanded == second.expanded == GOOD
+    assert [one.rewriting.cached for one in (first, second) if one.rewriting] == [False, True]
+    assert len(scripted.asked) == 1
+
+
+def test_another_history_is_another_question(resolver: Resolver) -> None:
+    rewriter, scripted = checked(resolver, GOOD)
+    for said in ((VIEWS,), ("Add a footer", VIEWS)):
+        run(resolver, rewriter, expanded_turn(resolver, *said, SCROLLABLE))
+    assert len(scripted.asked) == 2
+
+
+def test_the_model_sees_six_messages_at_most(resolver: Resolver) -> None:
+    rewriter, scripted = checked(resolver, GOOD)
+    said = [f"Add the widget {number}" for number in range(9)]
+    run(resolver, rewriter, expanded_turn(resolver, *said, VIEWS, SCROLLABLE))
+    ((history, message, _),) = scripted.asked
+    assert [one.text for one in history] == [*said[4:], VIEWS]
+    assert (len(history), message) == (HISTORY, SCROLLABLE)
+
+
+def test_replies_are_seen_where_the_caller_knows_them(resolver: Resolver) -> None:
+    rewriter, scripted = checked(resolver, "Make the sidebar scrollable")
+    history = (Utterance(VIEWS), Utterance("They share a sidebar.", "assistant"))
+    turn = expanded_turn(resolver, VIEWS, SCROLLABLE, history=history)
+    assert run(resolver, rewriter, turn).expanded == "Make the sidebar scrollable"
+    assert scripted.asked[0][0] == history
+
+
+@pytest.mark.parametrize("message", ["Add a login form", "It is important that the port is open"])
+@pytest.mark.parametrize("mode", ["rules-first", "model-first"])
+def test_a_message_that_stands_alone_costs_no_call(
+    message: str, mode: Mode, resolver: Resolver
+) -> None:
+    rewriter, scripted = checked(resolver, "anything", mode=mode)
+    turn = run(resolver, rewriter, expanded_turn(resolver, VIEWS, message))
+    assert (turn.rewriting, turn.expanded, scripted.asked) == (None, message, [])
+
+
+@pytest.mark.parametrize(
+    ("mode", "rewrite", "asked"),
+    [
+        ("rules-first", None, False),
+        ("rules-first", True, True),
+        ("model-first", None, True),
+        ("model-first", False, False),
+        ("rules-only", None, False),
+        ("rules-only", True, False),
+    ],
+)
+def test_who_is_asked_where_the_rules_know(
+    mode: Mode, rewrite: bool | None, asked: bool, resolver: Resolver
+) -> None:
+    rewriter, scripted = checked(resolver, "Make the FAB button purple", mode=mode)
+    turn = expanded_turn(resolver, "I want to add a FAB button", "Make it purple", rewrite=rewrite)
+    after = run(resolver, rewriter, turn)
+    assert after.expanded == "Make the FAB button purple"
+    assert (bool(scripted.asked), after.rewriting is not None) == (asked, asked)
+
+
+@pytest.mark.parametrize(
+    ("mode", "rewrite", "asked"),
+    [
+        ("rules-first", None, True),
+        ("model-first", None, True),
+        ("rules-first", False, False),
+        ("rules-only", None, False),
+    ],
+)
+def test_who_is_asked_where_the_rules_abstain(
+    mode: Mode, rewrite: bool | None, asked: bool, resolver: Resolver
+) -> None:
+    rewriter, scripted = checked(resolver, GOOD, mode=mode)
+    run(resolver, rewriter, expanded_turn(resolver, VIEWS, SCROLLABLE, rewrite=rewrite))
+    assert bool(scripted.asked) is asked
+
+
+def test_model_first_falls_back_on_the_rules(resolver: Resolver) -> None:
+    rewriter, _ = checked(resolver, "The FAB button is purple.", mode="model-first")
+    turn = expanded_turn(resolver, "I want to add a FAB button", "Make it purple")
+    after = run(resolver, rewriter, turn)
+    assert (after.expanded, after.context_ref) == ("Make the FAB button purple", "FAB button")
+    assert after.references == turn.references
+
+
+def test_a_model_that_repeats_the_message_changes_nothing(resolver: Resolver) -> None:
+    rewriter, _ = checked(resolver, "Make it scrollable.")
+    turn = run(resolver, rewriter, expanded_turn(resolver, VIEWS, SCROLLABLE))
+    assert turn.rewriting is not None
+    assert (turn.rewriting.outcome, turn.expanded) == ("unchanged", SCROLLABLE)
+
+
+def test_what_is_asked_ahead_is_not_asked_again(resolver: Resolver) -> None:
+    rewriter, scripted = checked(resolver, GOOD)
+    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
+    rewriter.ask_ahead(turn)
+    after = run(resolver, rewriter, turn)
+    assert (after.expanded, len(scripted.asked)) == (GOOD, 1)
+    assert after.rewriting is not None
+    assert after.rewriting.cached is False
+
+
+def test_a_failure_ahead_is_told_by_the_turn(resolver: Resolver) -> None:
+    rewriter, _ = checked(resolver, OSError("down"))
+    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
+    rewriter.ask_ahead(turn)
+    after = run(resolver, rewriter, turn)
+    assert after.rewriting is not None
+    assert (after.rewriting.outcome, after.rewriting.reason) == ("failed", "OSError")
+
+
+def test_only_what_is_kept_counts_where_nothing_may_be_asked(resolver: Resolver) -> None:
+    rewriter, scripted = checked(resolver, GOOD)
+    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
+    discourse = resolver.discourse(turn.context)
+    assert rewrite_turn(turn, discourse, rewriter, only_kept=True) == turn
+    run(resolver, rewriter, turn)
+    assert rewrite_turn(turn, discourse, rewriter, only_kept=True).expanded == GOOD
+    assert len(scripted.asked) == 1
+
+
+def test_a_huge_answer_is_turned_down(resolver: Resolver) -> None:
+    rewriter, _ = checked(resolver, "Make the help view scrollable " * 100_000)
+    turn = run(resolver, rewriter, expanded_turn(resolver, VIEWS, SCROLLABLE))
+    assert turn.rewriting is not None
+    assert turn.rewriting.reason == "length"
+    assert len(turn.notes[0]) < 400
+
+
+def test_many_threads_may_ask(resolver: Resolver) -> None:
+    rewriter, scripted = checked(resolver, GOOD)
+    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
+    with ThreadPoolExecutor(8) as pool:
+        after = list(pool.map(lambda _: run(resolver, rewriter, turn).expanded, range(64)))
+    assert set(after) == {GOOD}
+    assert len(scripted.asked) <= 8
