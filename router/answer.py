@@ -1,6 +1,6 @@
 """The step that takes "the second one" or "plan it" as the answer to a clarifying question.
 
-Reads   message, context
+Reads   message, history, context
 Writes  expanded, references, edits, context_ref, context_switch, intent, confidence,
         in_scope, alternatives, secondary_intents
 Never   asks by itself, and never touches a message that answers nothing.
@@ -24,7 +24,7 @@ MAX_WORDS: Final = 6
 CHOSEN: Final = 1.0
 """Confidence in an intent that the user picked."""
 
-READS: Final = frozenset({"message", "context"})
+READS: Final = frozenset({"message", "history", "context"})
 WRITES: Final = frozenset(
     {
         *("expanded", "references", "edits", "context_ref", "context_switch"),
@@ -55,7 +55,7 @@ def make_answer(library: PromptLibrary, ask: Callable[[Turn], Turn]) -> Step:
         if not _could_answer(words, library):
             return turn
         asked = ask(Turn(newest.user_message, newest.timestamp, context=tuple(earlier)))
-        if asked.action != "clarify":
+        if asked.action != "clarify" or _something_else_was_said(turn, asked.question):
             return turn
         chosen = pick(turn.message, asked.candidates, library)
         if chosen is None:
@@ -77,6 +77,12 @@ def make_answer(library: PromptLibrary, ask: Callable[[Turn], Turn]) -> Step:
         )
 
     return Step("answer", READS, WRITES, answer)
+
+
+def _something_else_was_said(turn: Turn, question: str | None) -> bool:
+    """The assistant's reply is known, and it is not our question: "2" answers the reply."""
+    last = turn.history[-1] if turn.history else None
+    return last is not None and last.role == "assistant" and (question or "") not in last.text
 
 
 def pick(message: str, candidates: Sequence[str], library: PromptLibrary) -> str | None:

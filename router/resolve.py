@@ -25,7 +25,9 @@ def make_resolve(resolver: Resolver, known: Known = nothing_known) -> Step:
 
     def resolve(turn: Turn) -> Turn:
         resolution = resolver.resolve(
-            turn.message, resolver.discourse(turn.context, known(), as_said=is_answered(turn))
+            turn.message,
+            resolver.discourse(turn.context, known(), as_said=is_answered(turn)),
+            reply=turn.history[-1].text if is_answered(turn) else "",
         )
         notes = resolution.notes or ("no reference to resolve",)
         return replace(

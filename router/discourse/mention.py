@@ -8,7 +8,7 @@ from typing import Final, Literal
 from kds.router.discourse.center import is_topic
 from kds.router.language import closed_class as cc
 from kds.router.language.jargon import forms
-from kds.router.language.lexicon import ADJECTIVE_FIRST, NOUN_FIRST, singular
+from kds.router.language.lexicon import ADJECTIVE_FIRST, NOUN_FIRST, readings, singular
 from kds.router.language.names import is_name_like, is_person, is_person_like
 from kds.router.language.words import Analysis, Number, Phrase, Role
 
@@ -107,12 +107,37 @@ def mentions_in(analysis: Analysis, turn: int) -> tuple[Mention, ...]:
 def _first_mentions(analysis: Analysis) -> tuple[Mention, ...]:
     """The mentions as of turn 0. Kept, because each turn looks at the same messages again."""
     singles = [_mention(analysis, phrase, 0) for phrase in analysis.phrases]
-    own = [m for m in singles if not _names_the_one_before(analysis, m) and m.head not in _EMPTY]
+    own = [m for m in singles if not _names_the_one_before(analysis, m) and _is_thing(m)]
     return tuple(own) + tuple(_groups(analysis, singles))
 
 
 _EMPTY: Final = frozenset("former latter same other others one ones rest lot bit".split())
 """Heads that name nothing by themselves."""
+
+LONGEST: Final = 6
+"""Words of a thing. What is longer is a clause that was read as one: none of the antecedents that
+people accept in the dev chats is longer, and every right edit there has fewer."""
+
+SHORT: Final = 3
+"""Letters of a word that is no thing when no lexicon has it: "u", "nt", "pls". Longer unknown words
+are as often the name of a thing."""
+
+_PAIRED: Final = ("`", '"')
+
+
+def _is_thing(mention: Mention) -> bool:
+    """No clause, nothing across lines or half in quotes, and no word that nobody knows: "u"."""
+    if mention.head in _EMPTY or _is_torn(mention.text):
+        return False
+    if len(mention.head) > SHORT or not mention.head_text.islower():
+        return True
+    return bool(mention.kind or mention.label or mention.determiner or readings(mention.head).known)
+
+
+def _is_torn(text: str) -> bool:
+    """A clause, or a piece of one: across lines, half in quotes or brackets, or too long."""
+    halves = any(text.count(mark) % 2 for mark in _PAIRED) or text.count("(") != text.count(")")
+    return halves or "\n" in text or len(text.split()) > LONGEST
 
 
 def _names_the_one_before(analysis: Analysis, mention: Mention) -> bool:

@@ -12,6 +12,7 @@ from kds.router.discourse.mention import Mention
 from kds.router.language.analysis import ANALYSED_CHARS, Language
 from kds.router.language.misspelling import mended
 from kds.router.language.words import Analysis
+from kds.router.references.answers import find_agreements, find_choices
 from kds.router.references.comparisons import find_comparisons
 from kds.router.references.complements import find_complements
 from kds.router.references.counterparts import find_others, find_owned
@@ -77,6 +78,8 @@ _MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
     "other": find_others,
     "complement": find_complements,
     "pattern": find_wordings,
+    "agreement": find_agreements,
+    "option": find_choices,
 }
 
 
@@ -200,32 +203,33 @@ class Resolver:
         focus = resolution.focus or moved_focus(analysis, before, self._focus, self.knowledge)
         return before.then(analysis, focus=focus)
 
-    def resolve(self, message: str, discourse: Discourse) -> Resolution:
+    def resolve(self, message: str, discourse: Discourse, *, reply: str = "") -> Resolution:
         """References of ``message`` and the edits that make it stand alone.
 
-        A message that changes the topic refers to nothing of the old one.
+        A message that changes the topic refers to nothing of the old one. ``reply`` is what the
+        assistant answered to the last message, as it said it.
         """
         if self.switch(message, discourse):
             return Resolution()
-        return self._within_topic(message, discourse)
+        return self._within_topic(message, discourse, reply)
 
-    def _within_topic(self, message: str, discourse: Discourse) -> Resolution:
+    def _within_topic(self, message: str, discourse: Discourse, reply: str = "") -> Resolution:
         spelt = mended(message) if discourse else None
         if spelt is None:
-            return self._resolved(message, discourse)
-        found = self._resolved(spelt.text, discourse)
+            return self._resolved(message, discourse, reply)
+        found = self._resolved(spelt.text, discourse, reply)
         return replace(
             found,
             references=spelt.references(message, found.references),
             edits=spelt.edits(found.edits),
         )
 
-    def _resolved(self, message: str, discourse: Discourse) -> Resolution:
+    def _resolved(self, message: str, discourse: Discourse, reply: str) -> Resolution:
         analysis = self.analyse(message)
         rules = self.rules if discourse else self._wordings
         if not rules or not analysis.words:
             return Resolution()
-        scene = Scene(analysis, discourse, self.knowledge)
+        scene = Scene(analysis, discourse, self.knowledge, reply=reply)
         found = self._found(scene, rules)
         if len(message) > ANALYSED_CHARS:
             found = [f for f in found if not f.whole]

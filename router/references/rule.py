@@ -41,6 +41,8 @@ SignalKind = Literal[
     "other",
     "complement",
     "pattern",
+    "agreement",
+    "option",
 ]
 Exclusion = Literal["same_message"]
 
@@ -58,6 +60,8 @@ class Signal:
     """The message must match one of these (kinds repeat, question, correction, switch, pattern)."""
     unless: tuple[Pattern, ...] = ()
     """No signal where one of these covers it."""
+    offers: tuple[Pattern, ...] = ()
+    """The reply's last sentence must match one of these (kind agreement); group ``action``."""
     excludes: frozenset[Exclusion] = frozenset()
 
 
@@ -96,6 +100,8 @@ class RuleTest:
     """Accepted texts; empty when the message must stay as it is."""
     switch: bool
     where: str
+    reply: str = ""
+    """What the assistant answered to the last message of the context."""
 
 
 @dataclass(frozen=True, slots=True)

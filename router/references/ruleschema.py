@@ -24,6 +24,7 @@ class SignalEntry(_Strict):
     verbs: list[str] = []
     cues: list[str] = []
     unless: list[str] = []
+    offers: list[str] = []
     excludes: list[Exclusion] = Field(default=[], alias="not")
 
 
@@ -53,6 +54,7 @@ class TestEntry(_Strict):
     __test__ = False  # not a test class, whatever pytest thinks of its name
 
     context: list[str] = []
+    reply: str = ""
     message: str = Field(alias="in", min_length=1)
     out: str | list[str] = UNCHANGED
     switch: bool = False

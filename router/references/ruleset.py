@@ -207,6 +207,7 @@ def _rule(file: _File, at: NodePath, entry: RuleEntry) -> Rule:
             tuple(test.expected),
             test.switch,
             document.where((*at, "tests", index)),
+            test.reply,
         )
         for index, test in enumerate(entry.tests)
     )
@@ -221,6 +222,7 @@ def _rule(file: _File, at: NodePath, entry: RuleEntry) -> Rule:
             verbs=frozenset(signal.verbs),
             cues=_patterns(file, (*at, "signal", "cues"), entry.id, signal.cues),
             unless=_patterns(file, (*at, "signal", "unless"), entry.id, signal.unless),
+            offers=_patterns(file, (*at, "signal", "offers"), entry.id, signal.offers),
             excludes=frozenset(signal.excludes),
         ),
         antecedent=AntecedentNeed(

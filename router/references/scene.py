@@ -32,6 +32,8 @@ class Scene:
     knowledge: Knowledge
     used: frozenset[str] = frozenset()
     """Targets of other pronouns in the message: two pronouns name two things."""
+    reply: str = ""
+    """What the assistant answered to the last message, where that is known."""
 
     @property
     def words(self) -> tuple[Word, ...]:

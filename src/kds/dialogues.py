@@ -14,7 +14,16 @@ from kds.brain.errors import DialogueFileError, Problem
 from kds.dialogue_source import load, read_text
 
 DIALOGUE_KEYS: Final = ("id", "turns", "note")
-TURN_KEYS: Final = ("user", "intent", "context_ref", "expanded", "switch", "secondary", "note")
+TURN_KEYS: Final = (
+    "user",
+    "intent",
+    "context_ref",
+    "expanded",
+    "switch",
+    "secondary",
+    "reply",
+    "note",
+)
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 MARKED_SUFFIXES: Final = tuple(f".dialogue{suffix}" for suffix in SUFFIXES)
 """A file with such a name is a dialogue file wherever it lies."""
@@ -29,7 +38,8 @@ class ExpectedTurn:
     """One message, and the outcomes that count as right. An empty tuple checks nothing.
 
     The exception is ``expanded``: when it is empty, the message must come back unchanged.
-    ``secondary`` is None when the secondary intents do not matter.
+    ``secondary`` is None when the secondary intents do not matter. ``reply`` is what the assistant
+    answered; "" when the dialogue does not say.
     """
 
     user: str
@@ -39,6 +49,7 @@ class ExpectedTurn:
     expanded: tuple[str, ...] = ()
     switch: bool = False
     secondary: tuple[str, ...] | None = None
+    reply: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +179,7 @@ class _Reader:
             expanded=self.texts(spot, data, "expanded"),
             switch=self.flag(spot, data, "switch"),
             secondary=secondary if data.get("secondary") is not None else None,
+            reply=self.text(spot, data, "reply") if "reply" in data else "",
         )
 
     def mapping(self, spot: NodePath, data: Any, noun: str, known: Sequence[str]) -> bool:

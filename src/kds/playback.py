@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from time import process_time
-from typing import Final
+from typing import Final, Protocol
 
 from kds.brain.clock import Clock
-from kds.brain.turn import Turn
+from kds.brain.turn import Turn, Utterance
 from kds.dialogues import Dialogue, ExpectedTurn
 from kds.measures import percentile, rounded, share
 from kds.scoring import Verdict, judge
@@ -20,7 +20,14 @@ START: Final = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 """When every dialogue begins, so that session ids are the same on every day."""
 MINUTE: Final = timedelta(minutes=1)
 
-Route = Callable[[str], Turn]
+
+class Route(Protocol):
+    """Routes a message, with what was said before it; a `Router` is one."""
+
+    def __call__(self, message: str, *, history: Sequence[Utterance] = ()) -> Turn:
+        """Route ``message``."""
+
+
 OpenRoute = Callable[[Clock], Route]
 """Opens a conversation with an empty context of its own, under the clock it is given."""
 
@@ -70,17 +77,27 @@ class MinuteClock:
 
 
 def play(dialogue: Dialogue, open_route: OpenRoute) -> PlayedDialogue:
-    """Send every turn of ``dialogue`` through a fresh conversation."""
+    """Send every turn of ``dialogue`` through a fresh conversation.
+
+    The history goes along where the turn before says what the assistant replied.
+    """
     clock = MinuteClock()
     route = open_route(clock)
-    played = []
+    played: list[PlayedTurn] = []
+    said: list[Utterance] = []
     for expected in dialogue.turns:
         started = process_time()
-        turn = route(expected.user)
+        turn = route(expected.user, history=said) if _is_answered(said) else route(expected.user)
         cpu_ms = (process_time() - started) * 1000.0
         played.append(PlayedTurn(expected, turn, judge(expected, turn), cpu_ms))
+        said.append(Utterance(expected.user))
+        said += [Utterance(expected.reply, "assistant")] if expected.reply else []
         clock.tick()
     return PlayedDialogue(dialogue, tuple(played))
+
+
+def _is_answered(said: Sequence[Utterance]) -> bool:
+    return bool(said) and said[-1].role == "assistant"
 
 
 @dataclass(frozen=True, slots=True)

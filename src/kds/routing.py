@@ -223,9 +223,9 @@ class Router:
         """Open a conversation in memory, with an empty context: the workspace sees nothing."""
         return Router(self._parts, RehearsalJournal(clock=clock), clock=clock)
 
-    def __call__(self, message: str) -> Turn:
+    def __call__(self, message: str, *, history: Sequence[Utterance] = ()) -> Turn:
         """Route ``message``, so that a router is a plain function too."""
-        return self.route(message)
+        return self.route(message, history=history)
 
     def as_runnable(self) -> "kds.agents.RouterRunnable":
         """Return the router as a LangChain Runnable."""

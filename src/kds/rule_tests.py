@@ -7,7 +7,7 @@ it would go on passing when its own rule is broken.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from kds.brain.turn import UNKNOWN, ContextEntry, Turn
+from kds.brain.turn import UNKNOWN, ContextEntry, Turn, Utterance
 from kds.playback import MinuteClock
 from kds.rehearsal import RehearsalJournal
 from kds.router.load import make_load
@@ -63,6 +63,7 @@ def describe_outcome(outcome: RuleOutcome) -> str:
     accepted = " | ".join(test.expected) or f"{test.message} (unchanged)"
     lines = [f"{test.where}: {outcome.rule}"]
     lines += [f"  context   {message}" for message in test.context]
+    lines += [f"  reply     {line}" for line in test.reply.splitlines()]
     lines += [f"  in        {test.message}", f"  out       - {accepted}"]
     lines += [f"            + {turn.expanded}"]
     if turn.context_switch != test.switch:
@@ -94,4 +95,6 @@ def _run(test: RuleTest, rewriting: Sequence[Step]) -> Turn:
     for message in test.context:
         journal.log(ContextEntry(clock(), message, UNKNOWN))
         clock.tick()
-    return Pipeline([make_load(journal), *rewriting]).run(Turn(test.message, clock()))
+    history = (*map(Utterance, test.context), Utterance(test.reply, "assistant"))
+    turn = Turn(test.message, clock(), history=history if test.reply else ())
+    return Pipeline([make_load(journal), *rewriting]).run(turn)

@@ -1,12 +1,13 @@
 """Playing dialogues: the clock, the fresh context, and the sums."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from kds.brain.clock import Clock
-from kds.brain.turn import Turn
+from kds.brain.turn import Turn, Utterance
 from kds.dialogues import parse_dialogues
 from kds.failures import describe
 from kds.playback import PlayedDialogue, Route, play, score
@@ -26,7 +27,7 @@ TEXT = """
 def _open(clock: Clock) -> Route:
     """A conversation that knows one expansion and otherwise plans."""
 
-    def route(message: str) -> Turn:
+    def route(message: str, *, history: Sequence[Utterance] = ()) -> Turn:
         if message == "Make it red":
             return Turn(
                 message, clock(), expanded="make the button red", context_ref="the button",
@@ -76,3 +77,18 @@ def test_a_failure_shows_turn_expected_and_actual() -> None:
 def test_no_dialogues_score_to_nothing() -> None:
     result = score([])
     assert (result.turns, result.intent_accuracy, result.ms_p99) == (0, None, 0.0)
+
+
+def test_a_turn_behind_a_reply_is_played_with_what_was_said() -> None:
+    text = "{id: a, turns: [{user: Cold?, reply: Want tea?}, {user: Sure}, {user: Thanks}]}"
+    heard: list[tuple[str, list[str]]] = []
+
+    def open_route(clock: Clock) -> Route:
+        def route(message: str, *, history: Sequence[Utterance] = ()) -> Turn:
+            heard.append((message, [said.text for said in history]))
+            return Turn(message, clock(), expanded=message)
+
+        return route
+
+    play(parse_dialogues(text, Path("a.yaml"))[0], open_route)
+    assert heard == [("Cold?", []), ("Sure", ["Cold?", "Want tea?"]), ("Thanks", [])]

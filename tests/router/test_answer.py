@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kds.brain.turn import ContextEntry, Turn
+from kds.brain.turn import ContextEntry, Turn, Utterance
 from kds.router.answer import WRITES, make_answer, pick
 from kds.router.prompts.library import PromptLibrary
 
 AT = datetime(2025, 11, 3, 12, 0, tzinfo=UTC)
 ORIGINAL = "Sort out the login page"
 CANDIDATES = ("PLAN", "EXECUTE", "TEST")
+QUESTION = "Shall I plan it, change it or test it?"
 
 
 def asked(turn: Turn) -> Turn:
@@ -22,6 +23,7 @@ def asked(turn: Turn) -> Turn:
         turn,
         action="clarify",
         candidates=CANDIDATES,
+        question=QUESTION,
         expanded="Sort out the login page of the shop",
         context_ref="shop",
     )
@@ -95,3 +97,14 @@ def test_only_the_declared_fields_are_written(library: PromptLibrary) -> None:
 
 def test_a_workspace_may_name_its_own_verbs(library: PromptLibrary) -> None:
     assert pick("review it", ("GOVERN", "ASK"), library) == "GOVERN"
+
+
+def test_a_number_behind_a_known_reply_answers_the_reply(library: PromptLibrary) -> None:
+    entry = ContextEntry(AT, ORIGINAL, "PLAN")
+    turn = Turn("2", AT, context=(entry,), expanded="2", intent="ASK")
+    turn = replace(turn, history=(Utterance(ORIGINAL), Utterance("1. Red\n2. Blue", "assistant")))
+    assert make_answer(library, asked).run(turn) is turn
+    shown = replace(
+        turn, history=(Utterance(ORIGINAL), Utterance(f"Well: {QUESTION}", "assistant"))
+    )
+    assert make_answer(library, asked).run(shown).intent == "EXECUTE"

@@ -48,11 +48,14 @@ def test_every_signal_kind_is_documented() -> None:
 @pytest.mark.parametrize("row", KINDS, ids=names(KINDS))
 def test_the_example_of_a_signal_kind_works(with_example: Resolver, row: list[str]) -> None:
     kind, _, after, message, becomes = row
-    told = with_example.replay([said for said in after.split("<br>") if said])
+    before = [said for said in after.split("<br>") if said]
+    reply = next((said.strip("*") for said in before if said.startswith("*")), "")
+    told = with_example.replay([said for said in before if not said.startswith("*")])
     switched = with_example.switch(message, told)
-    written = apply_edits(message, with_example.resolve(message, told).edits)
+    resolved = with_example.resolve(message, told, reply=reply)
+    written = apply_edits(message, resolved.edits)
     assert ("*a switch*" if switched else written) == becomes
-    used = switched or "".join(r.rule for r in with_example.resolve(message, told).references)
+    used = switched or "".join(r.rule for r in resolved.references)
     kinds = {rule.id: rule.signal.kind for rule in with_example.rules}
     assert kind == "`focus`" or kind == f"`{kinds[used]}`"
 

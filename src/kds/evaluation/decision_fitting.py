@@ -109,17 +109,21 @@ def _from_dialogues(path: Path, parts: Parts) -> Iterator[Proposal]:
         clock = MinuteClock()
         router = _router(parts, clock)
         said: list[Utterance] = []
+        told = False
         for expected in dialogue.turns:
-            turn = router.route(expected.user)
+            turn = router.route(expected.user, history=tuple(said) if told else ())
             right = bool(expected.expanded) and matches(turn.expanded, expected.expanded)
             for edit in turn.edits:
                 replied = edit_signs(replace(turn, history=tuple(said)), edit)
                 yield Proposal("dialogues", dialogue.id, edit_signs(turn, edit), replied, right)
-            said += [Utterance(expected.user), _reply(expected.user, len(said) // 2)]
+            told = bool(expected.reply)
+            reply = Utterance(expected.reply, "assistant")
+            said.append(Utterance(expected.user))
+            said.append(reply if told else _made_up(expected.user, len(said) // 2))
             clock.tick()
 
 
-def _reply(message: str, number: int) -> Utterance:
+def _made_up(message: str, number: int) -> Utterance:
     last = " ".join(message.split()[-2:]).strip(".?!")
     text = REPLIES[number % len(REPLIES)].format(said=message, last=last)
     return Utterance(text, "assistant")
