@@ -114,11 +114,8 @@ class Pattern:
 
     def may_match(self, text: str) -> bool:
         """False only when ``text``, and so any part of it, cannot have a match."""
-        needles = shipped_needles().get(self._expression)
-        if needles is None:
-            return True
-        folded = _folded(text)
-        return any(needle in folded for needle in needles)
+        known = self._expression in shipped_needles()
+        return not known or self._expression in _possible(text)
 
     def search(self, text: str, *, notes: list[str] | None = None) -> "regex.Match[str] | None":
         """The first match in ``text``, or None. Running out of time is None and a line in notes."""
@@ -153,10 +150,29 @@ def shipped_needles() -> Mapping[str, Sequence[str]]:
     return found
 
 
+@lru_cache(maxsize=1)
+def _expressions() -> Mapping[str, Sequence[str]]:
+    """Needle -> the expressions that a text with it may match; most needles serve several."""
+    found: dict[str, list[str]] = {}
+    for expression, needles in shipped_needles().items():
+        for needle in needles:
+            found.setdefault(needle, []).append(expression)
+    return found
+
+
 @lru_cache(maxsize=64)
-def _folded(text: str) -> str:
-    """As `regex` compares when case does not count; the dotless i is the one that does not fold."""
-    return text.casefold().replace("\u0131", "i")
+def _possible(text: str) -> frozenset[str]:
+    """The expressions with needles that ``text`` may match: each needle is looked for once.
+
+    The text is folded as `regex` does when case does not count; the dotless i alone does not fold.
+    """
+    folded = text.casefold().replace("\u0131", "i")
+    return frozenset(
+        expression
+        for needle, expressions in _expressions().items()
+        if needle in folded
+        for expression in expressions
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -12,6 +12,9 @@ from kds.router.prompts.promptfile import PromptFile
 LINE_LIMIT: Final = 300
 """Characters of an earlier message in a prompt: enough to know it again, and one line."""
 
+READ_LIMIT: Final = 4 * LINE_LIMIT
+"""Characters that are looked at for it: pasted logs of 200 kB are not cleaned to be cut."""
+
 _FRAME: Final = re.compile(r"<(?=\W*(?:message|expanded|previous|messages)\b)", re.IGNORECASE)
 """The tags that prompts put around what the user wrote (prompts/shared/_message.md)."""
 
@@ -75,5 +78,5 @@ def _line(text: str | None) -> str | None:
     """``text`` for a line of its own, in which it cannot begin another one."""
     if text is None:
         return None
-    flat = _framed(one_line(text))
-    return flat if len(flat) <= LINE_LIMIT else flat[: LINE_LIMIT - 1].rstrip() + "…"
+    flat = _framed(one_line(text[:READ_LIMIT]))
+    return flat if len(flat) <= LINE_LIMIT and len(text) <= READ_LIMIT else flat[: LINE_LIMIT - 1].rstrip() + "…"
