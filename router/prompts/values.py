@@ -79,4 +79,5 @@ def _line(text: str | None) -> str | None:
     if text is None:
         return None
     flat = _framed(one_line(text[:READ_LIMIT]))
-    return flat if len(flat) <= LINE_LIMIT and len(text) <= READ_LIMIT else flat[: LINE_LIMIT - 1].rstrip() + "…"
+    whole = len(flat) <= LINE_LIMIT and len(text) <= READ_LIMIT
+    return flat if whole else flat[: LINE_LIMIT - 1].rstrip() + "…"

@@ -12,8 +12,8 @@ from typing import Final
 from kds.brain.turn import Edit, Reference
 from kds.router.discourse.differences import difference
 from kds.router.discourse.inquiry import last_question, questions
+from kds.router.discourse.mention import Mention, is_time
 from kds.router.discourse.question import Question, Span
-from kds.router.references.counterparts import pair_of_a_kind
 from kds.router.references.rendering import bare_text, definite
 from kds.router.references.rule import Rule
 from kds.router.references.scene import Found, Scene, search
@@ -119,7 +119,7 @@ def _other(scene: Scene) -> str:
     asked = _pair(scene)
     if asked is not None and _names_it(asked[0], asked[1]):
         return asked[0].subject_text
-    pair = pair_of_a_kind(scene)
+    pair = _pair_of_a_kind(scene)
     return definite(pair[0]) if pair is not None else ""
 
 
@@ -147,3 +147,16 @@ def _whole(scene: Scene, rule: Rule, text: str, about: str) -> Found:
         f"'{message}' compares what was asked before ({rule.id}) -> '{text}'",
         whole=True,
     )
+
+
+def _pair_of_a_kind(scene: Scene) -> tuple[Mention, Mention] | None:
+    """The newest two things of one kind that something in front tells apart, oldest first."""
+    newest: Mention | None = None
+    for mention in scene.discourse.mentions():
+        if mention.parts or mention.reply or is_time(mention) or not mention.modifiers:
+            continue
+        if newest is None:
+            newest = mention if mention.topic else None
+        elif mention.head == newest.head and not mention.same_thing(newest):
+            return mention, newest
+    return None

@@ -162,34 +162,6 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
         )
 
 
-def find_gaps(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "and the parser deployment to 3": the verb of the last command is left out."""
-    text = scene.analysis.text
-    match = next((m for p in rule.signal.cues if (m := search(p, text)) is not None), None)
-    if (
-        match is None
-        or not scene.discourse
-        or any(w.pos in {"VERB", "AUX", "PRON"} for w in scene.words)
-    ):
-        return
-    moment = scene.discourse.last
-    command = next((c for c in reversed(moment.analysis.clauses) if c.mood == "imperative"), None)
-    obj = next((m for m in scene.mentions if m.prep == ""), None)
-    if command is None or command.verb is None or obj is None:
-        return
-    earlier = {w.lower for w in moment.analysis.words if w.pos == "ADP"}
-    if not any(w.pos == "ADP" and w.lower in earlier for w in scene.words[obj.end :]):
-        return  # another frame, another verb
-    verb = moment.analysis.words[command.verb].lower
-    at = scene.words[obj.start].start
-    yield Found(
-        (Reference("", at, at, verb, rule.id, _SCORE),),
-        (Edit(at, at, f"{verb} "),),
-        f"the verb of the message before is left out ({rule.id}): '{verb}'",
-        whole=True,
-    )
-
-
 def _named_slot(scene: Scene, rule: Rule, earlier: str) -> Slot | None:
     """ "Not Zurich, Geneva": the cue's group ``old`` says what is replaced."""
     for pattern in rule.signal.cues:

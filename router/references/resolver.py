@@ -14,14 +14,11 @@ from kds.router.language.misspelling import mended
 from kds.router.language.words import Analysis
 from kds.router.references.answers import find_agreements, find_choices
 from kds.router.references.comparisons import find_comparisons
-from kds.router.references.complements import find_complements
-from kds.router.references.counterparts import find_others, find_owned
 from kds.router.references.deeds import find_actions, find_purposes
 from kds.router.references.ellipsis import find_bare_questions, find_conditions
 from kds.router.references.enumerations import find_both, find_order, find_which
 from kds.router.references.fragments import (
     find_corrections,
-    find_gaps,
     find_questions,
     find_repeats,
 )
@@ -33,7 +30,6 @@ from kds.router.references.implicit import (
 )
 from kds.router.references.nouns import find_nouns, find_ones
 from kds.router.references.places import find_places
-from kds.router.references.proforms import find_doers, find_doings, find_times
 from kds.router.references.pronouns import find_demonstratives, find_events, find_pronouns
 from kds.router.references.rule import Rule, SignalKind
 from kds.router.references.scene import Found, Mechanism, Scene
@@ -52,7 +48,6 @@ _MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
     "question": find_questions,
     "correction": find_corrections,
     "repeat": find_repeats,
-    "gap": find_gaps,
     "which": find_which,
     "pronoun": find_pronouns,
     "demonstrative": find_demonstratives,
@@ -71,12 +66,6 @@ _MECHANISMS: Final[dict[SignalKind, Mechanism]] = {
     "action": find_actions,
     "purpose": find_purposes,
     "comparison": find_comparisons,
-    "doing": find_doings,
-    "doer": find_doers,
-    "then": find_times,
-    "own": find_owned,
-    "other": find_others,
-    "complement": find_complements,
     "pattern": find_wordings,
     "agreement": find_agreements,
     "option": find_choices,

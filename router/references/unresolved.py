@@ -18,7 +18,7 @@ from kds.router.references.scene import Found, Scene, covered, search
 ELLIPTIC_WORDS: Final = 9
 """A longer message without a verb is a title, a pasted line or a list, and stands alone."""
 
-_LEANING: Final[frozenset[SignalKind]] = frozenset({"question", "correction", "repeat", "gap"})
+_LEANING: Final[frozenset[SignalKind]] = frozenset({"question", "correction", "repeat"})
 _FALSE_ONES: Final = frozenset("no every any some each which what".split())
 _ASKING_AGAIN: Final = frozenset({*cc.WH, "and", "or", "but", "so", "same", "any"})
 _REST: Final = frozenset("others rest remainder".split())
