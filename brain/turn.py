@@ -63,6 +63,14 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Proposal:
+    """An edit that was thought of, written or not: how likely a careful reader accepts it."""
+
+    edit: Edit
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
 class IntentScore:
     """A candidate intent and its calibrated probability."""
 
@@ -120,6 +128,9 @@ class Turn:
     edits: tuple[Edit, ...] = ()
     unresolved: tuple[str, ...] = ()
     """Words that point back although no rule could say to what: "it", "the other one"."""
+    # decide
+    proposals: tuple[Proposal, ...] = ()
+    """Every edit that was weighed, those that were not written included."""
     # expand
     expanded: str = ""
     context_ref: str | None = None

@@ -1,7 +1,7 @@
 """The step that keeps the edits a careful reader would accept, and drops the others.
 
 Reads   message, history, context, references, edits, unresolved
-Writes  references, edits, unresolved
+Writes  references, edits, unresolved, proposals
 Never   proposes anything; what it drops stays as typed and is listed as unresolved.
 """
 
@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from kds.brain.turn import Edit, Reference, Turn
+from kds.brain.turn import Edit, Proposal, Reference, Turn
 from kds.router.references.decision import PRECISION, Decider, bar, behind, edit_signs
 from kds.router.step import Step
 
 READS: Final = frozenset({"message", "history", "context", "references", "edits", "unresolved"})
-WRITES: Final = frozenset({"references", "edits", "unresolved"})
+WRITES: Final = frozenset({"references", "edits", "unresolved", "proposals"})
 
 
 Precision = Callable[[], float]
@@ -35,16 +35,19 @@ def make_decide(decider: Decider | None, precision: Precision = usual_precision)
         needed = bar(turn.message, precision())
         kept: list[Edit] = []
         dropped: list[Edit] = []
+        proposals: list[Proposal] = []
         notes: list[str] = []
         for edit in turn.edits:
             decision = decider.decide(edit_signs(turn, edit))
             (kept if decision.probability >= needed else dropped).append(edit)
+            proposals.append(Proposal(edit, decision.probability))
             notes.append(_note(edit, decision.probability, needed, decision.against))
         return replace(
             turn,
             edits=tuple(kept),
             references=_references(turn, kept) if dropped else turn.references,
             unresolved=_unresolved(turn, dropped),
+            proposals=tuple(proposals),
             notes=(*turn.notes, *notes),
         )
 

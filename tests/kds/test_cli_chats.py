@@ -1,6 +1,7 @@
 """`kds eval chats`, as a user runs it."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,8 @@ def test_what_went_wrong_can_be_read_with_the_reasons(kds_call: Run, file: str) 
         (["none.jsonl"], "none.jsonl"),
         (["bad.jsonl"], "bad.jsonl:1"),
         (["chats.jsonl", "--errors", "chats.jsonl"], "names the file of examples itself"),
+        (["chats.jsonl", "--plot", "curve.png"], "fix: end its name in .svg"),
+        (["chats.jsonl", "--plot", "none/curve.svg"], "no such folder 'none'"),
     ],
 )
 def test_bad_input_is_refused_with_its_place(
@@ -63,3 +66,23 @@ def test_bad_input_is_refused_with_its_place(
     result = kds_call("eval", "chats", *arguments)
     assert result.code == 2
     assert said in result.err
+
+
+def test_the_curve_is_drawn_and_told_only_where_it_is_asked_for(kds_call: Run, file: str) -> None:
+    plain = json.loads(kds_call("eval", "chats", file, "--json").out)
+    drawn = json.loads(kds_call("eval", "chats", file, "--json", "--plot", "curve.svg").out)
+    assert set(drawn) - set(plain) == {"curve"}
+    (promised,) = [point for point in drawn["curve"] if point["promised"]]
+    keys = ("precision", "harmed", "must_recall_user", "must_recall_assistant")
+    assert [promised[key] for key in keys] == [drawn[key] for key in keys]
+    assert promised["edits"] == drawn["edits_right"] == promised["right"] == 1
+    assert Path("curve.svg").read_text().startswith("<svg")
+
+
+def test_a_picture_that_cannot_be_written_is_refused_before_the_work(
+    kds_call: Run, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)  # root may write anywhere
+    result = kds_call("eval", "chats", file, "--plot", "curve.svg")
+    assert (result.code, result.out) == (2, "")
+    assert "'curve.svg' cannot be written" in result.err

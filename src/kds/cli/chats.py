@@ -10,16 +10,25 @@ import click
 
 from kds.brain.turn import Turn, Utterance
 from kds.cli.dialogues import WARM_UP
-from kds.cli.options import check_apart, find_workspace, json_option, open_router, workspace_option
+from kds.cli.options import (
+    check_apart,
+    check_picture,
+    find_workspace,
+    json_option,
+    open_router,
+    workspace_option,
+)
 from kds.cli.output import decimal, percent, print_json, print_table
 from kds.cli.progress import tracked
 from kds.evaluation.chat_playing import JudgedEdit, PlayedChatTurn, play_chat, play_with
 from kds.evaluation.chat_scoring import ChatScore, EditCount, score_chats
 from kds.evaluation.chats import CHAT_FORM, Chat, read_chats
+from kds.evaluation.curve_plot import curve_svg
+from kds.evaluation.precision_curve import precision_curve
 from kds.evaluation.recent_noun import recent_noun_turn
 from kds.playback import MinuteClock
 from kds.router.language.words import Analysis
-from kds.routing import load_resolver
+from kds.routing import load_resolver, precision_of
 
 COMPARED: Final = (
     "turns", "changed", "edits_right", "edits_wrong", "edits_false", "precision", "harmed",
@@ -40,6 +49,7 @@ _LABELS: Final = {
 Examples:
   kds eval chats chats.jsonl
   kds eval chats chats.jsonl --errors wrong.jsonl --json
+  kds eval chats chats.jsonl --plot curve.svg
 \b
 A chat a line, JSON:
   {CHAT_FORM}
@@ -54,11 +64,18 @@ and nothing is written to the workspace."""
     metavar="OUT.jsonl",
     help="Write the turns that were changed for the worse, or whose intent is wrong.",
 )
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OUT.svg",
+    help="Draw what recall each promised precision costs; --json has it under `curve`.",
+)
 @click.option("--no-history", is_flag=True, help="Keep the assistant's replies from the router.")
 @workspace_option
 def chats(
-    *, file: Path, as_json: bool, errors: Path | None, no_history: bool, workspace: Path | None
-) -> None:
+    *, file: Path, as_json: bool, errors: Path | None, plot: Path | None, no_history: bool,
+    workspace: Path | None,
+) -> None:  # fmt: skip
     """Score the chats of FILE: right and wrong rewrites, intents, confidence, time.
 
     Beside KDS stand two baselines: never to rewrite, and to write the most recent noun for the
@@ -66,6 +83,8 @@ def chats(
     """
     if errors is not None:
         check_apart(errors, file)
+    if plot is not None:
+        check_picture(plot, (".svg",))
     found = read_chats(file)
     router = open_router(workspace, log=False)
     router.rehearse(MinuteClock()).route(WARM_UP)
@@ -79,11 +98,21 @@ def chats(
     score = score_chats(played)
     analyse = load_resolver(find_workspace(workspace)).analyse
     baselines = {"never": score_chats(_left_alone(played)), "recent_noun": _recent(analyse, found)}
+    curve = _drawn(plot, played, workspace) if plot is not None else {}
     if as_json:
         told = {name: _compared(one) for name, one in baselines.items()}
-        print_json({**score.as_dict(), "baselines": told})
+        print_json({**score.as_dict(), "baselines": told, **curve})
     else:
         _show(score, baselines)
+
+
+def _drawn(
+    plot: Path, played: Sequence[PlayedChatTurn], workspace: Path | None
+) -> dict[str, object]:
+    """Write the picture; what it shows, for JSON."""
+    points = precision_curve(played, precision_of(find_workspace(workspace))())
+    plot.write_text(curve_svg(points), encoding="utf-8")
+    return {"curve": [point.as_dict() for point in points]}
 
 
 def _left_alone(played: Iterable[PlayedChatTurn]) -> list[PlayedChatTurn]:

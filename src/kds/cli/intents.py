@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from kds.cli.guard import Refusal, complain
-from kds.cli.options import find_workspace, json_option, workspace_option
+from kds.cli.options import check_picture, find_workspace, json_option, workspace_option
 from kds.cli.output import percent, print_json, print_table
 from kds.cli.progress import reported, slow
 from kds.desk import LOADING
@@ -90,13 +90,9 @@ def _check_options(
         raise Refusal("--shots draws from a training set", "add --train FILE")
     if seeds is not None and shots is None:
         raise Refusal("--seeds says how often to draw", "add --shots K")
-    if plot is None:
-        return
-    if plot.suffix.lower() not in SUFFIXES:
-        raise Refusal(f"cannot draw '{plot}'", f"end its name in {' or '.join(SUFFIXES)}")
-    if not plot.absolute().parent.is_dir():
-        raise Refusal(f"no such folder '{plot.parent}'", "make it, or name another one")
-    load_drawing()
+    if plot is not None:
+        check_picture(plot, SUFFIXES)
+        load_drawing()
 
 
 def _lessons(train: Path) -> tuple[LabelledMessage, ...]:

@@ -13,7 +13,7 @@ from kds.brain.memory.values import Stats
 from kds.cli.guard import Refusal
 from kds.cli.memory_options import looking, read_span
 from kds.cli.memory_upkeep import EMPTY
-from kds.cli.options import json_option, workspace_option
+from kds.cli.options import check_picture, json_option, workspace_option
 from kds.cli.output import percent, print_json, print_line, print_table
 from kds.intent_plots import SUFFIXES, load_drawing
 from kds.measures import Spread
@@ -82,10 +82,7 @@ def sparkline(counts: Sequence[int], bars: str = _BARS) -> str:
 
 
 def _check_plot(plot: Path) -> None:
-    if plot.suffix.lower() not in SUFFIXES:
-        raise Refusal(f"cannot draw '{plot}'", f"end its name in {' or '.join(SUFFIXES)}")
-    if not plot.absolute().parent.is_dir():
-        raise Refusal(f"no such folder '{plot.parent}'", "make it, or name another one")
+    check_picture(plot, SUFFIXES)
     load_drawing()
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -110,5 +111,19 @@ def check_apart(errors: Path, file: Path) -> None:
     """Refuse an ``--errors`` that would fail, or do harm, after the work."""
     if errors.resolve() == file.resolve():
         raise Refusal("--errors names the file of examples itself", "give it a name of its own")
-    if not errors.absolute().parent.is_dir():
-        raise Refusal(f"no such folder '{errors.parent}'", "make it, or name another one")
+    check_folder(errors)
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a file whose folder is not there, before the work that ends with writing it."""
+    if not path.absolute().parent.is_dir():
+        raise Refusal(f"no such folder '{path.parent}'", "make it, or name another one")
+
+
+def check_picture(path: Path, suffixes: Sequence[str]) -> None:
+    """Refuse a picture that could not be written after the work."""
+    if path.suffix.lower() not in suffixes:
+        raise Refusal(f"cannot draw '{path}'", f"end its name in {' or '.join(suffixes)}")
+    check_folder(path)
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise Refusal(f"'{path}' cannot be written", "allow it, or name another one")

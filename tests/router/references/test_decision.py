@@ -63,6 +63,14 @@ def test_of_two_edits_each_is_decided_on_its_own() -> None:
     assert after.unresolved == ("the other",)
 
 
+def test_every_proposal_is_kept_with_its_probability_written_or_not() -> None:
+    for decider, written in ((LIKELY, True), (UNLIKELY, False)):
+        after = make_decide(decider).run(_turn())
+        (proposal,) = after.proposals
+        assert proposal.edit == _turn().edits[0]
+        assert (proposal.probability > 0.5) is written is bool(after.edits)
+
+
 def test_what_was_left_out_leaves_the_whole_message_unresolved() -> None:
     after = make_decide(UNLIKELY).run(_turn(edits=(Edit(14, 14, " for the FAB button"),)))
     assert after.unresolved == ("Make it purple",)
