@@ -73,7 +73,12 @@ def make_classify(model: IntentModel, turns: TurnModel | None = None) -> Step:
 
 
 def first_reading(model: IntentModel, turn: Turn) -> tuple[IntentVerdict, Sequence["_Request"]]:
-    """The verdict of examples and patterns, and the requests of a message that holds several."""
+    """The verdict of examples and patterns, and the requests of a message that holds several.
+
+    An example is one request, whatever stands in it: its prompt says what it asks for.
+    """
+    if (example := model.score_example(turn.message)) is not None:
+        return example, ()
     situation = _situation(turn)
     requests = _requests(model, turn.expanded or turn.message, situation)
     if requests:

@@ -102,6 +102,16 @@ class RuleBook:
         forms = [found for text in dict.fromkeys(texts) if (found := readings(text))]
         return tuple(_find(rules, forms, notes) for rules in self.rules)
 
+    def is_phrase(self, text: str) -> bool:
+        """Whether the whole of ``text`` is a fixed phrase of some intent."""
+        forms = [readings(text)] if text.strip() else []
+        return any(
+            _matches(pattern, forms, None)
+            for rules in self.rules
+            for pattern in rules.patterns
+            if pattern.exact
+        )
+
     def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """The scores of all intents for each of ``texts``, which stand alone: a row each."""
         return np.array([[finding.score for finding in self.find([text])] for text in texts])

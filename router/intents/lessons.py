@@ -29,11 +29,23 @@ def lessons(
 
 def fingerprints(examples: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
     """What tells pairs of text and label apart, 64 bits each, in rising order without repeats."""
-    digests = (
+    return np.unique(_digests(examples))
+
+
+def taught_labels(text: str, labels: Sequence[str], taught: NDArray[np.uint64]) -> tuple[str, ...]:
+    """The labels that have ``text`` among their examples; ``taught`` are fingerprints in order."""
+    wanted = _digests([(text, label) for label in labels])
+    nearest = taught[np.searchsorted(taught, wanted).clip(max=len(taught) - 1)]
+    found = nearest == wanted
+    return tuple(label for label, known in zip(labels, found.tolist(), strict=True) if known)
+
+
+def _digests(examples: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
+    found = (
         blake2b(f"{label}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
         for text, label in examples
     )
-    return np.unique(np.frombuffer(b"".join(digests), dtype="<u8"))
+    return np.frombuffer(b"".join(found), dtype="<u8")
 
 
 def lessons_key(examples: Iterable[tuple[str, str]], rules: Iterable[IntentRules]) -> str:

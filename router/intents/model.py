@@ -25,11 +25,12 @@ from kds.router.intents.certainty import (
 from kds.router.intents.context_evidence import NO_SITUATION, Situation, context_shifts
 from kds.router.intents.evidence import Finding, IntentRules, RuleBook
 from kds.router.intents.features import FeatureSpace, readable
-from kds.router.intents.lessons import fingerprints, lessons, lessons_key
+from kds.router.intents.lessons import fingerprints, lessons, lessons_key, taught_labels
 from kds.router.intents.nearest import ExampleIndex
 from kds.router.intents.terms import terms
 from kds.router.intents.text_head import ExampleMatrix
 from kds.router.intents.training import Fit, FitReport, RuleScores, train
+from kds.router.intents.verdict_notes import verdict_notes
 from kds.router.prompts.promptfile import PromptFile
 
 Floats = NDArray[np.float64]
@@ -48,8 +49,6 @@ VERBATIM_CONFIDENCE: Final = 0.99
 """Who writes an example says what it means; that of another agent may still be meant."""
 
 MAX_ALTERNATIVES: Final = 3
-NAMED_PATTERNS: Final = 3
-"""Patterns of the winner that a note names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,18 +172,32 @@ class IntentModel:
         confidence = self.learned.calibrator.probability(signs[0])
         unfit = none is not None and log_p[0, none] > log_p[0, winner]
         intent = self.none if unfit else self.learned.labels[winner]
-        notes += _notes(self.learned.labels, log_p[0], findings, shifts)
+        notes += verdict_notes(self.learned.labels, log_p[0], findings, shifts)
         others = self._alternatives(log_p[0], winner, confidence, unfit=unfit)
         scope = self._scope(readings, winner, confidence)
         known = dict(zip(self.learned.labels, map(float, log_p[0]), strict=True))
         return IntentVerdict(intent, confidence, others, tuple(notes), scope, known)
+
+    def score_example(self, message: str) -> IntentVerdict | None:
+        """The verdict on a message that is an example of one intent, to the letter; else None.
+
+        What is a fixed phrase as well is scored as such: exact patterns stand above examples.
+        """
+        owners = taught_labels(message.strip(), self.learned.labels, self.learned.taught)
+        if not owners:
+            return None
+        if self.book.is_phrase(readable(message)):
+            return self.score(message)
+        return self._example_of(owners[0]) if len(owners) == 1 else None
 
     def _verbatim(self, readings: Readings) -> IntentVerdict | None:
         """The verdict on an example of one intent, typed as it stands there."""
         alike = np.flatnonzero(readings.likeness[0] >= VERBATIM)
         if len(alike) != 1:
             return None
-        label = self.learned.labels[int(alike[0])]
+        return self._example_of(self.learned.labels[int(alike[0])])
+
+    def _example_of(self, label: str) -> IntentVerdict:
         confidence = 0.0 if label == self.none else VERBATIM_CONFIDENCE
         return IntentVerdict(label, confidence, (), (f"an example of {label}",), confidence)
 
@@ -285,24 +298,3 @@ def order_rules(labels: Sequence[str], rules: Sequence[IntentRules]) -> tuple[In
 
 def _words(label: str) -> str:
     return label.replace("_", " ").replace("-", " ").lower()
-
-
-def _notes(
-    labels: Sequence[str],
-    log_p: Floats,
-    findings: Sequence[Finding],
-    shifts: Mapping[str, float],
-) -> list[str]:
-    order = np.argsort(-log_p, kind="stable")[:3]
-    top = ", ".join(f"{labels[index]} {float(np.exp(log_p[index])):.2f}" for index in order)
-    lines = [f"scores: {top}"]
-    for index in order:
-        if fired := findings[index].fired:
-            shown = "; ".join(pattern.where for pattern in fired[:NAMED_PATTERNS])
-            lines.append(f"patterns for {labels[index]} ({findings[index].score:.2f}): {shown}")
-    lines += [f"the conversation speaks {_tendency(by)} {intent}" for intent, by in shifts.items()]
-    return lines
-
-
-def _tendency(shift: float) -> str:
-    return "for" if shift > 0 else "against"

@@ -62,6 +62,12 @@ def test_multi_intent_messages_are_split_and_others_are_not(step: Step) -> None:
     assert right / len(multi()) >= 0.9
 
 
+def test_an_example_is_one_request_whatever_stands_in_it(step: Step) -> None:
+    read = step.run(turn("put it on a branch and push"))
+    assert (read.intent, read.secondary_intents) == ("COMMIT", ())
+    assert read.confidence > 0.9
+
+
 def test_the_step_writes_only_what_it_declares(step: Step) -> None:
     before = turn("Make it purple", "Make the FAB button purple", previous="PLAN")
     after = step.run(before)

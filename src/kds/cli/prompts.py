@@ -1,8 +1,9 @@
 """`kds prompts`: the prompt files of a workspace."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -11,8 +12,13 @@ from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileErro
 from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_table
+from kds.cli.progress import slow
+from kds.example_reach import ExampleReach, example_reach
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
+
+SHOWN_STRAYS: Final = 3
+"""Examples of a prompt that are named one by one where they do not reach it."""
 
 
 @click.group(
@@ -66,12 +72,16 @@ def render(*, name: str, settings: tuple[str, ...], workspace: Path | None) -> N
     click.echo(library.render(prompt, values))
 
 
-@prompts.command(epilog="\b\nExample:\n  kds prompts check")
+@prompts.command(epilog="\b\nExamples:\n  kds prompts check\n  kds prompts check --json")
 @json_option
 @workspace_option
 @click.pass_context
 def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
-    """Load every prompt file and render it with sample inputs; report all problems."""
+    """Load every prompt file and render it with sample inputs; report all problems.
+
+    Then type every example of every agent, and say how many reach the agent they belong to; those
+    that do not are warnings.
+    """
     try:
         library = _checked(workspace)
     except ConfigError as error:
@@ -80,14 +90,44 @@ def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
         print_json({"prompts": None, "agents": None, "problems": problem_rows(error.problems)})
         complain_about(error)
         ctx.exit(BAD_INPUT)
-    count, agents = len(library.prompts()), len(library.agents())
+    with slow("typing the examples"):
+        found = example_reach(library, find_workspace(workspace))
     if as_json:
-        notes = problem_rows(library.passed_over)
-        print_json({"prompts": count, "agents": agents, "problems": [], "passed_over": notes})
+        print_json(_check_dict(library, found))
     else:
-        for note in library.passed_over:
-            complain(f"{note.where}: {note.message}", note.hint)
-        click.echo(f"{count} prompts are in order, {agents} of them agents")
+        _print_check(library, found, find_workspace(workspace).prompts_dir)
+
+
+def _check_dict(library: PromptLibrary, found: Sequence[ExampleReach]) -> Mapping[str, object]:
+    return {
+        "prompts": len(library.prompts()),
+        "agents": len(library.agents()),
+        "problems": [],
+        "passed_over": problem_rows(library.passed_over),
+        "examples": [one.as_dict() for one in found],
+    }
+
+
+def _print_check(library: PromptLibrary, found: Sequence[ExampleReach], own: Path) -> None:
+    for note in library.passed_over:
+        complain(f"{note.where}: {note.message}", note.hint)
+    for one in found:
+        _warn_of_strays(one)
+    count, agents = len(library.prompts()), len(library.agents())
+    click.echo(f"{count} prompts are in order, {agents} of them agents")
+    examples, reached = sum(one.examples for one in found), sum(one.reached for one in found)
+    click.echo(f"{reached:,} of {examples:,} examples reach their own agent when typed verbatim")
+    for one in found:
+        if one.strays or one.prompt.path.is_relative_to(own):
+            click.echo(f"  {one.prompt.name}: {one.reached:,} of {one.examples:,}")
+
+
+def _warn_of_strays(one: ExampleReach) -> None:
+    for stray in one.strays[:SHOWN_STRAYS]:
+        hint = f"leave it to one of {one.prompt.intent} and {stray.intent}; `kds explain` says why"
+        complain(f"{stray.where}: the example '{stray.text}' reaches {stray.intent}", hint)
+    if (more := len(one.strays) - SHOWN_STRAYS) > 0:
+        complain(f"{one.prompt.path}: {more} more examples go astray; --json names all")
 
 
 def _checked(workspace: Path | None) -> PromptLibrary:

@@ -1,0 +1,85 @@
+"""`kds prompts check` on examples: typed verbatim, which of them reach their own agent?"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+AGENT = """\
+---
+name: deploy-runner
+description: Deploys the current branch to an environment.
+intent: DEPLOY
+{keys}inputs: [message]
+---
+{{{{ message }}}}
+"""
+
+
+@pytest.fixture
+def deploy(workspace: Path) -> Callable[[str], Path]:
+    """Write an agent of the workspace's own, with these keys."""
+
+    def write(keys: str) -> Path:
+        path = workspace / "prompts" / "internal" / "deploy-runner.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(AGENT.format(keys=keys))
+        return path
+
+    return write
+
+
+def _of(told: list[dict[str, Any]], intent: str) -> dict[str, Any]:
+    return next(one for one in told if one["intent"] == intent)
+
+
+def test_every_example_that_ships_reaches_its_own_agent(kds_call: Run, workspace: Path) -> None:
+    result = kds_call("prompts", "check", "--json")
+    told = json.loads(result.out)["examples"]
+    assert [stray for one in told for stray in one["astray"]] == []
+    assert sum(one["reached"] for one in told) == sum(one["examples"] for one in told) > 2000
+    assert list(workspace.glob("kds-brain/*")) == []
+
+
+def test_an_agent_of_ones_own_is_counted_by_name(
+    kds_call: Run, deploy: Callable[[str], Path]
+) -> None:
+    deploy("examples: [deploy to staging, 'roll this out, then run the smoke tests']\n")
+    result = kds_call("prompts", "check")
+    assert result.code == 0
+    assert result.out.endswith("deploy-runner: 2 of 2\n")
+    assert "astray" not in result.err
+
+
+def test_an_example_that_an_exact_pattern_takes_away_is_a_warning(
+    kds_call: Run, deploy: Callable[[str], Path]
+) -> None:
+    deploy("patterns:\n  - {literal: run the tests, weight: 0.9, exact: true}\n")
+    result = kds_call("prompts", "check")
+    assert result.code == 0
+    assert "the example 'Run the tests' reaches DEPLOY" in result.err
+    assert "fix: leave it to one of TEST and DEPLOY" in result.err
+    assert "  test-generator: " in result.out
+
+
+def test_an_example_that_two_agents_have_reaches_one_of_them(
+    kds_call: Run, deploy: Callable[[str], Path]
+) -> None:
+    path = deploy("examples:\n  - deploy to staging\n  - Run the tests\n")
+    told = json.loads(kds_call("prompts", "check", "--json").out)["examples"]
+    astray = [*_of(told, "DEPLOY")["astray"], *_of(told, "TEST")["astray"]]
+    assert [stray["text"] for stray in astray] == ["Run the tests"]
+    assert _of(told, "DEPLOY")["astray"] == [] or astray[0]["where"] == f"{path}:7"
+
+
+def test_of_many_strays_the_first_are_named_and_json_has_all(
+    kds_call: Run, deploy: Callable[[str], Path]
+) -> None:
+    deploy("patterns:\n  - {regex: '.*tests?.*', weight: 0.9, exact: true}\n")
+    assert "more examples go astray; --json names all" in kds_call("prompts", "check").err
+    told = json.loads(kds_call("prompts", "check", "--json").out)["examples"]
+    assert len(_of(told, "TEST")["astray"]) > 20
