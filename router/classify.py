@@ -13,9 +13,10 @@ from typing import Final
 from kds.brain.turn import Turn
 from kds.router.intents.context_evidence import Situation
 from kds.router.intents.message_parts import split_message
-from kds.router.intents.model import IntentModel, IntentVerdict
+from kds.router.intents.model import IntentModel
 from kds.router.intents.turn_model import TurnModel
 from kds.router.intents.turn_signs import Place
+from kds.router.intents.verdict import IntentVerdict
 from kds.router.step import Step
 
 PART_MIN: Final = 0.6

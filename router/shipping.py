@@ -19,7 +19,7 @@ from kds.router.references.ruleset import load_rules
 def shipped_patterns(library: PromptLibrary) -> Iterator[Pattern]:
     """Every pattern of the packaged prompts and rules."""
     for prompt in library.prompts():
-        yield from (one.pattern for one in (*prompt.patterns, *prompt.excludes))
+        yield from (one.pattern for one in (*prompt.patterns, *prompt.excludes, *prompt.needs))
     for rule in load_rules().rules:
         yield from (*rule.signal.cues, *rule.signal.unless)
 

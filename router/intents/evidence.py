@@ -35,17 +35,23 @@ _TAIL: Final = re.compile(r"[\s,]+(?:please|pls|plz|thanks|thank you|thx)[\s.!?]
 
 @dataclass(frozen=True, slots=True)
 class IntentRules:
-    """The patterns of one intent, those that speak against it, and its priority."""
+    """The patterns of one intent, those that speak against it, and its priority.
+
+    Without one of its ``needs`` in the message, an intent that has any is not chosen.
+    """
 
     intent: str
     priority: int = 500
     patterns: tuple[IntentPattern, ...] = ()
     excludes: tuple[IntentPattern, ...] = ()
+    needs: tuple[IntentPattern, ...] = ()
 
     @classmethod
     def of(cls, prompt: PromptFile) -> "IntentRules":
         """The rules of an agent. Its intent must be set."""
-        return cls(prompt.intent or "", prompt.priority, prompt.patterns, prompt.excludes)
+        return cls(
+            prompt.intent or "", prompt.priority, prompt.patterns, prompt.excludes, prompt.needs
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,8 @@ class Finding:
     intent: str
     score: float
     fired: tuple[IntentPattern, ...]
+    lacking: bool = False
+    """Whether the intent has needs, and none of them is in the message."""
 
     @property
     def exact(self) -> bool:
@@ -87,6 +95,12 @@ def readings(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(reading for reading in (text, core, bare) if reading))
 
 
+def order_rules(labels: Sequence[str], rules: Sequence[IntentRules]) -> tuple[IntentRules, ...]:
+    """One set of rules for each label; empty where there is none."""
+    by_intent = {rule.intent: rule for rule in rules}
+    return tuple(by_intent.get(label, IntentRules(label)) for label in labels)
+
+
 class RuleBook:
     """The rules of all intents, in the order given; finds what they say about texts."""
 
@@ -97,7 +111,8 @@ class RuleBook:
         """One Finding for each intent, in the order of ``rules``, over all ``texts`` together.
 
         Weights are joined by noisy-or: two patterns of 0.5 make 0.75. Where one of the intent's
-        excludes matches, nothing counts for it but exact patterns.
+        excludes matches, nothing counts for it but exact patterns; where it lacks what it needs,
+        nothing at all.
         """
         forms = [found for text in dict.fromkeys(texts) if (found := readings(text))]
         return tuple(_find(rules, forms, notes) for rules in self.rules)
@@ -109,7 +124,7 @@ class RuleBook:
             _matches(pattern, forms, None)
             for rules in self.rules
             for pattern in rules.patterns
-            if pattern.exact
+            if pattern.exact and not _lacks(rules, forms, None)
         )
 
     def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
@@ -118,6 +133,8 @@ class RuleBook:
 
 
 def _find(rules: IntentRules, forms: list[tuple[str, ...]], notes: list[str] | None) -> Finding:
+    if _lacks(rules, forms, notes):
+        return Finding(rules.intent, 0.0, (), lacking=True)
     fired = [pattern for pattern in rules.patterns if _matches(pattern, forms, notes)]
     if fired and any(_matches(pattern, forms, notes) for pattern in rules.excludes):
         fired = [pattern for pattern in fired if pattern.exact]
@@ -125,6 +142,10 @@ def _find(rules: IntentRules, forms: list[tuple[str, ...]], notes: list[str] | N
     for pattern in fired:
         doubt *= 1.0 - min(pattern.weight, 0.99)
     return Finding(rules.intent, 1.0 - doubt, tuple(fired))
+
+
+def _lacks(rules: IntentRules, forms: list[tuple[str, ...]], notes: list[str] | None) -> bool:
+    return bool(rules.needs) and not any(_matches(one, forms, notes) for one in rules.needs)
 
 
 def _matches(pattern: IntentPattern, forms: list[tuple[str, ...]], notes: list[str] | None) -> bool:

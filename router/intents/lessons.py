@@ -53,7 +53,7 @@ def lessons_key(examples: Iterable[tuple[str, str]], rules: Iterable[IntentRules
     patterns = [
         (rule.intent, kind, pattern.source, pattern.weight, pattern.exact)
         for rule in rules
-        for kind, group in (("for", rule.patterns), ("not", rule.excludes))
+        for kind, group in (("for", rule.patterns), ("not", rule.excludes), ("needs", rule.needs))
         for pattern in group
     ]
     inputs = json.dumps([list(examples), patterns])

@@ -6,7 +6,7 @@ Only exact patterns decide alone. A model is a value: nothing in it changes afte
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -23,14 +23,14 @@ from kds.router.intents.certainty import (
     scope_signs,
 )
 from kds.router.intents.context_evidence import NO_SITUATION, Situation, context_shifts
-from kds.router.intents.evidence import Finding, IntentRules, RuleBook
+from kds.router.intents.evidence import Finding, IntentRules, RuleBook, order_rules
 from kds.router.intents.features import FeatureSpace, readable
 from kds.router.intents.lessons import fingerprints, lessons, lessons_key, taught_labels
 from kds.router.intents.nearest import ExampleIndex
 from kds.router.intents.terms import terms
 from kds.router.intents.text_head import ExampleMatrix
 from kds.router.intents.training import Fit, FitReport, RuleScores, train
-from kds.router.intents.verdict_notes import verdict_notes
+from kds.router.intents.verdict import IntentVerdict, verdict_notes
 from kds.router.prompts.promptfile import PromptFile
 
 Floats = NDArray[np.float64]
@@ -48,26 +48,10 @@ VERBATIM: Final = 0.9999
 VERBATIM_CONFIDENCE: Final = 0.99
 """Who writes an example says what it means; that of another agent may still be meant."""
 
+BARRED: Final = -1e6
+"""Added to the log odds of an intent that lacks a word it needs: it is not chosen."""
+
 MAX_ALTERNATIVES: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class IntentVerdict:
-    """The intent of a message, and the calibrated probability that it is the right one.
-
-    When none of the intents fits, ``intent`` is UNKNOWN and ``confidence`` is that of the best
-    alternative: what acting on it would be worth. ``alternatives`` are in falling order.
-    ``in_scope`` in [0, 1] ranks messages by how much they look like one of the intents at all.
-    It is learned with as many messages out of scope as in scope; patterns speak for it too.
-    """
-
-    intent: str
-    confidence: float
-    alternatives: tuple[IntentScore, ...]
-    notes: tuple[str, ...]
-    in_scope: float
-    log_p: Mapping[str, float] = field(default_factory=dict)
-    """The log probability of every intent before calibration; none where a phrase decided."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -165,18 +149,20 @@ class IntentModel:
             return decided
         shifts = context_shifts(situation, texts[0])
         log_p = self.learned.mix.log_p(readings.margins, readings.rule_scores)
-        log_p = log_softmax(log_p + self._row(shifts))
+        log_p, lacking = self._with_needs(log_p + self._row(shifts), findings, notes)
         none = self._none
         winner = self._break_tie(log_p[0], findings, int(best_in_scope(log_p, none)[0]))
         signs = certainty_signs(readings, log_p, np.array([winner]), none)
         confidence = self.learned.calibrator.probability(signs[0])
+        if lacking[winner]:
+            return IntentVerdict(self.none, 0.0, (), tuple(notes), 0.0)
         unfit = none is not None and log_p[0, none] > log_p[0, winner]
         intent = self.none if unfit else self.learned.labels[winner]
         notes += verdict_notes(self.learned.labels, log_p[0], findings, shifts)
         others = self._alternatives(log_p[0], winner, confidence, unfit=unfit)
         scope = self._scope(readings, winner, confidence)
-        known = dict(zip(self.learned.labels, map(float, log_p[0]), strict=True))
-        return IntentVerdict(intent, confidence, others, tuple(notes), scope, known)
+        known, barred = self._split(log_p[0], lacking)
+        return IntentVerdict(intent, confidence, others, tuple(notes), scope, known, barred)
 
     def score_example(self, message: str) -> IntentVerdict | None:
         """The verdict on a message that is an example of one intent, to the letter; else None.
@@ -205,6 +191,24 @@ class IntentModel:
     def _none(self) -> int | None:
         labels = self.learned.labels
         return labels.index(self.none) if self.none in labels else None
+
+    def _with_needs(
+        self, scores: Floats, findings: Sequence[Finding], notes: list[str]
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """The log probabilities without the intents that lack what they need; which those are."""
+        lacking = np.array([found.lacking for found in findings])
+        best = int(scores[0].argmax())
+        if lacking[best]:
+            notes.append(f"it looks like {self.learned.labels[best]}, but has no word it needs")
+        return log_softmax(scores + np.where(lacking, BARRED, 0.0)), lacking
+
+    def _split(
+        self, log_p: Floats, lacking: NDArray[np.bool_]
+    ) -> tuple[dict[str, float], frozenset[str]]:
+        """The log probabilities of the intents that may be chosen, and the others' names."""
+        rows = list(zip(self.learned.labels, log_p.tolist(), lacking.tolist(), strict=True))
+        known = {label: value for label, value, lacks in rows if not lacks}
+        return known, frozenset(label for label, _, lacks in rows if lacks)
 
     def _read(self, texts: Sequence[str], findings: Sequence[Finding]) -> Readings:
         """One row: margins are the mean over ``texts``, likeness is the best of them."""
@@ -274,7 +278,7 @@ class IntentModel:
         found = [
             IntentScore(labels[index], min(confidence, left * float(np.exp(log_p[index])) / rest))
             for index in np.argsort(-log_p, kind="stable")
-            if index != winner and labels[index] != self.none
+            if index != winner and labels[index] != self.none and log_p[index] > BARRED / 2
         ]
         first = (IntentScore(labels[winner], confidence),) if unfit else ()
         return (*first, *found)[:MAX_ALTERNATIVES]
@@ -288,12 +292,6 @@ def _is_near(base: Learned, taught: NDArray[np.uint64], labels: Sequence[str], n
     shared = len(np.intersect1d(base.taught, taught, assume_unique=True))
     alike = (none in labels) == (none in base.labels)
     return alike and shared >= NEAR * max(len(base.taught), len(taught))
-
-
-def order_rules(labels: Sequence[str], rules: Sequence[IntentRules]) -> tuple[IntentRules, ...]:
-    """One set of rules for each label; empty where there is none."""
-    by_intent = {rule.intent: rule for rule in rules}
-    return tuple(by_intent.get(label, IntentRules(label)) for label in labels)
 
 
 def _words(label: str) -> str:

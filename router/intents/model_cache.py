@@ -25,10 +25,10 @@ import numpy as np
 from kds.brain.errors import KdsError
 from kds.router.intents.calibration import Calibrator
 from kds.router.intents.certainty import Mix
-from kds.router.intents.evidence import IntentRules, RuleBook
+from kds.router.intents.evidence import IntentRules, RuleBook, order_rules
 from kds.router.intents.features import Block, FeatureSpace
 from kds.router.intents.lessons import fingerprints, lessons, lessons_key
-from kds.router.intents.model import IntentModel, Learned, order_rules
+from kds.router.intents.model import IntentModel, Learned
 from kds.router.intents.nearest import ExampleIndex
 from kds.router.intents.terms import KINDS
 from kds.router.intents.training import FitReport

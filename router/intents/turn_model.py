@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from kds.brain.errors import KdsError
 from kds.brain.turn import UNKNOWN, IntentScore
 from kds.router.intents.calibration import sigmoid
-from kds.router.intents.model import MAX_ALTERNATIVES, IntentVerdict
+from kds.router.intents.model import MAX_ALTERNATIVES
 from kds.router.intents.turn_signs import Place, turn_vector
+from kds.router.intents.verdict import IntentVerdict
 
 Floats = NDArray[np.float64]
 
@@ -84,8 +85,11 @@ def revised(verdict: IntentVerdict, likely: Mapping[str, float]) -> IntentVerdic
 def join_rows(
     head: Mapping[str, float], verdict: IntentVerdict, message: str, place: Place
 ) -> tuple[Floats, tuple[str, ...]]:
-    """What the join weighs: a row for each label that either reading knows, in the given order."""
-    labels = tuple(sorted({*verdict.log_p, *head}))
+    """What the join weighs: a row for each label that either reading knows.
+
+    Labels that the verdict bars have none, so they are not chosen.
+    """
+    labels = tuple(sorted({*verdict.log_p, *head} - verdict.barred))
     most = max(head.values(), default=0.0)
     length = float(np.log1p(len(message.split())))
     gates = np.array([verdict.confidence, verdict.in_scope, float(place.answered), length, most])

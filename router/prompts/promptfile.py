@@ -46,8 +46,9 @@ class PromptFile:
     """A prompt as its file defines it. It is an agent when it has an intent.
 
     ``ref`` is its place among the prompts, "prompts/internal/work-planner.md"; ``excludes`` are
-    the patterns under `not`; ``ask`` is a verb phrase for clarifying questions. ``tools`` are
-    names of tools that a model may call, ``output`` is the JSON Schema of its structured reply.
+    the patterns under `not`, ``needs`` those of which a message must have one; ``ask`` is a verb
+    phrase for clarifying questions. ``tools`` are names of tools that a model may call,
+    ``output`` is the JSON Schema of its structured reply.
     """
 
     name: str
@@ -69,6 +70,7 @@ class PromptFile:
     front: Document
     tools: tuple[str, ...] = ()
     output: Mapping[str, object] | None = None
+    needs: tuple[IntentPattern, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,8 @@ def read_prompt(
     if found is None:
         return PromptDraft((*problems, *body_problems), None, body, body_line)
     problems += _own_problems(found, front, path)
-    patterns = _patterns(found, front, ref, problems, checked=trusted or cache.is_sound(yaml_text))
+    sound = trusted or cache.is_sound(yaml_text)
+    patterns, excludes, needs = _patterns(found, front, ref, problems, checked=sound)
     if not problems:
         cache.keep(yaml_text, front)
     prompt = PromptFile(
@@ -133,8 +136,8 @@ def read_prompt(
         description=found.description,
         intent=found.intent if found.intent != NAMELESS else None,
         priority=found.priority,
-        patterns=patterns[0],
-        excludes=patterns[1],
+        patterns=patterns,
+        excludes=excludes,
         examples=tuple(found.examples),
         counter_examples=tuple(found.counter_examples),
         inputs=tuple(found.inputs),
@@ -148,6 +151,7 @@ def read_prompt(
         front=front,
         tools=tuple(found.tools),
         output=found.output,
+        needs=needs,
     )
     whole = (*problems, *body_problems)
     return PromptDraft(whole, prompt, body, body_line, inputs_read="inputs" not in doubtful)
@@ -191,6 +195,7 @@ class _FrontMatter(BaseModel):
     priority: Annotated[int, Field(ge=0, le=999)] = DEFAULT_PRIORITY
     patterns: list[_PatternEntry] = []
     not_: Annotated[list[_NotEntry], Field(alias="not")] = []
+    needs: list[_NotEntry] = []
     examples: list[_Text] = []
     counter_examples: list[_Text] = []
     inputs: list[_Text] = []
@@ -231,8 +236,8 @@ def _own_problems(found: _FrontMatter, front: Document, path: Path) -> list[Prob
         hint = f"write 'name: {path.stem}', or rename the file"
         problems.append(Problem(front.where(("name",)), message, hint))
     if found.intent is None:
-        for key, entries in (("patterns", found.patterns), ("not", found.not_)):
-            if entries:
+        for key in ("patterns", "not", "needs"):
+            if getattr(found, "not_" if key == "not" else key):
                 message = f"has '{key}' and no intent"
                 hint = f"add 'intent: NAME', or remove '{key}'"
                 problems.append(Problem(front.where((key,)), message, hint))
@@ -256,8 +261,8 @@ _Patterns = tuple[IntentPattern, ...]
 
 def _patterns(
     found: _FrontMatter, front: Document, ref: str, problems: list[Problem], *, checked: bool
-) -> tuple[_Patterns, _Patterns]:
-    """The patterns and the excludes; what is wrong with them goes to ``problems``."""
+) -> tuple[_Patterns, _Patterns, _Patterns]:
+    """The patterns, the excludes and the needs; what is wrong with them goes to ``problems``."""
 
     def compiled(key: str, entries: list[_PatternEntry] | list[_NotEntry]) -> _Patterns:
         made = []
@@ -274,7 +279,11 @@ def _patterns(
                 )
         return tuple(made)
 
-    return compiled("patterns", found.patterns), compiled("not", found.not_)
+    return (
+        compiled("patterns", found.patterns),
+        compiled("not", found.not_),
+        compiled("needs", found.needs),
+    )
 
 
 def _compile(entry: _NotEntry, shown: str, where: str, *, checked: bool) -> Pattern | Problem:

@@ -12,7 +12,7 @@ from kds.brain.document import NodePath
 NAMELESS: Final = "STAND_IN"
 """In place of an intent that is none: patterns are not to be told off for having no intent."""
 
-_PATTERN_KEYS: Final = ("patterns", "not")
+_PATTERN_KEYS: Final = ("patterns", "not", "needs")
 _WORDS: Final = ("regex", "literal")
 
 
@@ -46,7 +46,9 @@ def mended(
     whole: dict[str, Any] = deepcopy(dict(data))
     for place in misfits:
         if len(place) > 1 and place[0] in _PATTERN_KEYS and isinstance(place[1], int):
-            _mend_pattern(whole[str(place[0])], place[1], place[2:], weighted=place[0] != "not")
+            _mend_pattern(
+                whole[str(place[0])], place[1], place[2:], weighted=place[0] == "patterns"
+            )
         elif place:
             whole.pop(str(place[0]), None)
     missing = {key: stand_ins[key] for key in stand_ins if key in doubtful and key not in whole}

@@ -12,10 +12,9 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.router.intents.evidence import RuleBook
+from kds.router.intents.evidence import RuleBook, order_rules
 from kds.router.intents.features import FeatureSpace, Floats, Ints
 from kds.router.intents.lessons import lessons
-from kds.router.intents.model import order_rules
 from kds.router.intents.terms import stems
 from kds.router.intents.text_head import ExampleMatrix
 from kds.router.intents.training import FOLDS, RULE_WEIGHT_GRID

@@ -19,8 +19,9 @@ from kds.brain.turn import UNKNOWN
 from kds.intent_data import LabelledMessage
 from kds.router.intents.calibration import ReliabilityBin, expected_calibration_error, reliability
 from kds.router.intents.context_evidence import Situation
-from kds.router.intents.model import IntentModel, IntentVerdict
+from kds.router.intents.model import IntentModel
 from kds.router.intents.policy import decide
+from kds.router.intents.verdict import IntentVerdict
 
 SEEDS: Final = 5
 ACCEPTED: Final = 0.95

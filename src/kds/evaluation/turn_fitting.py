@@ -31,10 +31,11 @@ from kds.rehearsal import RehearsalJournal
 from kds.router.classify import first_reading, place_of
 from kds.router.intents.calibration import sigmoid
 from kds.router.intents.lessons import lessons
-from kds.router.intents.model import IntentModel, IntentVerdict
+from kds.router.intents.model import IntentModel
 from kds.router.intents.policy import decide
 from kds.router.intents.turn_model import TurnModel, dump_turn_model, join_rows, revised
 from kds.router.intents.turn_signs import DIMENSION, Place, turn_vector
+from kds.router.intents.verdict import IntentVerdict
 from kds.routing import Parts, Router, workspace_at
 
 Floats = NDArray[np.float64]

@@ -39,6 +39,23 @@ def test_an_exclude_takes_all_back_but_exact_phrases() -> None:
     assert score(rules, "Go on") == pytest.approx(0.5)
 
 
+def test_an_intent_that_lacks_what_it_needs_has_nothing_for_it_not_even_a_phrase() -> None:
+    rules = IntentRules(
+        "A", patterns=(pattern("stats", exact=True), pattern("show")), needs=(pattern("kds"),)
+    )
+    book = RuleBook([rules])
+    (without,) = book.find(["stats"])
+    assert (without.lacking, without.exact, without.score) == (True, False, 0.0)
+    assert not book.is_phrase("stats")
+    (fitting,) = book.find(["show the KDS stats"])
+    assert (fitting.lacking, fitting.score) == (False, pytest.approx(0.5))
+
+
+def test_the_expansion_may_have_what_an_intent_needs() -> None:
+    rules = IntentRules("A", patterns=(pattern("^show"),), needs=(pattern("kds"),))
+    assert score(rules, "show it", "show the KDS report") == pytest.approx(0.5)
+
+
 def test_exact_patterns_need_the_whole_message() -> None:
     rules = IntentRules("A", patterns=(pattern("continue", exact=True),))
     assert RuleBook([rules]).find(["Ok, continue please"])[0].exact

@@ -8,7 +8,8 @@ from kds.brain.turn import UNKNOWN
 from kds.router.intents.calibration import expected_calibration_error
 from kds.router.intents.context_evidence import Situation
 from kds.router.intents.evidence import IntentRules
-from kds.router.intents.model import IntentModel, IntentVerdict
+from kds.router.intents.model import IntentModel
+from kds.router.intents.verdict import IntentVerdict
 from kds.router.pattern import Pattern
 from kds.router.prompts.promptfile import IntentPattern
 
@@ -186,3 +187,35 @@ def test_any_text_gets_a_verdict(packaged_model: IntentModel, text: str) -> None
 def test_a_huge_message_is_read_at_its_ends(packaged_model: IntentModel) -> None:
     text = "Run the tests\n" + "log line 1234 ok\n" * 6000
     assert packaged_model.score(text).intent == "TEST"
+
+
+NEEDY = IntentRules(
+    "RED",
+    patterns=(literal("paint", 0.9), literal("red", 0.9, exact=True)),
+    needs=(literal("red", 1),),
+)
+
+
+def test_an_intent_that_lacks_a_word_is_neither_chosen_nor_offered() -> None:
+    free = IntentModel.fit_examples(COLOURS, [IntentRules("RED", patterns=NEEDY.patterns)])
+    held = IntentModel.fit_examples(COLOURS, [NEEDY])
+    assert free.score("paint the gate").intent == "RED"
+    verdict = held.score("paint the gate")
+    assert (verdict.intent, verdict.barred, verdict.alternatives) == ("BLUE", {"RED"}, ())
+    assert "it looks like RED, but has no word it needs" in verdict.notes
+    assert held.score("paint the gate red").intent == "RED"
+
+
+def test_an_example_is_chosen_without_the_word_it_needs() -> None:
+    model = IntentModel.fit_examples([*COLOURS, ("the usual colour", "RED")], [NEEDY])
+    assert model.score("The usual  colour").intent == "RED"
+    exact = model.score_example("the usual colour")
+    assert exact is not None
+    assert exact.intent == "RED"
+    assert model.score("the unusual colour").intent == "BLUE"
+
+
+def test_where_every_intent_lacks_its_word_none_is_chosen() -> None:
+    rules = [IntentRules(name, needs=(literal("crayon", 1),)) for name in ("RED", "BLUE")]
+    verdict = IntentModel.fit_examples(COLOURS, rules).score("paint the gate")
+    assert (verdict.intent, verdict.confidence) == (UNKNOWN, 0.0)

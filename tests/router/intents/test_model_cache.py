@@ -157,6 +157,7 @@ def test_a_new_intent_is_learned_on_top_of_the_model_that_ships(library: PromptL
         next(one for one in agents if one.intent == "METRICS"),
         intent="BREW",
         patterns=(),
+        needs=(),
         examples=tuple(f"brew {what}" for what in ("a coffee", "some tea", "coffee for two")),
     )
     assert open_model([*agents, brew]).model.score("brew a pot of coffee").intent == "BREW"

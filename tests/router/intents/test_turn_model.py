@@ -1,12 +1,13 @@
 """What real turns want: the join of examples, patterns and the look of the message."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.turn import UNKNOWN
-from kds.router.intents.model import IntentVerdict
 from kds.router.intents.turn_model import (
     TurnModel,
     dump_turn_model,
@@ -17,6 +18,7 @@ from kds.router.intents.turn_model import (
     turn_model_for,
 )
 from kds.router.intents.turn_signs import DIMENSION, Place, turn_signs, turn_vector
+from kds.router.intents.verdict import IntentVerdict
 
 PLACE = Place(3, "EXECUTE", answered=True)
 
@@ -50,6 +52,14 @@ def test_a_revised_verdict_names_the_most_likely_intent_and_the_next() -> None:
     assert (found.intent, found.confidence) == ("ASK", 0.7)
     assert [one.intent for one in found.alternatives] == ["TEST", "PLAN"]
     assert found.notes[-1].endswith("ASK 0.70")
+
+
+def test_what_a_verdict_bars_real_turns_do_not_bring_back(turns: TurnModel) -> None:
+    verdict = replace(_verdict(PLAN=-1.0), barred=frozenset({"ASK"}))
+    _, labels = join_rows({"ASK": 0.9, "PLAN": 0.1}, verdict, "what is it?", PLACE)
+    assert labels == ("PLAN",)
+    read = turns.read("what does this setting do?", PLACE, verdict)
+    assert "ASK" not in (read.intent, *(one.intent for one in read.alternatives))
 
 
 def test_where_nothing_is_wanted_the_confidence_is_that_of_the_best_alternative() -> None:

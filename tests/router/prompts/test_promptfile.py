@@ -106,6 +106,20 @@ def test_patterns_need_an_intent() -> None:
     ]
 
 
+def test_what_an_intent_needs_is_read_and_held_to_the_rules_of_patterns() -> None:
+    def with_needs(entry: str) -> str:
+        return GOOD.replace("inputs: [message]", f"needs:\n  - {entry}\ninputs: [message]")
+
+    found = parsed(with_needs("{literal: the repo}"))
+    assert isinstance(found, PromptFile)
+    assert [one.source for one in found.needs] == ["the repo"]
+    assert messages(with_needs("{regex: '(', exact: 3}"))
+    assert messages(with_needs("{literal: a, weight: 0.5}"))
+    assert "committer.md:12 has 'needs' and no intent" in messages(
+        with_needs("{literal: a}").replace("intent: COMMIT\n", "")
+    )
+
+
 def test_words_that_yaml_takes_for_something_else_are_refused() -> None:
     assert messages(GOOD.replace("literal: check in,", "literal: yes,")) == [
         "committer.md:8 'literal' (in patterns, item 2) must be text, not True"
