@@ -30,6 +30,16 @@ _PROPOSAL: Final = re.compile(
     r"\s+(?:also |now |just |please |then |first )*",
     re.IGNORECASE,
 )
+_ASKED_FOR: Final = re.compile(
+    r"(?:(?:ok(?:ay)?|so|and|also|but|then|now|hey|hi|great|thanks|please|pls|maybe|hmm)\b[\s,.!]*)*"
+    r"(?:(?:can|could)(?:['\u2019]?n?['\u2019]?t)? we\b|would(?:n['\u2019]?t)? it be possible to\b"
+    r"|why not\b|why don['\u2019]?t we\b|shouldn['\u2019]?t we\b)"
+    r"(?:\s+(?:also|just|please|pls|maybe|now|first|then|again|try(?: to)?)\b)*"
+    r"\s+(?=[a-z])(?!(?:be|assume|say|expect|see|trust|know)\b)",
+    re.IGNORECASE,
+)
+"""How a request is put as a question that includes the asker: "can we", "why don't we"."""
+
 _TAIL: Final = re.compile(r"[\s,]+(?:please|pls|plz|thanks|thank you|thx)[\s.!?]*$", re.IGNORECASE)
 
 
@@ -80,6 +90,21 @@ def without_lead_in(text: str) -> str:
     """
     core = _LEAD_IN.sub("", text.strip(), count=1) if _LEAD_IN.match(text.strip()) else text
     return _TAIL.sub("", core).strip() or text.strip()
+
+
+def bare_request(text: str) -> str:
+    """A request that is put as a question ("can we ...?") as the command that it is.
+
+    >>> bare_request("ok, can we also move the navbar out?")
+    'move the navbar out'
+    >>> bare_request("Why not?"), bare_request("can we trust this cache?")
+    ('Why not?', 'can we trust this cache?')
+    """
+    found = _ASKED_FOR.match(text.lstrip())
+    if found is None:
+        return text
+    first, mark, rest = text.lstrip()[found.end() :].partition("?")
+    return f"{first}.{rest}" if mark and rest.strip() else first
 
 
 def readings(text: str) -> tuple[str, ...]:

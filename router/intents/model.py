@@ -23,7 +23,7 @@ from kds.router.intents.certainty import (
     scope_signs,
 )
 from kds.router.intents.context_evidence import NO_SITUATION, Situation, context_shifts
-from kds.router.intents.evidence import Finding, IntentRules, RuleBook, order_rules
+from kds.router.intents.evidence import Finding, IntentRules, RuleBook, bare_request, order_rules
 from kds.router.intents.features import FeatureSpace, readable
 from kds.router.intents.lessons import fingerprints, lessons, lessons_key, taught_labels
 from kds.router.intents.nearest import ExampleIndex
@@ -139,7 +139,9 @@ class IntentModel:
         self, message: str, expanded: str | None = None, situation: Situation = NO_SITUATION
     ) -> IntentVerdict:
         """The verdict on a message, from its own words, its expansion and the conversation."""
-        texts = tuple(dict.fromkeys(readable(text) for text in (message, expanded or message)))
+        texts = tuple(
+            dict.fromkeys(readable(bare_request(text)) for text in (message, expanded or message))
+        )
         notes: list[str] = []
         findings = self.book.find(texts, notes=notes)
         if (decided := self._exact(findings)) is not None:

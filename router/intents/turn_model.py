@@ -67,7 +67,8 @@ class TurnModel:
 
 def revised(verdict: IntentVerdict, likely: Mapping[str, float]) -> IntentVerdict:
     """``verdict`` with the probability of every intent that the join gives."""
-    ranked = [IntentScore(*pair) for pair in sorted(likely.items(), key=lambda p: (-p[1], p[0]))]
+    open_to = {label: share for label, share in likely.items() if label not in verdict.barred}
+    ranked = [IntentScore(*pair) for pair in sorted(open_to.items(), key=lambda p: (-p[1], p[0]))]
     winner = ranked[0]
     known = [score for score in ranked if score.intent != UNKNOWN]
     confidence = known[0].confidence if winner.intent == UNKNOWN else winner.confidence
@@ -87,9 +88,9 @@ def join_rows(
 ) -> tuple[Floats, tuple[str, ...]]:
     """What the join weighs: a row for each label that either reading knows.
 
-    Labels that the verdict bars have none, so they are not chosen.
+    What the verdict bars has the least log probability there is; `revised` does not choose it.
     """
-    labels = tuple(sorted({*verdict.log_p, *head} - verdict.barred))
+    labels = tuple(sorted({*verdict.log_p, *verdict.barred, *head}))
     most = max(head.values(), default=0.0)
     length = float(np.log1p(len(message.split())))
     gates = np.array([verdict.confidence, verdict.in_scope, float(place.answered), length, most])

@@ -39,7 +39,8 @@ _PATH: Final = re.compile(r"\S*[\\/]\S+")
 _WORD: Final = re.compile(r"[a-z']+|\d+|[?!.:]")
 _FILE: Final = re.compile(r"@\S+|\S+\.\w{2,4}\b")
 _TRACE: Final = re.compile(
-    r"traceback|error:|exception|\bat .*:\d+|failed|warning:|exit code|ENOENT|undefined",
+    r"traceback|error:|exception|\bat .*:\d+|failed|warning:|exit code|ENOENT|undefined"
+    r"|\berr(?:or)?\b\W{1,3}[a-z]{0,4}\d{3,}|\berr!|\[error\]|\bpanic:",
     re.IGNORECASE,
 )
 _MANY_LINES: Final = 3

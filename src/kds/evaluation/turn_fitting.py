@@ -82,16 +82,15 @@ class Outcome(NamedTuple):
 def main() -> None:
     """Fit, tell the cross-validated figures, write the model and, beside it, the figures."""
     data, out = Path(sys.argv[1]), Path(sys.argv[2])
-    random = np.random.default_rng(SEED)
     with tempfile.TemporaryDirectory() as empty:
         # without a turn model: what is fitted must not depend on what was
         parts = replace(Parts.load(workspace_at(empty), may_write=False), turns=None)
     learned = [
         *_chat_lessons(data / "chats/dev.jsonl", parts),
         *_dialogue_lessons(data / "dialogues/dev.json", parts),
-        *_example_lessons(parts, random),
+        *_example_lessons(parts, np.random.default_rng(SEED)),
     ]
-    model, figures = fit(learned, random)
+    model, figures = fit(learned, np.random.default_rng(SEED))
     out.write_bytes(dump_turn_model(model))
     out.with_suffix(".json").write_text(json.dumps(figures, indent=2) + "\n")
     sys.stdout.write(json.dumps(figures, indent=2) + "\n")
@@ -166,9 +165,15 @@ def _labels(learned: Sequence[Lesson]) -> tuple[str, ...]:
 
 
 def _folds(learned: Sequence[Lesson], random: np.random.Generator) -> Ints:
-    """A fold for each lesson; all of a repository, or of a dialogue, are in the same one."""
-    groups = sorted({(one.source, one.group) for one in learned})
-    found = dict(zip(groups, random.permutation(len(groups)) % FOLDS, strict=True))
+    """A fold for each lesson; all of a repository, or of a dialogue, are in the same one.
+
+    The chats are drawn first: one more example must not look like a change on the chats.
+    """
+    found: dict[tuple[str, str], int] = {}
+    for source in ("chats", "dialogues", "examples"):
+        groups = sorted({(one.source, one.group) for one in learned if one.source == source})
+        drawn = (random.permutation(len(groups)) % FOLDS).tolist()
+        found |= dict(zip(groups, drawn, strict=True))
     return np.array([found[one.source, one.group] for one in learned])
 
 

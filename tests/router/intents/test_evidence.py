@@ -3,7 +3,13 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import Problem
-from kds.router.intents.evidence import IntentRules, RuleBook, readings, without_lead_in
+from kds.router.intents.evidence import (
+    IntentRules,
+    RuleBook,
+    bare_request,
+    readings,
+    without_lead_in,
+)
 from kds.router.pattern import Pattern
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import IntentPattern
@@ -92,3 +98,34 @@ def test_where_a_pattern_stands_is_kept_for_the_notes(library: PromptLibrary) ->
     rules = [IntentRules.of(prompt) for prompt in library.agents()]
     finding = next(f for f in RuleBook(rules).find(["commit this"]) if f.intent == "COMMIT")
     assert Path(finding.fired[0].where.partition(":")[0]).name == "commit-handler.md"
+
+
+@pytest.mark.parametrize(
+    ("message", "command"),
+    [
+        ("can we move the navbar out?", "move the navbar out"),
+        ("Ok, could we also drop the second column", "drop the second column"),
+        ("cant we show the date?", "show the date"),
+        ("why don\u2019t we use a queue?", "use a queue"),
+        ("would it be possible to sort the list? it is long", "sort the list. it is long"),
+    ],
+)
+def test_a_request_put_as_a_question_is_the_command_that_it_is(message: str, command: str) -> None:
+    assert bare_request(message) == command
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "can we?",
+        "why not?",
+        "can we be sure that nothing else uses it?",
+        "where can we move the navbar?",
+        "should we drop the column?",
+        "is it possible to run this on windows?",
+        "move it, can we?",
+        "",
+    ],
+)
+def test_other_questions_stay_as_they_are(message: str) -> None:
+    assert bare_request(message) == message

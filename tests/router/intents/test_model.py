@@ -219,3 +219,18 @@ def test_where_every_intent_lacks_its_word_none_is_chosen() -> None:
     rules = [IntentRules(name, needs=(literal("crayon", 1),)) for name in ("RED", "BLUE")]
     verdict = IntentModel.fit_examples(COLOURS, rules).score("paint the gate")
     assert (verdict.intent, verdict.confidence) == (UNKNOWN, 0.0)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "can we rename the folder to helpers?",
+        "could we move the logo to the footer",
+        "why don't we use tabs there?",
+        "would it be possible to remove the second column?",
+    ],
+)
+def test_a_request_that_is_put_as_a_question_is_no_question(
+    message: str, packaged_model: IntentModel
+) -> None:
+    assert packaged_model.score(message, message, FOLLOWING).intent in {"EXECUTE", "CORRECT"}

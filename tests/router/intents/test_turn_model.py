@@ -56,8 +56,8 @@ def test_a_revised_verdict_names_the_most_likely_intent_and_the_next() -> None:
 
 def test_what_a_verdict_bars_real_turns_do_not_bring_back(turns: TurnModel) -> None:
     verdict = replace(_verdict(PLAN=-1.0), barred=frozenset({"ASK"}))
-    _, labels = join_rows({"ASK": 0.9, "PLAN": 0.1}, verdict, "what is it?", PLACE)
-    assert labels == ("PLAN",)
+    found = revised(verdict, {"ASK": 0.9, "PLAN": 0.1})
+    assert (found.intent, found.alternatives) == ("PLAN", ())
     read = turns.read("what does this setting do?", PLACE, verdict)
     assert "ASK" not in (read.intent, *(one.intent for one in read.alternatives))
 
@@ -97,6 +97,20 @@ def test_signs_tell_where_a_message_stands() -> None:
     assert "previous PLAN" in turn_signs("ok", Place(1, "PLAN"))
     assert "trace" in turn_signs("Traceback (most recent call last):", PLACE)
     assert "file" in turn_signs("look at @src/app.py", PLACE)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "error CS0246: no such type",
+        "ERROR 1045 (28000): denied",
+        "npm ERR! code 1",
+        "[ERROR] no goal",
+    ],
+)
+def test_an_error_with_its_code_is_a_trace(message: str) -> None:
+    assert "trace" in turn_signs(message, PLACE)
+    assert "trace" not in turn_signs("show the error page in red", PLACE)
 
 
 @given(st.text(max_size=3000), st.integers(0, 50), st.sampled_from([None, "ASK"]))
