@@ -39,7 +39,7 @@ model:  ## what ships fitted: after a change of packaged prompts or rules
 DATA ?= ../shared/data
 
 turns:  ## the weights of real turns, from the development data
-	$(BIN)/python -m kds.evaluation.turn_fitting $(DATA) router/fitted/turns.npz
+	$(BIN)/python -m kds.evaluation.turn_fitting $(DATA) tests/chats router/fitted/turns.npz
 
 decision:  ## the weights of written references, from the development data
 	$(BIN)/python -m kds.evaluation.decision_fitting $(DATA) tests/dialogues router/fitted/decision.json

@@ -54,3 +54,17 @@ def test_a_wrong_turn_is_named_with_its_line(
         read_chats(_file(tmp_path, turn))
     assert "chats.jsonl:1" in str(wrong.value)
     assert said in str(wrong.value)
+
+
+OWN = sorted((Path(__file__).parents[2] / "chats").glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+def test_the_projects_own_chats_are_whole_and_each_has_a_group_of_its_own(path: Path) -> None:
+    chats = read_chats(path)
+    assert len({chat.group for chat in chats}) == len(chats) >= 20
+    for turn in (turn for chat in chats for turn in chat.turns):
+        assert turn.labelled
+        assert turn.intents
+        for ref in turn.references:
+            assert ref.start < 0 or turn.user[ref.start : ref.end] == ref.text
