@@ -19,13 +19,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.brain.turn import Utterance
+from kds.brain.turn import Edit, Turn, Utterance
 from kds.dialogues import find_dialogue_files, read_dialogues
 from kds.evaluation.chat_playing import play_with
 from kds.evaluation.chats import read_chats
 from kds.playback import MinuteClock
 from kds.rehearsal import RehearsalJournal
-from kds.router.references.decision import PRECISION, Signs, edit_signs
+from kds.router.references.decision import PRECISION, Signs, bar, edit_signs, is_answered
 from kds.routing import Parts, Router, workspace_at
 from kds.scoring import matches
 
@@ -53,14 +53,19 @@ REPLIES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An edit's signs, and whether it is right; ``again`` has the signs where replies are known
-    that were not, and the other way round."""
+    """An edit's signs, what it must reach, and whether it is right.
+
+    ``again`` and ``again_bar`` are those where replies are known that were not, and the other way
+    round.
+    """
 
     source: str
     group: str
     signs: Signs
     again: Signs
     right: bool
+    bar: float
+    again_bar: float
 
 
 _COUNTED: Final = ("proposed", "right", "written", "written and right")
@@ -99,9 +104,9 @@ def _from_chats(path: Path, parts: Parts) -> Iterator[Proposal]:
             turn, judged = played.turn, played.edits
             if len(judged) == len(turn.edits):
                 for edit, verdict in zip(turn.edits, judged, strict=True):
-                    again = edit_signs(replace(turn, history=()), edit)
                     right = verdict.outcome == "right"
-                    yield Proposal("chats", chat.group, edit_signs(turn, edit), again, right)
+                    alone = replace(turn, history=())
+                    yield _proposal("chats", chat.group, turn, alone, edit, right)
 
 
 def _from_dialogues(path: Path, parts: Parts) -> Iterator[Proposal]:
@@ -114,13 +119,31 @@ def _from_dialogues(path: Path, parts: Parts) -> Iterator[Proposal]:
             turn = router.route(expected.user, history=tuple(said) if told else ())
             right = bool(expected.expanded) and matches(turn.expanded, expected.expanded)
             for edit in turn.edits:
-                replied = edit_signs(replace(turn, history=tuple(said)), edit)
-                yield Proposal("dialogues", dialogue.id, edit_signs(turn, edit), replied, right)
+                replied = replace(turn, history=tuple(said))
+                yield _proposal("dialogues", dialogue.id, turn, replied, edit, right)
             told = bool(expected.reply)
             reply = Utterance(expected.reply, "assistant")
             said.append(Utterance(expected.user))
             said.append(reply if told else _made_up(expected.user, len(said) // 2))
             clock.tick()
+
+
+def _proposal(
+    source: str, group: str, turn: Turn, again: Turn, edit: Edit, right: bool
+) -> Proposal:
+    return Proposal(
+        source,
+        group,
+        edit_signs(turn, edit),
+        edit_signs(again, edit),
+        right,
+        _bar(turn),
+        _bar(again),
+    )
+
+
+def _bar(turn: Turn) -> float:
+    return bar(turn.message, PRECISION, answered=is_answered(turn))
 
 
 def _made_up(message: str, number: int) -> Utterance:
@@ -163,7 +186,8 @@ def _figures(found: Sequence[Proposal], names: Sequence[str]) -> dict[str, dict[
             likely = _likely(_rows(unseen, names, again=again), *fitted)
             for one, probability in zip(unseen, likely.tolist(), strict=True):
                 count = told.setdefault(_SHOWN[one.source, again], dict.fromkeys(_COUNTED, 0))
-                _count(count, one.right, probability >= PRECISION)
+                needed = one.again_bar if again else one.bar
+                _count(count, one.right, probability >= needed)
     return told
 
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 
-from kds.brain.turn import Edit, Proposal
+from kds.brain.turn import Edit, Proposal, Turn
 from kds.evaluation.chat_playing import JudgedEdit, PlayedChatTurn, judge
 from kds.evaluation.chats import ChatReference
 from kds.measures import rounded, share
-from kds.router.references.decision import bar
+from kds.router.references.decision import bar, is_answered
 from kds.router.references.resolver import apply_edits
 
 
@@ -62,20 +62,17 @@ def _weighed(one: PlayedChatTurn) -> _Weighed:
     weighed = {proposal.edit for proposal in one.turn.proposals}
     certain = [Proposal(edit, 1.0) for edit in one.turn.edits if edit not in weighed]
     found = (
-        (_limit(one.turn.message, proposal.probability), edit)
+        (_limit(one.turn, proposal.probability), edit)
         for proposal in (*one.turn.proposals, *certain)
         for edit in _judged(one, proposal.edit)
     )
     return _Weighed(one, tuple(found))
 
 
-def _limit(message: str, probability: float) -> float:
-    """The highest promise that ``probability`` reaches; below 0 it reaches none.
-
-    >>> round(_limit("Make it purple", 0.75), 3), round(_limit("Delete it", 0.75), 3)
-    (0.75, 0.5)
-    """
-    return 1.0 - (1.0 - probability) / (1.0 - bar(message, 0.0))
+def _limit(turn: Turn, probability: float) -> float:
+    """The highest promise that ``probability`` reaches; below 0 it reaches none."""
+    most = 1.0 - bar(turn.message, 0.0, answered=is_answered(turn))
+    return 1.0 - (1.0 - probability) / most
 
 
 def _judged(one: PlayedChatTurn, edit: Edit) -> tuple[JudgedEdit, ...]:
