@@ -29,11 +29,11 @@ from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
 
+from kds.api.embeddings import embed_waiting, load_embedder
 from kds.brain.memory.query import WORD
 from kds.brain.memory.recall import recall
 from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.memory.store import Embedder
-from kds.embeddings import embed_waiting, load_embedder
 
 FUNCTIONS = 600
 A_CONVERSATION = 12

@@ -20,10 +20,10 @@ from time import process_time
 
 import docx
 
+from kds.api.conversations import Conversations
 from kds.brain.memory.facts import facts_of
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.conversations import Conversations
 from kds.documents.docx import read_docx
 from kds.documents.html import read_html
 from kds.learning.log import LearningLog

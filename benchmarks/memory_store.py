@@ -25,7 +25,7 @@ import numpy as np
 
 from kds.brain.memory.sqlite_store import FILE_NAME, SqliteStore
 from kds.brain.memory.values import Archive, Message, Role, Scope, Session
-from kds.measures import percentile
+from kds.evaluation.measures import percentile
 
 SESSION_MESSAGES = 100
 APPENDS = 1000

@@ -28,7 +28,7 @@ from kds.brain.memory.tokens import estimate_tokens
 from kds.brain.memory.values import Message, Role
 from kds.brain.memory.window import Budget, lay_out
 from kds.brain.workspace import Workspace
-from kds.measures import percentile
+from kds.evaluation.measures import percentile
 
 AT: Final = datetime(2025, 11, 3, tzinfo=UTC)
 ROLES: Final[tuple[Role, ...]] = ("user", "assistant", "tool", "system")

@@ -27,12 +27,12 @@ from time import process_time
 from intent_peers import OOS, Pair, Peer, intent_peers
 from rewrite_peers import Rewrite, rewrite_peers
 
+from kds.api.routing import load_resolver
 from kds.brain.workspace import Workspace
-from kds.examples import RewriteExample, read_rewrites
-from kds.intent_data import LabelledMessage, load_intents
-from kds.measures import percentile, share
-from kds.rewrite_scoring import Rewritten, score_rewrites
-from kds.routing import load_resolver
+from kds.evaluation.examples import RewriteExample, read_rewrites
+from kds.evaluation.intents.data import LabelledMessage, load_intents
+from kds.evaluation.measures import percentile, share
+from kds.evaluation.rewrite_scoring import Rewritten, score_rewrites
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"

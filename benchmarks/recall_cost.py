@@ -28,7 +28,7 @@ from kds.brain.memory.recalled import RecallSettings
 from kds.brain.memory.sqlite_store import FILE_NAME, SqliteStore
 from kds.brain.memory.tokens import estimate_tokens
 from kds.brain.memory.values import EVERYWHERE, Scope
-from kds.measures import percentile
+from kds.evaluation.measures import percentile
 
 QUESTIONS = 300
 ASSEMBLIES = 10_000

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Mapping
 
-from kds.examples import RewriteExample
-from kds.rewrite_scoring import rewrite
+from kds.evaluation.examples import RewriteExample
+from kds.evaluation.rewrite_scoring import rewrite
 from kds.router.discourse.mention import mentions_in
 from kds.router.references.resolver import Resolver
 

@@ -19,15 +19,15 @@ from time import process_time
 
 import yaml
 
+from kds.api.routing import load_resolver
 from kds.brain.clock import utc_now
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
-from kds.examples import read_rewrites
-from kds.measures import percentile
+from kds.evaluation.examples import read_rewrites
+from kds.evaluation.measures import percentile
+from kds.evaluation.scoring import matches
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
-from kds.routing import load_resolver
-from kds.scoring import matches
 
 ROUTER_TESTS = Path(__file__).resolve().parent.parent / "tests" / "router"
 LIES = ROUTER_TESTS / "rewriting" / "lying_rewrites.yaml"

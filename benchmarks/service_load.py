@@ -29,11 +29,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from kds.api.records import conversation_path
 from kds.brain.documents.store import FILE_NAME, DocumentStore
 from kds.brain.errors import KdsError
 from kds.brain.journal import ContextJournal
 from kds.brain.workspace import Workspace
-from kds.conversations import conversation_path
 from kds.documents.reading import read_document, read_source
 from kds.service.address import ServiceAddress
 from kds.service.background import health

@@ -17,8 +17,8 @@ from pathlib import Path
 from time import process_time
 
 import kds
-from kds.measures import percentile
-from kds.playback import MinuteClock
+from kds.evaluation.measures import percentile
+from kds.evaluation.playback import MinuteClock
 
 DIALOGUES = Path(__file__).resolve().parent.parent / "tests" / "dialogues"
 ROUNDS = 5

@@ -59,7 +59,7 @@ RENAMED: Final[Mapping[str, str]] = {"KDS_SERVICE_AUTOSTART": "KDS_SERVICE_AUTO"
 """What a variable was called before; setting it is an error that says the new name."""
 
 SPACY_MODEL: Final = "KDS_SPACY_MODEL"
-"""Names an installed spaCy pipeline (`kds.routing`); it is no setting of a file."""
+"""Names an installed spaCy pipeline (`kds.api.routing`); it is no setting of a file."""
 
 _OFF: Final = frozenset("0 off f false n no".split())
 _ON: Final = frozenset("1 on t true y yes".split())

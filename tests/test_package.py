@@ -63,9 +63,9 @@ def test_import_kds_imports_kds_and_nothing_else() -> None:
     ("statement", "heavy"),
     [
         ("import kds", HEAVY),
-        ("import kds.pytest_plugin", HEAVY),
+        ("import kds.evaluation.pytest_plugin", HEAVY),
         ("import kds.cli", HEAVY),
-        ("import kds.routing", ("spacy", "sklearn", "langchain_core", "detect_secrets")),
+        ("import kds.api.routing", ("spacy", "sklearn", "langchain_core", "detect_secrets")),
         ("import kds.agents", ("langchain_core",)),
         (
             "from kds.agents import AgentReply, Deadline, ModelError, load_chat_model",

@@ -10,7 +10,7 @@ import yaml
 
 from kds.brain.document import parse_yaml
 from kds.brain.errors import RuleFileError
-from kds.dialogues import read_dialogues
+from kds.evaluation.dialogues import read_dialogues
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.texts import packaged_root
 from kds.router.references.ruleset import PACKAGED, load_rules
@@ -24,7 +24,7 @@ sys.modules["yaml._yaml"] = None
 import json
 import yaml
 from pathlib import Path
-from kds.dialogues import read_dialogues
+from kds.evaluation.dialogues import read_dialogues
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.ruleset import load_rules
 

@@ -5,7 +5,7 @@ classifier over prompts and patterns (`kds.router.intents.model`), and a linear 
 terms and signs of real turns. How much each counts depends on how sure the first is, whether the
 message looks like any example at all, its length, and whether a conversation is known. The
 outcome is the probability that a careful reader accepts an intent. Fitted by
-`python -m kds.evaluation.turn_fitting`; the figures stand beside the weights.
+`python -m kds.evaluation.chats.turn_fitting`; the figures stand beside the weights.
 """
 
 import io

@@ -11,6 +11,11 @@ TYPE_CHECKING = False  # type checkers take it for true; `typing` would cost the
 
 if TYPE_CHECKING:
     from kds.agents import RouterRunnable as RouterRunnable
+    from kds.api.conversations import Conversations as Conversations
+    from kds.api.desk import Desk as Desk
+    from kds.api.desk import open_desk as open_desk
+    from kds.api.routing import Router as Router
+    from kds.api.turn_log import TurnLog as TurnLog
     from kds.brain.errors import ConfigError as ConfigError
     from kds.brain.errors import DialogueFileError as DialogueFileError
     from kds.brain.errors import DispatchError as DispatchError
@@ -34,26 +39,21 @@ if TYPE_CHECKING:
     from kds.brain.turn import StepRecord as StepRecord
     from kds.brain.turn import Turn as Turn
     from kds.brain.workspace import Workspace as Workspace
-    from kds.conversations import Conversations as Conversations
-    from kds.desk import Desk as Desk
-    from kds.desk import open_desk as open_desk
-    from kds.dialogues import Dialogue as Dialogue
-    from kds.dialogues import ExpectedTurn as ExpectedTurn
-    from kds.dialogues import find_dialogue_files as find_dialogue_files
-    from kds.dialogues import is_dialogue_file as is_dialogue_file
-    from kds.dialogues import read_dialogues as read_dialogues
-    from kds.failures import describe as describe
+    from kds.evaluation.dialogues import Dialogue as Dialogue
+    from kds.evaluation.dialogues import ExpectedTurn as ExpectedTurn
+    from kds.evaluation.dialogues import find_dialogue_files as find_dialogue_files
+    from kds.evaluation.dialogues import is_dialogue_file as is_dialogue_file
+    from kds.evaluation.dialogues import read_dialogues as read_dialogues
+    from kds.evaluation.failures import describe as describe
+    from kds.evaluation.playback import PlayedDialogue as PlayedDialogue
+    from kds.evaluation.playback import Score as Score
+    from kds.evaluation.playback import play as play
+    from kds.evaluation.playback import score as score
     from kds.learning.log import LearningLog as LearningLog
-    from kds.playback import PlayedDialogue as PlayedDialogue
-    from kds.playback import Score as Score
-    from kds.playback import play as play
-    from kds.playback import score as score
     from kds.router.prompts.library import PromptLibrary as PromptLibrary
-    from kds.routing import Router as Router
     from kds.service.background import spawn_service as spawn_service
     from kds.session.answer import Answer as Answer
     from kds.session.session import Session as Session
-    from kds.turn_log import TurnLog as TurnLog
 
 _HOMES = {
     "kds.agents": "RouterRunnable",
@@ -66,17 +66,19 @@ _HOMES = {
     "kds.brain.settings": "Settings SettingsError load_settings",
     "kds.brain.turn": "UNKNOWN ContextEntry IntentScore Reference StepRecord Turn",
     "kds.brain.workspace": "Workspace",
-    "kds.conversations": "Conversations",
-    "kds.desk": "Desk open_desk",
-    "kds.dialogues": "Dialogue ExpectedTurn find_dialogue_files is_dialogue_file read_dialogues",
-    "kds.failures": "describe",
+    "kds.api.conversations": "Conversations",
+    "kds.api.desk": "Desk open_desk",
+    "kds.evaluation.dialogues": (
+        "Dialogue ExpectedTurn find_dialogue_files is_dialogue_file read_dialogues"
+    ),
+    "kds.evaluation.failures": "describe",
     "kds.learning.log": "LearningLog",
-    "kds.playback": "PlayedDialogue Score play score",
+    "kds.evaluation.playback": "PlayedDialogue Score play score",
     "kds.router.prompts.library": "PromptLibrary",
-    "kds.routing": "Router",
+    "kds.api.routing": "Router",
     "kds.service.background": "spawn_service",
     "kds.session.session": "Session",
-    "kds.turn_log": "TurnLog",
+    "kds.api.turn_log": "TurnLog",
 }
 """Module -> the public names that live there. A test holds it equal to the imports above."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from kds.brain.errors import WorkspaceError
 from kds.brain.workspace import Workspace
-from kds.hook_workspace import find_workspace
+from kds.hooks.workspace import find_workspace
 
 
 def hook_brain(start: Path) -> Path | None:

@@ -11,7 +11,7 @@ import pytest
 
 from kds.cli import main
 
-from .test_followup_scoring import DOCUMENT, TALKS
+from .evaluation.test_followup_scoring import DOCUMENT, TALKS
 
 Run = Callable[..., Any]
 

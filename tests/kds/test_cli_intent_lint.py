@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kds.cli.intent_lint import print_findings
-from kds.intent_lint import LintFinding
+from kds.evaluation.intents.lint import LintFinding
 from kds.router.prompts import library
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.texts import packaged_root

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import kds
-from kds import hook_start
+from kds.api.desk import Desk
 from kds.brain.workspace import Workspace
-from kds.desk import Desk
+from kds.hooks import start as hook_start
 from kds.service import background
 from kds.service.address import ServiceAddress
 

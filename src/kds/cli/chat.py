@@ -9,6 +9,8 @@ from typing import Final
 import click
 
 import kds
+from kds.api.desk import LOADING
+from kds.api.session_names import NOTHING
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
 from kds.cli.answering import WAITING, harmless, show_stream, tell_about
@@ -18,9 +20,7 @@ from kds.cli.memory_sessions import print_sessions
 from kds.cli.options import find_workspace, start_now, workspace_option
 from kds.cli.output import print_entries, print_line, print_turn, print_why
 from kds.cli.progress import slow
-from kds.desk import LOADING
 from kds.session.answer import Answer
-from kds.session_names import NOTHING
 
 PROMPT: Final = "kds> "
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from kds.api.routing import load_resolver, precision_of
 from kds.brain.turn import Turn, Utterance
 from kds.cli.dialogues import WARM_UP
 from kds.cli.options import (
@@ -20,15 +21,14 @@ from kds.cli.options import (
 )
 from kds.cli.output import decimal, percent, print_json, print_table
 from kds.cli.progress import tracked
-from kds.evaluation.chat_playing import JudgedEdit, PlayedChatTurn, play_chat, play_with
-from kds.evaluation.chat_scoring import ChatScore, EditCount, score_chats
-from kds.evaluation.chats import CHAT_FORM, Chat, read_chats
-from kds.evaluation.curve_plot import curve_svg
-from kds.evaluation.precision_curve import precision_curve
-from kds.evaluation.recent_noun import recent_noun_turn
-from kds.playback import MinuteClock
+from kds.evaluation.chats.chat_file import CHAT_FORM, Chat, read_chats
+from kds.evaluation.chats.chat_scores import ChatScore, EditCount, score_chats
+from kds.evaluation.chats.curve_plot import curve_svg
+from kds.evaluation.chats.playing import JudgedEdit, PlayedChatTurn, play_chat, play_with
+from kds.evaluation.chats.precision_curve import precision_curve
+from kds.evaluation.chats.recent_noun import recent_noun_turn
+from kds.evaluation.playback import MinuteClock
 from kds.router.language.words import Analysis
-from kds.routing import load_resolver, precision_of
 
 COMPARED: Final = (
     "turns", "changed", "edits_right", "edits_wrong", "edits_false", "precision", "harmed",

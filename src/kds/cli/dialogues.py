@@ -12,9 +12,9 @@ from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import find_workspace, json_option, open_router, workspace_option
 from kds.cli.output import decimal, percent, print_json, print_table
 from kds.cli.progress import tracked
-from kds.dialogues import find_dialogue_files, read_dialogues
-from kds.failures import describe
-from kds.playback import MinuteClock, PlayedDialogue, Score, play, score
+from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
+from kds.evaluation.failures import describe
+from kds.evaluation.playback import MinuteClock, PlayedDialogue, Score, play, score
 
 SHOWN_FAILURES: Final = 10
 """Failures that `kds eval` lists unless --errors asks for all of them."""

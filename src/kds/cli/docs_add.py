@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import click
 
+from kds.api.embeddings import EmbeddingsError, embed_waiting
 from kds.brain.documents.store import DocumentStore
 from kds.brain.errors import KdsError
 from kds.cli.answering import harmless
@@ -22,7 +23,6 @@ from kds.cli.output import print_json
 from kds.cli.progress import reported
 from kds.documents.folder import Choice
 from kds.documents.indexing import Outcome, Report, State, add_documents
-from kds.embeddings import EmbeddingsError, embed_waiting
 
 _TOLD: Final[tuple[State, ...]] = ("added", "replaced", "removed", "gone")
 _COUNTED: Final[tuple[State, ...]] = ("added", "replaced", "unchanged", "removed", "gone", "failed")

@@ -5,6 +5,7 @@ from typing import Final
 
 import click
 
+from kds.api.embeddings import embed_waiting
 from kds.brain.documents.values import Holdings
 from kds.brain.memory.values import Check
 from kds.cli.answering import harmless
@@ -22,7 +23,6 @@ from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json
 from kds.cli.progress import reported
 from kds.documents.place import documents_path
-from kds.embeddings import embed_waiting
 
 EMPTY: Final = Holdings(0, 0, 0, 0, 0, 0)
 

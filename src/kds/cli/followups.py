@@ -9,16 +9,17 @@ from typing import Final
 
 import click
 
+from kds.api.desk import LOADING
+from kds.api.routing import Parts
 from kds.brain.documents.store import FILE_NAME, DocumentStore
 from kds.brain.errors import KdsError
 from kds.brain.workspace import BRAIN, Workspace
 from kds.cli.options import check_apart, find_workspace, json_option, workspace_option
 from kds.cli.output import decimal, percent, print_json, print_table
 from kds.cli.progress import slow, tracked
-from kds.desk import LOADING
 from kds.documents.indexing import add_documents
-from kds.followup_data import FOLLOW_UP_FORM, FollowUpFileError, Talk, read_follow_ups
-from kds.followup_scoring import (
+from kds.evaluation.followup_data import FOLLOW_UP_FORM, FollowUpFileError, Talk, read_follow_ups
+from kds.evaluation.followup_scoring import (
     CUTOFFS,
     Asked,
     FollowUpScore,
@@ -28,7 +29,6 @@ from kds.followup_scoring import (
     unknown_places,
 )
 from kds.query.service import QueryService
-from kds.routing import Parts
 
 SHOWN: Final = CUTOFFS[-1]
 """Passages that have to hold the answer."""

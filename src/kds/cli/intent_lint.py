@@ -10,7 +10,7 @@ import click
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_table
 from kds.cli.progress import reported
-from kds.intent_lint import LintFinding, lint_intents
+from kds.evaluation.intents.lint import LintFinding, lint_intents
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 

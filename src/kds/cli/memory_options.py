@@ -10,12 +10,12 @@ from typing import Final
 import click
 
 import kds
+from kds.api.embeddings import load_embedder
+from kds.api.memory_place import memory_if_any, memory_made
 from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.memory.store import Embedder, MemoryStore
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import find_workspace
-from kds.embeddings import load_embedder
-from kds.memory_place import memory_if_any, memory_made
 
 SHOWN_ID: Final = 8
 """Characters of a session's id in tables; as many name it, as in git."""

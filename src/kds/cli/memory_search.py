@@ -7,6 +7,7 @@ from typing import Any, Final
 import click
 
 import kds
+from kds.api.session_names import NOTHING, find_session
 from kds.brain.clock import utc_now
 from kds.brain.memory.assembly import Assembled, assemble
 from kds.brain.memory.recall import recall
@@ -20,7 +21,6 @@ from kds.cli.memory_options import SHOWN_ID, chosen_embedder, embeddings_option,
 from kds.cli.memory_sessions import moment
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_line
-from kds.session_names import NOTHING, find_session
 
 SURFACE: Final = "cli"
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from kds.api.session_names import all_sessions, find_session
 from kds.brain.document import read_text
 from kds.brain.errors import Problem, StoreError
 from kds.brain.memory.portable import archive, from_json, to_json, to_markdown
@@ -17,7 +18,6 @@ from kds.cli.memory_sessions import counted, print_sessions, session_dict
 from kds.cli.options import STDIN, json_option, workspace_option
 from kds.cli.output import print_json
 from kds.cli.progress import tracked
-from kds.session_names import all_sessions, find_session
 
 JSON: Final = "json"
 MARKDOWN: Final = "markdown"

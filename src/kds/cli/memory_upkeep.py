@@ -5,6 +5,9 @@ from typing import Any, Final
 
 import click
 
+from kds.api.embeddings import embed_waiting
+from kds.api.memory_place import memory_path
+from kds.api.session_names import NOTHING
 from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.memory.values import Check, EmbeddingModel, Stats
 from kds.cli.guard import TESTS_FAILED, Refusal
@@ -12,9 +15,6 @@ from kds.cli.memory_options import chosen_embedder, embeddings_option, looking
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_line, print_table
 from kds.cli.progress import reported
-from kds.embeddings import embed_waiting
-from kds.memory_place import memory_path
-from kds.session_names import NOTHING
 
 EMPTY: Final = Stats(0, 0, 0, 0, 0, (), 0, 0)
 

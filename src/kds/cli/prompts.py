@@ -13,7 +13,7 @@ from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_table
 from kds.cli.progress import slow
-from kds.example_reach import ExampleReach, example_reach
+from kds.evaluation.intents.example_reach import ExampleReach, example_reach
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 

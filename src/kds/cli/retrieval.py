@@ -8,6 +8,8 @@ from typing import Final
 import click
 
 import kds
+from kds.api.embeddings import embed_waiting, load_embedder
+from kds.api.settings_lines import write_values
 from kds.brain.memory.fusion import Weights
 from kds.brain.memory.recall_options import recall_settings
 from kds.brain.memory.recalled import RecallSettings
@@ -18,9 +20,8 @@ from kds.cli.guard import Refusal
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import decimal, percent, print_json, print_table
 from kds.cli.progress import reported, tracked
-from kds.embeddings import embed_waiting, load_embedder
-from kds.retrieval_data import RETRIEVAL_FORM, RetrievalSet, read_retrieval
-from kds.retrieval_scoring import (
+from kds.evaluation.retrieval_data import RETRIEVAL_FORM, RetrievalSet, read_retrieval
+from kds.evaluation.retrieval_scoring import (
     POOL,
     Ranking,
     RetrievalScore,
@@ -29,8 +30,7 @@ from kds.retrieval_scoring import (
     score_retrieval,
     store_conversation,
 )
-from kds.retrieval_tuning import Tuning, tune
-from kds.settings_lines import write_values
+from kds.evaluation.retrieval_tuning import Tuning, tune
 
 _FORM_LINES: Final = RETRIEVAL_FORM.replace(' "messages"', '\n   "messages"').replace(
     ' "queries"', '\n   "queries"'

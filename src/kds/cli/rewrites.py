@@ -7,20 +7,26 @@ from typing import Final, cast
 
 import click
 
+from kds.api.rewriters import RewriterSource
+from kds.api.rewriting_metric import Rewrites
+from kds.api.routing import load_resolver
 from kds.brain.workspace import Workspace
 from kds.cli.guard import Refusal
 from kds.cli.options import check_apart, find_workspace, json_option, workspace_option
 from kds.cli.output import decimal, percent, print_json, print_table
 from kds.cli.progress import tracked
-from kds.examples import REWRITE_FORM, RewriteExample, read_rewrites
-from kds.rewrite_scoring import RewriteScore, Rewritten, load_bleu, rewrite, score_rewrites
-from kds.rewriting import RewriterSource
-from kds.rewriting_metric import Rewrites
+from kds.evaluation.examples import REWRITE_FORM, RewriteExample, read_rewrites
+from kds.evaluation.rewrite_scoring import (
+    RewriteScore,
+    Rewritten,
+    load_bleu,
+    rewrite,
+    score_rewrites,
+)
 from kds.router.discourse.history import Utterance
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.resolver import Resolver
 from kds.router.rewriting.writer import CheckedRewriter, Mode
-from kds.routing import load_resolver
 
 _FORM_LINES: Final = REWRITE_FORM.replace(' "query"', '\n   "query"')
 WARM_UP: Final = RewriteExample((Utterance("Add a warm-up lap"),), "Make it shorter", (), "")

@@ -12,8 +12,8 @@ from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about, problem_rows
 from kds.cli.options import json_option, open_router, workspace_option
 from kds.cli.output import print_json, print_table
 from kds.cli.progress import slow
-from kds.rule_record import RuleRecord, rule_records
-from kds.rule_tests import RuleOutcome, describe_outcome
+from kds.evaluation.rule_record import RuleRecord, rule_records
+from kds.evaluation.rule_tests import RuleOutcome, describe_outcome
 
 SHOWN_PLACES: Final = 3
 """Wrong turns whose places the table names, for each rule."""

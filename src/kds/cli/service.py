@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import click
 
-from kds import hook_start
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
+from kds.hooks import start as hook_start
 from kds.service import background
 from kds.service.standing import standing_of
 

@@ -12,7 +12,7 @@ from kds.clients.entries import NO_START
 from kds.clients.generated import kds_version
 from kds.clients.health import Finding
 from kds.clients.programs import hook_arguments
-from kds.hook_log import read_hook_log
+from kds.hooks.log import read_hook_log
 from kds.service.address import ServiceAddress
 from kds.service.client import reach
 from kds.service.hook_reply import PROBE

@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final, Literal
 
+from kds.api.embeddings import Teller
 from kds.brain.documents.content import Source
 from kds.brain.documents.store import DocumentStore
 from kds.brain.documents.values import Document
@@ -17,7 +18,6 @@ from kds.brain.errors import KdsError, StoreError
 from kds.documents.error import DocumentError
 from kds.documents.folder import Choice, documents_in
 from kds.documents.reading import file_source, read_document, read_source
-from kds.embeddings import Teller
 
 State = Literal["added", "replaced", "unchanged", "failed", "gone", "removed"]
 

@@ -7,6 +7,9 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import BeforeValidator, Field
 
+from kds.api.embeddings import load_embedder
+from kds.api.memory_place import memory_if_any
+from kds.api.session_names import NOTHING, find_session
 from kds.brain.clock import utc_now
 from kds.brain.errors import MessageError
 from kds.brain.memory.portable import archive, to_json, to_markdown
@@ -16,11 +19,8 @@ from kds.brain.memory.store import Embedder
 from kds.brain.memory.values import Scope
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.embeddings import load_embedder
 from kds.mcp.memory_schemas import ExportedSession, Format, ListedSession, MemoryHits, SessionList
 from kds.mcp.results import result, told
-from kds.memory_place import memory_if_any
-from kds.session_names import NOTHING, find_session
 
 SURFACE: Final = "mcp"
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Final
 
 import kds
+from kds.api.desk import Desk, open_desk
+from kds.api.records import conversation_path
 from kds.brain.errors import ConfigError, KdsError, MessageError
 from kds.brain.journal import ContextJournal
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.message import clean_message
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.desk import Desk, open_desk
-from kds.records import conversation_path
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.prompts.texts import FOLDERS
@@ -55,7 +55,7 @@ class Workplace:
         """Counts the sets of prompts and rules that took the place of another."""
 
     def route(self, message: str, *, conversation: str | None, log: bool) -> Turn:
-        """Route ``message``; `kds.conversations.Conversations.route` says how.
+        """Route ``message``; `kds.api.conversations.Conversations.route` says how.
 
         Raises MessageError when it is empty or longer than MESSAGE_LIMIT, or the conversation's
         name cannot be one; ConfigError when no set of rules and prompts has loaded so far; and

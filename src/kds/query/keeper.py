@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from kds.api.memory_place import memory_path
 from kds.brain.errors import StoreError
 from kds.brain.memory.remembering import ConversationMemory
 from kds.brain.workspace import Workspace
-from kds.memory_place import memory_path
 from kds.query.metric import QUERY, query_metric
 from kds.query.session import QuestionCount, Recollection, recollect, remember, shown_terms
 from kds.query.understood import Understood, resolved_by_session

@@ -6,6 +6,7 @@ from datetime import datetime
 from time import perf_counter
 from typing import Final
 
+from kds.api.routing import Parts
 from kds.brain.errors import KdsError
 from kds.brain.turn import StepRecord, Turn, Utterance
 from kds.router.classify import make_classify
@@ -14,7 +15,6 @@ from kds.router.discourse.mention import Mention
 from kds.router.references.resolver import apply_edits
 from kds.router.rewrite import FindRewriter
 from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
-from kds.routing import Parts
 
 TERMS: Final = 5
 """Things of one question that are remembered."""

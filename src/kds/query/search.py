@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from kds.api.memory_place import memory_path
 from kds.brain.documents.values import DocumentHit, DocumentRecall
 from kds.brain.errors import KdsError, MessageError
 from kds.brain.memory.recall import recall
@@ -13,7 +14,6 @@ from kds.brain.memory.remembering import ConversationMemory
 from kds.brain.memory.store import MemoryStore
 from kds.brain.memory.values import Scope as Where
 from kds.brain.turn import Turn
-from kds.memory_place import memory_path
 from kds.query.documents import Library
 from kds.query.embedder import EmbedderSlot
 from kds.query.session import Recollection

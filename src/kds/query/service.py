@@ -13,6 +13,8 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Final, Self
 
+from kds.api.rewriters import RewriterSource
+from kds.api.routing import Parts
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.memory.remembering import ConversationMemory, Tools
@@ -31,9 +33,7 @@ from kds.query.speakers import Speakers
 from kds.query.tally import Counter, Tally, timed
 from kds.query.understood import Understood, rewriting_of
 from kds.query.values import Query, QueryReply, citations_of
-from kds.rewriting import RewriterSource
 from kds.router.rewrite import FindRewriter
-from kds.routing import Parts
 
 SURFACE: Final = "query"
 """The name of this surface in the memory's measurements."""

@@ -11,12 +11,12 @@ from fastapi import FastAPI, Request
 from fastapi import Path as PathParameter
 from starlette.responses import JSONResponse, Response
 
+from kds.api.continuation import goes_on
 from kds.brain.errors import ConfigError, DispatchError
 from kds.brain.journal import LoadedContext
 from kds.brain.settings import load_settings
 from kds.brain.wire import entry_to_wire, to_wire
 from kds.brain.workspace import Workspace
-from kds.continuation import goes_on
 from kds.router.prompts.promptfile import PromptFile
 from kds.service import memory_api, query_api, schemas, sessions_api
 from kds.service.errors import NotServedError, TooLargeError, add_error_handlers

@@ -10,15 +10,15 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from kds.api.conversations import Conversations
+from kds.api.turn_log import TurnLog
 from kds.brain.clock import Clock, utc_now
 from kds.brain.memory.flags import LiveSettings
 from kds.brain.settings import Settings
 from kds.brain.settings_variables import PLACES, routing_variables
 from kds.brain.workspace import OWN_SETTINGS, Workspace
-from kds.conversations import Conversations
 from kds.service.client import SWITCHED_OFF
 from kds.service.errors import ConflictError
-from kds.turn_log import TurnLog
 
 KEPT: Final = 8
 """Environments whose settings and open memory are kept: a user has one or two."""

@@ -74,7 +74,7 @@ class ServiceClient:
         known: Sequence[str] | None = None,
         tell: Callable[[str], None] = lambda _: None,
     ) -> Turn:
-        """Have ``message`` routed; see `kds.conversations.Conversations.route`.
+        """Have ``message`` routed; see `kds.api.conversations.Conversations.route`.
 
         The settings of this process's environment count. ``tell`` hears the warnings of the
         service. Raises ServiceUnavailableError when nobody answers, ServiceDeclinedError when

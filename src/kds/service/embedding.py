@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kds.api.embeddings import embed_waiting
 from kds.brain.errors import KdsError
 from kds.brain.memory.store import Embedder, EmbeddingStore
 from kds.brain.memory.values import EmbeddingJob, EmbeddingModel
-from kds.embeddings import embed_waiting
 from kds.service.errors import describe_fault
 from kds.service.workspaces import ServedWorkspace
 

@@ -8,7 +8,7 @@ from kds.brain.errors import KdsError
 from kds.brain.message import well_formed
 from kds.brain.turn import Turn
 from kds.brain.visible import one_line
-from kds.hook_prompt import EVENTS, OWN_LINE, is_for_routing
+from kds.hooks.prompt import EVENTS, OWN_LINE, is_for_routing
 
 TEXT_LIMIT: Final = 9_500
 """UTF-16 code units of what is added to a prompt. Claude Code puts a text of more than 10,000
@@ -49,7 +49,7 @@ class HookCall:
 
     @property
     def for_routing(self) -> bool:
-        """Whether this is a prompt that a person wrote, and no command; see `kds.hook_prompt`."""
+        """Whether this is a prompt that a person wrote, and no command; see `kds.hooks.prompt`."""
         return self.event == "prompt" and is_for_routing(self.prompt)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import Query, Request
 
-from kds.records import NAME_LIMIT
+from kds.api.records import NAME_LIMIT
 from kds.service import schemas
 from kds.service.security import WORKSPACE
 from kds.service.worker import Worker

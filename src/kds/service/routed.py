@@ -9,9 +9,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
+from kds.api.conversations import Conversations
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn, Utterance
-from kds.conversations import Conversations
 from kds.query.speakers import Speakers
 from kds.router.rewriting.writer import CheckedRewriter
 from kds.service.schemas import RouteRequest

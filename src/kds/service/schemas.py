@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kds.records import NAME_LIMIT
+from kds.api.records import NAME_LIMIT
 from kds.service.client import HISTORY_LIMIT, KNOWN_LIMIT
 
 MESSAGE_LIMIT: Final = 100_000

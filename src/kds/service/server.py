@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Final
 
+from kds.api.conversations import Conversations
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
-from kds.conversations import Conversations
 from kds.service.app import make_app
 from kds.service.embedding import EmbeddingQueue
 from kds.service.errors import AsgiApp, LastResort, describe_fault

@@ -6,6 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kds.api.conversations import Conversations
+from kds.api.memory_place import memory_path
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.memory.remembering import ConversationMemory
@@ -13,8 +15,6 @@ from kds.brain.memory.store import MemoryStore
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
-from kds.conversations import Conversations
-from kds.memory_place import memory_path
 from kds.query.service import EARLIER_SETTINGS, QueryService
 from kds.service.caller import Callers
 from kds.service.errors import ConflictError, NotServedError

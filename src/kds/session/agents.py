@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 from kds.agents.agent import Agent
 from kds.agents.models import checked_model, load_chat_model, model_timeout
 from kds.agents.reply import AgentReply
+from kds.api.memory_place import memory_path
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Turn, Utterance
 from kds.brain.work import Halted
 from kds.brain.workspace import Workspace
-from kds.memory_place import memory_path
 from kds.session.memory import Said, SessionMemory
 from kds.session.opening import Opening
 from kds.session.run import AgentRun, Speech

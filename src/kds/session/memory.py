@@ -9,6 +9,10 @@ from datetime import datetime
 from threading import RLock
 from typing import Final, TypeVar
 
+from kds.api.memory_place import memory_path
+from kds.api.session_names import LAST, all_sessions
+from kds.api.turn_log import SHARED, turn_terms
+from kds.api.turn_metric import TURN, turn_metric
 from kds.brain.clock import Clock, utc_now
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
@@ -17,10 +21,6 @@ from kds.brain.memory.sessions import new_id
 from kds.brain.memory.values import Role, Session
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
-from kds.memory_place import memory_path
-from kds.session_names import LAST, all_sessions
-from kds.turn_log import SHARED, turn_terms
-from kds.turn_metric import TURN, turn_metric
 
 Found = TypeVar("Found")
 
@@ -50,7 +50,7 @@ class Said:
 class SessionMemory:
     """The memory of one conversation, for any number of threads.
 
-    It is also what `kds.conversations.Conversations` tells of every turn, in the place of its
+    It is also what `kds.api.conversations.Conversations` tells of every turn, in the place of its
     `TurnLog`: the message goes to this session, whatever feature it is about.
     """
 
@@ -107,7 +107,7 @@ class SessionMemory:
         self._kept("what the turn referred to was not remembered", remember)
 
     def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
-        """What the conversation has referred to, for `kds.routing.Router`; asked at each turn."""
+        """What the conversation has referred to, for `kds.api.routing.Router`; asked each turn."""
 
         def antecedents() -> Iterable[str]:
             return [one.term for one in self._opened().antecedents(conversation or SHARED)]

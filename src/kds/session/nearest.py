@@ -7,11 +7,11 @@ intent model. When the service goes away, this process loads those, and goes on.
 from collections.abc import Sequence
 from typing import Self
 
+from kds.api.desk import Desk
+from kds.api.records import Records
 from kds.brain.clock import Clock, utc_now
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
-from kds.desk import Desk
-from kds.records import Records
 from kds.router.prompts.library import PromptLibrary
 from kds.session.memory import SessionMemory
 
@@ -60,7 +60,7 @@ class NearestConversations(Records):
         history: Sequence[Utterance] = (),
         rewrite: bool | None = None,
     ) -> Turn:
-        """Route ``message``; see `kds.conversations.Conversations.route`."""
+        """Route ``message``; see `kds.api.conversations.Conversations.route`."""
         return self._desk.route(
             message, conversation=conversation, log=log, history=history, rewrite=rewrite
         )

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Final
 
+from kds.api.records import conversation_path
+from kds.api.session_names import LAST
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError
 from kds.brain.work_file import FOLDER, WorkFile
 from kds.brain.workspace import Workspace
-from kds.records import conversation_path
 from kds.session.memory import SessionMemory
-from kds.session_names import LAST
 
 SHARED: Final = "workspace"
 """Name of the file for the conversation that all windows of a workspace share."""

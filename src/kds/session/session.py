@@ -280,7 +280,9 @@ class Session:
 
 
 def _workspace_at(path: Path | str | None) -> Workspace:
-    from kds.routing import workspace_at  # 0.4 s of imports, which a served session does without
+    from kds.api.routing import (
+        workspace_at,  # 0.4 s of imports, which a served session does without
+    )
 
     return workspace_at(path)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from kds.dialogues import Dialogue, read_dialogues
-from kds.playback import MinuteClock, play
-from kds.rehearsal import RehearsalJournal
-from kds.routing import Parts, Router, workspace_at
+from kds.api.rehearsal import RehearsalJournal
+from kds.api.routing import Parts, Router, workspace_at
+from kds.evaluation.dialogues import Dialogue, read_dialogues
+from kds.evaluation.playback import MinuteClock, play
 
 LEFT_AS_TYPED = """\
 - id: lease-deposit

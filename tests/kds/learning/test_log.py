@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from kds.api.conversations import Conversations
 from kds.brain.clock import utc_now
 from kds.brain.turn import ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
-from kds.conversations import Conversations
+from kds.evaluation.playback import MinuteClock
 from kds.learning.learning import Learning
 from kds.learning.log import LearningLog
 from kds.mcp.workplace import Workplace
-from kds.playback import MinuteClock
 from kds.router.prompts.library import PromptLibrary
 
 from ...effort import LINEAR, growth, steps  # noqa: TID252  # one way of counting for all

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kds.embeddings import EmbeddingsError
+from kds.api.embeddings import EmbeddingsError
 from kds.query.embedder import REST_S, EmbedderSlot, PatientEmbedder
 
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from kds.api.conversations import Conversations
+from kds.api.routing import SPACY_MODEL as ROUTERS_SPACY_MODEL
 from kds.brain.memory.flags import LiveSettings
 from kds.brain.settings import SettingsError
 from kds.brain.settings_variables import SPACY_MODEL, routing_variables
 from kds.brain.workspace import Workspace
-from kds.conversations import Conversations
-from kds.routing import SPACY_MODEL as ROUTERS_SPACY_MODEL
 from kds.service import caller
 from kds.service.caller import Callers
 from kds.service.errors import ConflictError

@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
+from kds.api.conversations import Conversations
+from kds.api.memory_place import memory_made
 from kds.brain.workspace import Workspace
-from kds.conversations import Conversations
-from kds.memory_place import memory_made
 from kds.service.embedding import BACK_OFF_S, BATCH, EmbeddingQueue
 from kds.service.workspaces import ServedWorkspace
 

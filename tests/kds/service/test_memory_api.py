@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
+from kds.api.memory_place import memory_made
 from kds.brain.memory.profile_values import Profile
-from kds.memory_place import memory_made
 
 
 def ask(client: httpx.Client, query: str, **more: Any) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kds.api.conversations import Conversations
 from kds.brain.workspace import Workspace
-from kds.conversations import Conversations
 from kds.query.values import Query
 from kds.service import reload
 from kds.service.health import Vitals

@@ -12,8 +12,8 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from starlette.testclient import TestClient
 
+from kds.api.conversations import Conversations
 from kds.brain.workspace import Workspace
-from kds.conversations import Conversations
 from kds.service.app import make_app
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace, Workspaces

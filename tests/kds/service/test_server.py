@@ -15,11 +15,11 @@ from typing import Any
 import httpx
 import pytest
 
+from kds.api.conversations import Conversations
 from kds.brain.errors import PromptFileError
 from kds.brain.journal import ContextJournal
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.conversations import Conversations
 from kds.service.address import ServiceAddress
 from kds.service.errors import AlreadyServedError, ServiceError
 from kds.service.instance import Instance
@@ -290,7 +290,7 @@ STUCK = """
 import threading
 from kds.brain.workspace import Workspace
 from kds.brain.workspace import Workspace
-from kds.conversations import Conversations
+from kds.api.conversations import Conversations
 from kds.service import server
 import sys
 server.GRACE_S = 0.5

@@ -1,0 +1,108 @@
+"""Every conversation of one workspace, over rules, prompts and a model that are loaded once."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from kds.api.records import Records
+from kds.api.rewriters import RewriterSource
+from kds.api.routing import Parts, Router, precision_of
+from kds.api.turn_log import TurnLog, TurnRecord
+from kds.brain.clock import Clock, utc_now
+from kds.brain.turn import Turn, Utterance
+from kds.brain.workspace import Workspace
+from kds.router.rewrite import FindRewriter
+
+
+class Conversations(Records):
+    """The conversations of one workspace. Make it with `Conversations.open`."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        clock: Clock = utc_now,
+        turns: TurnRecord | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        turns = turns or TurnLog(parts.workspace, clock=clock, environ=environ)
+        super().__init__(parts.workspace, parts.library, clock=clock, turns=turns)
+        self._parts = parts
+        self._precision = precision_of(parts.workspace, environ)
+        self._rewriter = RewriterSource(
+            parts.workspace, parts.library, parts.resolver, environ=environ
+        )
+
+    @classmethod
+    def open(
+        cls, workspace: Workspace, *, clock: Clock = utc_now, turns: TurnRecord | None = None
+    ) -> "Conversations":
+        """Load rules, prompts and model of ``workspace``: seconds, not milliseconds.
+
+        ``turns`` is told of every turn that is logged, instead of a `TurnLog`. No folder is made
+        before there is something to remember. Raises ConfigError when a rule or prompt file
+        does not load.
+        """
+        parts = Parts.load(workspace, may_write=workspace.brain.is_dir())
+        return cls(parts, clock=clock, turns=turns)
+
+    @property
+    def parts(self) -> Parts:
+        """What is loaded once, and shared by every conversation."""
+        return self._parts
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong on loading without being an error."""
+        return self._parts.warnings
+
+    @property
+    def rewriter(self) -> FindRewriter:
+        """Finds the rewriter that the settings name, None when they name none."""
+        return self._rewriter
+
+    def route(
+        self,
+        message: str,
+        *,
+        conversation: str | None = None,
+        join: bool = False,
+        inherit: bool = True,
+        log: bool = True,
+        history: Sequence[Utterance] = (),
+        rewrite: bool | None = None,
+        known: Sequence[str] | None = None,
+    ) -> Turn:
+        """Route ``message`` in its conversation; without a name, in that of the workspace.
+
+        With ``join`` the context of the workspace stands in while the conversation has none,
+        and every message is remembered there too: a new window goes on with what was said in
+        the one before; without ``inherit`` it begins empty. ``history`` and ``rewrite`` are those
+        of `Router.route`. ``known`` is what the conversation has referred to, where the caller
+        remembers that.
+
+        Raises what `Router.route` raises, and WorkspaceError when the folder cannot be used.
+        """
+        if log:
+            self.workspace.ensure()
+        journal = self.journal(conversation, join=join, inherit=inherit)
+        router = Router(
+            self._parts,
+            journal,
+            clock=self._clock,
+            log=log,
+            known=self._turns.known(conversation) if known is None else lambda: known,
+            rewriter=self._rewriter,
+            precision=self._precision,
+        )
+        turn = router.route(message, history=history, rewrite=rewrite)
+        if log:
+            self._note(turn, conversation)
+        return turn
+
+    def reloaded(self) -> "Conversations":
+        """Return the same with rules and prompts as they are now; raises what `open` raises."""
+        return Conversations.open(self.workspace, clock=self._clock)
+
+    def under(self, environ: Mapping[str, str], *, turns: TurnRecord) -> "Conversations":
+        """Return the same with the settings that hold in another environment."""
+        return Conversations(self._parts, clock=self._clock, turns=turns, environ=environ)

@@ -1,0 +1,184 @@
+"""What is kept of the messages of a workspace once they are routed, whoever routes them.
+
+The workspace's own context is shared by all its windows (DESIGN 3). A client that says which
+conversation a message belongs to gets a context of its own, in a file of its own.
+"""
+
+import hashlib
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import kds
+from kds.api.turn_log import TurnLog, TurnRecord
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import MessageError
+from kds.brain.journal import MAX_AGE, ContextJournal, Journal, LoadedContext
+from kds.brain.turn import ContextEntry, Turn
+from kds.brain.workspace import Workspace
+from kds.learning.signs import IntentNames, sign_in
+from kds.router.log import make_log
+from kds.router.pipeline import Pipeline
+from kds.router.prompts.library import PromptLibrary
+
+NAME_LIMIT: Final = 128
+"""Longest name of a conversation in characters; clients use UUIDs of 36."""
+
+_SPELLED: Final = 40
+"""Characters of the name that stand in its file name, for people; the hash tells them apart."""
+
+_UNSAFE: Final = re.compile(r"[^a-z0-9]+")
+
+_OURS: Final = re.compile(r"[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.lock|\.bad)?")
+"""Names that `conversation_path` makes, and what a journal keeps beside them."""
+
+
+class Records:
+    """The contexts of every conversation of one workspace, its memory, and what it learns."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        library: PromptLibrary,
+        *,
+        clock: Clock = utc_now,
+        turns: TurnRecord | None = None,
+    ) -> None:
+        """``turns`` is told of every turn that is logged, instead of a `TurnLog`."""
+        self._workspace = workspace
+        self._library = library
+        self._clock = clock
+        self._turns: TurnRecord = turns or TurnLog(workspace, clock=clock)
+
+    @property
+    def workspace(self) -> Workspace:
+        """Whose conversations these are."""
+        return self._workspace
+
+    @property
+    def library(self) -> PromptLibrary:
+        """The prompts that messages are dispatched to."""
+        return self._library
+
+    def log(self, turn: Turn, *, conversation: str | None = None) -> Turn:
+        """Remember a turn that was routed without that; returned with the record of it.
+
+        For whoever has to do something between the two. Raises StoreError and WorkspaceError.
+        """
+        self.workspace.ensure()
+        step = make_log(self.journal(conversation))
+        logged = Pipeline([step], given=step.reads).run(turn)
+        self._note(logged, conversation)
+        return logged
+
+    def journal(
+        self, conversation: str | None = None, *, join: bool = False, inherit: bool = True
+    ) -> Journal:
+        """The context of a conversation. Raises MessageError when its name cannot be one.
+
+        One that is to ``join`` reports to the workspace's; if it may ``inherit``, that stands in
+        for it as long as it is empty.
+        """
+        shared = ContextJournal(self.workspace.context_path, clock=self._clock)
+        if conversation is None:
+            return shared
+        path = conversation_path(self.workspace, conversation)
+        own = ContextJournal(path, clock=self._clock)
+        return _Joined(own, shared, inherit) if join else own
+
+    def clear(self, conversation: str | None = None) -> int:
+        """Forget the context of a conversation, and what it referred to; returns the entries.
+
+        Raises MessageError, and StoreError when either cannot be written.
+        """
+        count = self.journal(conversation).clear()
+        self._turns.forget(conversation)
+        return count
+
+    def tidy(self) -> int:
+        """Remove the files of conversations nobody spoke in for MAX_AGE; returns how many."""
+        return tidy_conversations(self.workspace.conversations_dir, now=time.time)
+
+    def _note(self, turn: Turn, conversation: str | None) -> None:
+        """Tell the memory of a turn that stands in the context by now, and the learning.
+
+        Hardly a turn teaches anything, and what learns imports all that the intent model does.
+        """
+        self._turns.note(turn, conversation)
+        if sign_in(turn, self._names, conversation) is not None:
+            kds.LearningLog(self.workspace, self.library, clock=self._clock).note(
+                turn, conversation
+            )
+
+    @cached_property
+    def _names(self) -> IntentNames:
+        return IntentNames(self.library)
+
+
+def conversation_path(workspace: Workspace, conversation: str) -> Path:
+    """Where the context of a conversation is kept, whatever its name is made of.
+
+    Raises MessageError when the name is empty or longer than NAME_LIMIT.
+    """
+    if not conversation.strip() or len(conversation) > NAME_LIMIT:
+        raise MessageError(
+            f"a conversation's name has 1 to {NAME_LIMIT} characters, not {len(conversation)}",
+            hint="use the session id of the client",
+        )
+    digest = hashlib.sha256(conversation.encode(errors="surrogatepass")).hexdigest()[:16]
+    spelled = _UNSAFE.sub("-", conversation.lower())[:_SPELLED].strip("-")
+    return workspace.conversations_dir / f"{spelled}-{digest}.jsonl"
+
+
+def tidy_conversations(folder: Path, *, now: Callable[[], float]) -> int:
+    """Remove what in ``folder`` was last written longer than MAX_AGE before ``now`` (epoch s).
+
+    A conversation's lock and set-aside lines go with it; files of other names stay, and so does
+    everything behind a link: a project may have brought one along that leads elsewhere.
+    """
+    if folder.is_symlink():
+        return 0
+    horizon = now() - MAX_AGE.total_seconds()
+    count = 0
+    for path in folder.glob("*"):
+        with suppress(OSError):  # another process was faster, or it is none of ours
+            if _OURS.fullmatch(path.name) and path.lstat().st_mtime < horizon:
+                path.unlink()
+                count += path.suffix == ".jsonl"
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """A conversation that may begin where the workspace's stands, and reports back to it.
+
+    Only one that may ``inherit`` begins there, and only with a first message that refers to
+    something: one that stands alone begins a conversation of its own.
+    """
+
+    own: Journal
+    shared: Journal
+    inherit: bool
+
+    def load(self) -> LoadedContext:
+        loaded = self.own.load()
+        if loaded.entries or not self.inherit:
+            return loaded
+        found = self.shared.load()
+        return replace(found, warnings=(*loaded.warnings, *found.warnings))
+
+    def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
+        refers_back = entry.context_ref is not None and not fresh
+        if self.inherit and refers_back and not self.own.load().entries:
+            for earlier in self.shared.load().entries:
+                self.own.log(earlier)
+        self.shared.log(entry, fresh=fresh)
+        return self.own.log(entry, fresh=fresh)
+
+    def clear(self) -> int:
+        return max(self.own.clear(), self.shared.clear())

@@ -1,0 +1,322 @@
+"""The router: the steps on one screen, bound to a workspace, behind `Router.route` (DESIGN 2)."""
+
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import kds.agents
+from kds.api.named_agent import make_named
+from kds.api.rehearsal import RehearsalJournal
+from kds.api.rewriters import RewriterSource
+from kds.brain.clock import Clock, utc_now
+from kds.brain.document_cache import DocumentCache
+from kds.brain.errors import ConfigError, DispatchError, StoreError, WorkspaceError
+from kds.brain.journal import ContextJournal, Journal
+from kds.brain.message import clean_message
+from kds.brain.settings import load_settings
+from kds.brain.turn import UNKNOWN, StepRecord, Turn, Utterance
+from kds.brain.workspace import Workspace
+from kds.evaluation.rule_tests import RuleOutcome, run_rule_tests
+from kds.learning.library import with_learned
+from kds.router.answer import make_answer
+from kds.router.classify import make_classify
+from kds.router.decide import Precision, make_decide, usual_precision
+from kds.router.dispatch import make_dispatch
+from kds.router.expand import make_expand
+from kds.router.intents.model import IntentModel
+from kds.router.intents.model_cache import open_model
+from kds.router.intents.turn_model import TurnModel, turn_model_for
+from kds.router.language.analysis import open_language
+from kds.router.load import make_load
+from kds.router.log import make_log
+from kds.router.pipeline import GIVEN, Pipeline
+from kds.router.prompts.invocation import parse_invocation
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
+from kds.router.references.decision import PRECISION, Decider, shipped_decider
+from kds.router.references.resolver import Known, Resolver, nothing_known
+from kds.router.references.rule import Rule
+from kds.router.references.ruleset import load_rules
+from kds.router.resolve import make_resolve
+from kds.router.rewrite import FindRewriter, make_rewrite, no_rewriter
+from kds.router.step import Step
+
+ENTRANCES: Final = ("prompts/user/kds.md", "prompts/internal/intent-router.md")
+"""Prompts whose `#file:` invocation means: route what follows."""
+
+SPACY_MODEL: Final = "KDS_SPACY_MODEL"
+"""Environment variable that names an installed spaCy pipeline, such as en_core_web_sm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What is loaded once for a workspace, and shared by every conversation in it."""
+
+    workspace: Workspace
+    library: PromptLibrary
+    resolver: Resolver
+    model: IntentModel
+    turns: TurnModel | None = None
+    """What real turns say; None where the agents are not the packaged ones."""
+    decider: Decider | None = None
+    """Which proposed edits are written; None: all of them."""
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, workspace: Workspace, *, may_write: bool) -> "Parts":
+        """Read rules, prompts and what was learned, and open the model. Raises ConfigError.
+
+        Unless it ``may_write``, a model that has to be fitted is not kept for the next time.
+        """
+        cache = DocumentCache.open(workspace.cache_dir)
+        shipped = PromptLibrary.load(workspace.prompts_dir, cache=cache)
+        library, warnings = with_learned(shipped, workspace, may_write=may_write)
+        resolver = load_resolver(workspace, cache=cache)
+        opened = open_model(library.prompts(), workspace.cache_dir, may_write=may_write)
+        warnings = (*warnings, *opened.warnings)
+        if may_write:
+            try:
+                cache.save()
+            except StoreError as error:
+                warnings += (f"{error.where}: {error.message}; the next start is no faster",)
+        turns = turn_model_for(opened.model.learned.labels)
+        return cls(
+            workspace, library, resolver, opened.model, turns,
+            shipped_decider(), warnings,
+        )  # fmt: skip
+
+
+def load_resolver(
+    workspace: Workspace, *, without: str | None = None, cache: DocumentCache | None = None
+) -> Resolver:
+    """The resolver over the rules of a workspace, but for ``without``. Raises RuleFileError."""
+    found = load_rules(workspace.rules_dir, cache=cache)
+    rules = [rule for rule in found.rules if rule.id != without]
+    language = open_language(found.entities, os.environ.get(SPACY_MODEL) or None)
+    return Resolver(language, rules, found.knowledge)
+
+
+def build_steps(
+    parts: Parts,
+    journal: Journal,
+    known: Known = nothing_known,
+    rewriter: FindRewriter = no_rewriter,
+    precision: Precision = usual_precision,
+) -> tuple[Step, ...]:
+    """List the steps of the router, in order. `log` is the last one: all else has succeeded.
+
+    A model is asked once a turn at most: what was asked back about is read as it was then.
+    """
+    understand = (
+        make_resolve(parts.resolver, known),
+        make_decide(parts.decider, precision),
+        make_expand(parts.resolver, known),
+        make_rewrite(parts.resolver, rewriter, known),
+        make_classify(parts.model, parts.turns),
+    )
+    recall = make_rewrite(parts.resolver, rewriter, known, only_kept=True)
+    dispatch = make_dispatch(
+        parts.library,
+        feature_of=parts.resolver.feature_of,
+        workspace=str(parts.workspace.root),
+    )
+    again = [recall if step.name == recall.name else step for step in understand]
+    ask_again = Pipeline([*again, dispatch], given=GIVEN | {"context"})
+    return (
+        make_load(journal),
+        *understand,
+        make_answer(parts.library, ask_again.run),
+        dispatch,
+        make_log(journal),
+    )
+
+
+class Router:
+    """Routes messages of one conversation. Make it with `Router.open`.
+
+    Also a LangChain Runnable in all but name: `invoke`, `ainvoke`, `batch`, `stream` and `|`
+    go through a thin adapter, which is imported when one of them is first used.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        journal: Journal,
+        *,
+        clock: Clock = utc_now,
+        log: bool = True,
+        known: Known = nothing_known,
+        rewriter: FindRewriter = no_rewriter,
+        precision: Precision | None = None,
+    ) -> None:
+        precision = precision or precision_of(parts.workspace)
+        *silent, last = build_steps(parts, journal, known, rewriter, precision)
+        self._parts = parts
+        self._journal = journal
+        self._clock = clock
+        self._silent = Pipeline(silent)
+        self._pipeline = Pipeline([*silent, last]) if log else self._silent
+
+    @classmethod
+    def open(
+        cls, path: Path | str | Workspace | None = None, *, clock: Clock = utc_now, log: bool = True
+    ) -> "Router":
+        """Open the router of the workspace at ``path``, or of the one found from here upwards.
+
+        Without ``log`` nothing is remembered, and no folder is made. Raises WorkspaceError
+        when the folder cannot be used, ConfigError when a rule or prompt file does not load.
+        """
+        workspace = path if isinstance(path, Workspace) else workspace_at(path)
+        if log:
+            workspace.ensure()
+        journal = ContextJournal(workspace.context_path, clock=clock)
+        parts = Parts.load(workspace, may_write=log)
+        rewriter = RewriterSource(workspace, parts.library, parts.resolver)
+        return cls(parts, journal, clock=clock, log=log, rewriter=rewriter)
+
+    @property
+    def context(self) -> Journal:
+        """The conversation context: `load()`, `log(entry)`, `clear()`."""
+        return self._journal
+
+    @property
+    def library(self) -> PromptLibrary:
+        """The prompts that messages are dispatched to, with what was learned."""
+        return self._parts.library
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The reference rules, in the order in which they are tried."""
+        return self._parts.resolver.rules
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What went wrong on opening without being an error, such as a cache that is damaged."""
+        return self._parts.warnings
+
+    def route(
+        self, message: str, *, history: Sequence[Utterance] = (), rewrite: bool | None = None
+    ) -> Turn:
+        """Route ``message`` and remember it.
+
+        ``history``: what was said before, the assistant's replies included, for a model that
+        rewrites the message. ``rewrite``: whether one may; None: as the settings say
+        (docs/rewriting.md). A `#file:` invocation in front is understood: that of `kds.md`
+        routes the text behind it, that of an agent's prompt hands the text to this agent.
+
+        Raises MessageError when it is empty, StoreError when the context cannot be used,
+        DispatchError when the invocation names a prompt that takes no message.
+        """
+        return self._run(self._pipeline, message, history=history, rewrite=rewrite)
+
+    def explain(self, message: str) -> tuple[StepRecord, ...]:
+        """Route ``message`` without remembering it, and return what every step recorded."""
+        return self._run(self._silent, message).records
+
+    def check_rules(self) -> tuple[RuleOutcome, ...]:
+        """Run the tests inside the rule files, those of the workspace included."""
+        return run_rule_tests(self.rules, _rewriting(self._parts.resolver), self._rewriting_without)
+
+    def rehearse(self, clock: Clock) -> "Router":
+        """Open a conversation in memory, with an empty context: the workspace sees nothing."""
+        return Router(self._parts, RehearsalJournal(clock=clock), clock=clock)
+
+    def __call__(self, message: str, *, history: Sequence[Utterance] = ()) -> Turn:
+        """Route ``message``, so that a router is a plain function too."""
+        return self.route(message, history=history)
+
+    def as_runnable(self) -> "kds.agents.RouterRunnable":
+        """Return the router as a LangChain Runnable."""
+        return kds.agents.RouterRunnable(self.route)
+
+    def invoke(self, input: Any, config: Any = None, **options: Any) -> Turn:
+        """Route one message, as a Runnable does."""
+        return self.as_runnable().invoke(input, config, **options)
+
+    async def ainvoke(self, input: Any, config: Any = None, **options: Any) -> Turn:
+        """Route one message off the event loop, as a Runnable does."""
+        return await self.as_runnable().ainvoke(input, config, **options)
+
+    def batch(self, inputs: list[Any], config: Any = None, **options: Any) -> list[Turn]:
+        """Route messages in order: each may refer to the one before."""
+        return self.as_runnable().batch(inputs, config, **options)
+
+    def stream(self, input: Any, config: Any = None, **options: Any) -> Iterator[Turn]:
+        """Yield the one Turn that comes of a message."""
+        return self.as_runnable().stream(input, config, **options)
+
+    def astream(self, input: Any, config: Any = None, **options: Any) -> AsyncIterator[Turn]:
+        """Yield the one Turn that comes of a message, off the event loop."""
+        return self.as_runnable().astream(input, config, **options)
+
+    def __or__(self, other: Any) -> Any:
+        """Compose: `router | step` hands the Turn to the next Runnable or function."""
+        return self.as_runnable() | other
+
+    def __ror__(self, other: Any) -> Any:
+        """Compose: `prompt | router` routes what the Runnable before it makes."""
+        return other | self.as_runnable()
+
+    def _rewriting_without(self, rule: str) -> tuple[Step, ...]:
+        return _rewriting(load_resolver(self._parts.workspace, without=rule))
+
+    def _run(
+        self,
+        pipeline: Pipeline,
+        message: str,
+        *,
+        history: Sequence[Utterance] = (),
+        rewrite: bool | None = None,
+    ) -> Turn:
+        text, agent = _addressed(clean_message(message), self._parts.library)
+        if agent is not None:
+            named = make_named(agent)
+            pipeline = Pipeline(named if s.name == named.name else s for s in pipeline.steps)
+        turn = Turn(message=text, at=self._clock(), history=tuple(history), rewrite=rewrite)
+        return pipeline.run(turn)
+
+
+def _rewriting(resolver: Resolver) -> tuple[Step, ...]:
+    """The steps that the tests inside rule files exercise."""
+    return (make_resolve(resolver), make_expand(resolver))
+
+
+def precision_of(workspace: Workspace, environ: Mapping[str, str] = os.environ) -> Precision:
+    """Finds the precision that the settings promise now; the usual one while they are wrong."""
+
+    def precision() -> float:
+        try:
+            return load_settings(workspace, environ=environ).references.precision
+        except ConfigError:  # whoever reads all settings tells of it
+            return PRECISION
+
+    return precision
+
+
+def workspace_at(path: Path | str | None) -> Workspace:
+    """The workspace of a folder, or the one found from here upwards. Raises WorkspaceError."""
+    if path is None:
+        return Workspace.find()
+    if not Path(path).is_dir():
+        raise WorkspaceError("no such folder", where=str(path), hint="make it, or check the path")
+    return Workspace.find(environ={"KDS_HOME": str(path)})
+
+
+def _addressed(message: str, library: PromptLibrary) -> tuple[str, PromptFile | None]:
+    """What is to be routed, and the agent that a `#file:` invocation hands it to, if it does."""
+    invocation = parse_invocation(message, library)
+    if invocation is None:
+        return message, None
+    if invocation.command is None:
+        if invocation.ref in ENTRANCES:
+            return clean_message(invocation.text), None
+        prompts = (prompt for prompt in library.agents() if prompt.ref == invocation.ref)
+        agent = next(prompts, None)
+        if agent is not None and agent.intent != UNKNOWN:
+            return clean_message(invocation.text), agent
+    raise DispatchError(
+        f"'{invocation.ref}' takes no message",
+        hint=f"use #file:KDS/{ENTRANCES[0]} MESSAGE, or an agent's prompt; see `kds prompts list`",
+    )

@@ -1,0 +1,138 @@
+"""Remembers and measures routed turns where the memory is on. Never stops a turn.
+
+Off, as long as nobody turns it on: with ``KDS_MEMORY=on``, or ``memory: {enabled: true}`` in the
+settings. Which of the two, and when, may change while KDS runs.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Mapping
+from threading import Lock
+from typing import TYPE_CHECKING, Final, Protocol
+
+from kds.api.turn_metric import TURN, turn_metric
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import KdsError
+from kds.brain.settings_variables import MEMORY
+from kds.brain.turn import Turn
+from kds.brain.workspace import Workspace, own_settings_path
+
+if TYPE_CHECKING:  # the memory costs 130 ms of imports, and is off as a rule
+    from kds.brain.memory.remembering import ConversationMemory
+
+logger = logging.getLogger(__name__)
+
+SHARED: Final = "workspace"
+"""Whose terms are remembered when no client names the conversation."""
+
+
+class TurnRecord(Protocol):
+    """Is told of the turns of a workspace, and knows what they referred to."""
+
+    def note(self, turn: Turn, conversation: str | None = None) -> None:
+        """Take note of a turn that was logged."""
+        ...
+
+    def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
+        """What a conversation has referred to; asked at each turn."""
+        ...
+
+    def forget(self, conversation: str | None = None) -> None:
+        """Forget what a conversation has referred to. Raises StoreError."""
+        ...
+
+
+class TurnLog:
+    """The turns of one workspace in its long memory, for any number of threads."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        clock: Clock = utc_now,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._workspace = workspace
+        self._clock = clock
+        self._environ = environ
+        self._lock = Lock()
+        self._memory: ConversationMemory | None = None
+
+    def note(self, turn: Turn, conversation: str | None = None) -> None:
+        """Store what was said, what it referred to, and its figures, if that is wanted.
+
+        The message goes to the session of the conversation, or of the feature it is about
+        (`fab-button-20251103`); one without either is only measured. What goes wrong is logged.
+        """
+        try:
+            memory = self._wanted()
+            if memory is None:
+                return
+            memory.store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
+            if session := conversation or turn.session_id:
+                memory.add(session, "user", turn.message, at=turn.at)
+            memory.remember_turn(
+                conversation or SHARED, turn_terms(turn), fresh=turn.context_switch
+            )
+        except KdsError as error:
+            logger.warning("the turn was not remembered: %s", error)
+
+    def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
+        """What a conversation has referred to, for `kds.api.routing.Router`; asked at each turn."""
+
+        def antecedents() -> Iterable[str]:
+            try:
+                memory = self._wanted()
+                if memory is None:
+                    return ()
+                return [found.term for found in memory.antecedents(conversation or SHARED)]
+            except KdsError as error:
+                logger.warning("routed without the memory: %s", error)
+                return ()
+
+        return antecedents
+
+    def forget(self, conversation: str | None = None) -> None:
+        """Forget what a conversation has referred to, as its context is cleared. Raises StoreError.
+
+        The messages stay: they belong to the long memory (`kds memory delete`).
+        """
+        from kds.api.memory_place import memory_path  # as heavy as the memory
+
+        if memory_path(self._workspace).exists():
+            self._opened().store.entities.forget(conversation or SHARED)
+
+    def close(self) -> None:
+        """Let go of the memory; the next turn opens it again."""
+        with self._lock:
+            if self._memory is not None:
+                self._memory.close()
+                self._memory = None
+
+    def _wanted(self) -> "ConversationMemory | None":
+        """The memory, where it is on now. Nobody has turned it on who has set nothing at all."""
+        if self._memory is None and not self._may_be_on():
+            return None
+        memory = self._opened()
+        return memory if memory.flags.enabled else None
+
+    def _may_be_on(self) -> bool:
+        files = (self._workspace.settings_path, own_settings_path(self._environ))
+        return MEMORY in self._environ or any(path.exists() for path in files)
+
+    def _opened(self) -> "ConversationMemory":
+        with self._lock:
+            if self._memory is None:
+                from kds.brain.memory.remembering import ConversationMemory, Tools
+
+                tools = Tools(clock=self._clock, on_by_default=False, surface="router")
+                self._memory = ConversationMemory.open(
+                    self._workspace, tools, environ=self._environ
+                )
+            return self._memory
+
+
+def turn_terms(turn: Turn) -> list[str]:
+    """Return what a turn referred to, and what a new plan is about."""
+    targets = [reference.target for reference in turn.references]
+    return targets or ([turn.context_ref] if turn.context_ref else [])

@@ -1,0 +1,215 @@
+"""Fits the weights by which `kds.router.references.decision` tells right edits from wrong ones.
+
+    python -m kds.evaluation.chats.decision_fitting DATA_FOLDER DIALOGUES_FOLDER OUT.json
+
+`make decision`. Reads chats/dev.jsonl and dialogues/dev.json of DATA_FOLDER and the project's own
+dialogues. Every proposed edit is an example: was it right? Cross-validated by repository and by
+dialogue. Needs scikit-learn; nothing of it is imported where messages are routed.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kds.api.rehearsal import RehearsalJournal
+from kds.api.routing import Parts, Router, workspace_at
+from kds.brain.turn import Edit, Turn, Utterance
+from kds.evaluation.chats.chat_file import read_chats
+from kds.evaluation.chats.playing import play_with
+from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
+from kds.evaluation.playback import MinuteClock
+from kds.evaluation.scoring import matches
+from kds.router.references.decision import PRECISION, Signs, bar, edit_signs, is_answered
+
+Floats = NDArray[np.float64]
+
+SEED: Final = 7
+FOLDS: Final = 10
+COST: Final = 0.1
+"""C of the fit; .03 to .3 are within noise of each other."""
+AGAIN_WEIGHT: Final = 0.2
+"""What a proposal counts that is shown once more: one of a chat without the assistant's replies,
+one of a dialogue with such replies as assistants give. Cross-validated, at .5 five edits are
+written in the chats and two of them wrongly; at .1 a third of the dialogues' edits is lost where
+replies are known, at .2 a quarter."""
+
+REPLIES: Final = (
+    "Done.",
+    "I'll look into that: {said}. Here is the plan.\n\n1. Look at what is there\n"
+    "2. Make the change\n3. Test it\n\nShall I go on?",
+    "Done! I have changed {last} as you asked. The tests pass.",
+    "Let me look at the code.\n[...]\nI've updated {last}. It now works as expected.",
+)
+"""Replies of a dialogue that has none; ``last`` are the last two words of the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """An edit's signs, what it must reach, and whether it is right.
+
+    ``again`` and ``again_bar`` are those where replies are known that were not, and the other way
+    round.
+    """
+
+    source: str
+    group: str
+    signs: Signs
+    again: Signs
+    right: bool
+    bar: float
+    again_bar: float
+
+
+_COUNTED: Final = ("proposed", "right", "written", "written and right")
+_SHOWN: Final = {
+    ("chats", False): "chats",
+    ("chats", True): "chats without replies",
+    ("dialogues", False): "dialogues",
+    ("dialogues", True): "dialogues with replies",
+}
+
+
+def main() -> None:
+    """Fit, write the weights with the figures they were chosen by, and tell the figures."""
+    data, own, out = map(Path, sys.argv[1:4])
+    with tempfile.TemporaryDirectory() as empty:
+        # what is fitted must not depend on what was
+        parts = replace(Parts.load(workspace_at(empty), may_write=False), decider=None)
+    found = list(_from_chats(data / "chats/dev.jsonl", parts))
+    for path in (data / "dialogues/dev.json", *find_dialogue_files([own])):
+        found += _from_dialogues(path, parts)
+    names = sorted({name for one in found for name in (*one.signs, *one.again)})
+    centre, scale, weights, bias = _fit(found, names)
+    signs = {
+        name: {"weight": round(float(w / s), 5), "mean": round(float(m), 5)}
+        for name, w, s, m in zip(names, weights, scale, centre, strict=True)
+    }
+    figures = _figures(found, names)
+    whole = {"figures": figures, "bias": round(bias, 5), "signs": signs}
+    out.write_text(json.dumps(whole, indent=1) + "\n")
+    sys.stdout.write(json.dumps(figures, indent=2) + "\n")
+
+
+def _from_chats(path: Path, parts: Parts) -> Iterator[Proposal]:
+    for chat in read_chats(path):
+        for played in play_with(chat, partial(_router, parts)):
+            turn, judged = played.turn, played.edits
+            if len(judged) == len(turn.edits):
+                for edit, verdict in zip(turn.edits, judged, strict=True):
+                    right = verdict.outcome == "right"
+                    alone = replace(turn, history=())
+                    yield _proposal("chats", chat.group, turn, alone, edit, right)
+
+
+def _from_dialogues(path: Path, parts: Parts) -> Iterator[Proposal]:
+    for dialogue in read_dialogues(path):
+        clock = MinuteClock()
+        router = _router(parts, clock)
+        said: list[Utterance] = []
+        told = False
+        for expected in dialogue.turns:
+            turn = router.route(expected.user, history=tuple(said) if told else ())
+            right = bool(expected.expanded) and matches(turn.expanded, expected.expanded)
+            for edit in turn.edits:
+                replied = replace(turn, history=tuple(said))
+                yield _proposal("dialogues", dialogue.id, turn, replied, edit, right)
+            told = bool(expected.reply)
+            reply = Utterance(expected.reply, "assistant")
+            said.append(Utterance(expected.user))
+            said.append(reply if told else _made_up(expected.user, len(said) // 2))
+            clock.tick()
+
+
+def _proposal(
+    source: str, group: str, turn: Turn, again: Turn, edit: Edit, right: bool
+) -> Proposal:
+    return Proposal(
+        source,
+        group,
+        edit_signs(turn, edit),
+        edit_signs(again, edit),
+        right,
+        _bar(turn),
+        _bar(again),
+    )
+
+
+def _bar(turn: Turn) -> float:
+    return bar(turn.message, PRECISION, answered=is_answered(turn))
+
+
+def _made_up(message: str, number: int) -> Utterance:
+    last = " ".join(message.split()[-2:]).strip(".?!")
+    text = REPLIES[number % len(REPLIES)].format(said=message, last=last)
+    return Utterance(text, "assistant")
+
+
+def _router(parts: Parts, clock: MinuteClock) -> Router:
+    return Router(parts, RehearsalJournal(clock=clock), clock=clock)
+
+
+def _fit(found: Sequence[Proposal], names: Sequence[str]) -> tuple[Floats, Floats, Floats, float]:
+    """Centre and scale of the signs, their weights and the bias."""
+    from sklearn.linear_model import LogisticRegression
+
+    rows = np.array([*_rows(found, names), *_rows(found, names, again=True)])
+    right = np.array([one.right for one in (*found, *found)])
+    counts = np.array([1.0] * len(found) + [AGAIN_WEIGHT] * len(found))
+    centre, scale = rows.mean(axis=0), np.maximum(rows.std(axis=0), 1e-6)
+    head: Any = LogisticRegression(C=COST, max_iter=1000)
+    head.fit((rows - centre) / scale, right, sample_weight=counts)
+    return centre, scale, head.coef_[0], float(head.intercept_[0])
+
+
+def _rows(found: Sequence[Proposal], names: Sequence[str], *, again: bool = False) -> Floats:
+    signs = [one.again if again else one.signs for one in found]
+    return np.array([[one.get(name, 0.0) for name in names] for one in signs])
+
+
+def _figures(found: Sequence[Proposal], names: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Proposals, right ones, and those written at the promised precision, each held out."""
+    told: dict[str, dict[str, int]] = {}
+    fold = _folds(found)
+    for held in range(FOLDS):
+        seen = [one for one, at in zip(found, fold, strict=True) if at != held]
+        unseen = [one for one, at in zip(found, fold, strict=True) if at == held]
+        fitted = _fit(seen, names)
+        for again in (False, True):
+            likely = _likely(_rows(unseen, names, again=again), *fitted)
+            for one, probability in zip(unseen, likely.tolist(), strict=True):
+                count = told.setdefault(_SHOWN[one.source, again], dict.fromkeys(_COUNTED, 0))
+                needed = one.again_bar if again else one.bar
+                _count(count, one.right, probability >= needed)
+    return told
+
+
+def _folds(found: Sequence[Proposal]) -> list[int]:
+    """A fold for each proposal; all of a repository, or of a dialogue, are in the same one."""
+    groups = sorted({(one.source, one.group) for one in found})
+    random = np.random.default_rng(SEED)
+    folds = dict(zip(groups, (random.permutation(len(groups)) % FOLDS).tolist(), strict=True))
+    return [folds[one.source, one.group] for one in found]
+
+
+def _likely(rows: Floats, centre: Floats, scale: Floats, weights: Floats, bias: float) -> Floats:
+    odds = (rows - centre) / scale @ weights + bias
+    return np.asarray(1.0 / (1.0 + np.exp(-odds)))
+
+
+def _count(told: dict[str, int], right: bool, written: bool) -> None:
+    told["proposed"] += 1
+    told["right"] += right
+    told["written"] += written
+    told["written and right"] += right and written
+
+
+if __name__ == "__main__":
+    main()

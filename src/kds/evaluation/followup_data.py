@@ -1,0 +1,194 @@
+"""Follow-up files: conversations about documents, with the passages that answer each question.
+
+docs/evaluation.md has the form. A turn with `expanded` is a follow-up: it needs what was said
+before. A turn without it stands alone, and must come back unchanged.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from kds.brain.document import Document, NodePath, parse_yaml, read_text, validate
+from kds.brain.errors import ConfigError, Problem
+from kds.evaluation.scoring import matches
+
+FOLLOW_UP_FORM: Final = """\
+- id: agreement-dates
+  document: pooling-agreement.md
+  turns:
+    - user: What is the Determination Date?
+      find: {section: Section 1.01, contains: the 15th day}
+    - user: And what happens if it falls on a weekend?
+      expanded: And what happens if the Determination Date falls on a weekend?
+      refers_to: Determination Date
+      find: {section: Section 1.02, contains: not a Business Day}"""
+"""What a file looks like, for help texts."""
+
+
+class FollowUpFileError(ConfigError):
+    """A follow-up file cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A passage: how the heading of its section begins, and some words of it ("": any)."""
+
+    section: str
+    contains: str = ""
+    where: str = ""
+    """``path:line`` of the file that names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One turn: what is asked, how it reads on its own, and where the answer stands."""
+
+    user: str
+    expanded: tuple[str, ...] = ()
+    refers_to: tuple[str, ...] = ()
+    """Names that a self-contained wording contains."""
+    find: tuple[Place, ...] = ()
+    """Any one of these answers it."""
+    find_all: tuple[Place, ...] = ()
+    """It takes all of these."""
+
+    @property
+    def follows_up(self) -> bool:
+        """Whether the turn needs what was said before it."""
+        return bool(self.expanded)
+
+    @property
+    def has_places(self) -> bool:
+        """Whether it is said where the answer stands."""
+        return bool(self.find or self.find_all)
+
+    def resolved(self, text: str) -> bool:
+        """Tell whether ``text`` says on its own what the turn means.
+
+        It is one of the accepted wordings, or it names everything that the turn refers to.
+        """
+        if matches(text, self.expanded):
+            return True
+        said = f" {plain(text)} "
+        return bool(self.refers_to) and all(f" {plain(name)}" in said for name in self.refers_to)
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation about one document, a path."""
+
+    id: str
+    document: Path
+    questions: tuple[Question, ...]
+
+
+def plain(text: str) -> str:
+    """``text`` in lower case, without articles, punctuation and markup, for comparing.
+
+    >>> plain("The **Closing Date** means April 28, 2021.")
+    'closing date means april 28 2021'
+    """
+    words = "".join(sign if sign.isalnum() or sign in "&%$€£" else " " for sign in text.lower())
+    return " ".join(word for word in words.split() if word not in ("a", "an", "the"))
+
+
+def read_follow_ups(path: Path) -> tuple[Talk, ...]:
+    """Read a follow-up file. Raises FollowUpFileError with everything that is wrong in it."""
+    text = read_text(path)
+    if isinstance(text, Problem):
+        raise FollowUpFileError([text])
+    document = parse_yaml(text, path=str(path))
+    if not isinstance(document.data, list) or document.problems:
+        problem = Problem(f"{path}:1", "is no list of conversations", "begin with '- id: ...'")
+        raise FollowUpFileError(document.problems or [problem])
+    talks: list[Talk] = []
+    problems: list[Problem] = []
+    for index in range(len(document.data)):
+        found = validate(document, _Talk, at=(index,))
+        if isinstance(found, _Talk):
+            talks.append(_talk(found, document, index, path))
+        else:
+            problems += found
+        problems += _missing(document, index, path)
+    if problems:
+        raise FollowUpFileError(problems)
+    return tuple(talks)
+
+
+def _missing(document: Document, index: int, path: Path) -> Iterator[Problem]:
+    talk = document.data[index]  # type: ignore[index]  # it is a list
+    name = talk.get("document") if isinstance(talk, dict) else None
+    if isinstance(name, str) and name and not (path.parent / name).is_file():
+        yield Problem(
+            document.where((index, "document")),
+            f"there is no document '{name}'",
+            f"name a file, from {path.parent} on",
+        )
+
+
+def _talk(talk: "_Talk", document: Document, index: int, path: Path) -> Talk:
+    questions = []
+    for turn_index, turn in enumerate(talk.turns):
+        at: NodePath = (index, "turns", turn_index)
+        questions.append(
+            Question(
+                turn.user,
+                tuple(turn.expanded),
+                tuple(turn.refers_to),
+                _places(turn.find, document, (*at, "find")),
+                _places(turn.find_all, document, (*at, "find_all")),
+            )
+        )
+    return Talk(talk.id, path.parent / talk.document, tuple(questions))
+
+
+def _places(places: Iterable["_Place"], document: Document, at: NodePath) -> tuple[Place, ...]:
+    where = document.where(at)
+    return tuple(Place(place.section, place.contains, where) for place in places)
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+_Text = Annotated[str, Field(min_length=1)]
+_Texts = Annotated[list[_Text], BeforeValidator(_as_list)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Place(_Strict):
+    section: _Text
+    contains: str = ""
+
+
+_Places = Annotated[list[_Place], BeforeValidator(_as_list)]
+
+
+class _Turn(_Strict):
+    user: _Text
+    expanded: _Texts = []
+    refers_to: _Texts = []
+    find: _Places = []
+    find_all: _Places = []
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "_Turn":
+        if self.find and self.find_all:
+            raise ValueError("has both 'find' and 'find_all': keep one")
+        if self.refers_to and not self.expanded:
+            raise ValueError("has 'refers_to' but no 'expanded': add how it reads on its own")
+        return self
+
+
+class _Talk(_Strict):
+    id: _Text
+    document: _Text
+    turns: Annotated[list[_Turn], Field(min_length=1)]
+    note: str = ""

@@ -1,0 +1,1 @@
+"""Intents: data files, scores, plots, and what is wrong with a set of examples."""

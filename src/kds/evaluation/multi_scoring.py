@@ -1,0 +1,57 @@
+"""Measures how messages with several requests come apart into intents, in order."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from kds.brain.turn import Turn
+from kds.evaluation.examples import MultiExample
+from kds.evaluation.measures import rounded, share
+
+Route = Callable[[str], Turn]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A message with its expected intents, and those it came out with."""
+
+    example: MultiExample
+    intents: tuple[str, ...]
+
+    @property
+    def exact(self) -> bool:
+        """True when the same intents came out in the same order."""
+        return self.intents == self.example.intents
+
+
+@dataclass(frozen=True, slots=True)
+class MultiScore:
+    """How a set of messages came apart. Shares in [0, 1]; None: nothing counts.
+
+    ``exact``: all intents in order. ``recall``: of the expected intents, those found.
+    ``false_splits``: of the messages with one intent, those that came out with several.
+    """
+
+    exact: float | None
+    recall: float | None
+    false_splits: float | None
+
+    def as_dict(self) -> Mapping[str, object]:
+        """The object that `kds eval multi --json` prints."""
+        return rounded({name: getattr(self, name) for name in self.__dataclass_fields__})
+
+
+def split(example: MultiExample, route: Route) -> Split:
+    """Route the message of ``example``, with nothing said before."""
+    turn = route(example.text)
+    return Split(example, (turn.intent, *turn.secondary_intents))
+
+
+def score_splits(splits: Sequence[Split]) -> MultiScore:
+    """Add up what `kds eval multi` reports."""
+    found = [intent in one.intents for one in splits for intent in one.example.intents]
+    single = [one for one in splits if len(one.example.intents) == 1]
+    return MultiScore(
+        exact=share(one.exact for one in splits),
+        recall=share(found),
+        false_splits=share(len(one.intents) > 1 for one in single),
+    )

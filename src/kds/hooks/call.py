@@ -1,0 +1,203 @@
+"""One request of the hook to the service of a workspace, written by hand (see `kds.hooks.client`).
+
+Over the unix socket in ``kds-brain``; where there is none (Windows, `kds serve --no-socket`), over
+HTTP on loopback with the address in ``service.json`` and the token in ``service.token``.
+
+All of these may have come with a project that somebody cloned or unpacked, and lead to a listener
+of another's: links are not followed, and the files count while a live service vouches for them.
+"""
+
+import os
+import stat
+import sys
+import time
+
+from kds.hooks.json_text import parsed
+from kds.hooks.trouble import Late, NoService, Trouble
+
+try:
+    import _socket
+except ImportError:  # an interpreter that is not CPython
+    import socket as _socket  # type: ignore[no-redef]
+
+ANSWER_LIMIT = 2**18
+"""Bytes of an answer: 10,000 characters, twice, with up to twelve bytes for each, fit."""
+
+PATH_LIMIT = 103
+"""Bytes of a socket's path that every system takes, as in `kds.service.address`."""
+
+_STATE_LIMIT = 2**16
+_LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
+
+
+class Call:
+    """An open connection, and the line that its request has to carry to be let in."""
+
+    def __init__(self, connection: _socket.socket, header: str = "") -> None:
+        self.connection = connection
+        self.header = header
+
+
+def connect(brain: str, ends: float) -> Call:
+    """Connect to the service of a workspace before ``ends`` (of `time.monotonic`).
+
+    Raises NoService when nobody listens, Trouble when who listens may not be trusted.
+    """
+    path = os.path.join(brain, "service.sock")
+    try:
+        if hasattr(_socket, "AF_UNIX") and os.path.lexists(path):
+            return Call(_over_unix(path, ends))
+        return _over_tcp(brain, ends)
+    except (FileNotFoundError, ConnectionRefusedError):
+        raise NoService("no service is running") from None
+
+
+def ask(call: Call, content: bytes, ends: float) -> bytes:
+    """Post the hook input; return the body of the answer, empty when there is nothing to say.
+
+    Raises Trouble when the answer is another one, TimeoutError or Late when it is late.
+    """
+    head = (
+        f"POST /hook HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n{call.header}\r\n"
+    )
+    call.connection.settimeout(_left(ends))
+    call.connection.sendall(head.encode() + content)
+    received = b""
+    while (body := _body(received)) is None:
+        call.connection.settimeout(_left(ends))
+        chunk = call.connection.recv(65_536)
+        if not chunk:
+            raise Trouble("the service broke off its answer")
+        received += chunk
+        if len(received) > ANSWER_LIMIT:
+            raise Trouble(f"the service's answer is larger than {ANSWER_LIMIT:,} bytes")
+    return body
+
+
+def _body(received: bytes) -> bytes | None:
+    """The body of an answer with status 200 or 204; None while some of it is missing."""
+    head, end, body = received.partition(b"\r\n\r\n")
+    if not received.startswith(b"HTTP/1."[: len(received)]):
+        raise Trouble("the service's answer is no HTTP")
+    if not end:
+        return None
+    first, *fields = head.split(b"\r\n")
+    status = first[9:12]
+    if status == b"204":
+        return b""
+    if status != b"200":
+        raise Trouble(f"the service answered {status.decode('ascii', 'replace')}")
+    for field in fields:
+        name, _, value = field.partition(b":")
+        if name.lower() == b"content-length" and value.strip().isdigit():
+            length = int(value)
+            return body[:length] if len(body) >= length else None
+    raise Trouble("the service's answer has no length")
+
+
+def _over_unix(path: str, ends: float) -> _socket.socket:
+    status = os.lstat(path)
+    if not stat.S_ISSOCK(status.st_mode):  # git keeps links: this one may lead anywhere
+        raise NoService("service.sock is no socket")
+    _check_owner(status.st_uid)
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_left(ends))
+        connection.connect(_short(path))
+        if hasattr(_socket, "SO_PEERCRED"):  # Linux: pid, uid and gid of who listens
+            peer = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+            _check_owner(int.from_bytes(peer[4:8], sys.byteorder))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _short(path: str) -> str:
+    """A spelling of a socket's path that fits into an address."""
+    if len(os.fsencode(path)) <= PATH_LIMIT:
+        return path
+    folder, name = os.path.split(path)
+    if os.path.isdir("/proc/self/fd"):
+        return f"/proc/self/fd/{os.open(folder, os.O_RDONLY | os.O_DIRECTORY)}/{name}"
+    os.chdir(folder)
+    return name
+
+
+def _over_tcp(brain: str, ends: float) -> Call:
+    if hasattr(_socket, "AF_UNIX") and not _is_held(os.path.join(brain, "service.lock")):
+        raise NoService("no service is running")
+    state = parsed(_read_own(os.path.join(brain, "service.json")))
+    side = state.get("http") if isinstance(state, dict) else None
+    if not isinstance(side, dict) or not isinstance(side.get("port"), int):
+        raise NoService("no service is running")
+    host = _LOOPBACK.get(str(side.get("host")))
+    if host is None:  # a project may bring a file along that leads elsewhere
+        raise Trouble("service.json names an address that is not on this machine")
+    token = _read_own(os.path.join(brain, "service.token")).decode("ascii", "replace").split()
+    family = _socket.AF_INET6 if ":" in host else _socket.AF_INET
+    connection = _socket.socket(family, _socket.SOCK_STREAM)
+    try:
+        connection.settimeout(_left(ends))
+        connection.connect((host, side["port"]))
+    except BaseException:
+        connection.close()
+        raise
+    return Call(connection, f"Authorization: Bearer {token[0] if token else ''}\r\n")
+
+
+def _is_held(path: str) -> bool:
+    """Whether a process holds the lock of the service, as `kds.service.instance` takes it.
+
+    A lock cannot be cloned, and nobody else can hold one that only this user can open.
+    """
+    import fcntl  # 0.3 ms, on this way only
+
+    lock = _open_own(path)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)  # which gives a lock back that was free
+    return False
+
+
+def _read_own(path: str) -> bytes:
+    """The content of a small file of this user."""
+    file = _open_own(path)
+    try:
+        return os.read(file, _STATE_LIMIT)
+    finally:
+        os.close(file)
+
+
+def _open_own(path: str) -> int:
+    """Open an ordinary file that this user alone may read, as the service leaves its files."""
+    guards = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    file = os.open(path, os.O_RDONLY | guards)
+    try:
+        status = os.fstat(file)
+        _check_owner(status.st_uid)
+        private = not hasattr(os, "geteuid") or not status.st_mode & 0o077
+        if not (private and stat.S_ISREG(status.st_mode)):
+            raise Trouble(f"{os.path.basename(path)} is not a private file")
+    except BaseException:
+        os.close(file)
+        raise
+    return file
+
+
+def _check_owner(uid: int) -> None:
+    """Another user's service, in a folder above ours, must neither read prompts nor answer."""
+    if hasattr(os, "geteuid") and uid != os.geteuid():
+        raise Trouble("the service belongs to another user")
+
+
+def _left(ends: float) -> float:
+    """Seconds until ``ends``. Raises Late when there are none."""
+    left = ends - time.monotonic()
+    if left <= 0:
+        raise Late
+    return left

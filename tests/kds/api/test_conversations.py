@@ -1,0 +1,142 @@
+"""Conversations of one workspace: apart from each other, or joined to what went before."""
+
+import os
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from kds.api.conversations import Conversations
+from kds.api.records import NAME_LIMIT, conversation_path, tidy_conversations
+from kds.brain.errors import MessageError
+from kds.brain.workspace import Workspace
+
+
+@pytest.fixture
+def place(fitted_workspace: Path) -> Workspace:
+    return Workspace.find(fitted_workspace)
+
+
+@pytest.fixture
+def conversations(place: Workspace) -> Conversations:
+    return Conversations.open(place)
+
+
+def test_two_conversations_do_not_know_of_each_other(conversations: Conversations) -> None:
+    conversations.route("I want to add a FAB button", conversation="a")
+    conversations.route("I want to add a progress bar", conversation="b")
+    assert conversations.route("Make it purple", conversation="a").expanded == (
+        "Make the FAB button purple"
+    )
+    assert conversations.route("Make it purple", conversation="b").expanded == (
+        "Make the progress bar purple"
+    )
+    assert conversations.journal().load().entries == ()
+
+
+def test_a_joined_conversation_begins_where_the_workspace_stands(
+    conversations: Conversations,
+) -> None:
+    conversations.route("I want to add a FAB button", conversation="first", join=True)
+    turn = conversations.route("Make it purple", conversation="second", join=True)
+    assert turn.expanded == "Make the FAB button purple"
+    again = conversations.route("Make it round", conversation="second", join=True)
+    assert again.expanded == "Make the FAB button round"
+    shared = [entry.user_message for entry in conversations.journal().load().entries]
+    assert shared == ["I want to add a FAB button", "Make it purple", "Make it round"]
+
+
+def test_joined_conversations_that_have_begun_stay_apart(conversations: Conversations) -> None:
+    conversations.route("I want to add a FAB button", conversation="a", join=True)
+    conversations.route("I want to add a progress bar", conversation="b", join=True)
+    turn = conversations.route("Make it purple", conversation="a", join=True)
+    assert turn.expanded == "Make the FAB button purple"
+    assert len(conversations.journal("b").load().entries) == 1
+
+
+def test_what_is_not_logged_leaves_no_file(conversations: Conversations, place: Workspace) -> None:
+    conversations.route("I want to add a FAB button", conversation="a", log=False)
+    assert not place.conversations_dir.exists()
+
+
+def test_clearing_a_joined_conversation_forgets_both(conversations: Conversations) -> None:
+    conversations.route("I want to add a FAB button", conversation="a", join=True)
+    assert conversations.journal("a", join=True).clear() == 1
+    assert conversations.journal().load().entries == ()
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "A" * NAME_LIMIT, "ü\ud800", "x\x00y"])
+def test_no_name_leads_out_of_the_folder(place: Workspace, name: str) -> None:
+    path = conversation_path(place, name)
+    assert path.parent == place.conversations_dir
+    assert path.name.isascii()
+    assert len(path.name) < 80
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * (NAME_LIMIT + 1)])
+def test_an_unusable_name_is_refused(place: Workspace, name: str) -> None:
+    with pytest.raises(MessageError, match="1 to 128"):
+        conversation_path(place, name)
+
+
+def test_names_that_look_alike_get_files_of_their_own(place: Workspace) -> None:
+    assert conversation_path(place, "a b") != conversation_path(place, "a-b")
+
+
+def test_the_files_are_private(conversations: Conversations, place: Workspace) -> None:
+    conversations.route("I want to add a FAB button", conversation="a")
+    assert stat.S_IMODE(place.conversations_dir.stat().st_mode) == 0o700
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in place.conversations_dir.iterdir()}
+    assert modes == {0o600}
+
+
+def test_old_conversations_are_removed_and_young_ones_stay(tmp_path: Path) -> None:
+    old, young = (conversation_path(Workspace(tmp_path, tmp_path), name) for name in "ab")
+    old.parent.mkdir()
+    lock = old.with_name(f"{old.name}.lock")
+    for path in (old, lock, young):
+        path.touch()
+    _age(old, lock)
+    assert tidy_conversations(old.parent, now=time.time) == 1
+    assert list(old.parent.iterdir()) == [young]
+
+
+def test_files_that_are_no_conversations_are_left_alone(tmp_path: Path) -> None:
+    thesis = tmp_path / "home" / "thesis.txt"
+    decoy = thesis.with_name(f"x-{'0' * 16}.jsonl")
+    thesis.parent.mkdir()
+    for path in (thesis, decoy):
+        path.touch()
+    _age(thesis, decoy)
+    link = tmp_path / "conversations"
+    link.symlink_to(thesis.parent)
+    assert tidy_conversations(link, now=time.time) == 0
+    assert tidy_conversations(thesis.parent, now=time.time) == 1
+    assert thesis.exists()
+
+
+def _age(*paths: Path) -> None:
+    long_ago = time.time() - 2 * 3600 - 1
+    for path in paths:
+        os.utime(path, (long_ago, long_ago))
+
+
+def test_reloading_sees_a_new_prompt(conversations: Conversations, place: Workspace) -> None:
+    folder = place.prompts_dir / "internal"
+    folder.mkdir(parents=True)
+    packaged = conversations.library.get("work-planner").path.read_text()
+    (folder / "work-planner.md").write_text(packaged + "\nAlways say please.\n")
+    turn = conversations.reloaded().route("I want to add a FAB button")
+    assert "Always say please." in turn.prompt
+    assert "Always say please." not in conversations.route("I want to add a FAB button").prompt
+
+
+def test_a_joined_conversation_that_inherits_nothing_begins_empty_and_reports_back(
+    conversations: Conversations,
+) -> None:
+    conversations.route("I want to add a FAB button", conversation="first", join=True)
+    turn = conversations.route("Make it purple", conversation="new", join=True, inherit=False)
+    assert (turn.context, turn.expanded) == ((), "Make it purple")
+    shared = [entry.user_message for entry in conversations.journal().load().entries]
+    assert shared == ["I want to add a FAB button", "Make it purple"]

@@ -1,0 +1,223 @@
+"""A model that rewrites, from the settings to the turn: found late, asked seldom, measured."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kds.api.conversations import Conversations
+from kds.api.metrics_report import report_metrics
+from kds.api.rehearsal import RehearsalJournal
+from kds.api.rewriters import RewriterSource
+from kds.api.routing import Parts, Router
+from kds.api.turn_metric import TURN
+from kds.brain.clock import utc_now
+from kds.brain.memory.metrics import KEPT
+from kds.brain.memory.remembering import ConversationMemory
+from kds.brain.turn import Turn, Utterance
+from kds.brain.workspace import Workspace
+
+from ...agents.openai_server import Failure, FakeProvider, Slow, Text  # noqa: TID252  # one server for all
+
+VIEWS = "Create a settings view and a help view"
+SCROLLABLE = "Make it scrollable"
+GOOD = "Make the help view scrollable"
+
+
+@dataclass
+class Said:
+    """A rewriter without a model behind it."""
+
+    answer: str = GOOD
+    name: str = "said"
+    version: str = "1"
+    asked: list[str] = field(default_factory=list)
+
+    def rewrite(self, history: Sequence[Utterance], message: str, expanded: str) -> str:
+        self.asked.append(message)
+        return self.answer
+
+
+def test_the_model_writes_what_the_rules_could_not(
+    provider: FakeProvider, fitted_workspace: Path
+) -> None:
+    provider.play(Text(GOOD))
+    router = Router.open(fitted_workspace)
+    router.route(VIEWS)
+    turn = router.route(SCROLLABLE)
+    assert (turn.expanded, turn.context_ref) == (GOOD, "help view")
+    assert any(line.startswith("rewritten by http://127.0.0.1") for line in turn.why)
+    assert len(provider.asked) == 1
+
+
+def test_messages_that_stand_alone_send_nothing(
+    provider: FakeProvider, fitted_workspace: Path
+) -> None:
+    router = Router.open(fitted_workspace)
+    for message in (VIEWS, "Add a login form", "Which tests are failing?", "Write a test"):
+        router.route(message)
+    assert [asked.newest for asked in provider.asked if "login form" in asked.newest] == []
+    assert len(provider.asked) <= 1
+
+
+@pytest.mark.parametrize(
+    "reply", [Failure(500, "down"), Failure(401, "no"), Text("The help view scrolls."), Text("")]
+)
+def test_a_model_that_fails_or_lies_costs_only_its_rewrite(
+    reply: Any, provider: FakeProvider, fitted_workspace: Path
+) -> None:
+    provider.play(default=reply)
+    router = Router.open(fitted_workspace)
+    router.route(VIEWS)
+    turn = router.route(SCROLLABLE)
+    assert turn.expanded == SCROLLABLE
+    assert [entry.user_message for entry in router.context.load().entries] == [VIEWS, SCROLLABLE]
+    assert any("was to rewrite" in line for line in turn.why)
+
+
+def test_a_model_that_hangs_holds_the_turn_no_longer_than_the_settings_say(
+    provider: FakeProvider, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_REWRITING_TIMEOUT_S", "0.3")
+    provider.play(default=Slow())
+    before = set(threading.enumerate())
+    router = Router.open(fitted_workspace)
+    router.route(VIEWS)
+    turn = router.route(SCROLLABLE)
+    assert turn.rewriting is not None
+    assert turn.rewriting.outcome == "failed"
+    left = (thread for thread in threading.enumerate() if thread not in before)
+    assert all(thread.daemon for thread in left)
+
+
+@pytest.mark.parametrize(("mode", "asked"), [("rules-only", 0), ("model-first", 1)])
+def test_the_mode_is_that_of_the_settings(
+    mode: str,
+    asked: int,
+    provider: FakeProvider,
+    fitted_workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KDS_REWRITING", mode)
+    provider.play(default=Text("Make the FAB button purple"))
+    router = Router.open(fitted_workspace)
+    router.route("I want to add a FAB button")
+    turn = router.route("Make it purple")
+    assert turn.expanded == "Make the FAB button purple"
+    assert len(provider.asked) == asked
+
+
+def test_a_caller_decides_for_one_message(provider: FakeProvider, fitted_workspace: Path) -> None:
+    provider.play(default=Text("Make the FAB button purple"))
+    conversations = Conversations.open(Workspace.find(environ={"KDS_HOME": str(fitted_workspace)}))
+    conversations.route("I want to add a FAB button")
+    conversations.route("Make it purple", rewrite=True, log=False)
+    assert len(provider.asked) == 1
+    conversations.route(VIEWS)
+    conversations.route(SCROLLABLE, rewrite=False)
+    assert len(provider.asked) == 1
+
+
+def test_replies_that_the_caller_knows_go_along(
+    provider: FakeProvider, fitted_workspace: Path
+) -> None:
+    provider.play(Text("Make the sidebar scrollable"))
+    router = Router.open(fitted_workspace)
+    router.route(VIEWS)
+    history = (Utterance(VIEWS), Utterance("Both share a sidebar.", "assistant"))
+    assert router.route(SCROLLABLE, history=history).expanded == "Make the sidebar scrollable"
+    assert "Assistant: Both share a sidebar." in provider.asked[0].text
+
+
+def test_an_answer_to_a_question_back_asks_nothing_more(
+    provider: FakeProvider, fitted_workspace: Path
+) -> None:
+    provider.play(default=Text(GOOD))
+    router = Router.open(fitted_workspace)
+    router.route(VIEWS)
+    router.route(SCROLLABLE)
+    router.route("the first one please")
+    assert sum(SCROLLABLE in asked.newest.split("<message>")[-1] for asked in provider.asked) <= 1
+
+
+def test_it_is_measured_without_a_word_of_what_was_said(
+    provider: FakeProvider, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_MEMORY", "on")
+    provider.play(Text(GOOD), Text("Done."))
+    workspace = Workspace.find(environ={"KDS_HOME": str(fitted_workspace)})
+    conversations = Conversations.open(workspace)
+    for message in (VIEWS, SCROLLABLE, "Archive that spreadsheet"):
+        conversations.route(message)
+    memory = ConversationMemory.open(workspace)
+    rows = memory.store.metrics.since(utc_now() - KEPT, name=TURN)
+    memory.close()
+    found = [row.data["rewriting"] for row in rows if "rewriting" in row.data]
+    assert [(one["outcome"], one["cached"]) for one in found] == [
+        ("used", False),
+        ("rejected", False),
+    ]
+    assert "scrollable" not in str(found)
+    report = report_metrics(rows, since=utc_now() - KEPT, until=utc_now())
+    assert report.turns is not None
+    assert report.turns.rewrites is not None
+    assert (report.turns.rewrites.asked, report.turns.rewrites.used) == (2, 1)
+
+
+@pytest.fixture
+def parts(fitted_workspace: Path) -> Parts:
+    workspace = Workspace.find(environ={"KDS_HOME": str(fitted_workspace)})
+    return Parts.load(workspace, may_write=False)
+
+
+def source(parts: Parts, environ: dict[str, str], make: Callable[..., Any] | None = None) -> Any:
+    return RewriterSource(
+        parts.workspace, parts.library, parts.resolver, make=make, environ=environ
+    )
+
+
+def test_where_nothing_names_a_model_settings_are_not_even_read(parts: Parts) -> None:
+    def make(*_: object) -> Said:
+        raise AssertionError("nobody should make one")
+
+    assert source(parts, {}, make)() is None
+
+
+def test_the_rewriter_is_kept_while_the_settings_stay(parts: Parts) -> None:
+    environ = {"KDS_MODEL": "openai:x"}
+    find = source(parts, environ, lambda *_: Said())
+    first = find()
+    assert find() is first
+    environ["KDS_REWRITING"] = "model-first"
+    assert find() is not first
+    assert find().mode == "model-first"
+
+
+def test_a_memory_that_rewrites_nothing_asks_no_model(parts: Parts) -> None:
+    environ = {"KDS_MODEL": "openai:x", "KDS_ENABLE_QUERY_REWRITING": "false"}
+    assert source(parts, environ, lambda *_: Said())().mode == "rules-only"
+
+
+def test_importing_it_does_not_import_langchain(fitted_workspace: Path) -> None:
+    code = (
+        "import sys, kds; r = kds.Router.open(log=False); r.route('Add a map'); "
+        "print(sorted(m for m in sys.modules if m.startswith(('langchain', 'openai'))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        cwd=fitted_workspace,
+    )  # fmt: skip
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_turn_says_who_rewrote_it(parts: Parts) -> None:
+    find = source(parts, {"KDS_MODEL": "openai:x"}, lambda *_: Said())
+    router = Router(parts, RehearsalJournal(clock=utc_now), rewriter=find)
+    router.route(VIEWS)
+    turn: Turn = router.route(SCROLLABLE)
+    assert f"rewritten by said: '{GOOD}'" in turn.why

@@ -1,0 +1,252 @@
+"""The router from Python: open, route, explain, compose; what it leaves, and what it does not."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kds import DispatchError, MessageError, PromptFileError, Router, StoreError, WorkspaceError
+from kds.evaluation.playback import MinuteClock
+
+FAB = "I want to add a FAB button"
+
+
+@pytest.fixture
+def clock() -> MinuteClock:
+    return MinuteClock()
+
+
+@pytest.fixture
+def router(fitted_workspace: Path, clock: MinuteClock) -> Router:
+    return Router.open(fitted_workspace, clock=clock)
+
+
+def _messages(router: Router) -> list[str]:
+    return [entry.user_message for entry in router.context.load().entries]
+
+
+def test_the_second_message_is_understood_through_the_first(
+    router: Router, clock: MinuteClock
+) -> None:
+    first = router.route(FAB)
+    clock.tick()
+    second = router.route("Make it purple")
+    assert (first.intent, first.agent, first.session_id) == (
+        "PLAN",
+        "work-planner",
+        "fab-button-20251103",
+    )
+    assert second.expanded == "Make the FAB button purple"
+    assert (second.intent, second.agent, second.context_ref) == (
+        "EXECUTE",
+        "code-executor",
+        "FAB button",
+    )
+    assert second.session_id == first.session_id
+    for part in ("Make it purple", "Make the FAB button purple", FAB):
+        assert part in second.prompt
+
+
+def test_a_router_opened_again_remembers(router: Router, clock: MinuteClock) -> None:
+    router.route(FAB)
+    again = Router.open(router._parts.workspace, clock=clock)
+    assert again.route("Make it purple").context_ref == "FAB button"
+
+
+def test_after_two_hours_nothing_is_remembered(router: Router, clock: MinuteClock) -> None:
+    router.route(FAB)
+    clock.now += timedelta(hours=2, seconds=1)
+    turn = router.route("Make it purple")
+    assert (turn.context, turn.expanded, turn.context_ref) == ((), "Make it purple", None)
+
+
+def test_a_topic_switch_clears_the_context_and_starts_a_session_with_the_next_message(
+    router: Router, clock: MinuteClock
+) -> None:
+    router.route(FAB)
+    clock.tick()
+    switched = router.route("Actually, let's work on dark mode first")
+    assert (switched.intent, switched.context_switch, switched.session_id) == ("PLAN", True, None)
+    assert _messages(router) == ["Actually, let's work on dark mode first"]
+    clock.tick()
+    assert router.route("Add a setting for it").session_id == "dark-mode-20251103"
+
+
+def test_explaining_leaves_the_context_alone(router: Router) -> None:
+    records = router.explain(FAB)
+    assert [record.step for record in records] == [
+        "load", "resolve", "decide", "expand", "rewrite", "classify", "answer", "dispatch",
+    ]  # fmt: skip
+    assert any(record.notes for record in records)
+    assert _messages(router) == []
+
+
+def test_without_log_no_folder_is_made(tmp_path: Path) -> None:
+    Router.open(tmp_path, log=False).route(FAB)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rehearsal_has_its_own_context_and_leaves_none(router: Router) -> None:
+    rehearsal = router.rehearse(MinuteClock())
+    rehearsal.route(FAB)
+    assert rehearsal.route("Make it purple").expanded == "Make the FAB button purple"
+    assert _messages(router) == []
+    rehearsal.context.clear()
+    assert _messages(rehearsal) == []
+
+
+def test_a_file_invocation_is_routed_by_what_follows(router: Router) -> None:
+    turn = router.route(f"#file:KDS/prompts/user/kds.md {FAB}")
+    assert (turn.message, turn.intent) == (FAB, "PLAN")
+
+
+def _add_deploy_runner(workspace: Path) -> None:
+    folder = workspace / "prompts" / "internal"
+    folder.mkdir(parents=True)
+    (folder / "deploy-runner.md").write_text(
+        "---\nname: deploy-runner\ndescription: Deploys.\nintent: DEPLOY\n"
+        "examples: [deploy it]\ninputs: [message]\n---\nDeploy: {{ message }}\n"
+    )
+
+
+def test_an_invocation_of_an_agents_prompt_forces_that_agent(router: Router) -> None:
+    router.route(FAB)
+    turn = router.route("#file:KDS/prompts/internal/test-generator.md Make it purple")
+    assert (turn.message, turn.intent, turn.action) == ("Make it purple", "TEST", "route")
+    assert (turn.agent, turn.expanded) == ("test-generator", "Make the FAB button purple")
+    assert turn.confidence == 1.0
+    assert turn.prompt.startswith("# Test")
+    assert any("names its prompt prompts/internal/test-generator.md" in note for note in turn.why)
+    assert _messages(router)[-1] == "Make it purple"
+
+
+def test_explaining_an_invocation_forces_the_agent_too(router: Router) -> None:
+    records = router.explain("#file:work-planner.md Make it purple")
+    assert [record.step for record in records][5] == "classify"
+    assert "PLAN" in records[5].notes[0]
+
+
+def test_an_agent_of_the_workspace_can_be_named(fitted_workspace: Path) -> None:
+    _add_deploy_runner(fitted_workspace)
+    turn = Router.open(fitted_workspace, log=False).route("#file:deploy-runner.md hm, you know")
+    assert (turn.intent, turn.action, turn.prompt.strip()) == (
+        "DEPLOY",
+        "route",
+        "Deploy: hm, you know",
+    )
+
+
+def test_without_a_log_the_model_of_new_prompts_is_not_kept(fitted_workspace: Path) -> None:
+    cache = fitted_workspace / "kds-brain" / "cache"
+    _add_deploy_runner(fitted_workspace)
+    Router.open(fitted_workspace, log=False).route(FAB)
+    assert not list(cache.glob("intents-*"))
+    Router.open(fitted_workspace).route(FAB)
+    assert len(list(cache.glob("intents-*"))) == 1
+
+
+def test_an_invocation_of_something_else_is_refused(router: Router) -> None:
+    with pytest.raises(DispatchError, match="takes no message"):
+        router.route("#file:KDS/prompts/internal/clear-conversation.md")
+
+
+@pytest.mark.parametrize(
+    "message", ["", "  \n", "\x00\x07", "#file:KDS/prompts/user/kds.md", "#file:work-planner.md "]
+)
+def test_an_empty_message_is_refused(message: str, router: Router) -> None:
+    with pytest.raises(MessageError):
+        router.route(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Färbe es 🎨 lila",
+        "اجعل الزر أرجوانيًا",
+        "עשה את זה סגול",
+        "Make it\x00 purple",
+        "Make \udce9 purple",
+        "word " * 20_000,
+        "x" * 100_000,
+        "(" * 5_000,
+        "it " * 500,
+    ],
+    ids=["emoji", "arabic", "hebrew", "nul", "surrogate", "100kB", "one word", "brackets", "it"],
+)
+def test_odd_messages_are_routed_and_remembered(message: str, router: Router) -> None:
+    router.route(FAB)
+    turn = router.route(message)
+    assert turn.action in ("route", "clarify", "abstain")
+    assert turn.prompt
+    assert len(_messages(router)) == 2
+    turn.prompt.encode()
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="no such folder"):
+        Router.open(tmp_path / "nowhere")
+
+
+def test_a_context_that_cannot_be_written_is_an_error_not_a_loss(
+    router: Router, fitted_workspace: Path
+) -> None:
+    blocked = fitted_workspace / "kds-brain" / "conversation-context.jsonl"
+    blocked.mkdir()
+    with pytest.raises(StoreError):
+        router.route(FAB)
+
+
+def test_a_wrong_prompt_file_is_refused_when_the_router_opens(fitted_workspace: Path) -> None:
+    folder = fitted_workspace / "prompts" / "internal"
+    folder.mkdir(parents=True)
+    (folder / "mine.md").write_text("---\nno end of the front matter")
+    with pytest.raises(PromptFileError):
+        Router.open(fitted_workspace, log=False)
+
+
+def test_a_router_is_a_function(router: Router) -> None:
+    assert [turn.message for turn in map(router, [FAB])] == [FAB]
+
+
+def test_a_router_is_a_runnable(router: Router) -> None:
+    assert router.invoke(FAB).intent == "PLAN"
+    assert asyncio.run(router.ainvoke({"message": "Make it purple"})).intent == "EXECUTE"
+    batch = router.batch(["Commit it", "Where was I?"])
+    assert [turn.message for turn in batch] == ["Commit it", "Where was I?"]
+    assert [turn.message for turn in router.stream(FAB)] == [FAB]
+
+
+def test_a_router_composes(router: Router) -> None:
+    shout = router | (lambda turn: turn.intent.lower())
+    assert shout.invoke(FAB) == "plan"
+    assert (str.strip | router).invoke(f"  {FAB} ").message == FAB
+
+
+def test_turns_are_streamed_off_the_event_loop(router: Router) -> None:
+    async def collect() -> list[str]:
+        return [turn.message async for turn in router.astream(FAB)]
+
+    assert asyncio.run(collect()) == [FAB]
+
+
+def test_a_session_keeps_its_date_over_midnight(fitted_workspace: Path) -> None:
+    clock = MinuteClock(datetime(2025, 11, 3, 23, 59, tzinfo=UTC))
+    router = Router.open(fitted_workspace, clock=clock)
+    router.route(FAB)
+    clock.tick()
+    clock.tick()
+    assert router.route("Make it purple").session_id == "fab-button-20251103"
+
+
+def test_the_settings_say_how_sure_a_reading_must_be_and_are_read_anew(workspace: Path) -> None:
+    router = Router.open(workspace)
+    router.route(FAB)
+    settings = workspace / "kds-brain" / "settings.yaml"
+    settings.write_text("references: {precision: 1}\n")
+    kept = router.route("Make it purple")
+    assert (kept.expanded, kept.unresolved) == ("Make it purple", ("it",))
+    settings.write_text("references: {precision: 0.5}\n")
+    assert router.route("Make it purple").expanded == "Make the FAB button purple"
+    settings.write_text("references: {precision: much}\n")
+    assert router.route("Make it purple").expanded == "Make the FAB button purple"

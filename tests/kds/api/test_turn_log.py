@@ -1,0 +1,130 @@
+"""Measuring routed turns: only where it is wanted, and never in the way of a turn."""
+
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kds.api.conversations import Conversations
+from kds.api.turn_log import TurnLog
+from kds.api.turn_metric import TURN
+from kds.brain.clock import utc_now
+from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.turn import StepRecord, Turn
+from kds.brain.workspace import Workspace
+
+EVER = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def place(workspace: Path) -> Workspace:
+    return Workspace.find(workspace)
+
+
+def turn(intent: str = "PLAN") -> Turn:
+    records = (StepRecord("classify", (), 3.5),)
+    return Turn("Add a secret door", utc_now(), intent=intent, action="route", records=records)
+
+
+def measured(place: Workspace) -> list[dict[str, Any]]:
+    with SqliteStore(place.brain / "memory.db") as store:
+        return [metric.data for metric in store.metrics.since(EVER, name=TURN)]
+
+
+def test_nothing_is_measured_unless_it_is_wanted(place: Workspace) -> None:
+    TurnLog(place).note(turn())
+    assert not (place.brain / "memory.db").exists()
+
+
+def test_a_turn_is_measured_without_its_text(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_MEMORY", "on")
+    log = TurnLog(place)
+    log.note(turn(), "window-1")
+    log.note(turn("CORRECT"), "window-1")
+    log.note(turn(), "window-2")
+    log.close()
+    rows = measured(place)
+    assert [row["intent"] for row in rows] == ["PLAN", "CORRECT", "PLAN"]
+    assert rows[0]["conversation"] == rows[1]["conversation"] != rows[2]["conversation"]
+    assert rows[0]["cpu_ms"] == {"classify": 3.5}
+    assert "secret" not in str(rows)
+
+
+def test_the_switch_works_while_it_runs(place: Workspace) -> None:
+    log = TurnLog(place)
+    log.note(turn())
+    place.settings_path.write_text("memory: {enabled: true}\n")
+    log.note(turn())
+    place.settings_path.write_text("memory: {enabled: false}\n# off again\n")
+    log.note(turn())
+    log.close()
+    assert len(measured(place)) == 1
+
+
+def test_a_memory_that_cannot_be_used_does_not_stop_a_turn(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("KDS_MEMORY", "on")
+    (place.brain / "memory.db").mkdir()
+    with caplog.at_level(logging.WARNING):
+        TurnLog(place).note(turn())
+    assert "the turn was not remembered" in caplog.text
+
+
+def test_wrong_settings_do_not_stop_a_turn(
+    place: Workspace, caplog: pytest.LogCaptureFixture
+) -> None:
+    place.settings_path.write_text("memory: {enabled: perhaps}\n")
+    with caplog.at_level(logging.WARNING):
+        TurnLog(place).note(turn())
+    assert "the turn was not remembered" in caplog.text
+
+
+def test_a_routed_message_is_measured_where_the_memory_is_on(
+    fitted_workspace: Path, kds_call: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Workspace.find(fitted_workspace)
+    assert kds_call("route", "I want to add a FAB button").code == 0
+    assert not (place.brain / "memory.db").exists()
+    monkeypatch.setenv("KDS_MEMORY", "on")
+    assert kds_call("route", "Make it purple").code == 0
+    assert kds_call("route", "Make it green", "--no-log").code == 0
+    conversations = Conversations.open(place)
+    conversations.route("wrong file", conversation="window-1")
+    conversations.route("wrong file", conversation="window-1", log=False)
+    rows = measured(place)
+    assert len(rows) == 2
+    assert {"load", "resolve", "classify", "dispatch"} <= set(rows[0]["cpu_ms"])
+
+
+def test_a_message_is_remembered_in_the_session_of_its_conversation_or_feature(
+    fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_MEMORY", "on")
+    here = Workspace.find(fitted_workspace)
+    conversations = Conversations.open(here)
+    session = conversations.route("I want to add a FAB button").session_id
+    conversations.route("Make it purple")
+    conversations.route("I want to add a login form", conversation="window-2")
+    assert session is not None
+    with SqliteStore(here.brain / "memory.db") as store:
+        said = [message.content for message in store.messages(session)]
+        assert said == ["I want to add a FAB button", "Make it purple"]
+        assert [message.role for message in store.messages("window-2")] == ["user"]
+
+
+def test_what_was_referred_to_outlives_the_context_until_it_is_cleared(
+    fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_MEMORY", "on")
+    conversations = Conversations.open(Workspace.find(fitted_workspace))
+    conversations.route("I want to add a FAB button")
+    conversations.route("Make it purple")
+    conversations.journal().clear()  # as if it had expired
+    assert conversations.route("Make it round").expanded == "Make the FAB button round"
+    conversations.clear()
+    assert conversations.route("Make it round").expanded == "Make it round"

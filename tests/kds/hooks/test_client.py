@@ -1,0 +1,752 @@
+"""The hook as the clients run it: a process of its own, against a real socket."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from kds.brain import settings_variables
+from kds.brain.private_file import replace_private
+from kds.brain.workspace import own_settings_path
+from kds.hooks import call as hook_call
+from kds.hooks import client as hook
+from kds.hooks import start as hook_start
+from kds.hooks.log import read_hook_log
+from kds.hooks.prompt import OWN_LINE
+from kds.hooks.trouble import LOG_LIMIT, LOG_NAME, note
+from kds.service.address import PATH_LIMIT, ServiceAddress, short_spelling
+from kds.service.limits import BODY_LIMIT
+
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
+HOOK = Path(sys.executable).with_name("kds-hook")
+PROMPT = "Make it chartreuse"
+OUTPUT = OWN_LINE + 'Make it chartreuse" means "Make the FAB button chartreuse".'
+REPLY = json.dumps(
+    {
+        "additionalContext": OUTPUT,
+        "hookSpecificOutput": {
+            "hookEventName": "UserPromptSubmit",
+            "additionalContext": OUTPUT,
+        },
+    }
+).encode()
+ALLOWED = {
+    *("_json", "_socket", "encodings.utf_8_sig", "errno"),
+    *("kds", "kds.hooks", "kds.hooks.client", "kds.hooks.call", "kds.hooks.json_text"),
+    *("kds.hooks.prompt", "kds.hooks.start"),
+    *("kds.hooks.trouble", "kds.hooks.workspace"),
+}
+"""All that a run of the hook may import beyond what `python -c pass` does."""
+
+Answer = Callable[[socket.socket], None]
+needs_unix = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no unix sockets here")
+pytestmark = needs_unix
+
+
+def http(status: str, body: bytes = b"", *, length: int | None = None) -> bytes:
+    head = f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\n"
+    size = len(body) if length is None else length
+    return f"{head}Content-Length: {size}\r\nconnection: close\r\n\r\n".encode() + body
+
+
+class FakeService:
+    """Answers every request on a listening socket in the same way, and keeps what it was asked."""
+
+    def __init__(self, listener: socket.socket, answer: bytes | Answer) -> None:
+        self.requests: list[bytes] = []
+        self._listener = listener
+        self._answer = answer
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def close(self) -> None:
+        # shutdown, not close alone: it wakes the thread that waits in accept
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with closing(connection), suppress(OSError):
+                self.requests.append(_request(connection))
+                if callable(self._answer):
+                    self._answer(connection)
+                else:
+                    connection.sendall(self._answer)
+
+
+def _request(connection: socket.socket) -> bytes:
+    received = b""
+    while b"\r\n\r\n" not in received:
+        chunk = connection.recv(65_536)
+        if not chunk:
+            return received
+        received += chunk
+    head, _, body = received.partition(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length:")[2].split()[0])
+    while len(body) < length:
+        body += connection.recv(65_536)
+    return head + b"\r\n\r\n" + body
+
+
+@contextmanager
+def serving(brain: Path, answer: bytes | Answer) -> Iterator[FakeService]:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with short_spelling(ServiceAddress(brain).socket_path) as path:
+        listener.bind(path)
+    listener.listen()
+    service = FakeService(listener, answer)
+    try:
+        yield service
+    finally:
+        service.close()
+
+
+def claude(folder: Path, prompt: str = PROMPT, **more: object) -> dict[str, object]:
+    return {
+        "session_id": "abc",
+        "transcript_path": str(folder / "transcript.jsonl"),
+        "cwd": str(folder),
+        "permission_mode": "default",
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": prompt,
+        **more,
+    }
+
+
+def copilot(folder: Path, prompt: str = PROMPT) -> dict[str, object]:
+    return {"sessionId": "abc", "timestamp": 1774281852263, "cwd": str(folder), "prompt": prompt}
+
+
+def run(
+    given: object, *arguments: str, timeout_ms: int = 20_000, **environ: str
+) -> subprocess.CompletedProcess[bytes]:
+    content = given if isinstance(given, bytes) else json.dumps(given).encode()
+    return subprocess.run(
+        [HOOK, *arguments],
+        input=content,
+        capture_output=True,
+        env={**os.environ, hook.TIMEOUT_VARIABLE: str(timeout_ms), **environ},
+        timeout=PATIENCE_S,
+    )
+
+
+def was_silent(done: "subprocess.CompletedProcess[bytes]") -> bool:
+    return (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def reasons(folder: Path) -> list[str]:
+    return [trouble.reason for trouble in read_hook_log(folder / "kds-brain")]
+
+
+# -- what it does ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spelling", [claude, copilot])
+def test_a_prompt_goes_to_the_service_as_written_and_the_text_of_the_answer_comes_back(
+    spelling: Callable[[Path], dict[str, object]], workspace: Path
+) -> None:
+    written = spelling(workspace)
+    with serving(workspace / "kds-brain", http("200 OK", REPLY)) as service:
+        done = run(written)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == REPLY + b"\n"
+    head, _, body = service.requests[0].partition(b"\r\n\r\n")
+    assert json.loads(body) == written
+    assert head.startswith(b"POST /hook HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n")
+    assert reasons(workspace) == []
+
+
+def test_nothing_is_printed_when_the_service_has_nothing_to_say(workspace: Path) -> None:
+    with serving(workspace / "kds-brain", b"HTTP/1.1 204 No Content\r\n\r\n") as service:
+        assert was_silent(run(claude(workspace)))
+    assert len(service.requests) == 1
+    assert reasons(workspace) == []
+
+
+def test_no_other_key_of_the_answer_is_passed_on(workspace: Path) -> None:
+    more = {"decision": "block", "continue": False, "systemMessage": "Hello"}
+    inner = {"hookEventName": "PreToolUse", "permissionDecision": "allow"}
+    answer = json.dumps({"additionalContext": OUTPUT, "hookSpecificOutput": inner, **more})
+    with serving(workspace / "kds-brain", http("200 OK", answer.encode())):
+        assert run(claude(workspace)).stdout == REPLY + b"\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["\u00e9t\u00e9 \u65e5 \U0001f680", 'a "b"\n\t\\ \x00\x7f', "\ud83d"]
+)
+def test_any_text_comes_back_as_it_is(text: str, workspace: Path) -> None:
+    answer = json.dumps({"additionalContext": text}).encode()
+    with serving(workspace / "kds-brain", http("200 OK", answer)):
+        output = json.loads(run(claude(workspace)).stdout)
+    assert output["additionalContext"] == text
+    assert output["hookSpecificOutput"]["additionalContext"] == text
+
+
+def test_the_folder_of_the_client_decides_about_the_workspace(
+    workspace: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere" / "KDS" / "kds-brain"
+    (elsewhere.parent.parent / "src").mkdir(parents=True)
+    elsewhere.mkdir(parents=True)
+    with serving(elsewhere, http("200 OK", REPLY)):
+        assert run(claude(tmp_path / "elsewhere" / "src")).stdout == REPLY + b"\n"
+        assert run(claude(workspace), KDS_HOME=str(elsewhere)).stdout == REPLY + b"\n"
+        assert run(claude(workspace)).stdout == b""
+
+
+def test_without_a_workspace_it_is_silent_and_makes_nothing(tmp_path: Path) -> None:
+    assert was_silent(run(claude(tmp_path)))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("prompt", ["/compact", "#file:KDS/prompts/user/kds.md Add a FAB button"])
+def test_commands_and_invocations_of_kds_do_not_reach_the_service(
+    prompt: str, workspace: Path
+) -> None:
+    with serving(workspace / "kds-brain", http("200 OK", REPLY)) as service:
+        assert was_silent(run(claude(workspace, prompt)))
+    assert service.requests == []
+    assert reasons(workspace) == []
+
+
+def test_an_event_that_is_no_prompt_is_none_of_its_business(workspace: Path) -> None:
+    with serving(workspace / "kds-brain", http("200 OK", REPLY)) as service:
+        for name in ("SessionStart", "Stop", "UserPromptExpansion"):
+            assert was_silent(run(claude(workspace, hook_event_name=name)))
+        assert was_silent(run({"sessionId": "abc", "cwd": str(workspace), "source": "new"}))
+    assert b"".join(service.requests) == b""  # it only looks whether somebody is there
+    assert reasons(workspace) == []
+
+
+@pytest.mark.parametrize(
+    "folder", ["a-rather-long-name/" * 8, "projet \u00e9t\u00e9"], ids=["too long", "not ascii"]
+)
+def test_a_socket_path_that_is_no_plain_address_is_reached(folder: str, tmp_path: Path) -> None:
+    brain = tmp_path / folder / "kds-brain"
+    brain.mkdir(parents=True)
+    with serving(brain, http("200 OK", REPLY)):
+        assert run(claude(brain.parent)).stdout == REPLY + b"\n"
+
+
+def test_somebody_who_types_its_name_reads_what_it_is_for() -> None:
+    done = run(b"", "--help")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"kds init" in done.stderr
+
+
+def test_it_tells_its_version() -> None:
+    done = run(b"", "--version")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.startswith(b"kds-hook ")
+
+
+# -- whatever goes wrong: exit 0, silence, one line in the log ---------------------------------
+
+
+def test_an_unknown_option_is_written_down_and_the_prompt_served(workspace: Path) -> None:
+    with serving(workspace / "kds-brain", http("200 OK", REPLY)):
+        done = run(claude(workspace), "--strat")
+    assert (done.returncode, done.stdout, done.stderr) == (0, REPLY + b"\n", b"")
+    assert was_silent(run(claude(workspace), "--strat"))
+    assert reasons(workspace) == [
+        "unknown option '--strat'",
+        "unknown option '--strat'; no service is running",
+    ]
+
+
+def hang_up(connection: socket.socket) -> None:
+    """Close without a word."""
+
+
+def drag(connection: socket.socket) -> None:
+    """Answer nothing until the hook has given up."""
+    connection.sendall(b"HTTP/1.1 200 OK\r\n")
+    connection.recv(1)
+
+
+def flood(connection: socket.socket) -> None:
+    connection.sendall(http("200 OK", b"{" + b" " * 2 * hook_call.ANSWER_LIMIT + b"}"))
+
+
+def cut_off(connection: socket.socket) -> None:
+    connection.sendall(http("200 OK", REPLY)[:-10])
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"hello, who is there?", "the service's answer is no HTTP"),
+        (http("200 OK", b"hello"), "what came is no JSON"),
+        (http("200 OK", REPLY[:-1]), "what came is no JSON"),
+        (http("200 OK", b"[1]"), "the service's answer is no JSON object"),
+        (http("200 OK", b'{"additionalContext": 7}'), "the service's answer has no text"),
+        (http("200 OK", b'{"decision": "block"}'), "the service's answer has no text"),
+        (http("200 OK", b"\xff{}"), "what came is no JSON"),
+        (b"HTTP/1.1 200 OK\r\n\r\n{}", "the service's answer has no length"),
+        (http("503 Busy", b'{"error": {"message": "busy"}}'), "the service answered 503"),
+        (http("413 Too Large"), "the service answered 413"),
+        (hang_up, "the service broke off its answer"),
+        (cut_off, "the service broke off its answer"),
+        (flood, "the service's answer is larger than 262,144 bytes"),
+    ],
+)
+def test_an_answer_of_another_kind_is_not_passed_on(
+    answer: bytes | Answer, reason: str, workspace: Path
+) -> None:
+    with serving(workspace / "kds-brain", answer):
+        assert was_silent(run(claude(workspace)))
+    assert reasons(workspace) == [reason]
+
+
+def test_a_service_that_is_too_slow_is_not_waited_for(workspace: Path) -> None:
+    with serving(workspace / "kds-brain", drag):
+        assert was_silent(run(claude(workspace), timeout_ms=300))
+    assert reasons(workspace) == ["no answer within 300 ms"]
+
+
+def test_an_answer_in_small_pieces_is_put_together(workspace: Path) -> None:
+    def trickle(connection: socket.socket) -> None:
+        for byte in http("200 OK", REPLY):
+            connection.sendall(bytes([byte]))
+
+    with serving(workspace / "kds-brain", trickle):
+        assert run(claude(workspace)).stdout == REPLY + b"\n"
+
+
+def test_without_a_service_it_is_silent_and_says_so_in_the_log(workspace: Path) -> None:
+    assert was_silent(run(claude(workspace)))
+    with serving(workspace / "kds-brain", b""):
+        pass  # the socket of a service that is gone stays
+    assert was_silent(run(claude(workspace)))
+    assert reasons(workspace) == ["no service is running"] * 2
+    assert not (workspace / "kds-brain" / hook_start.STAMP_NAME).exists()
+
+
+def test_a_file_in_the_place_of_the_socket_is_no_service(workspace: Path) -> None:
+    (workspace / "kds-brain" / "service.sock").touch()
+    assert was_silent(run(claude(workspace)))
+    assert reasons(workspace) == ["service.sock is no socket"]
+
+
+def test_a_link_in_the_place_of_the_socket_is_not_followed(workspace: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere" / "kds-brain"
+    elsewhere.mkdir(parents=True)
+    (workspace / "kds-brain" / "service.sock").symlink_to(elsewhere / "service.sock")
+    with serving(elsewhere, http("200 OK", REPLY)) as service:
+        assert was_silent(run(claude(workspace)))
+    assert service.requests == []
+    assert reasons(workspace) == ["service.sock is no socket"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can chown")
+def test_the_service_of_another_user_is_not_asked(workspace: Path) -> None:
+    with serving(workspace / "kds-brain", http("200 OK", REPLY)) as service:
+        os.chown(workspace / "kds-brain" / "service.sock", 12345, 12345)
+        assert was_silent(run(claude(workspace)))
+        assert service.requests == []
+    assert reasons(workspace) == ["the service belongs to another user"]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (b"", "what came is no JSON"),
+        (b'{"prompt": "Make', "what came is no JSON"),
+        (b'{"prompt": "Make it"} {}', "what came is no JSON"),
+        (b"\xff\xfe\x00", "what came is no JSON"),
+        (b'{"a":' * 50_000, "what came is no JSON"),
+        (b"[]", "the input is no hook input"),
+        (b"{}", "the input is no hook input"),
+        (b'{"prompt": 7}', "the input is no hook input"),
+        (b'{"hook_event_name": "UserPromptSubmit"}', "the input has no prompt"),
+        (b" " * 2**21, "the input is larger than 1,000,000 bytes"),
+    ],
+    ids=range(10),
+)
+def test_input_of_another_kind_is_let_pass(given: bytes, reason: str, workspace: Path) -> None:
+    assert was_silent(run(given))
+    assert reasons(workspace) == [reason]
+
+
+@pytest.mark.parametrize("cwd", ["\0", "\ud800", "x" * 5000])
+def test_a_folder_that_cannot_be_one_is_let_pass(cwd: str, workspace: Path) -> None:
+    assert was_silent(run(claude(workspace, cwd=cwd)))
+    assert len(reasons(workspace)) <= 1
+
+
+def test_a_byte_order_mark_before_the_input_is_no_trouble(workspace: Path) -> None:
+    with serving(workspace / "kds-brain", http("200 OK", REPLY)):
+        given = b"\xef\xbb\xbf" + json.dumps(claude(workspace)).encode()
+        assert run(given).stdout == REPLY + b"\n"
+
+
+def test_a_stdin_that_never_ends_is_not_waited_for(workspace: Path) -> None:
+    process = subprocess.Popen(
+        [HOOK],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, hook.TIMEOUT_VARIABLE: "300"},
+    )
+    assert process.stdin is not None
+    assert process.wait(timeout=PATIENCE_S) == 0
+    assert process.communicate() == (b"", b"")
+    assert reasons(workspace) == ["stdin did not end in time"]
+
+
+@pytest.mark.parametrize(
+    "redirection", ["<&-", ">&-", "<&- >&- 2>&-", ">/dev/full", "| true", "2>&- <&-"]
+)
+def test_streams_that_are_closed_or_full_are_no_trouble_to_the_client(
+    redirection: str, workspace: Path
+) -> None:
+    given = workspace / "given.json"
+    given.write_text(json.dumps(claude(workspace)))
+    with serving(workspace / "kds-brain", http("200 OK", REPLY)):
+        done = subprocess.run(
+            ["bash", "-c", f'set -o pipefail; "$0" < given.json {redirection}', HOOK],
+            capture_output=True,
+            timeout=PATIENCE_S,
+        )
+    assert was_silent(done)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])
+def test_an_interrupt_ends_it_in_silence(number: signal.Signals, workspace: Path) -> None:
+    asked = threading.Event()
+
+    def wait(connection: socket.socket) -> None:
+        asked.set()
+        connection.recv(1)
+
+    with serving(workspace / "kds-brain", wait):
+        process = subprocess.Popen(
+            [HOOK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**os.environ, hook.TIMEOUT_VARIABLE: "20000"},
+        )  # fmt: skip
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(claude(workspace)).encode())
+        process.stdin.close()
+        process.stdin = None
+        assert asked.wait(PATIENCE_S)
+        process.send_signal(number)
+        assert process.communicate(timeout=PATIENCE_S) == (b"", b"")
+        assert process.returncode == 0
+    assert len(reasons(workspace)) == 1
+
+
+def test_a_log_that_cannot_be_written_is_no_trouble_to_the_client(workspace: Path) -> None:
+    (workspace / "kds-brain" / LOG_NAME).mkdir()
+    assert was_silent(run(claude(workspace)))
+
+
+def test_the_log_is_not_written_through_a_link(workspace: Path, tmp_path: Path) -> None:
+    target = tmp_path / "somebody-else's"
+    target.touch()
+    (workspace / "kds-brain" / LOG_NAME).symlink_to(target)
+    assert was_silent(run(claude(workspace)))
+    assert target.read_bytes() == b""
+
+
+def test_the_log_is_private_and_never_holds_the_prompt(workspace: Path) -> None:
+    for answer in (http("500 " + PROMPT, REPLY), b"HTTP/1.1 Make it chartreuse\r\n\r\n", REPLY):
+        (workspace / "kds-brain" / "service.sock").unlink(missing_ok=True)
+        with serving(workspace / "kds-brain", answer):
+            assert was_silent(run(claude(workspace)))
+    assert was_silent(run(PROMPT.encode()))
+    log = workspace / "kds-brain" / LOG_NAME
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert len(reasons(workspace)) == 4
+    assert "chartreuse" not in log.read_text()
+
+
+def test_the_log_keeps_its_newer_half_when_it_is_full(workspace: Path) -> None:
+    brain = workspace / "kds-brain"
+    for number in range(3000):
+        note(str(brain), f"trouble {number}")
+    assert (brain / LOG_NAME).stat().st_size <= LOG_LIMIT + 100
+    kept = reasons(workspace)
+    assert kept == [f"trouble {number}" for number in range(3000 - len(kept), 3000)]
+    assert len(kept) > 500
+    assert [path.name for path in brain.iterdir()] == [LOG_NAME]
+
+
+@pytest.mark.parametrize("wanted", ["", "soon", "-5", "0", "99999999999999999999"])
+def test_a_time_limit_that_makes_no_sense_is_not_kept_to(
+    wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(hook.TIMEOUT_VARIABLE, wanted)
+    assert hook._timeout_s() == hook.TIMEOUT_MS / 1000
+
+
+def test_the_time_limit_stays_below_that_of_the_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(hook.TIMEOUT_VARIABLE, "250")
+    assert hook._timeout_s() == 0.25
+    monkeypatch.setenv(hook.TIMEOUT_VARIABLE, "999999")
+    assert hook._timeout_s() == hook.TIMEOUT_LIMIT_MS / 1000
+
+
+# -- HTTP on loopback, where there are no unix sockets ----------------------------------------
+
+
+@contextmanager
+def serving_tcp(
+    brain: Path, host: str = "127.0.0.1", *, lock: bool = True
+) -> Iterator[FakeService]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    state = {"pid": 1, "http": {"host": host, "port": listener.getsockname()[1]}}
+    replace_private(brain / "service.json", json.dumps(state).encode())
+    replace_private(brain / "service.token", b"s3cret\n")
+    replace_private(brain / "service.lock", b"")
+    service = FakeService(listener, http("200 OK", REPLY))
+    try:
+        with locked(brain / "service") if lock else nullcontext():
+            yield service
+    finally:
+        service.close()
+
+
+def locked(path: Path) -> FileLock:
+    """The lock as `kds.service.instance` takes it."""
+    return FileLock(path.with_suffix(".lock"), mode=0o600, timeout=PATIENCE_S)
+
+
+def test_without_a_unix_socket_it_asks_the_http_side_with_its_token(workspace: Path) -> None:
+    with serving_tcp(workspace / "kds-brain") as service:
+        assert run(claude(workspace)).stdout == REPLY + b"\n"
+    assert b"\r\nAuthorization: Bearer s3cret\r\n" in service.requests[0]
+
+
+def test_files_of_an_address_that_no_service_vouches_for_are_not_believed(workspace: Path) -> None:
+    with serving_tcp(workspace / "kds-brain", lock=False) as service:
+        assert was_silent(run(claude(workspace)))
+        (workspace / "kds-brain" / "service.lock").unlink()
+        assert was_silent(run(claude(workspace)))
+    assert service.requests == []
+    assert reasons(workspace) == ["no service is running"] * 2
+
+
+@pytest.mark.parametrize("name", ["service.json", "service.token", "service.lock"])
+def test_files_of_an_address_that_others_may_read_are_not_believed(
+    name: str, workspace: Path
+) -> None:
+    with serving_tcp(workspace / "kds-brain") as service:
+        (workspace / "kds-brain" / name).chmod(0o644)
+        assert was_silent(run(claude(workspace)))
+    assert service.requests == []
+    assert reasons(workspace) == [f"{name} is not a private file"]
+
+
+@pytest.mark.parametrize("name", ["service.json", "service.token", "service.lock"])
+def test_files_of_an_address_that_are_links_are_not_believed(name: str, workspace: Path) -> None:
+    path = workspace / "kds-brain" / name
+    with serving_tcp(workspace / "kds-brain") as service:
+        path.rename(path.with_suffix(".moved"))
+        path.symlink_to(path.with_suffix(".moved"))
+        assert was_silent(run(claude(workspace)))
+    assert service.requests == []
+    assert len(reasons(workspace)) == 1
+
+
+def test_an_address_that_is_not_on_this_machine_is_not_asked(workspace: Path) -> None:
+    with serving_tcp(workspace / "kds-brain", "kds.example") as service:
+        assert was_silent(run(claude(workspace)))
+    assert service.requests == []
+    assert reasons(workspace) == ["service.json names an address that is not on this machine"]
+
+
+@pytest.mark.parametrize("state", ["", "[]", '{"http": null}', '{"http": {"port": "x"}}'])
+def test_a_service_without_an_http_side_is_none(state: str, workspace: Path) -> None:
+    with serving_tcp(workspace / "kds-brain") as service:
+        (workspace / "kds-brain" / "service.json").write_text(state)
+        assert was_silent(run(claude(workspace)))
+    assert service.requests == []
+    assert len(reasons(workspace)) == 1
+
+
+# -- starting the service ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stands in for the Python that would start a service: writes down how it was called."""
+    monkeypatch.delenv("KDS_SERVICE_AUTO")
+    script = tmp_path / "python"
+    calls = tmp_path / "calls"
+    os.mkfifo(calls)
+    script.write_text(f'#!/bin/sh\necho "$PWD $*" > "{calls}"\n')
+    script.chmod(0o755)
+    return script
+
+
+def start(
+    python: Path, given: dict[str, Any], *arguments: str
+) -> "subprocess.CompletedProcess[bytes]":
+    run = "from kds.hooks.client import main; main()"
+    code = f"import sys; sys.executable = {str(python)!r}; {run}"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        input=json.dumps(given).encode(),
+        capture_output=True,
+        timeout=PATIENCE_S,
+        env={**os.environ, hook.TIMEOUT_VARIABLE: "20000"},
+    )
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "sessionStart", "UserPromptSubmit"])
+def test_a_service_is_started_where_there_is_none_but_once_a_minute(
+    event: str, workspace: Path, python: Path
+) -> None:
+    given = claude(workspace, hook_event_name=event)
+    assert was_silent(start(python, given))
+    # the pipe opens when the other side writes into it: this waits for the process
+    called = (python.parent / "calls").read_text()
+    assert called == f"{workspace} -P -m kds service start --auto --workspace {workspace}\n"
+    assert was_silent(start(python, given))  # within the minute: nobody is called
+    stamp = workspace / "kds-brain" / hook_start.STAMP_NAME
+    assert stat.S_IMODE(stamp.stat().st_mode) == 0o600
+    os.utime(stamp, (1, 1))
+    assert was_silent(start(python, given))
+    assert (python.parent / "calls").read_text() == called
+    expected = ["no service is running"] * 3 if event == "UserPromptSubmit" else []
+    assert reasons(workspace) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("KDS_SERVICE", "off"), ("KDS_SERVICE_AUTO", "No"), (None, "--no-start")]
+)
+def test_none_is_started_where_that_is_switched_off(
+    name: str | None, value: str, workspace: Path, python: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name is not None:
+        monkeypatch.setenv(name, value)
+    assert was_silent(start(python, claude(workspace), *(() if name else (value,))))
+    assert not (workspace / "kds-brain" / hook_start.STAMP_NAME).exists()
+    assert reasons(workspace) == ["no service is running"]
+
+
+def test_a_refusal_by_the_settings_holds_until_they_change(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brain = workspace / "kds-brain"
+    settings, stamp = brain / "settings.yaml", brain / hook_start.STAMP_NAME
+    settings.write_text("service: {auto: false}")
+    hook_start.decline(str(brain))
+    before = time.time() - 2 * hook_start.PAUSE_S
+    os.utime(stamp, (before, before))
+    os.utime(settings, (before - 1, before - 1))
+    assert not hook_start._may_start(str(stamp), (str(settings), "nowhere"))
+    assert hook_start._may_start(str(stamp), ())  # the environment insists
+    hook_start.decline(str(brain))
+    os.utime(stamp, (before, before))
+    os.utime(settings, (before + 1, before + 1))
+    assert hook_start._may_start(str(stamp), (str(settings), "nowhere"))
+    assert stamp.read_bytes() == b""
+
+
+def test_a_refusal_is_asked_for_again_after_an_hour(workspace: Path) -> None:
+    hook_start.decline(str(workspace / "kds-brain"))
+    stamp = workspace / "kds-brain" / hook_start.STAMP_NAME
+    before = time.time() - hook_start.DECLINED_S - 1
+    os.utime(stamp, (before, before))
+    assert hook_start._may_start(str(stamp), ("nowhere",))
+
+
+@pytest.mark.parametrize("name", ["KDS_CONFIG", "XDG_CONFIG_HOME"])
+@pytest.mark.parametrize("value", ["/etc/kds.yaml", "~/mine.yaml", "not/absolute", " "])
+def test_the_own_settings_are_where_the_rest_of_kds_has_them(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert Path(hook_start.own_settings()) == own_settings_path()
+
+
+def test_a_switch_is_spelled_as_everywhere() -> None:
+    assert set(hook_start._OFF) == settings_variables._OFF
+    assert set(hook_start._ON) == settings_variables._ON
+
+
+def test_a_service_that_runs_is_not_started_again(workspace: Path, python: Path) -> None:
+    with serving(workspace / "kds-brain", http("200 OK", REPLY)):
+        assert was_silent(start(python, claude(workspace, hook_event_name="SessionStart")))
+        assert start(python, claude(workspace)).stdout == REPLY + b"\n"
+    assert not (workspace / "kds-brain" / hook_start.STAMP_NAME).exists()
+
+
+def test_a_stamp_from_the_future_is_an_old_one(workspace: Path) -> None:
+    stamp = workspace / "stamp"
+    assert hook_start._may_start(str(stamp))
+    assert not hook_start._may_start(str(stamp))
+    os.utime(stamp, (time.time() + 3600,) * 2)
+    assert hook_start._may_start(str(stamp))
+
+
+def test_of_hooks_at_the_same_moment_one_starts_a_service(workspace: Path) -> None:
+    stamp = str(workspace / "stamp")
+    outcomes: list[bool] = []
+    barrier = threading.Barrier(8)
+
+    def compete() -> None:
+        barrier.wait()
+        outcomes.append(hook_start._may_start(stamp))
+
+    threads = [threading.Thread(target=compete) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == [False] * 7 + [True]
+
+
+# -- what it consists of ----------------------------------------------------------------------
+
+
+def test_a_run_imports_nothing_beyond_a_short_list(workspace: Path) -> None:
+    code = (
+        "import sys; before = set(sys.modules); from kds.hooks.client import main; main();"
+        "sys.stderr.write(' '.join(set(sys.modules) - before))"
+    )
+    with serving(workspace / "kds-brain", http("200 OK", REPLY)):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps(claude(workspace)).encode(),
+            capture_output=True,
+            timeout=PATIENCE_S,
+        )
+    assert done.stdout == REPLY + b"\n"
+    assert set(done.stderr.decode().split()) <= ALLOWED
+
+
+def test_what_it_repeats_of_other_modules_is_equal() -> None:
+    address = ServiceAddress(Path("brain"))
+    source = Path(hook_call.__file__).read_text()
+    paths = (address.socket_path, address.state_path, address.token_path, address.lock_path)
+    for path in paths:
+        assert f'"{path.name}"' in source
+    assert hook_call.PATH_LIMIT == PATH_LIMIT
+    assert address.starting_path.name == hook_start.STAMP_NAME
+    assert hook.INPUT_LIMIT == BODY_LIMIT
+
+
+def test_the_installed_command_is_the_one_tested() -> None:
+    assert shutil.which(str(HOOK)), f"{HOOK} is missing: install kds into this environment"

@@ -1,0 +1,80 @@
+"""The hook finds the workspace by the rule of `kds.brain.workspace`, written once more."""
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from kds.brain.workspace import Workspace
+from kds.hooks.workspace import find_workspace
+
+_NAMES = st.sampled_from(["a", "b", "KDS", "kds-brain", "kds brain"])
+_PATHS = st.lists(_NAMES, max_size=4).map(lambda names: "/".join(names))
+_HOMES = st.one_of(
+    st.none(),
+    st.lists(
+        st.sampled_from(["a", "b", "KDS", "kds-brain", ".", "..", "", "~", "~nobody-at-all"]),
+        min_size=1,
+        max_size=4,
+    ).map(lambda names: "/".join(names)),
+)
+
+
+def _by_the_rule(start: Path) -> tuple[str, str] | None:
+    try:
+        found = Workspace.find(start)
+    except RuntimeError:  # the home of a user who does not exist
+        return None
+    return (str(found.root), str(found.brain)) if found.brain.is_dir() else None
+
+
+@settings(deadline=None)
+@given(st.lists(_PATHS, max_size=4), st.lists(_PATHS, max_size=2), _PATHS, _HOMES)
+@example(["KDS/kds-brain", "a/kds-brain"], [], "a/b", None)
+@example(["kds-brain"], ["a/file"], "a/file", None)
+@example(["a/kds-brain"], [], "", "a/./kds-brain/")
+@example(["a/kds-brain/b"], [], "", "a//kds-brain/b/..")
+def test_both_find_the_same_workspace(
+    folders: list[str], files: list[str], start: str, home: str | None
+) -> None:
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
+        root = Path(name).resolve()
+        for folder in folders:
+            (root / folder).mkdir(parents=True, exist_ok=True)
+        for file in files:
+            with suppress(OSError):  # a file stands where the folder would be, or the reverse
+                (root / file).parent.mkdir(parents=True, exist_ok=True)
+                (root / file).touch()
+        patch.chdir(root)
+        patch.setenv("HOME", str(root / "a"))
+        if home is None:
+            patch.delenv("KDS_HOME", raising=False)
+        else:
+            patch.setenv("KDS_HOME", home)
+        assert find_workspace(str(root / start)) == _by_the_rule(root / start)
+        assert find_workspace(start or ".") == _by_the_rule(Path(start or "."))
+
+
+def test_a_link_to_a_folder_leads_to_the_workspace_there(tmp_path: Path) -> None:
+    (tmp_path / "project" / "kds-brain").mkdir(parents=True)
+    (tmp_path / "project" / "src").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "project" / "src")
+    assert find_workspace(str(tmp_path / "link")) == _by_the_rule(tmp_path / "link")
+    assert find_workspace(str(tmp_path / "link")) is not None
+
+
+def test_a_folder_that_may_not_be_entered_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "closed" / "kds-brain").mkdir(parents=True)
+    (tmp_path / "kds-brain").mkdir()
+    (tmp_path / "closed").chmod(0)
+    try:
+        found = find_workspace(str(tmp_path / "closed" / "deeper"))
+        assert found == _by_the_rule(tmp_path / "closed" / "deeper")
+        if os.geteuid() != 0:
+            assert found == (str(tmp_path), str(tmp_path / "kds-brain"))
+    finally:
+        (tmp_path / "closed").chmod(0o700)
