@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit, Proposal, Reference, Turn
-from kds.router.references.decision import PRECISION, Decider, bar, behind, edit_signs, is_answered
+from kds.router.references.decision import PRECISION, Decider, bar, behind, edit_signs
 from kds.router.step import Step
 
 READS: Final = frozenset({"message", "history", "context", "references", "edits", "unresolved"})
@@ -32,7 +32,7 @@ def make_decide(decider: Decider | None, precision: Precision = usual_precision)
     def decide(turn: Turn) -> Turn:
         if decider is None or not turn.edits:
             return turn
-        needed = bar(turn.message, precision(), answered=is_answered(turn))
+        needed = bar(turn.message, precision())
         kept: list[Edit] = []
         dropped: list[Edit] = []
         proposals: list[Proposal] = []

@@ -26,13 +26,12 @@ PRECISION: Final = 0.93
 DESTRUCTIVE_DOUBT: Final = 0.5
 """Where the message deletes something, this share of the doubt that is allowed otherwise."""
 
-ANSWERED_DOUBT: Final = 0.7
-"""Where the assistant's reply is known, this share: what refers back there points to the reply.
-Cross-validated on the dev chats, 9 of 10 edits are right with it, 9 of 12 without it."""
-
 LONG_WORDS: Final = 15
 LONG_TARGET: Final = 3
 LONG_BEFORE: Final = 25
+BRIEF_WORDS: Final = 6
+BRIEF_BEFORE: Final = 10
+SHORT_BEFORE: Final = 8
 TAIL_CHARS: Final = 300
 """The end of a reply: its summary, its options, its question."""
 TOLD: Final = 3
@@ -122,15 +121,14 @@ def is_destructive(message: str) -> bool:
     return _DESTRUCTIVE.search(message) is not None
 
 
-def bar(message: str, precision: float, *, answered: bool = False) -> float:
+def bar(message: str, precision: float) -> float:
     """The probability that an edit of ``message`` must reach.
 
     >>> round(bar("Make it purple", 0.9), 3), round(bar("Delete it", 0.9), 3)
     (0.9, 0.95)
     """
     doubt = 1.0 - precision
-    doubt *= ANSWERED_DOUBT if answered else 1.0
-    return 1.0 - doubt * DESTRUCTIVE_DOUBT if is_destructive(message) else 1.0 - doubt
+    return 1.0 - doubt * DESTRUCTIVE_DOUBT if is_destructive(message) else precision
 
 
 def behind(turn: Turn, edit: Edit) -> Reference | None:
@@ -214,7 +212,6 @@ def _of_conversation(turn: Turn, target: Sequence[str]) -> Signs:
     ages = (age for age, words in enumerate(reversed(users)) if _head(target) in words)
     age = next(ages, None)
     last = next((one.text for one in reversed(said) if one.role == "user"), "")
-    count = len(last.split())
     found = {
         "reply known": float(is_answered(turn)),
         "earlier messages": math.log1p(len(users)),
@@ -223,10 +220,28 @@ def _of_conversation(turn: Turn, target: Sequence[str]) -> Signs:
         "head further back": float(age is not None and age > 1),
         "head nowhere": float(age is None),
         "all in last message": float(bool(users) and set(users[-1]).issuperset(target)),
-        "words of last message": math.log1p(count),
-        "long last message": float(count > LONG_BEFORE),
+        "introduced": float(_introduces(last, target)),
+        "opened with it": float(len(users) == 1 and _introduces(last, target)),
     }
-    return {**found, **dict(_of_reply(said, target))}
+    lengths = _of_lengths(len(last.split()), len(turn.message.split()))
+    return {**found, **lengths, **dict(_of_reply(said, target))}
+
+
+def _of_lengths(before: int, now: int) -> Signs:
+    """Words of the last message and of this one: what is said in passing is said briefly."""
+    return {
+        "words of last message": math.log1p(before),
+        "long last message": float(before > LONG_BEFORE),
+        "short last message": float(0 < before <= SHORT_BEFORE),
+        "both short": float(0 < before <= BRIEF_BEFORE and now <= BRIEF_WORDS),
+    }
+
+
+def _introduces(message: str, target: Sequence[str]) -> bool:
+    """ "I want to add a FAB button" brings up a FAB button, which "the" would take for known."""
+    named = re.escape(" ".join(target))
+    pattern = rf"\b(?:a|an|another|new)\s+(?:[\w-]+\s+){{0,3}}?{named}\b"
+    return bool(target) and re.search(pattern, message.lower()) is not None
 
 
 def _of_reply(said: Sequence[Utterance], target: Sequence[str]) -> Iterator[tuple[str, float]]:

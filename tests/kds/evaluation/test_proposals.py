@@ -36,6 +36,11 @@ LEFT_AS_TYPED = """\
       expanded: Do part-time employees need a doctor's note on the third day of sickness?
     - user: To whom do they send it?
       expanded: To whom do part-time employees send the doctor's note?
+- id: at-an-office-and-not-in-it
+  turns:
+    - user: Where is the records office?
+    - user: Can I hand in a form there?
+      expanded: Can I hand in a form at the records office?
 """
 
 
@@ -45,7 +50,7 @@ def _dialogues(folder: Path) -> tuple[Dialogue, ...]:
     return read_dialogues(path)
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(4))
 def test_the_rules_still_propose_what_the_decision_does_not_write(
     workspace: Path, number: int
 ) -> None:

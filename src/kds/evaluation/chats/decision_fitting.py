@@ -27,7 +27,7 @@ from kds.evaluation.chats.playing import play_with
 from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
 from kds.evaluation.playback import MinuteClock
 from kds.evaluation.scoring import matches
-from kds.router.references.decision import PRECISION, Signs, bar, edit_signs, is_answered
+from kds.router.references.decision import PRECISION, Signs, bar, edit_signs
 
 Floats = NDArray[np.float64]
 
@@ -143,7 +143,7 @@ def _proposal(
 
 
 def _bar(turn: Turn) -> float:
-    return bar(turn.message, PRECISION, answered=is_answered(turn))
+    return bar(turn.message, PRECISION)
 
 
 def _made_up(message: str, number: int) -> Utterance:

@@ -13,7 +13,7 @@ from kds.brain.turn import Edit, Proposal, Turn
 from kds.evaluation.chats.chat_file import ChatReference
 from kds.evaluation.chats.playing import JudgedEdit, PlayedChatTurn, judge
 from kds.evaluation.measures import rounded, share
-from kds.router.references.decision import bar, is_answered
+from kds.router.references.decision import bar
 from kds.router.references.resolver import apply_edits
 
 
@@ -71,7 +71,7 @@ def _weighed(one: PlayedChatTurn) -> _Weighed:
 
 def _limit(turn: Turn, probability: float) -> float:
     """The highest promise that ``probability`` reaches; below 0 it reaches none."""
-    most = 1.0 - bar(turn.message, 0.0, answered=is_answered(turn))
+    most = 1.0 - bar(turn.message, 0.0)
     return 1.0 - (1.0 - probability) / most
 
 
