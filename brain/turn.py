@@ -42,7 +42,8 @@ class Reference:
     """A mention in the message that points back, and what it points to.
 
     ``text`` is ``message[start:end]``; it is empty when the reference is implicit
-    ("Change the color" -> of the progress bar). ``rule`` is the id of the YAML rule.
+    ("Change the color" -> of the progress bar). ``target`` is empty where only the assistant's
+    reply says it: nothing of a reply is kept. ``rule`` is the id of the YAML rule.
     """
 
     text: str

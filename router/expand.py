@@ -25,7 +25,7 @@ def make_expand(resolver: Resolver, known: Known = nothing_known) -> Step:
             turn.message, resolver.discourse(turn.context, known(), as_said=is_answered(turn))
         )
         expanded = apply_edits(turn.message, turn.edits)
-        targets = [reference.target for reference in turn.references]
+        targets = [reference.target for reference in turn.references if reference.target]
         return replace(
             turn,
             expanded=expanded,

@@ -118,9 +118,10 @@ def _chosen(
 def _found(
     rule: Rule, text: str, span: tuple[int, int], edit: Edit, target: str, *, whole: bool = True
 ) -> Found:
+    """``target`` is told, not kept: it is the assistant's."""
     start, end = span
     return Found(
-        (Reference(text[start:end], start, end, target, rule.id, _SCORE),),
+        (Reference(text[start:end], start, end, "", rule.id, _SCORE),),
         (edit,),
         f"'{text[start:end]}' -> '{target}' ({rule.id}, from the end of the reply)",
         whole=whole,

@@ -140,9 +140,10 @@ def behind(turn: Turn, edit: Edit) -> Reference | None:
 def edit_signs(turn: Turn, edit: Edit) -> Signs:
     """What is known of an edit before it is written: names and numbers, 0 and 1 for no and yes."""
     reference = behind(turn, edit)
-    target = content_words(reference.target if reference else edit.text)
+    text = (reference.target if reference else "") or edit.text.strip(" ,()")
+    target = content_words(text)
     found = {**_of_rule(turn, edit, reference), **_of_message(turn.message, edit, target)}
-    found |= _of_target(reference.target if reference else edit.text, target, reference)
+    found |= _of_target(text, target, reference)
     found |= _of_conversation(turn, target)
     if is_answered(turn):
         found |= {f"{name}, reply known": found.get(name, 0.0) for name in _DIFFERENT}

@@ -134,5 +134,5 @@ class TurnLog:
 
 def turn_terms(turn: Turn) -> list[str]:
     """Return what a turn referred to, and what a new plan is about."""
-    targets = [reference.target for reference in turn.references]
+    targets = [reference.target for reference in turn.references if reference.target]
     return targets or ([turn.context_ref] if turn.context_ref else [])
