@@ -36,7 +36,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder on the PATH with kds and kds-hook: an installation outside of an environment."""
     folder = tmp_path / "programs"
     folder.mkdir()
-    for name, module in (("kds", "cli"), ("kds-hook", "hook")):
+    for name, module in (("kds", "cli"), ("kds-hook", "hooks.client")):
         path = folder / name
         path.write_text(PROGRAM.format(python=sys.executable, module=module))
         path.chmod(0o755)
