@@ -32,6 +32,7 @@ _PAIR: Final = 2
 _FEW: Final = 3
 """More are not written out behind "all": their names would outgrow the message."""
 
+_Span = tuple[int, int]
 _LABEL: Final = re.compile(r"\b(?:\d{1,2}|[a-h])\b", re.IGNORECASE)
 _ORDINALS: Final = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2,
                     "fourth": 3, "4th": 3, "last": -1}  # fmt: skip
@@ -81,7 +82,8 @@ def _offered(reply: str, rule: Rule) -> str:
     for pattern in rule.signal.offers:
         match = search(pattern, closing)
         if match is not None:
-            action = as_command(without_purpose(match["action"].strip(" .?!,")))
+            offered = match.groupdict().get("action") or match.group()
+            action = as_command(without_purpose(offered.strip(" .?!,")))
             return action if len(action.split()) <= ACTION_WORDS else ""
     return ""
 
@@ -96,27 +98,30 @@ def _first(text: str, rule: Rule) -> "regex.Match[str] | None":
     return next((match for match in matches if match is not None), None)
 
 
-def _chosen(
-    match: "regex.Match[str]", options: Sequence[Option]
-) -> Iterator[tuple[tuple[int, int], str]]:
+def _chosen(match: "regex.Match[str]", options: Sequence[Option]) -> Iterator[tuple[_Span, str]]:
     """Where an answer picks something, and its name; "" where the list has no such."""
     groups = match.groupdict()
+    span = match.span("ref") if "ref" in groups else match.span()
     if groups.get("labels"):
-        names = {option.label: option.text for option in options}
-        start = match.start("labels")
-        for label in _LABEL.finditer(match["labels"]):
-            span = (start + label.start(), start + label.end())
-            yield span, names.get(label.group().upper(), "")
-    elif groups.get("ordinal"):
-        at = _ORDINALS[groups["ordinal"].lower()]
-        yield match.span("ref"), options[at].text if at < len(options) else ""
-    else:
-        few = len(options) == _PAIR if groups["every"].lower() == "both" else len(options) <= _FEW
-        yield match.span("ref"), " and ".join(one.text for one in options) if few else ""
+        yield from _labelled(match["labels"], match.start("labels"), options)
+    elif ordinal := groups.get("ordinal"):
+        at = _ORDINALS.get(ordinal.lower(), len(options))
+        yield span, options[at].text if at < len(options) else ""
+    elif every := groups.get("every"):
+        few = len(options) == _PAIR if every.lower() == "both" else len(options) <= _FEW
+        yield span, " and ".join(one.text for one in options) if few else ""
+
+
+def _labelled(labels: str, start: int, options: Sequence[Option]) -> Iterator[tuple[_Span, str]]:
+    """Each of "1, 3 and 4", which begin ``start`` characters into the message."""
+    names = {option.label: option.text for option in options}
+    for label in _LABEL.finditer(labels):
+        span = (start + label.start(), start + label.end())
+        yield span, names.get(label.group().upper(), "")
 
 
 def _found(
-    rule: Rule, text: str, span: tuple[int, int], edit: Edit, target: str, *, whole: bool = True
+    rule: Rule, text: str, span: _Span, edit: Edit, target: str, *, whole: bool = True
 ) -> Found:
     """``target`` is told, not kept: it is the assistant's."""
     start, end = span
