@@ -16,6 +16,7 @@ from typing import Final
 
 from kds.brain.turn import Turn
 from kds.router.prompts.library import PromptLibrary
+from kds.router.references.decision import is_answered
 from kds.router.step import Step
 
 MAX_WORDS: Final = 6
@@ -81,8 +82,7 @@ def make_answer(library: PromptLibrary, ask: Callable[[Turn], Turn]) -> Step:
 
 def _something_else_was_said(turn: Turn, question: str | None) -> bool:
     """The assistant's reply is known, and it is not our question: "2" answers the reply."""
-    last = turn.history[-1] if turn.history else None
-    return last is not None and last.role == "assistant" and (question or "") not in last.text
+    return is_answered(turn) and (question or "") not in turn.history[-1].text
 
 
 def pick(message: str, candidates: Sequence[str], library: PromptLibrary) -> str | None:

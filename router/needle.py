@@ -5,8 +5,11 @@ of a turn; a message has the words of a few. Worked out when the package is made
 with the parser of `re`; what that cannot read simply has no needles.
 """
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final
 
 LEAST: Final = 3
@@ -14,6 +17,8 @@ LEAST: Final = 3
 
 MOST: Final = 40
 """Needles of a pattern at most: looking for more of them costs what searching does."""
+
+NEEDLES: Final = Path(__file__).parent / "fitted" / "needles.json"
 
 Needles = frozenset[str]
 """Lower-case words, of which a text must hold at least one."""
@@ -72,3 +77,38 @@ def _long_enough(words: Iterable[str]) -> Needles:
 def _worth(needles: Needles) -> tuple[bool, int, int]:
     """Any are better than none, few better than many, long ones better than short ones."""
     return bool(needles), -len(needles), min(map(len, needles), default=0)
+
+
+@lru_cache(maxsize=1)
+def shipped_needles() -> Mapping[str, Sequence[str]]:
+    """Expression -> words of which a text must hold one."""
+    try:
+        found: dict[str, list[str]] = json.loads(NEEDLES.read_bytes())
+    except FileNotFoundError:  # a tree in which they are yet to be made: every pattern is tried
+        return {}
+    return found
+
+
+@lru_cache(maxsize=1)
+def _expressions() -> Mapping[str, Sequence[str]]:
+    """Needle -> the expressions that a text with it may match; most needles serve several."""
+    found: dict[str, list[str]] = {}
+    for expression, needles in shipped_needles().items():
+        for needle in needles:
+            found.setdefault(needle, []).append(expression)
+    return found
+
+
+@lru_cache(maxsize=64)
+def possible(text: str) -> frozenset[str]:
+    """The expressions with needles that ``text`` may match: each needle is looked for once.
+
+    The text is folded as `regex` does when case does not count; the dotless i alone does not fold.
+    """
+    folded = text.casefold().replace("\u0131", "i")
+    return frozenset(
+        expression
+        for needle, expressions in _expressions().items()
+        if needle in folded
+        for expression in expressions
+    )

@@ -7,7 +7,7 @@ slow ones on very long messages.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,7 +19,7 @@ from typing import Final
 import regex
 
 from kds.brain.errors import Problem
-from kds.router.needle import needles_of
+from kds.router.needle import NEEDLES, needles_of, possible, shipped_needles
 
 SEARCH_LIMIT_S: Final = 0.02
 """Wall time of one search. Ordinary ones take 1-5 microseconds on a ten-word message."""
@@ -56,8 +56,6 @@ MEASURED: Final = 5
 
 QUOTED: Final = 200
 """Characters of a pattern that a message shows."""
-
-NEEDLES: Final = Path(__file__).parent / "fitted" / "needles.json"
 
 _END_MARKS: Final = " \t\r\n.,;:!?…"
 _QUANTIFIER: Final = re.compile(r"[*+]|\{\d*,?\d*\}")
@@ -115,7 +113,7 @@ class Pattern:
     def may_match(self, text: str) -> bool:
         """False only when ``text``, and so any part of it, cannot have a match."""
         known = self._expression in shipped_needles()
-        return not known or self._expression in _possible(text)
+        return not known or self._expression in possible(text)
 
     def search(self, text: str, *, notes: list[str] | None = None) -> "regex.Match[str] | None":
         """The first match in ``text``, or None. Running out of time is None and a line in notes."""
@@ -138,41 +136,6 @@ def write_needles(patterns: Iterable[Pattern], path: Path = NEEDLES) -> None:
     needles = {pattern._expression: sorted(needles_of(pattern._expression)) for pattern in patterns}
     kept = {expression: words for expression, words in sorted(needles.items()) if words}
     path.write_text(json.dumps(kept, indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-@lru_cache(maxsize=1)
-def shipped_needles() -> Mapping[str, Sequence[str]]:
-    """Expression -> words of which a text must hold one; see `kds.router.needle`."""
-    try:
-        found: dict[str, list[str]] = json.loads(NEEDLES.read_bytes())
-    except FileNotFoundError:  # a tree in which they are yet to be made: every pattern is tried
-        return {}
-    return found
-
-
-@lru_cache(maxsize=1)
-def _expressions() -> Mapping[str, Sequence[str]]:
-    """Needle -> the expressions that a text with it may match; most needles serve several."""
-    found: dict[str, list[str]] = {}
-    for expression, needles in shipped_needles().items():
-        for needle in needles:
-            found.setdefault(needle, []).append(expression)
-    return found
-
-
-@lru_cache(maxsize=64)
-def _possible(text: str) -> frozenset[str]:
-    """The expressions with needles that ``text`` may match: each needle is looked for once.
-
-    The text is folded as `regex` does when case does not count; the dotless i alone does not fold.
-    """
-    folded = text.casefold().replace("\u0131", "i")
-    return frozenset(
-        expression
-        for needle, expressions in _expressions().items()
-        if needle in folded
-        for expression in expressions
-    )
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kds.router.intents.model_cache import SHIPPED, ship_model
-from kds.router.pattern import NEEDLES, Pattern, write_needles
+from kds.router.needle import NEEDLES
+from kds.router.pattern import Pattern, write_needles
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.ruleset import load_rules
 

@@ -16,6 +16,7 @@ from kds.router.discourse.reply import (
     options_in,
     without_purpose,
 )
+from kds.router.references.nouns import ORDINALS
 from kds.router.references.rule import Rule
 from kds.router.references.scene import Found, Scene, search
 
@@ -34,8 +35,7 @@ _FEW: Final = 3
 
 _Span = tuple[int, int]
 _LABEL: Final = re.compile(r"\b(?:\d{1,2}|[a-h])\b", re.IGNORECASE)
-_ORDINALS: Final = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2,
-                    "fourth": 3, "4th": 3, "last": -1}  # fmt: skip
+_ORDINALS: Final = {**ORDINALS, "1st": 0, "2nd": 1, "3rd": 2, "4th": 3}
 
 
 def find_agreements(scene: Scene, rule: Rule) -> Iterator[Found]:

@@ -14,8 +14,8 @@ from kds.router.references.rendering import bare, definite, in_place_of
 from kds.router.references.rule import Rule
 from kds.router.references.scene import Found, Scene, choose, covered, explain
 
-_ORDINALS: Final = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
-_OWN_TAIL: Final = frozenset("of for in on from with that which called named to at".split())
+ORDINALS: Final = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
+"""Places in a list; the last is told from its end."""
 
 
 def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -141,7 +141,7 @@ def _enumerated(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
 def _pick(parts: tuple[Mention, ...], modifiers: list[str]) -> Mention | None:
     if len(modifiers) != 1:
         return None
-    index = _ORDINALS.get(modifiers[0])
+    index = ORDINALS.get(modifiers[0])
     if index is not None:
         return parts[index] if -len(parts) <= index < len(parts) else None
     fitting = [part for part in parts if modifiers[0] in part.modifiers]

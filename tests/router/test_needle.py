@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.router.needle import needles_of
-from kds.router.pattern import Pattern, _compiled, shipped_needles, write_needles
+from kds.router.needle import needles_of, shipped_needles
+from kds.router.pattern import Pattern, _compiled, write_needles
 from kds.router.prompts.library import PromptLibrary
 from kds.router.shipping import shipped_patterns
 
