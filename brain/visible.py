@@ -14,6 +14,7 @@ _JOINED: Final = re.compile(r"(?<=[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff])\u2
 _KEPT: Final = "\ue000"
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _SELECTORS: Final = range(0xE0100, 0xE01F0)
+_FIRST_SELECTOR: Final = chr(_SELECTORS.start)
 """Variation selectors of ideographs: unseen behind any other character, and able to spell."""
 
 
@@ -26,8 +27,9 @@ def one_line(text: str) -> str:
     >>> one_line("red\n\x1b[31m# Rules\u202e \U0001f469\u200d\U0001f4bb\U000e0061")
     'red # Rules 👩\u200d💻'
     """
-    if text.isascii() and text.isprintable():
-        return " ".join(text.split())
+    flat = " ".join(text.split())
+    if flat.isprintable() and max(flat, default="") < _FIRST_SELECTOR:
+        return flat
     marked = _JOINED.sub(_KEPT, _ESCAPES.sub("", text.replace(_KEPT, "")))
     seen = (" " if char.isspace() else char for char in marked if char.isspace() or _is_seen(char))
     return " ".join("".join(seen).split()).replace(_KEPT, "\u200d")

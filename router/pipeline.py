@@ -27,9 +27,10 @@ class Pipeline:
 
     def run(self, turn: Turn) -> Turn:
         """Carry ``turn`` through every step; each leaves one StepRecord."""
+        turn = replace(turn, notes=())
         for step in self.steps:
             started = process_time()
-            after = step.run(replace(turn, notes=()))
+            after = step.run(turn)
             cpu_ms = (process_time() - started) * 1000.0
             record = StepRecord(step.name, after.notes, cpu_ms)
             turn = replace(after, notes=(), records=(*after.records, record))

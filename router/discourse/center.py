@@ -94,8 +94,10 @@ def _introduced(analysis: Analysis, phrase: Phrase) -> Phrase | None:
     if clause.subordinate or all(c.mood != "question" for c in analysis.clauses):
         return None
     for i in range(clause.start, clause.end):
+        if words[i].lower != "there":
+            continue
         beside = {w.lower for w in (*words[max(clause.start, i - 1) : i], *words[i + 1 : i + 2])}
-        if words[i].lower == "there" and beside & cc.BE:
+        if beside & cc.BE:
             inside = (p for p in analysis.phrases if p.clause == phrase.clause and p.start > i)
             return next((p for p in inside if not p.prep), None)
     return None

@@ -97,6 +97,7 @@ class Mention:
         return mine <= theirs or theirs <= mine
 
 
+@lru_cache(maxsize=KEPT)
 def mentions_in(analysis: Analysis, turn: int) -> tuple[Mention, ...]:
     """Every mention of an analysed message, in text order; coordinations come as one more."""
     found = _first_mentions(analysis)
@@ -295,6 +296,9 @@ def _groups(analysis: Analysis, singles: list[Mention]) -> Iterator[Mention]:
 
 def is_time(mention: Mention) -> bool:
     """A point or span of time ("this week", "thirty seconds"): hardly ever an antecedent."""
-    counted = cc.ORDINALS | cc.NUMBERS | {"few", "couple", "business", "working", "fiscal"}
-    plain = all(m in counted or m.isdigit() for m in mention.modifiers)
-    return mention.head in cc.TIME_NOUNS and plain
+    return mention.head in cc.TIME_NOUNS and all(
+        m in _COUNTED or m.isdigit() for m in mention.modifiers
+    )
+
+
+_COUNTED: Final = cc.ORDINALS | cc.NUMBERS | {"few", "couple", "business", "working", "fiscal"}

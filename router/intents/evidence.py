@@ -174,12 +174,13 @@ def _lacks(rules: IntentRules, forms: list[tuple[str, ...]], notes: list[str] | 
 
 
 def _matches(pattern: IntentPattern, forms: list[tuple[str, ...]], notes: list[str] | None) -> bool:
-    return any(
-        pattern.pattern.search(form, notes=notes) is not None
-        for readings_of_text in forms
-        if pattern.pattern.may_match(readings_of_text[0])
-        for form in (readings_of_text if _on_all_readings(pattern) else readings_of_text[:1])
-    )
+    """Asked of every pattern of every intent: hence plain loops."""
+    for text_readings in forms:
+        if pattern.pattern.may_match(text_readings[0]):
+            for form in text_readings if _on_all_readings(pattern) else text_readings[:1]:
+                if pattern.pattern.search(form, notes=notes) is not None:
+                    return True
+    return False
 
 
 def _on_all_readings(pattern: IntentPattern) -> bool:

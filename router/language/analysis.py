@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.errors import KdsError
 from kds.router.language.chunker import find_phrases
@@ -32,6 +32,8 @@ ANALYSED_CHARS: Final = 2_000
 
 CACHED_TEXTS: Final = 256
 """Analyses kept: ten context lines and their expansions for a dozen workspaces."""
+
+_MARKS: Final = ('"', "`", "“", "'")
 
 _QUOTED: Final = re.compile(
     r'(?s:```.*?(?:```|\Z))|"[^"\n]{1,120}"|“[^”\n]{1,120}”|`[^`\n]{1,120}`|(?<!\w)\'[^\'\n]{1,80}\'(?!\w)'
@@ -121,20 +123,28 @@ def _late_terms(
 
 
 def _blank() -> SpacyLanguage:
-    """English without the exceptions of its tokenizer: see `kds.router.language.late_terms`."""
+    """English without the exceptions of its tokenizer: see `kds.router.language.late_terms`.
+
+    Of a new word it works out what is used here alone: a message has dozens of new words.
+    """
+    from spacy.attrs import IS_SPACE, LOWER, NORM  # type: ignore[import-not-found]  # Cython
     from spacy.lang.en import English
 
     defaults = type("Defaults", (English.Defaults,), {"tokenizer_exceptions": {}})
     nlp: SpacyLanguage = type("Bare", (English,), {"Defaults": defaults})()
+    vocab: Any = nlp.vocab  # its stub does not know the getters
+    used = (LOWER, NORM, IS_SPACE)
+    vocab.lex_attr_getters = {name: vocab.lex_attr_getters[name] for name in used}
     nlp.vocab.get_noun_chunks = _noun_chunks  # type: ignore[assignment]  # spaCy passes a Doc
     return nlp
 
 
 def _merge_quotes(doc: Doc) -> Doc:
     """Make a quoted string one token: what stands in quotes is a name, not grammar."""
-    if '"' not in doc.text and "`" not in doc.text and "“" not in doc.text and "'" not in doc.text:
+    text = doc.text
+    if not any(mark in text for mark in _MARKS):
         return doc
-    spans = [doc.char_span(*m.span(), alignment_mode="expand") for m in _QUOTED.finditer(doc.text)]
+    spans = [doc.char_span(*m.span(), alignment_mode="expand") for m in _QUOTED.finditer(text)]
     from spacy.util import filter_spans  # late, as all of spaCy
 
     whole = filter_spans([s for s in spans if s is not None and len(s) > 1])
