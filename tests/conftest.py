@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 import kds
 from kds.brain.clock import utc_now
@@ -27,8 +27,10 @@ from . import preloaded
 pytest_plugins = ["pytester"]
 
 # Drawn anew in each run, so that many runs see what one of them does not; `--hypothesis-profile
-# default` draws twice as many.
-settings.register_profile("kds", max_examples=50)
+# default` draws twice as many. No example has a time to keep: a busy machine is slow.
+settings.register_profile(
+    "kds", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("kds")
 
 # Where bytecode is not to be written, each process that a test starts would compile KDS anew.

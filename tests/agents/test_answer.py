@@ -77,9 +77,7 @@ _USAGES = st.dictionaries(
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(message=_MESSAGES, usage=_JUNK | _USAGES)
 def test_whatever_a_server_sends_is_a_reply_or_an_error_of_the_model(
     make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider, message: dict[str, Any],

@@ -363,7 +363,7 @@ def without_empty(store: InMemoryStore) -> InMemoryStore:
     return store
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(rounds=st.lists(st.tuples(st.lists(puts, max_size=4), st.lists(reads, max_size=4))))
 def test_it_does_what_langgraphs_own_store_does(
     rounds: list[tuple[list[PutOp], list[Any]]], shared: SqliteStore

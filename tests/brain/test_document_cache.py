@@ -36,7 +36,7 @@ def test_a_document_comes_back_as_it_was_at_any_place(tmp_path: Path, first_line
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     )
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_any_data_survives(tmp_path_factory: pytest.TempPathFactory, data: object) -> None:
     folder, text = tmp_path_factory.mktemp("cache"), json.dumps({"data": data})
     document = parse_yaml(text, path="f.md")

@@ -155,7 +155,7 @@ def test_a_message_dated_ahead_of_the_clock_is_refused(
         journal.log(ahead)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.timedeltas(timedelta(hours=-3), timedelta(hours=3)), st.booleans()),
              max_size=25)
@@ -175,7 +175,7 @@ def test_the_limits_hold_under_any_clock(moves: list[tuple[timedelta, bool]]) ->
             assert on_disk(journal.path) == [kept.user_message for kept in logged.entries]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.text(), st.none() | st.text(), st.none() | st.text())
 def test_any_text_comes_back_as_it_may_be_stored(
     message: str, session: str | None, reference: str | None

@@ -194,7 +194,7 @@ def test_an_ordinary_message_does_not_even_load_the_library() -> None:
 def test_whatever_a_rule_finds_passes_the_cheap_checks(rule: SecretRule) -> None:
     """The proof that looking less costs nothing: strings drawn from the pattern itself."""
 
-    @settings(max_examples=6, database=None, deadline=None)
+    @settings(max_examples=6, database=None)
     @given(st.from_regex(rule.pattern))
     def check(text: str) -> None:
         for found in rule.pattern.finditer(text):
@@ -263,7 +263,7 @@ def test_a_planted_secret_never_comes_through(
     assert storable(stored) == stored
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(st.integers(0, 50_000), PLANTED)
 def test_a_secret_anywhere_in_one_very_long_line_is_found(
     at: int, planted: tuple[str, str]

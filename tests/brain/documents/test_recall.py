@@ -203,7 +203,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocumentStore]:
         yield opened
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=st.text(max_size=200))
 def test_any_text_may_be_asked(small: DocumentStore, text: str) -> None:
     scores = [hit.score for hit in small.search(text).hits]

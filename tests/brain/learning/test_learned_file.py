@@ -120,7 +120,7 @@ def test_there_is_a_limit(file: LearnedFile) -> None:
 words = st.text(min_size=1, max_size=60).filter(lambda text: len(phrase_text(text).strip()) > 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(words, min_size=1, max_size=6, unique_by=lambda text: candidate_id(text, "PLAN")),
     st.randoms(use_true_random=False),

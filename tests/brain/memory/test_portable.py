@@ -67,9 +67,7 @@ def test_what_is_no_archive_is_refused(text: str) -> None:
         from_json(text)
 
 
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(max_size=60), max_size=5))
 def test_any_conversation_comes_back(store: SqliteStore, texts: list[str]) -> None:
     session = store.create_session()

@@ -40,9 +40,7 @@ def test_the_nearest_of_many_are_found() -> None:
     assert found / total > 0.97
 
 
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(["add", "embed", "delete", "ask", "replace"]), max_size=12))
 def test_what_is_in_memory_follows_the_file(
     store: SqliteStore, open_store: type[SqliteStore], steps: list[str]

@@ -22,7 +22,7 @@ _steps = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(_steps)
 def test_file_and_memory_agree_after_any_conversation(
     steps: list[tuple[str, str | int | None, bool | None]],

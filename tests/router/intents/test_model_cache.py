@@ -70,7 +70,7 @@ def test_a_damaged_file_is_set_aside_and_the_model_fitted_anew(
 
 
 @given(share=st.floats(0.0, 1.0, exclude_max=True))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_half_a_file_is_never_read_as_a_model(small: IntentModel, share: float) -> None:
     whole = dump(small.learned)
     with pytest.raises(ValueError, match="not a model cache"):

@@ -43,7 +43,7 @@ def check_fits(analysis: Analysis, text: str) -> None:
 
 @given(text=st.one_of(st.text(st.characters(codec="utf-8"), max_size=80), QUOTES, CHAT))
 @example(text="'a'/'b'")
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_the_analysis_of_any_text_fits_the_text(language: Language, text: str) -> None:
     check_fits(language.analyse(text), text)
 

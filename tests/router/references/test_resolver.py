@@ -68,7 +68,7 @@ def check(message: str, resolution: Resolution) -> None:
 
 
 @given(context=CONTEXT, message=MESSAGE)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_references_quote_the_message_and_edits_lie_apart(
     resolver: Resolver, context: tuple[str, ...], message: str
 ) -> None:
@@ -76,14 +76,14 @@ def test_references_quote_the_message_and_edits_lie_apart(
 
 
 @given(message=MESSAGE | st.text(st.characters(codec="utf-8", exclude_characters="`\"'“”")))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_message_without_a_context_is_never_changed(resolver: Resolver, message: str) -> None:
     assert resolver.resolve(message, Discourse()) == Resolution()
     assert resolver.switch(message, Discourse()) is None
 
 
 @given(context=CONTEXT, message=MESSAGE)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_resolving_is_deterministic_and_leaves_its_inputs_untouched(
     resolver: Resolver, context: tuple[str, ...], message: str
 ) -> None:
@@ -122,7 +122,7 @@ def test_replaying_a_context_equals_resolving_it_step_by_step(
 
 
 @given(context=CONTEXT)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_replaying_any_context_equals_resolving_it_step_by_step(
     resolver: Resolver, context: tuple[str, ...]
 ) -> None:

@@ -120,7 +120,7 @@ TEXTS = st.text(max_size=120) | st.lists(
 ).map(" ".join)  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(rewrite=TEXTS, message=TEXTS, said=st.lists(TEXTS, max_size=3))
 def test_whatever_comes_is_judged(
     resolver: Resolver, rewrite: str, message: str, said: list[str]
@@ -129,7 +129,7 @@ def test_whatever_comes_is_judged(
     assert isinstance(check(rewrite, told, resolver.analyse), Taken | Fault)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     name=st.from_regex(re.compile(r"[A-Z][a-z]{3,9}"), fullmatch=True),
     place=st.integers(0, 5),
