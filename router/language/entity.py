@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kds.router.language.inflection import with_s
 from kds.router.language.lexicon import is_plural
 
 
@@ -24,6 +25,4 @@ def with_plurals(term: str) -> tuple[str, ...]:
     if is_plural(last) or not last.isalpha():
         return (term,)
     stem = term[: len(term) - len(last)]
-    if last.endswith("y") and last[-2:-1] not in "aeiou":
-        return (term, stem + last[:-1] + "ies")
-    return (term, stem + last + ("es" if last.endswith(("s", "x", "z", "ch", "sh")) else "s"))
+    return (term, stem + with_s(last))

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from kds.router.language.jargon import forms
-from kds.router.language.lemma_table import lemmas
+from kds.router.language.word_forms import lemmas
 
 VERB_FIRST: Final = frozenset(
     """

@@ -8,6 +8,7 @@ from kds.brain.turn import Edit, Reference
 from kds.router.discourse.mention import Mention, is_time
 from kds.router.discourse.salience import Candidate
 from kds.router.language import closed_class as cc
+from kds.router.language.inflection import plural
 from kds.router.language.lexicon import singular
 from kds.router.language.words import Phrase, Word
 from kds.router.references.rendering import bare, definite, in_place_of
@@ -181,7 +182,7 @@ def _one_text(words: Sequence[Word], antecedent: Mention) -> str:
     keeps_all = determiner == "another" or all(m.lower() in cc.ORDINALS for m in modifiers)
     noun = antecedent.text if keeps_all else antecedent.compound
     if plural != (antecedent.number == "pl"):
-        noun = _in_number(noun, antecedent, plural=plural)
+        noun = _in_number(noun, antecedent, several=plural)
     said = noun.lower().split()
     modifiers = [m for m in modifiers if m.lower() not in said]
     lead = determiner or ("" if plural or modifiers else _indefinite(noun))
@@ -200,10 +201,10 @@ def _countable(mention: Mention) -> bool:
     return not bare_mass and not mention.parts and not mention.kind and not is_time(mention)
 
 
-def _in_number(noun: str, antecedent: Mention, *, plural: bool) -> str:
+def _in_number(noun: str, antecedent: Mention, *, several: bool) -> str:
     stem = noun[: len(noun) - len(antecedent.head_text)]
-    if plural:
-        return noun if antecedent.number == "pl" else f"{noun}s"
+    if several:
+        return noun if antecedent.number == "pl" else stem + plural(antecedent.head_text)
     return stem + (
         singular(antecedent.head_text) if antecedent.number == "pl" else antecedent.head_text
     )

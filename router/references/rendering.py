@@ -1,18 +1,11 @@
 """How an antecedent is written into a message: article, possessive, number, capitals."""
 
-from collections.abc import Callable
 from typing import Final
 
 from kds.router.discourse.mention import Mention
+from kds.router.language.inflection import plural
 
 _KEPT_POSSESSIVES: Final = frozenset({"my", "our", "your"})
-_PLURALS: Final[tuple[tuple[int, str, Callable[[str], bool]], ...]] = (
-    (2, "es", lambda w: w.endswith("sis")),
-    (1, "ies", lambda w: w.endswith("y") and w[-2:-1] not in "aeiou"),
-    (0, "es", lambda w: w.endswith(("s", "x", "z", "ch", "sh"))),
-    (0, "s", lambda _: True),
-)
-"""How a noun's plural ends: letters that go, what comes, and for which nouns."""
 _QUANTIFIERS: Final = frozenset({"both", "all", "each", "either", "neither"})
 _COUNTABLE_LABELS: Final = frozenset({"UI", "SCREEN", "CODE", "DOCUMENT"})
 
@@ -83,9 +76,8 @@ def in_place_of(original: str, text: str) -> str:
 def in_plural(mention: Mention) -> str:
     """The phrase of a singular mention for several of its kind: "session tickets"."""
     head = mention.head_text
-    several = next((f"{head[:-n] if n else head}{end}" for n, end, fits in _PLURALS if fits(head)))
     at = mention.text.find(head)
-    return f"{mention.text[:at]}{several}{mention.text[at + len(head) :]}"
+    return f"{mention.text[:at]}{plural(head)}{mention.text[at + len(head) :]}"
 
 
 def bare(mention: Mention) -> str:

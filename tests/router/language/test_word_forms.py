@@ -4,12 +4,12 @@ import gzip
 
 import lemminflect
 
-from kds.router.language import lemma_table
-from kds.router.language.lemma_table import lemmas
+from kds.router.language import word_forms
+from kds.router.language.word_forms import inflections, lemmas
 
 
 def test_every_word_has_the_lemmas_that_lemminflect_gives_it() -> None:
-    table = lemma_table._resource("lemma_lu.csv.gz")
+    table = word_forms._resource("lemma_lu.csv.gz")
     words = {
         line.split(b",")[0].decode() for line in gzip.decompress(table.read_bytes()).splitlines()
     }
@@ -26,3 +26,13 @@ def test_a_word_that_is_not_there_has_none() -> None:
 
 def test_overrides_come_on_top() -> None:
     assert lemmas("everybody") == {"NOUN": ("everybody",)}
+
+
+def test_forms_are_those_that_lemminflect_lists_first() -> None:
+    table = word_forms._resource("infl_lu.csv.gz")
+    rows = [line.decode().split(",") for line in gzip.decompress(table.read_bytes()).splitlines()]
+    nouns = {word: forms[0] for word, kind, *forms in rows if kind == "noun"}
+    assert len(nouns) > 20_000
+    lower = [word for word in nouns if word == word.lower()]
+    odd = [w for w in lower if inflections(w, "noun") != (nouns[w].lower().split("/")[0],)]
+    assert odd == []
