@@ -10,10 +10,10 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, SkipValidation
 
+from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_values import ALL, DocumentHit
 from kds.brain.documents.ranking import DOCUMENT_BIAS
-from kds.brain.documents.store import DocumentStore
-from kds.brain.documents.values import ALL, DocumentHit
-from kds.brain.memory.store import Embedder
+from kds.brain.passages.store import Embedder
 
 
 class DocumentRetriever(BaseRetriever):

@@ -15,9 +15,9 @@ from kds.agents.models import checked_model, load_chat_model, model_timeout
 from kds.agents.reply import AgentReply
 from kds.agents.running import AgentRunnable
 from kds.agents.tools import AnyTool, built_in_tools
-from kds.brain.documents.store import FILE_NAME as DOCUMENTS
+from kds.brain.documents.document_store import FILE_NAME as DOCUMENTS
 from kds.brain.errors import KdsError, WorkspaceError
-from kds.brain.memory.sqlite_store import FILE_NAME as MEMORY
+from kds.brain.sessions.sqlite_store import FILE_NAME as MEMORY
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary

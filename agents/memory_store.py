@@ -17,10 +17,10 @@ from typing import Any, Final
 from kds.agents.item_filter import matches
 from kds.agents.item_vectors import BATCH, ItemVectors
 from kds.brain.errors import KdsError
-from kds.brain.memory.item_values import Item as StoredItem
-from kds.brain.memory.item_values import ItemText, Namespace
-from kds.brain.memory.side_stores import ItemStore
-from kds.brain.memory.store import MemoryStore
+from kds.brain.passages.store import MemoryStore
+from kds.brain.sessions.item_values import Item as StoredItem
+from kds.brain.sessions.item_values import ItemText, Namespace
+from kds.brain.sessions.side_stores import ItemStore
 
 try:
     from langgraph.store.base import (
@@ -62,7 +62,7 @@ _Vectors = Mapping[str, Sequence[float]]
 
 
 class MemoryBaseStore(BaseStore):
-    """Keeps items in a `kds.brain.memory` store. Secrets in them are replaced by marks."""
+    """Keeps items in a conversation memory. Secrets in them are replaced by marks."""
 
     supports_ttl = True
     __slots__ = ("_fields", "_items", "_vectors", "ttl_config")

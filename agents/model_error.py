@@ -6,7 +6,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from kds.brain.errors import KdsError
-from kds.brain.redaction import redact_secrets
+from kds.brain.secrets.redaction import redact_secrets
 from kds.brain.visible import one_line
 
 Kind = Literal[

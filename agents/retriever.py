@@ -11,10 +11,10 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, SkipValidation
 
 from kds.brain.clock import utc_now
-from kds.brain.memory.recall_log import logged_recall
-from kds.brain.memory.recalled import Hit, RecallSettings
-from kds.brain.memory.store import Embedder, MemoryStore
-from kds.brain.memory.values import Scope
+from kds.brain.passages.recall_log import logged_recall
+from kds.brain.passages.recalled import Hit, RecallSettings
+from kds.brain.passages.store import Embedder, MemoryStore
+from kds.brain.passages.values import Scope
 
 SURFACE: Final = "retriever"
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kds.brain.memory.extractive import SUMMARY_WORDS
-from kds.brain.memory.sentences import LABELS
-from kds.brain.memory.transit import mark_code, shorten
-from kds.brain.memory.values import Message
+from kds.brain.passages.values import Message
+from kds.brain.sessions.transit import mark_code, shorten
+from kds.brain.summaries.extractive import SUMMARY_WORDS
+from kds.brain.summaries.sentences import LABELS
 from kds.router.prompts.library import PromptLibrary
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): whoever has a model has imported it
@@ -19,12 +19,12 @@ PROMPT: Final = "conversation-summarizer"
 
 MESSAGE_CHARS: Final = 4000
 """Characters of one message that the model reads; what it misses of a longer one is added from
-the facts that `kds.brain.memory.summary` finds lacking."""
+the facts that `kds.brain.summaries.summary` finds lacking."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSummarizer:
-    """A `kds.brain.memory.summary.Summarizer` that asks a LangChain chat model.
+    """A `kds.brain.summaries.summary.Summarizer` that asks a LangChain chat model.
 
     It raises whatever the model raises and waits as long as the model takes: `CheckedSummarizer`
     bounds the time, checks what comes back, and falls back.

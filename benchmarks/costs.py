@@ -21,7 +21,7 @@ from time import process_time
 import docx
 
 from kds.api.conversations import Conversations
-from kds.brain.memory.facts import facts_of
+from kds.brain.summaries.facts import facts_of
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.documents.docx import read_docx

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from time import process_time
 
-from kds.brain.documents.store import DocumentStore
+from kds.brain.documents.document_store import DocumentStore
 from kds.documents.indexing import add_documents
 
 PAGE_WORDS = 450

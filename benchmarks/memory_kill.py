@@ -22,7 +22,7 @@ from pathlib import Path
 from time import perf_counter
 
 from kds.brain.errors import StoreError
-from kds.brain.memory.sqlite_store import FILE_NAME, SqliteStore
+from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
 
 MODEL = "m"
 LONGEST_WAIT_S = 0.02

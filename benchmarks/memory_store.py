@@ -23,8 +23,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from kds.brain.memory.sqlite_store import FILE_NAME, SqliteStore
-from kds.brain.memory.values import Archive, Message, Role, Scope, Session
+from kds.brain.passages.values import Archive, Message, Role, Scope, Session
+from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
 from kds.evaluation.measures import percentile
 
 SESSION_MESSAGES = 100

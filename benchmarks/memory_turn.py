@@ -22,11 +22,11 @@ from pathlib import Path
 from time import process_time
 from typing import Final
 
-from kds.brain.memory.extractive import ExtractiveSummarizer, Limit
-from kds.brain.memory.remembering import ConversationMemory
-from kds.brain.memory.tokens import estimate_tokens
-from kds.brain.memory.values import Message, Role
-from kds.brain.memory.window import Budget, lay_out
+from kds.brain.passages.values import Message, Role
+from kds.brain.sessions.remembering import ConversationMemory
+from kds.brain.sessions.window import Budget, lay_out
+from kds.brain.summaries.extractive import ExtractiveSummarizer, Limit
+from kds.brain.words.tokens import estimate_tokens
 from kds.brain.workspace import Workspace
 from kds.evaluation.measures import percentile
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kds.brain.clock import utc_now
-from kds.brain.documents.store import FILE_NAME, DocumentStore
+from kds.brain.documents.document_store import FILE_NAME, DocumentStore
 from kds.brain.workspace import Workspace
 from kds.documents.reading import read_document, read_source
 from kds.evaluation.followup_data import read_follow_ups

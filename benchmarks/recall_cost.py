@@ -21,13 +21,13 @@ from time import perf_counter, process_time
 import numpy as np
 from memory_store import MODEL, Writer, build, read_options
 
-from kds.brain.memory.assembly import assemble
-from kds.brain.memory.query import WORD
-from kds.brain.memory.recall import recall
-from kds.brain.memory.recalled import RecallSettings
-from kds.brain.memory.sqlite_store import FILE_NAME, SqliteStore
-from kds.brain.memory.tokens import estimate_tokens
-from kds.brain.memory.values import EVERYWHERE, Scope
+from kds.brain.passages.assembly import assemble
+from kds.brain.passages.query import WORD
+from kds.brain.passages.recall import recall
+from kds.brain.passages.recalled import RecallSettings
+from kds.brain.passages.values import EVERYWHERE, Scope
+from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
+from kds.brain.words.tokens import estimate_tokens
 from kds.evaluation.measures import percentile
 
 QUESTIONS = 300

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kds.api.records import conversation_path
-from kds.brain.documents.store import FILE_NAME, DocumentStore
+from kds.brain.documents.document_store import FILE_NAME, DocumentStore
 from kds.brain.errors import KdsError
 from kds.brain.journal import ContextJournal
 from kds.brain.workspace import Workspace

@@ -23,7 +23,7 @@ from kds.brain.private_file import (
     remove_private,
     replace_private,
 )
-from kds.brain.redaction import storable
+from kds.brain.secrets.redaction import storable
 from kds.brain.turn import ContextEntry
 
 LIMIT: Final = 10

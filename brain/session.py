@@ -5,7 +5,7 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import Final
 
-from kds.brain.redaction import storable
+from kds.brain.secrets.redaction import storable
 
 SLUG_LIMIT: Final = 40
 """Longest slug in characters: a session id must fit a file name and a table column."""

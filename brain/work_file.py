@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from kds.brain.clock import Clock, utc_now
+from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
-from kds.brain.memory.stored_text import kept_text
 from kds.brain.private_file import (
     locked,
     make_private_folder,

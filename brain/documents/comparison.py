@@ -4,9 +4,9 @@ import re
 from bisect import bisect_right
 from typing import Final
 
-from kds.brain.documents.phrase import stems
-from kds.brain.documents.question_words import EMPTY
-from kds.brain.memory.stem import stem
+from kds.brain.words.empty_words import EMPTY
+from kds.brain.words.phrases import stems
+from kds.brain.words.stem import stem
 
 LONGEST: Final = 1000
 """Characters in which two things are compared: more are a paste with a question in it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from kds.brain.documents.values import DocumentKind
+from kds.brain.documents.document_values import DocumentKind
 
 BlockKind = Literal["paragraph", "item", "row", "code"]
 

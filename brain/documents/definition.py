@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kds.brain.documents.content import Block
-from kds.brain.documents.phrase import phrase_key
+from kds.brain.words.phrases import phrase_key
 
 STATED: Final = 1.0
 """Quoted or marked, with words that define: "X" means; an entry of a list of terms."""

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from kds.brain.documents.values import Holdings
-from kds.brain.memory.database import Database
-from kds.brain.memory.database_file import all_files, size_of
-from kds.brain.memory.health import file_problems, index_problems
-from kds.brain.memory.migrations import version_of
-from kds.brain.memory.values import Check
+from kds.brain.database.database import Database
+from kds.brain.database.database_file import all_files, size_of
+from kds.brain.database.health import file_problems, index_problems
+from kds.brain.database.migrations import version_of
+from kds.brain.documents.document_values import Holdings
+from kds.brain.passages.values import Check
 
 _CONTRADICTIONS: Final = {
     "documents count their sections wrong": (

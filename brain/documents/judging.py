@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from kds.brain.documents.phrase import has_phrase, said, stem_line
 from kds.brain.documents.question import Asked, Concept, is_about_meaning
 from kds.brain.documents.synonyms import WORTH
-from kds.brain.memory.query import Term
-from kds.brain.memory.stem import stem
+from kds.brain.passages.query import Term
+from kds.brain.words.phrases import has_phrase, said, stem_line
+from kds.brain.words.stem import stem
 
 SATURATION: Final = 1.0
 """BM25's k1."""

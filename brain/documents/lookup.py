@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kds.brain.database.database import Database
+from kds.brain.documents.document_schema import CHUNK_BITS, CLAUSE
 from kds.brain.documents.question import Reference
-from kds.brain.documents.schema import CHUNK_BITS, CLAUSE
-from kds.brain.memory.database import Database
-from kds.brain.memory.rows import IDS_AT_ONCE
+from kds.brain.sessions.memory_rows import IDS_AT_ONCE
 
 MANY_DEFINERS: Final = 30
 """Passages that define one term, the surest first: a term of many documents stays cheap."""

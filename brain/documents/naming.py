@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from kds.brain.documents.values import Document
+from kds.brain.documents.document_values import Document
 from kds.brain.errors import StoreError
 
 SHORTEST_ID: Final = 4

@@ -12,12 +12,12 @@ from typing import Final
 from kds.brain.documents.comparison import MEASURES, compared_sides
 from kds.brain.documents.definition import LONGEST_TERM
 from kds.brain.documents.heading import LABELS, label_of, number_key
-from kds.brain.documents.phrase import WORD, phrase_key, runs, stems
-from kds.brain.documents.question_words import ABOUT_MEANING, EMPTY
 from kds.brain.documents.synonyms import synonyms_of
-from kds.brain.memory.identifiers import joined_forms, names_in
-from kds.brain.memory.query import Question, Term, read_question
-from kds.brain.memory.stem import stem
+from kds.brain.passages.query import Question, Term, read_question
+from kds.brain.words.empty_words import ABOUT_MEANING, EMPTY
+from kds.brain.words.identifiers import joined_forms, names_in
+from kds.brain.words.phrases import WORD, phrase_key, runs, stems
+from kds.brain.words.stem import stem
 
 LONGEST_PHRASE: Final = LONGEST_TERM
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from kds.brain.documents.document_values import Document, DocumentHit, Passage
 from kds.brain.documents.judging import Candidate, Judge, Judged
-from kds.brain.documents.phrase import WORD
 from kds.brain.documents.question import Asked, side_of
-from kds.brain.documents.values import Document, DocumentHit, Passage
-from kds.brain.memory.fusion import Weights, fuse
-from kds.brain.memory.query import LONG_QUERY
-from kds.brain.memory.values import Scored
+from kds.brain.passages.fusion import Weights, fuse
+from kds.brain.passages.query import LONG_QUERY
+from kds.brain.passages.values import Scored
+from kds.brain.words.phrases import WORD
 
 LIMIT: Final = 5
 

@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kds.brain.database.database import Database
+from kds.brain.documents.document_recall import COLUMN_WEIGHTS, Searches
+from kds.brain.documents.document_rows import PASSAGE_TABLES, read_passages
+from kds.brain.documents.document_values import Passage
 from kds.brain.documents.judging import Candidate
 from kds.brain.documents.lookup import Lookup
-from kds.brain.documents.recall import COLUMN_WEIGHTS, Searches
-from kds.brain.documents.rows import PASSAGE_TABLES, read_passages
-from kds.brain.documents.values import Passage
-from kds.brain.memory.database import Database
-from kds.brain.memory.rows import IDS_AT_ONCE
-from kds.brain.memory.searching import TextSearch
-from kds.brain.memory.values import Scope, Scored
-from kds.brain.memory.vectors import VectorSearch
+from kds.brain.passages.searching import TextSearch
+from kds.brain.passages.values import Scope, Scored
+from kds.brain.passages.vectors import VectorSearch
+from kds.brain.sessions.memory_rows import IDS_AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kds.brain.memory.stem import stem
+from kds.brain.words.stem import stem
 
 WORTH: Final = 0.5
 """What a synonym counts of the word that was asked for."""

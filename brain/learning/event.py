@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, cast, get_args
 
 from kds.brain.learning.phrase import phrase_key, phrase_text
 from kds.brain.message import well_formed
-from kds.brain.redaction import storable
+from kds.brain.secrets.redaction import storable
 
 Evidence = Literal["clarified", "corrected", "told"]
 """Answered a question of ours; said which intent the message before had; `kds learn correct`."""

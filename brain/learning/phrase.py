@@ -8,7 +8,7 @@ import re
 import unicodedata
 from typing import Final
 
-from kds.brain.redaction import storable
+from kds.brain.secrets.redaction import storable
 from kds.brain.visible import one_line
 
 MAX_CHARACTERS: Final = 200

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from kds.brain.memory.irregular import FORMS
-from kds.brain.memory.stem import stem
+from kds.brain.words.irregular import FORMS
+from kds.brain.words.stem import stem
 from kds.router.language import closed_class as cc
 from kds.router.rewriting import words as known
 from kds.router.rewriting.text import Piece, read_pieces, straight

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
 
-from kds.brain.memory.irregular import FORMS
-from kds.brain.memory.stem import stem
+from kds.brain.words.irregular import FORMS
+from kds.brain.words.stem import stem
 from kds.router.language import closed_class as cc
 
 Kind = Literal["word", "name", "number", "code"]

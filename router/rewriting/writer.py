@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from time import monotonic, perf_counter
 from typing import Final, Literal, Protocol
 
-from kds.brain.memory.deadline import CallError, call_within
+from kds.brain.summaries.deadline import CallError, call_within
 from kds.brain.turn import Outcome, Rewriting, Turn, Utterance
 from kds.brain.visible import one_line
 from kds.router.discourse.history import Discourse

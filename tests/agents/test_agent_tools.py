@@ -18,7 +18,7 @@ from kds.agents import Agent, ModelError, ToolUse, TurnTool, Usage, built_in_too
 from kds.agents.exchange import MOST_CALLS, MOST_ROUNDS
 from kds.agents.tools import chosen_tools, ready
 from kds.brain.errors import DispatchError
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry, Turn
 
 from .openai_server import Calls, FakeProvider, Text

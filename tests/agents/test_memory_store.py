@@ -28,7 +28,7 @@ from langgraph.store.memory import InMemoryStore
 from kds.agents.item_filter import matches
 from kds.agents.memory_store import MemoryBaseStore
 from kds.brain.errors import StoreError
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.sessions.sqlite_store import SqliteStore
 
 FOOD = ("users", "ada", "food")
 WORK = ("users", "ada", "work")

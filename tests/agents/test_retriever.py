@@ -11,8 +11,8 @@ from langchain_core.runnables import RunnableLambda
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from kds.agents.retriever import MemoryRetriever
-from kds.brain.memory.recall_log import RECALL
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.passages.recall_log import RECALL
+from kds.brain.sessions.sqlite_store import SqliteStore
 
 SAID = (
     "Staging uses port 8443.",

@@ -1,30 +1,27 @@
-"""A clock to set by hand, and folders as an ordinary user sees them."""
+"""A clock to set by hand, folders as an ordinary user sees them, memories to test with.
+
+`conformance` and `spoken` can be imported: every implementation's tests share them.
+"""
 
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))
+pytest.register_assert_rewrite("conformance")
+
+from conformance import HandClock as HandClock  # noqa: E402  # needs the path
+
+from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore  # noqa: E402
+
 NOBODY = 65534
 
-
-@dataclass
-class HandClock:
-    """A clock that stands still until it is moved."""
-
-    now: datetime = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def move(self, **span: float) -> None:
-        self.now += timedelta(**span)
+OpenStore = Callable[[], SqliteStore]
 
 
 @pytest.fixture
@@ -50,3 +47,29 @@ def users_folder() -> Iterator[Path]:
         for path in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
             path.chmod(0o700)
         shutil.rmtree(folder)
+
+
+@pytest.fixture
+def memory_path(tmp_path: Path) -> Path:
+    folder = tmp_path / "kds-brain"
+    folder.mkdir()
+    return folder / FILE_NAME
+
+
+@pytest.fixture
+def open_store(memory_path: Path, clock: HandClock) -> Iterator[OpenStore]:
+    """Opens the same file as often as one likes; all are closed in the end."""
+    opened: list[SqliteStore] = []
+
+    def open_it() -> SqliteStore:
+        opened.append(SqliteStore(memory_path, clock=clock))
+        return opened[-1]
+
+    yield open_it
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store: OpenStore) -> SqliteStore:
+    return open_store()

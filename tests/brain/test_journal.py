@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kds.brain.errors import StoreError
 from kds.brain.journal import FUTURE_TOLERANCE, LIMIT, MAX_AGE, ContextJournal
 from kds.brain.private_file import locked
-from kds.brain.redaction import storable
+from kds.brain.secrets.redaction import storable
 from kds.brain.turn import ContextEntry
 
 from .conftest import HandClock

@@ -219,7 +219,7 @@ def test_a_write_that_finds_no_room_is_a_clear_error_and_loses_nothing(tmp_path:
 
 IMPORTS = """
 import sys
-import kds.brain.journal, kds.brain.redaction, kds.brain.session, kds.brain.workspace
+import kds.brain.journal, kds.brain.secrets.redaction, kds.brain.session, kds.brain.workspace
 print([name for name in ("detect_secrets", "filelock", "jsonlines") if name in sys.modules])
 {use}
 print("detect_secrets" in sys.modules)
@@ -229,8 +229,8 @@ print("detect_secrets" in sys.modules)
 @pytest.mark.parametrize(
     ("use", "loaded"),
     [
-        ("kds.brain.redaction.storable('Make the button purple, please')", "False"),
-        ("kds.brain.redaction.storable('password: hunter2')", "True"),
+        ("kds.brain.secrets.redaction.storable('Make the button purple, please')", "False"),
+        ("kds.brain.secrets.redaction.storable('password: hunter2')", "True"),
     ],
 )
 def test_the_libraries_are_loaded_only_when_they_are_needed(use: str, loaded: str) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kds.brain.redaction import storable
+from kds.brain.secrets.redaction import storable
 from kds.brain.session import SLUG_LIMIT, session_id, slug
 
 

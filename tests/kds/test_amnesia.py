@@ -30,14 +30,14 @@ from kds.amnesia.forgetting import (
 )
 from kds.amnesia.inventory import KINDS, kind_of
 from kds.brain.clock import utc_now
-from kds.brain.documents.store import DocumentStore
+from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import StoreError
 from kds.brain.journal import ContextJournal
 from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.event_log import EventLog
-from kds.brain.memory.profile_values import Profile
-from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.private_file import locked
+from kds.brain.sessions.profile_values import Profile
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry
 from kds.brain.workspace import Workspace
 from kds.cli.guard import BAD_INPUT

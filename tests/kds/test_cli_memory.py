@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kds.brain.memory.sqlite_store import SqliteStore
-from kds.brain.memory.values import Session
+from kds.brain.passages.values import Session
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.cli.guard import Refusal
 from kds.cli.memory_options import read_span
 

@@ -9,8 +9,8 @@ import pytest
 
 from kds.api.turn_metric import TURN, turn_metric
 from kds.brain.clock import utc_now
-from kds.brain.memory.recall_log import logged_recall
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.passages.recall_log import logged_recall
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import StepRecord, Turn
 from kds.cli.metrics import sparkline
 

@@ -1,7 +1,7 @@
 """Databases that other processes have open: copied whole, taken away for good, put back.
 
 A database is taken away by its name: whoever has it open finds another file there, or none, at
-its next use, and makes its connections and caches anew (`kds.brain.memory.database`). So that the
+its next use, and makes its connections and caches anew (`kds.brain.database.database`). So that the
 nameless file that it still holds keeps no bytes either, that is emptied through SQLite, which
 every open connection bears.
 """

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, get_args
 
-from kds.brain.documents.store import FILE_NAME as DOCUMENTS_FILE
+from kds.brain.documents.document_store import FILE_NAME as DOCUMENTS_FILE
 from kds.brain.learning.event_log import FILE_NAME as EVENTS_FILE
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED_FILE
-from kds.brain.memory.sqlite_store import FILE_NAME as MEMORY_FILE
+from kds.brain.sessions.sqlite_store import FILE_NAME as MEMORY_FILE
 from kds.brain.work_file import FOLDER as WORK_DIR
 from kds.brain.workspace import Workspace
 

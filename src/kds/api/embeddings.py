@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from kds.brain.errors import KdsError
 from kds.brain.extras import load_extra
-from kds.brain.memory.dense import chunk_text
-from kds.brain.memory.store import Embedder, EmbeddingStore
+from kds.brain.passages.dense import chunk_text
+from kds.brain.passages.store import Embedder, EmbeddingStore
 
 BATCH: Final = 64
 """Texts that are embedded at once: a second or two on one core for a MiniLM-class model."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kds.brain.memory.sqlite_store import FILE_NAME, SqliteStore
+from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
 from kds.brain.workspace import Workspace
 
 

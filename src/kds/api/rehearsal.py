@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from kds.brain.clock import Clock
 from kds.brain.journal import LIMIT, MAX_AGE, LoadedContext
-from kds.brain.redaction import storable
+from kds.brain.secrets.redaction import storable
 from kds.brain.turn import ContextEntry
 
 

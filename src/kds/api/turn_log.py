@@ -18,7 +18,7 @@ from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace, own_settings_path
 
 if TYPE_CHECKING:  # the memory costs 130 ms of imports, and is off as a rule
-    from kds.brain.memory.remembering import ConversationMemory
+    from kds.brain.sessions.remembering import ConversationMemory
 
 logger = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ class TurnLog:
     def _opened(self) -> "ConversationMemory":
         with self._lock:
             if self._memory is None:
-                from kds.brain.memory.remembering import ConversationMemory, Tools
+                from kds.brain.sessions.remembering import ConversationMemory, Tools
 
                 tools = Tools(clock=self._clock, on_by_default=False, surface="router")
                 self._memory = ConversationMemory.open(

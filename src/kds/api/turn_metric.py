@@ -15,7 +15,7 @@ _WORKSPACE: Final = ""
 
 
 def turn_metric(turn: Turn, conversation: str | None = None) -> Mapping[str, object]:
-    """Return the record of a turn for `kds.brain.memory`'s log of metrics.
+    """Return the record of a turn for the memory's log of metrics.
 
     The name of the conversation is hashed: it only has to be the same for the next turn.
     """

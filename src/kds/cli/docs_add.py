@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting
-from kds.brain.documents.store import DocumentStore
+from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import KdsError
 from kds.cli.answering import harmless
 from kds.cli.docs_options import (

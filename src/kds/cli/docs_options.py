@@ -9,9 +9,9 @@ import click
 
 import kds
 from kds.api.embeddings import load_embedder
-from kds.brain.documents.store import DocumentStore
-from kds.brain.documents.values import Document
-from kds.brain.memory.store import Embedder
+from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_values import Document
+from kds.brain.passages.store import Embedder
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import find_workspace
 from kds.documents.place import documents_if_any, documents_made

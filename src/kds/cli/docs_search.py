@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from kds.brain.documents.values import ALL, DocumentHit, DocumentRecall
+from kds.brain.documents.document_values import ALL, DocumentHit, DocumentRecall
 from kds.cli.answering import harmless
 from kds.cli.docs_options import (
     NOTHING,

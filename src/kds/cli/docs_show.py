@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from kds.brain.documents.document_values import Document, Section
 from kds.brain.documents.heading import number_key
-from kds.brain.documents.values import Document, Section
 from kds.cli.answering import harmless
 from kds.cli.docs_options import (
     NOTHING,

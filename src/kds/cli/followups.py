@@ -11,7 +11,7 @@ import click
 
 from kds.api.desk import LOADING
 from kds.api.routing import Parts
-from kds.brain.documents.store import FILE_NAME, DocumentStore
+from kds.brain.documents.document_store import FILE_NAME, DocumentStore
 from kds.brain.errors import KdsError
 from kds.brain.workspace import BRAIN, Workspace
 from kds.cli.options import check_apart, find_workspace, json_option, workspace_option

@@ -8,8 +8,8 @@ import click
 from kds.api.embeddings import embed_waiting
 from kds.api.memory_place import memory_path
 from kds.api.session_names import NOTHING
-from kds.brain.memory.sqlite_store import SqliteStore
-from kds.brain.memory.values import Check, EmbeddingModel, Stats
+from kds.brain.passages.values import Check, EmbeddingModel, Stats
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.cli.guard import TESTS_FAILED, Refusal
 from kds.cli.memory_options import chosen_embedder, embeddings_option, looking
 from kds.cli.options import find_workspace, json_option, workspace_option

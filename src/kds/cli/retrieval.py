@@ -10,11 +10,11 @@ import click
 import kds
 from kds.api.embeddings import embed_waiting, load_embedder
 from kds.api.settings_lines import write_values
-from kds.brain.memory.fusion import Weights
-from kds.brain.memory.recall_options import recall_settings
-from kds.brain.memory.recalled import RecallSettings
-from kds.brain.memory.sqlite_store import FILE_NAME, SqliteStore
-from kds.brain.memory.store import Embedder
+from kds.brain.passages.fusion import Weights
+from kds.brain.passages.recall_options import recall_settings
+from kds.brain.passages.recalled import RecallSettings
+from kds.brain.passages.store import Embedder
+from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
 from kds.brain.workspace import Workspace
 from kds.cli.guard import Refusal
 from kds.cli.options import find_workspace, json_option, workspace_option

@@ -12,8 +12,8 @@ from typing import Final, Literal
 
 from kds.api.embeddings import Teller
 from kds.brain.documents.content import Source
-from kds.brain.documents.store import DocumentStore
-from kds.brain.documents.values import Document
+from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_values import Document
 from kds.brain.errors import KdsError, StoreError
 from kds.documents.error import DocumentError
 from kds.documents.folder import Choice, documents_in

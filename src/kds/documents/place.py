@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kds.brain.documents.store import FILE_NAME, DocumentStore
+from kds.brain.documents.document_store import FILE_NAME, DocumentStore
 from kds.brain.workspace import Workspace
 
 

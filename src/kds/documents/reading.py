@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.documents.content import Content, Source
-from kds.brain.documents.values import DocumentKind
+from kds.brain.documents.document_values import DocumentKind
 from kds.documents.docx import read_docx
 from kds.documents.error import DocumentError
 from kds.documents.html import charset_of, read_html

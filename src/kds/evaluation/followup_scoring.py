@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from time import process_time
 from typing import Final
 
-from kds.brain.documents.values import Section
+from kds.brain.documents.document_values import Section
 from kds.brain.errors import Problem
 from kds.evaluation.followup_data import Place, Question, Talk, plain
 from kds.evaluation.measures import mean, percentile, rounded, share

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from kds.brain.errors import ExampleFileError, Problem
-from kds.brain.memory.values import Role
+from kds.brain.passages.values import Role
 from kds.evaluation.example_rows import SHOWN_PROBLEMS, kind
 
 RETRIEVAL_FORM: Final = (

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.brain.memory.fusion import Weights, weigh
-from kds.brain.memory.recall import recall
-from kds.brain.memory.recalled import Hit, RecallSettings
-from kds.brain.memory.store import Embedder, MemoryStore
-from kds.brain.memory.values import Scope
+from kds.brain.passages.fusion import Weights, weigh
+from kds.brain.passages.recall import recall
+from kds.brain.passages.recalled import Hit, RecallSettings
+from kds.brain.passages.store import Embedder, MemoryStore
+from kds.brain.passages.values import Scope
 from kds.evaluation.measures import mean, percentile, rounded
 from kds.evaluation.retrieval_data import Conversation, RetrievalQuery
 

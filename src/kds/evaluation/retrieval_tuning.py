@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.brain.memory.fusion import Weights
+from kds.brain.passages.fusion import Weights
 from kds.evaluation.measures import rounded
 from kds.evaluation.retrieval_scoring import Ranking, Retrieved, ranking
 

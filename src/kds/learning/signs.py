@@ -14,7 +14,7 @@ from typing import Final
 
 from kds.brain.learning.event import Evidence, LearningEvent
 from kds.brain.learning.phrase import unlearnable
-from kds.brain.redaction import storable
+from kds.brain.secrets.redaction import storable
 from kds.brain.turn import UNKNOWN, ContextEntry, Turn
 from kds.router.intents.terms import stem
 from kds.router.prompts.library import PromptLibrary

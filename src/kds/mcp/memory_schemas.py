@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kds.brain.memory.recalled import Hit, Recall
-from kds.brain.memory.values import Role, Session
+from kds.brain.passages.recalled import Hit, Recall
+from kds.brain.passages.values import Role, Session
 
 Format = Literal["markdown", "json"]
 

@@ -4,10 +4,10 @@ from contextlib import suppress
 from dataclasses import replace
 from threading import Lock
 
-from kds.brain.documents.store import DocumentStore
-from kds.brain.documents.values import ALL, DocumentRecall, Holdings
+from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_values import ALL, DocumentRecall, Holdings
 from kds.brain.errors import StoreError
-from kds.brain.memory.store import Embedder
+from kds.brain.passages.store import Embedder
 from kds.brain.workspace import Workspace
 from kds.documents.place import documents_path
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from kds.agents.deadline import Deadline
 from kds.api.embeddings import EmbeddingsError, load_embedder
-from kds.brain.memory.store import Embedder
+from kds.brain.passages.store import Embedder
 
 QUESTION_S: Final = 1.0
 """Seconds that the vector of one question may take: a model in the process takes 10-30 ms, one

@@ -9,7 +9,7 @@ from typing import Final
 
 from kds.api.memory_place import memory_path
 from kds.brain.errors import StoreError
-from kds.brain.memory.remembering import ConversationMemory
+from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.workspace import Workspace
 from kds.query.metric import QUERY, query_metric
 from kds.query.session import QuestionCount, Recollection, recollect, remember, shown_terms

@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Final
 
 from kds.api.memory_place import memory_path
-from kds.brain.documents.values import DocumentHit, DocumentRecall
+from kds.brain.documents.document_values import DocumentHit, DocumentRecall
 from kds.brain.errors import KdsError, MessageError
-from kds.brain.memory.recall import recall
-from kds.brain.memory.recalled import Hit, Recall
-from kds.brain.memory.remembering import ConversationMemory
-from kds.brain.memory.store import MemoryStore
-from kds.brain.memory.values import Scope as Where
+from kds.brain.passages.recall import recall
+from kds.brain.passages.recalled import Hit, Recall
+from kds.brain.passages.store import MemoryStore
+from kds.brain.passages.values import Scope as Where
+from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.turn import Turn
 from kds.query.documents import Library
 from kds.query.embedder import EmbedderSlot

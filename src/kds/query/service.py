@@ -17,8 +17,8 @@ from kds.api.rewriters import RewriterSource
 from kds.api.routing import Parts
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
-from kds.brain.memory.remembering import ConversationMemory, Tools
 from kds.brain.message import clean_message
+from kds.brain.sessions.remembering import ConversationMemory, Tools
 from kds.brain.settings import Settings
 from kds.brain.workspace import Workspace
 from kds.query.answer import Answerer, Models, Spoken, told

@@ -13,8 +13,8 @@ from typing import Final
 
 from kds.api.embeddings import embed_waiting
 from kds.brain.errors import KdsError
-from kds.brain.memory.store import Embedder, EmbeddingStore
-from kds.brain.memory.values import EmbeddingJob, EmbeddingModel
+from kds.brain.passages.store import Embedder, EmbeddingStore
+from kds.brain.passages.values import EmbeddingJob, EmbeddingModel
 from kds.service.errors import describe_fault
 from kds.service.workspaces import ServedWorkspace
 

@@ -5,11 +5,11 @@ from typing import Annotated, Any, Self
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from kds.brain.memory.profile import PURPOSE_LIMIT
-from kds.brain.memory.profile_values import Consent, ConsentEvent
-from kds.brain.memory.recalled import Hit
-from kds.brain.memory.sessions import ID_LIMIT
-from kds.brain.memory.values import EmbeddingModel, Stats
+from kds.brain.passages.recalled import Hit
+from kds.brain.passages.values import EmbeddingModel, Stats
+from kds.brain.sessions.profile import PURPOSE_LIMIT
+from kds.brain.sessions.profile_values import Consent, ConsentEvent
+from kds.brain.sessions.session_table import ID_LIMIT
 from kds.service.health import as_text
 from kds.service.schemas import MESSAGE_LIMIT, PATH_LIMIT, ReferenceReply
 

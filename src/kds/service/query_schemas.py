@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from kds.brain.memory.sessions import ID_LIMIT
+from kds.brain.sessions.session_table import ID_LIMIT
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, RewrittenBy, Scope
 from kds.service.schemas import MESSAGE_LIMIT, PATH_LIMIT, ReferenceReply
 from kds.transit.history import Message

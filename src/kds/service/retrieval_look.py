@@ -3,10 +3,10 @@
 from dataclasses import asdict
 
 from kds.brain.clock import utc_now
-from kds.brain.documents.values import DocumentHit
-from kds.brain.memory.query import Question as ReadQuestion
-from kds.brain.memory.query import read_question
-from kds.brain.memory.recalled import RecallSettings
+from kds.brain.documents.document_values import DocumentHit
+from kds.brain.passages.query import Question as ReadQuestion
+from kds.brain.passages.query import read_question
+from kds.brain.passages.recalled import RecallSettings
 from kds.query.service import QueryService
 from kds.query.understood import rewriting_of
 from kds.query.values import Query

@@ -6,9 +6,9 @@ from typing import Annotated, Final, Literal, Self
 from fastapi import Path, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from kds.brain.memory.instant import within_reach
-from kds.brain.memory.sessions import ID_LIMIT, TITLE_LIMIT
-from kds.brain.memory.values import Message, Role, Session
+from kds.brain.database.instant import within_reach
+from kds.brain.passages.values import Message, Role, Session
+from kds.brain.sessions.session_table import ID_LIMIT, TITLE_LIMIT
 from kds.service.health import as_text
 from kds.service.schemas import MESSAGE_LIMIT, PATH_LIMIT, TEXT_LIMIT
 

@@ -10,9 +10,9 @@ from kds.api.conversations import Conversations
 from kds.api.memory_place import memory_path
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
-from kds.brain.memory.remembering import ConversationMemory
-from kds.brain.memory.store import MemoryStore
 from kds.brain.message import clean_message
+from kds.brain.passages.store import MemoryStore
+from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 from kds.query.service import EARLIER_SETTINGS, QueryService

@@ -10,8 +10,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from document_texts import GUIDE, LEASE, content_of, source_of
 
-from kds.brain.documents.store import FILE_NAME, DocumentStore
-from kds.brain.documents.values import Document
+from kds.brain.documents.document_store import FILE_NAME, DocumentStore
+from kds.brain.documents.document_values import Document
 from kds.documents.markdown import read_markdown
 from kds.documents.plain import read_plain
 

@@ -13,7 +13,7 @@ from kds.brain.documents.definition import definitions, leading
 from kds.brain.documents.drafting import draft
 from kds.brain.documents.heading import clause_keys, referred_in
 from kds.brain.documents.question import read_asked
-from kds.brain.memory.tokens import estimate_tokens
+from kds.brain.words.tokens import estimate_tokens
 from kds.documents.pages import page_lines
 from kds.documents.plain import parts_of
 from kds.documents.reading import read_document

@@ -15,7 +15,7 @@ from kds.brain.errors import StoreError
 from kds.brain.learning.event import LearningEvent, decode, encode
 from kds.brain.learning.event_log import EventLog
 from kds.brain.learning.phrase import phrase_text
-from kds.brain.redaction import storable
+from kds.brain.secrets.redaction import storable
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

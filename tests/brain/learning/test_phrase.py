@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.learning.phrase import MAX_CHARACTERS, phrase_key, unlearnable
-from kds.brain.redaction import storable
+from kds.brain.secrets.redaction import storable
 
 
 @pytest.mark.parametrize(

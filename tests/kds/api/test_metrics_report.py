@@ -9,10 +9,10 @@ import pytest
 
 from kds.api.metrics_report import MetricsReport, report_metrics
 from kds.api.turn_metric import TURN, turn_metric
-from kds.brain.memory.recall import recall
-from kds.brain.memory.recall_log import RECALL, log_recall
-from kds.brain.memory.sqlite_store import SqliteStore
-from kds.brain.memory.values import Metric
+from kds.brain.passages.recall import recall
+from kds.brain.passages.recall_log import RECALL, log_recall
+from kds.brain.passages.values import Metric
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import StepRecord, Turn
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)

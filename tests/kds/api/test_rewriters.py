@@ -17,8 +17,8 @@ from kds.api.rewriters import RewriterSource
 from kds.api.routing import Parts, Router
 from kds.api.turn_metric import TURN
 from kds.brain.clock import utc_now
-from kds.brain.memory.metrics import KEPT
-from kds.brain.memory.remembering import ConversationMemory
+from kds.brain.sessions.metrics import KEPT
+from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 

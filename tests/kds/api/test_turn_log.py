@@ -11,7 +11,7 @@ from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog
 from kds.api.turn_metric import TURN
 from kds.brain.clock import utc_now
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import StepRecord, Turn
 from kds.brain.workspace import Workspace
 

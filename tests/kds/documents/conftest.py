@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.documents.store import DocumentStore
+from kds.brain.documents.document_store import DocumentStore
 
 sys.path.insert(0, str(Path(__file__).parent))
 

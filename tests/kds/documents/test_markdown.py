@@ -6,7 +6,7 @@ from document_files import headings, said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.documents.chunker import cut
+from kds.brain.documents.section_chunker import cut
 from kds.documents.markdown import read_markdown
 
 TEXT = """\

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kds.brain.memory.fusion import DEFAULT, Fused, Weights
-from kds.brain.memory.recalled import Hit
-from kds.brain.memory.values import Passage
+from kds.brain.passages.fusion import DEFAULT, Fused, Weights
+from kds.brain.passages.recalled import Hit
+from kds.brain.passages.values import Passage
 from kds.evaluation.retrieval_data import RetrievalQuery
 from kds.evaluation.retrieval_scoring import Retrieved, ndcg_at, recall_at, score_retrieval
 from kds.evaluation.retrieval_tuning import halves, tune

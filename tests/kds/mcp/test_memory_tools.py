@@ -7,7 +7,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.workspace import Workspace
 from kds.mcp.memory_tools import EXPORT_CHARACTERS
 from kds.mcp.server import KdsServer

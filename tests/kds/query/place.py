@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kds.brain.documents.store import FILE_NAME, DocumentStore
+from kds.brain.documents.document_store import FILE_NAME, DocumentStore
 from kds.brain.workspace import Workspace
 from kds.documents.reading import read_document, read_source
 

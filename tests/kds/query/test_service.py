@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import MessageError
-from kds.brain.memory.sqlite_store import FILE_NAME
+from kds.brain.sessions.sqlite_store import FILE_NAME
 from kds.brain.workspace import Workspace
 from kds.evaluation.playback import MinuteClock
 from kds.query.metric import session_hits

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from kds.brain.memory.portable import from_json
+from kds.brain.sessions.portable import from_json
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 

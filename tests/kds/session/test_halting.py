@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import kds
-from kds.brain.memory.sqlite_store import SqliteStore
+from kds.brain.sessions.sqlite_store import SqliteStore
 
 from ...agents.openai_server import (  # noqa: TID252  # one server for all
     FakeProvider,

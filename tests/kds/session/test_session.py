@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import kds
-from kds.brain.memory.sqlite_store import SqliteStore
-from kds.brain.memory.tokens import estimate_tokens
-from kds.brain.memory.values import Message
+from kds.brain.passages.values import Message
+from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.words.tokens import estimate_tokens
 from kds.documents.indexing import add_documents
 from kds.documents.place import documents_made
 

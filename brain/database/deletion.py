@@ -1,0 +1,119 @@
+"""Deleting so that nothing is left: not in the file, not in its log, not in copies of it.
+
+SQLite deletes by marking space as free, and its log keeps old pages. After a deletion the index
+is written anew (it keeps the words of what was deleted until then), the whole file too, and the
+log is written back and emptied. A count in the file says that this is due, raised with the
+deletion itself: a process that dies in between leaves it to the next one.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from time import monotonic, sleep
+from typing import Final
+
+from kds.brain.database.database import Database
+from kds.brain.database.database_file import backups, set_aside_files
+from kds.brain.errors import StoreError
+from kds.brain.passages.outbox import count_vector_deletion
+from kds.brain.private_file import locked, remove_private
+from kds.brain.sessions.memory_schema import CHUNK_BITS
+
+PAUSE_S: Final = 0.01
+"""Between two attempts to empty the log: about the time another process takes for it."""
+
+BUSY_HINT: Final = "it is gone from all answers; its bytes go when the other process has ended"
+
+
+def delete_sessions(database: Database, numbers: Iterable[int]) -> None:
+    """Remove sessions and all they hold, then their bytes."""
+    chosen = list(numbers)
+    if not chosen:
+        return
+    with database.write() as connection:
+        for number in chosen:
+            _delete(connection, number)
+        count_vector_deletion(connection)
+        note_scrub(connection)
+    scrub(database)
+
+
+def note_scrub(connection: sqlite3.Connection) -> None:
+    """Say, in the transaction that deletes, that bytes are to be removed."""
+    connection.execute("UPDATE state SET value = value + 1 WHERE key = 'scrub_due'")
+
+
+def scrub_if_due(database: Database) -> None:
+    """Finish what an earlier process began; a process that is at it is not waited for."""
+    if database.read_only or not _due(database):
+        return
+    try:
+        scrub(database, timeout_s=0)
+    except StoreError as error:
+        database.warnings += (error.message,)
+
+
+def scrub(
+    database: Database, *, set_aside_too: bool = False, timeout_s: float | None = None
+) -> None:
+    """Remove the bytes of everything that was deleted from every file of the store.
+
+    The copies that migrations made go whole; damaged files that were set aside only when asked:
+    they may be the user's only copy.
+
+    Raises StoreError when another process reads the old state all the time; it stays due.
+    """
+    patience = database.timeout_s if timeout_s is None else timeout_s
+    with locked(database.path, timeout_s=patience):
+        for copy in backups(database.path):
+            remove_private(copy)
+        if set_aside_too:
+            for file in set_aside_files(database.path):
+                remove_private(file)
+        due = _due(database)
+        if not due:  # another process did it in the meantime
+            return
+        with database.exclusive() as connection:
+            for index in database.kind.indexes:
+                connection.execute(f"INSERT INTO {index}({index}) VALUES ('optimize')")
+            connection.execute("VACUUM")
+            _empty_log(connection, database, patience)
+            # Unless more was deleted meanwhile: then it is due again.
+            connection.execute(
+                "UPDATE state SET value = 0 WHERE key = 'scrub_due' AND value = ?", (due,)
+            )
+
+
+def _due(database: Database) -> int:
+    with database.read() as connection:
+        row = connection.execute("SELECT value FROM state WHERE key = 'scrub_due'").fetchone()
+    return int(row[0])
+
+
+def _empty_log(connection: sqlite3.Connection, database: Database, timeout_s: float) -> None:
+    """Write the log into the file and cut it to nothing.
+
+    SQLite waits for readers, but not for another process that does the same at the moment.
+    """
+    end = monotonic() + timeout_s
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if monotonic() > end:
+            raise StoreError(
+                f"what was deleted is still in the log of {database.kind.what}: another process "
+                "reads it",
+                where=str(database.path),
+                hint=BUSY_HINT,
+            )
+        sleep(PAUSE_S)
+
+
+def _delete(connection: sqlite3.Connection, number: int) -> None:
+    row = connection.execute("SELECT id FROM session WHERE num = ?", (number,)).fetchone()
+    if row is None:  # another process was first
+        return
+    # Chunks first: their index rows are found through the messages they are slices of.
+    connection.execute(
+        "DELETE FROM chunk WHERE id BETWEEN ? AND ?",
+        (number << CHUNK_BITS, ((number + 1) << CHUNK_BITS) - 1),
+    )
+    connection.execute("DELETE FROM entity_memory WHERE key = ?", (row[0],))
+    connection.execute("DELETE FROM session WHERE num = ?", (number,))

@@ -1,0 +1,87 @@
+"""How an older file becomes a present one: named steps in a list, each in its transaction.
+
+A file's ``user_version`` counts the steps it has had. Before an older file is changed it is
+copied; a newer file is refused.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from kds.brain.database.file_kind import FileKind
+from kds.brain.errors import StoreError
+from kds.brain.sessions.memory_schema import APPLICATION_ID, ITEM_TABLES, MEMORY, TABLES
+
+Migration = Callable[[sqlite3.Connection], None]
+
+
+def begin(connection: sqlite3.Connection) -> None:
+    """Version 1: all tables (issue 5)."""
+    for statement in statements(TABLES):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def add_items(connection: sqlite3.Connection) -> None:
+    """Version 2: items of agents."""
+    for statement in statements(ITEM_TABLES):
+        connection.execute(statement)
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (begin, add_items)
+"""Only ever added to at the end: a step that a user's file has had stays as it is."""
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Return how many steps the file has had."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def refuse_foreign(
+    connection: sqlite3.Connection, path: Path, *, known: int, kind: FileKind = MEMORY
+) -> None:
+    """Raise StoreError when the file is newer than this program, or not of this kind at all."""
+    version = version_of(connection)
+    owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    if owner != kind.application_id and (owner or version or tables):
+        raise StoreError(
+            "this database belongs to another program",
+            where=str(path),
+            hint="move it away: KDS makes a new one",
+        )
+    if version > known:
+        raise StoreError(
+            f"{kind.what} was written by a newer KDS (schema {version}, this one knows {known})",
+            where=str(path),
+            hint="update KDS, or set KDS_HOME to another workspace; the file was not touched",
+        )
+
+
+def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Take the steps the file has not had. A step that fails leaves the file as it was before."""
+    for number in range(version_of(connection), len(migrations)):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            migrations[number](connection)
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def statements(script: str) -> list[str]:
+    """Cut a script into statements: ``executescript`` would commit between them."""
+    found: list[str] = []
+    current = ""
+    for line in script.splitlines(keepends=True):
+        current += line
+        if sqlite3.complete_statement(current):
+            found.append(current.strip())
+            current = ""
+    if current.strip():
+        raise ValueError(f"an unfinished statement: {current.strip()[:60]}")
+    return found

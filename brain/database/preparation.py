@@ -1,0 +1,158 @@
+"""Getting the file ready for use: made, examined, migrated. One process at a time.
+
+An ordinary start finds a present file and takes no lock.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from kds.brain.clock import Clock
+from kds.brain.database.database_error import is_damage, missing_search, store_error
+from kds.brain.database.database_file import (
+    back_up,
+    clear_suspect,
+    is_suspect,
+    make_private,
+    set_aside,
+)
+from kds.brain.database.file_kind import FileKind
+from kds.brain.database.migrations import Migration, migrate, refuse_foreign, version_of
+from kds.brain.errors import StoreError
+from kds.brain.private_file import locked
+from kds.brain.sessions.memory_schema import MEMORY
+
+
+def prepare(
+    path: Path,
+    migrations: Sequence[Migration],
+    *,
+    clock: Clock,
+    timeout_s: float,
+    kind: FileKind = MEMORY,
+) -> tuple[str, ...]:
+    """See that ``path`` is a database with the present schema; returns what had to be done.
+
+    Raises StoreError when it cannot be, with the file as it was.
+    """
+    if not path.parent.is_dir():
+        raise StoreError(
+            "its folder does not exist", where=str(path), hint=f"make the folder {path.parent}"
+        )
+    if _is_present(path, migrations, kind):
+        return ()
+    with locked(path, timeout_s=timeout_s):
+        warnings = _without_damage(path, clock, timeout_s, kind)
+        make_private(path)
+        try:
+            warnings += _migrated(path, migrations, clock, timeout_s, kind)
+        except sqlite3.Error as error:
+            raise store_error(error, path, kind) from error
+    return warnings
+
+
+def require_search(path: Path) -> None:
+    """Raise StoreError when this Python's SQLite has no full-text search."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute("SELECT fts5_source_id()")
+        except sqlite3.OperationalError as error:
+            raise missing_search(path) from error
+
+
+def connect(path: Path, *, timeout_s: float, mode: str = "rw") -> sqlite3.Connection:
+    """Open the file, which must exist: SQLite would make it readable for everybody.
+
+    In autocommit mode: whoever wants a transaction begins it.
+    """
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?{mode if '=' in mode else f'mode={mode}'}",
+        uri=True,
+        timeout=timeout_s,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def is_file_sound(connection: sqlite3.Connection) -> bool:
+    """Examine the whole file. The search index in it does not count: it can be made anew."""
+    try:
+        rows = connection.execute("PRAGMA quick_check(100)").fetchall()
+    except sqlite3.DatabaseError as error:
+        if is_damage(error):
+            return False
+        raise
+    # From version 3.44 on SQLite examines the index as well.
+    return all(row[0] == "ok" or "fts5" in row[0].lower() for row in rows)
+
+
+def refuse_link(path: Path) -> None:
+    """Raise StoreError for a symbolic link: somebody else's file must not be taken for ours."""
+    if path.is_symlink():
+        raise StoreError(
+            "it is a symbolic link",
+            where=str(path),
+            hint="replace the link by the file, or set KDS_HOME to the workspace it points to",
+        )
+
+
+def _is_present(path: Path, migrations: Sequence[Migration], kind: FileKind) -> bool:
+    if not path.is_file() or is_suspect(path):
+        return False
+    make_private(path)
+    try:
+        with closing(connect(path, timeout_s=1.0)) as connection:
+            refuse_foreign(connection, path, known=len(migrations), kind=kind)
+            return version_of(connection) == len(migrations)
+    except sqlite3.Error:  # whatever it is, it is found again under the lock
+        return False
+
+
+def _without_damage(path: Path, clock: Clock, timeout_s: float, kind: FileKind) -> tuple[str, ...]:
+    """Set a damaged file aside, and a log whose file is gone."""
+    orphaned = not path.exists() and path.with_name(f"{path.name}-wal").exists()
+    if not (path.exists() or orphaned):
+        return ()
+    if not orphaned and _is_sound(path, timeout_s, kind):
+        clear_suspect(path)
+        return ()
+    target = set_aside(path, clock())
+    clear_suspect(path)
+    what = f"the file of {kind.what} was gone" if orphaned else f"{kind.what} was damaged"
+    return (f"{what}; what was left is kept as {target.name}, and a new one was begun",)
+
+
+def _is_sound(path: Path, timeout_s: float, kind: FileKind) -> bool:
+    try:
+        with closing(connect(path, timeout_s=timeout_s)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if not is_suspect(path):
+                return True
+            return is_file_sound(connection)
+    except sqlite3.Error as error:
+        if is_damage(error):
+            return False
+        raise store_error(error, path, kind) from error
+
+
+def _migrated(
+    path: Path,
+    migrations: Sequence[Migration],
+    clock: Clock,
+    timeout_s: float,
+    kind: FileKind,
+) -> tuple[str, ...]:
+    with closing(connect(path, timeout_s=timeout_s)) as connection:
+        refuse_foreign(connection, path, known=len(migrations), kind=kind)
+        version = version_of(connection)
+        if version == len(migrations):
+            return ()
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA foreign_keys = OFF")  # steps may make tables anew
+        if version == 0:
+            migrate(connection, migrations)
+            return ()
+        copy = back_up(connection, path, version, clock())
+        migrate(connection, migrations)
+        return (f"{kind.what} was brought up to date; the earlier one is kept as {copy.name}",)

@@ -1,0 +1,82 @@
+"""Rows of the tables as values."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kds.brain.database.instant import from_micros
+from kds.brain.documents.document_values import Document, Passage, Section
+from kds.brain.passages.values import Chunk
+
+DOCUMENT_COLUMNS: Final = (
+    "id, path, title, kind, added_at, modified, size, digest, section_count, chunk_count, pages"
+)
+SECTION_COLUMNS: Final = (
+    "document.id, idx, number, section.title, section.path, page, first_line, last_line, "
+    "section.chunk_count, text"
+)
+PASSAGE_COLUMNS: Final = (
+    "chunk.id, document.id, document.path, document.title, section.path, section.idx, number, "
+    "chunk.page, chunk.first_line, chunk.last_line, chunk.kind, "
+    "substr(section.text, start + 1, length), terms, tokens"
+)
+PASSAGE_TABLES: Final = (
+    "chunk JOIN section ON section.num = chunk.section_num "
+    "JOIN document ON document.num = section.document_num"
+)
+_EMBEDDED: Final = (
+    "chunk.id, section.num, document.id, CASE chunk.kind WHEN 'code' THEN 'code' ELSE 'prose' END, "
+    "NULL, chunk.header, substr(section.text, start + 1, length), '', chunk.idents, chunk.tokens"
+)
+
+Row = tuple[Any, ...]
+"""What sqlite3 gives; the query knows the columns."""
+
+
+def document_of(row: Row) -> Document:
+    """Read DOCUMENT_COLUMNS."""
+    name, path, title, kind, added, modified, *rest = row
+    return Document(name, path, title, kind, from_micros(added), from_micros(modified), *rest)
+
+
+def section_of(row: Row) -> Section:
+    """Read SECTION_COLUMNS."""
+    document, index, number, title, path, *rest = row
+    return Section(document, index, number, title, tuple(json.loads(path)), *rest)
+
+
+def passage_of(row: Row) -> Passage:
+    """Read PASSAGE_COLUMNS."""
+    *head, path, index, number, page, first, last, kind, text, terms, tokens = row
+    chunk_id, document, file, title = head
+    return Passage(
+        chunk_id=chunk_id,
+        document=document,
+        path=file,
+        title=title,
+        section=tuple(json.loads(path)),
+        section_index=index,
+        number=number,
+        page=page,
+        first_line=first,
+        last_line=last,
+        kind=kind,
+        text=text,
+        terms=tuple(json.loads(terms)),
+        tokens=tokens,
+    )
+
+
+def read_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Passage]:
+    """Return passages by id, in no order."""
+    marks = ", ".join("?" * len(ids))
+    query = f"SELECT {PASSAGE_COLUMNS} FROM {PASSAGE_TABLES} WHERE chunk.id IN ({marks})"
+    return [passage_of(row) for row in connection.execute(query, list(ids))]
+
+
+def read_chunks(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Chunk]:
+    """Return passages as the outbox hands them to an embedding model."""
+    marks = ", ".join("?" * len(ids))
+    query = f"SELECT {_EMBEDDED} FROM {PASSAGE_TABLES} WHERE chunk.id IN ({marks})"
+    return [Chunk(row[0], str(row[1]), *row[2:]) for row in connection.execute(query, list(ids))]

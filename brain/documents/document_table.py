@@ -1,0 +1,194 @@
+"""Documents, sections and passages in SQLite: a document is stored at once or not at all."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kds.brain.database.database import Database
+from kds.brain.database.deletion import note_scrub, scrub
+from kds.brain.database.instant import to_micros
+from kds.brain.documents.content import Content, Source
+from kds.brain.documents.document_rows import (
+    DOCUMENT_COLUMNS,
+    SECTION_COLUMNS,
+    document_of,
+    read_passages,
+    section_of,
+)
+from kds.brain.documents.document_schema import CHUNK_BITS, CLAUSE
+from kds.brain.documents.document_values import Document, Passage, Section
+from kds.brain.documents.drafting import (
+    READER,
+    Draft,
+    DraftSection,
+    beside_of,
+    draft,
+    header_of,
+    idents_of,
+    number_keys,
+    terms_json,
+)
+from kds.brain.documents.heading import clause_keys, referred_in
+from kds.brain.passages.outbox import count_vector_deletion, queue
+from kds.brain.sessions.memory_rows import IDS_AT_ONCE
+from kds.brain.words.phrases import seen_stems, stem_set
+from kds.brain.words.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTable:
+    """The tables of documents, sections and passages."""
+
+    database: Database
+    count: TokenCounter
+
+    def put(self, content: Content, source: Source) -> Document:
+        """Store a document, in the place of what its file said before."""
+        ready = draft(content, source, count=self.count)  # takes the most time: before the lock
+        added = to_micros(self.database.clock())
+        with self.database.write() as connection:
+            if _delete(connection, [ready.id]):
+                _note_deletion(connection)
+            number = _insert_document(connection, ready, added)
+            _insert_sections(connection, number, ready)
+            row = connection.execute(
+                f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE num = ?", (number,)
+            ).fetchone()
+        return document_of(row)
+
+    def remove(self, ids: Sequence[str]) -> int:
+        """Remove documents and their bytes; returns how many there were."""
+        with self.database.write() as connection:
+            gone = _delete(connection, ids)
+            if gone:
+                _note_deletion(connection)
+        if gone:
+            scrub(self.database)
+        return gone
+
+    def touch(self, document_id: str, source: Source) -> None:
+        """Note that the file has another date but says the same."""
+        with self.database.write(durable=False) as connection:
+            connection.execute(
+                "UPDATE document SET modified = ?, size = ? WHERE id = ?",
+                (to_micros(source.modified), source.size, document_id),
+            )
+
+    def list(self) -> tuple[Document, ...]:
+        """Return all documents, by path."""
+        with self.database.read() as connection:
+            rows = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM document ORDER BY path")
+            return tuple(map(document_of, rows))
+
+    def current(self) -> dict[str, bool]:
+        """Return for each path whether this version of KDS has read it."""
+        with self.database.read() as connection:
+            return {
+                path: reader == READER
+                for path, reader in connection.execute("SELECT path, reader FROM document")
+            }
+
+    def sections(self, document_id: str) -> tuple[Section, ...]:
+        """Return the sections of a document in order."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                f"SELECT {SECTION_COLUMNS} FROM section JOIN document "
+                "ON document.num = section.document_num WHERE document.id = ? ORDER BY idx",
+                (document_id,),
+            )
+            return tuple(map(section_of, rows))
+
+    def passages(self, ids: Sequence[int]) -> tuple[Passage, ...]:
+        """Return the passages with these ids that exist, in the order asked for."""
+        found: dict[int, Passage] = {}
+        with self.database.read() as connection:
+            for at in range(0, len(ids), IDS_AT_ONCE):
+                for passage in read_passages(connection, ids[at : at + IDS_AT_ONCE]):
+                    found[passage.chunk_id] = passage
+        return tuple(found[one] for one in ids if one in found)
+
+
+def _note_deletion(connection: sqlite3.Connection) -> None:
+    count_vector_deletion(connection)
+    note_scrub(connection)
+
+
+def _delete(connection: sqlite3.Connection, ids: Iterable[str]) -> int:
+    gone = 0
+    for one in ids:
+        row = connection.execute("SELECT num FROM document WHERE id = ?", (one,)).fetchone()
+        if row is None:
+            continue
+        number = int(row[0])
+        # Passages first: their index rows are found through the sections they are slices of.
+        connection.execute(
+            "DELETE FROM chunk WHERE id BETWEEN ? AND ?",
+            (number << CHUNK_BITS, ((number + 1) << CHUNK_BITS) - 1),
+        )
+        gone += connection.execute("DELETE FROM document WHERE num = ?", (number,)).rowcount
+    return gone
+
+
+def _insert_document(connection: sqlite3.Connection, ready: Draft, added: int) -> int:
+    source, content = ready.source, ready.content
+    cursor = connection.execute(
+        "INSERT INTO document(id, path, title, kind, added_at, modified, size, digest, reader, "
+        "pages, section_count, chunk_count, token_count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+        "?, ?)",
+        (ready.id, source.path, ready.title, content.kind, added, to_micros(source.modified),
+         source.size, source.digest, READER, content.pages, len(ready.sections), ready.chunks,
+         ready.tokens),
+    )  # fmt: skip
+    return int(cursor.lastrowid or 0)
+
+
+def _insert_sections(connection: sqlite3.Connection, number: int, ready: Draft) -> None:
+    chunk_id = number << CHUNK_BITS
+    stored: list[int] = []
+    for index, section in enumerate(ready.sections):
+        row = _insert_section(connection, number, index, section)
+        header = header_of(ready.title, section.path)
+        for at, piece in enumerate(section.cut.pieces):
+            body = section.cut.text[piece.start : piece.start + piece.length]
+            idents = idents_of(piece, body)
+            connection.execute(
+                "INSERT INTO chunk(id, section_num, kind, start, length, header, columns, terms, "
+                "idents, stems, beside, page, first_line, last_line, tokens) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (chunk_id, row, piece.kind, piece.start, piece.length, header, piece.columns,
+                 terms_json(piece), idents, seen_stems(body, idents),
+                 stem_set(beside_of(section.cut, piece)), piece.page, piece.first_line,
+                 piece.last_line, piece.tokens),
+            )  # fmt: skip
+            terms = {one.key: one for one in (*(section.terms if at == 0 else ()), *piece.terms)}
+            elsewhere = referred_in(body) if piece.terms else ("", "")
+            connection.executemany(
+                "INSERT OR IGNORE INTO term(chunk_id, key, term, strength, label, refers) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    *(
+                        (chunk_id, key, one.term, one.strength, *elsewhere)
+                        for key, one in terms.items()
+                    ),
+                    *((chunk_id, f"{CLAUSE}{key}", "", 1.0, "", "") for key in clause_keys(body)),
+                ],
+            )
+            stored.append(chunk_id)
+            chunk_id += 1
+    queue(connection, stored)
+
+
+def _insert_section(
+    connection: sqlite3.Connection, number: int, index: int, section: DraftSection
+) -> int:
+    label, own, key = number_keys(section.heading)
+    title = section.heading.title if section.heading else ""
+    cursor = connection.execute(
+        "INSERT INTO section(document_num, idx, label, number, number_key, title, path, page, "
+        "first_line, last_line, chunk_count, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (number, index, label, own, key, title, json.dumps(section.path, ensure_ascii=False),
+         section.page, section.first_line, section.last_line, len(section.cut.pieces),
+         section.cut.text),
+    )  # fmt: skip
+    return int(cursor.lastrowid or 0)

@@ -1,0 +1,1 @@
+"""Passages of messages and of documents: cut, indexed, found, judged once more."""

@@ -1,0 +1,158 @@
+"""Cutting a message into parts that can be found and quoted by themselves.
+
+A block of code is one part, whatever its length, and keeps its language. Prose is cut at
+headings, and where it is longer than the limit between paragraphs, sentences, lines, words, in
+this order. The parts, put together, are the message.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kds.brain.passages.values import ChunkKind
+from kds.brain.words.code_spans import CodeSpan, code_spans
+from kds.brain.words.identifiers import ident_words
+from kds.brain.words.tokens import TokenCounter, estimate_tokens
+
+CHUNK_TOKENS: Final = 500
+"""The most a part of prose may have (issue 5)."""
+
+_HEADING: Final = re.compile(
+    r"^(?:[ ]{0,3}\#{1,6}[ \t]+(?P<marked>\S.*?)[ \t#]*|\*\*(?P<bold>[^*\n]{1,80})\*\*:?[ \t]*)$",
+    re.MULTILINE,
+)
+_BORDERS: Final = (
+    re.compile(r"\n[ \t]*\n\s*"),
+    re.compile(r"(?<=[.!?…])[\"')\]]*\s+|(?<=[。！？])"),
+    re.compile(r"\n"),
+    re.compile(r"\s+"),
+)
+"""Between paragraphs, sentences, lines, words: what may be cut when the part before is too big."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a message: ``content[start : start + length]``."""
+
+    kind: ChunkKind
+    language: str | None
+    header: str
+    start: int
+    length: int
+    idents: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    start: int
+    header: str
+    code: CodeSpan | None = None
+
+
+def cut(
+    content: str, *, count: TokenCounter = estimate_tokens, limit: int = CHUNK_TOKENS
+) -> tuple[Piece, ...]:
+    """Cut ``content`` into parts of at most ``limit`` tokens; white space alone has none.
+
+    >>> [(piece.kind, piece.length) for piece in cut("Look:\\n```\\nx = 1\\n```\\n")]
+    [('prose', 6), ('code', 14)]
+    """
+    if not content.strip():
+        return ()
+    parts = list(_without_blanks(content, _parts(content, count, limit)))
+    ends = [*(part.start for part in parts[1:]), len(content)]
+    return tuple(_piece(content, part, end, count) for part, end in zip(parts, ends, strict=True))
+
+
+def _piece(content: str, part: _Part, end: int, count: TokenCounter) -> Piece:
+    body = content[part.start : end]
+    return Piece(
+        kind="code" if part.code else "prose",
+        language=part.code.language if part.code else None,
+        header=part.header,
+        start=part.start,
+        length=len(body),
+        idents=ident_words(body, code=part.code is not None),
+        tokens=count(body),
+    )
+
+
+def _parts(content: str, count: TokenCounter, limit: int) -> Iterator[_Part]:
+    at = 0
+    heading = ""
+    for span in (*code_spans(content), None):
+        end = span.start if span else len(content)
+        for start, stop, title in _sections(content, at, end, heading):
+            heading = title
+            for piece in _packed(content, start, stop, count, limit):
+                yield _Part(piece, title)
+        if span:
+            yield _Part(span.start, span.header(content) or heading, span)
+            at = span.end
+
+
+def _without_blanks(content: str, parts: Iterator[_Part]) -> Iterator[_Part]:
+    """Leave out parts of white space only: what is before takes it, or the first part."""
+    found = list(parts)
+    ends = [*(part.start for part in found[1:]), len(content)]
+    kept = [
+        part for part, end in zip(found, ends, strict=True) if content[part.start : end].strip()
+    ]
+    first = kept[0]
+    yield _Part(0, first.header, first.code)
+    yield from kept[1:]
+
+
+def _sections(content: str, start: int, end: int, heading: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the stretches of prose under one heading each, the heading included."""
+    at = start
+    for found in _HEADING.finditer(content, start, end):
+        if found.start() > at:
+            yield at, found.start(), heading
+        at, heading = found.start(), (found["marked"] or found["bold"]).strip(" *`:")
+    yield at, end, heading
+
+
+def _packed(
+    content: str, start: int, end: int, count: TokenCounter, limit: int, level: int = 0
+) -> Iterator[int]:
+    """Yield the starts of parts that fit, cut at the coarsest borders that allow it."""
+    if start >= end:
+        return
+    if count(content[start:end]) <= limit:
+        yield start
+        return
+    if level == len(_BORDERS):
+        yield from _split_hard(content, start, end, count, limit)
+        return
+    at, size = start, 0
+    for unit, stop in _units(content, start, end, level):
+        tokens = count(content[unit:stop])
+        if size and size + tokens > limit:
+            yield from _packed(content, at, unit, count, limit, level + 1)
+            at, size = unit, 0
+        size += tokens
+    yield from _packed(content, at, end, count, limit, level + 1)
+
+
+def _units(content: str, start: int, end: int, level: int) -> Iterator[tuple[int, int]]:
+    at = start
+    for found in _BORDERS[level].finditer(content, start, end):
+        if at < found.end() < end:
+            yield at, found.end()
+            at = found.end()
+    yield at, end
+
+
+def _split_hard(
+    content: str, start: int, end: int, count: TokenCounter, limit: int
+) -> Iterator[int]:
+    """Halve a single word (a key, a line of data) until it fits."""
+    if end - start < 2 or count(content[start:end]) <= limit:
+        yield start
+        return
+    middle = (start + end) // 2
+    yield from _split_hard(content, start, middle, count, limit)
+    yield from _split_hard(content, middle, end, count, limit)

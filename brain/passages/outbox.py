@@ -1,0 +1,242 @@
+"""The outbox: chunks that wait for their vectors. Jobs are queued in the transaction that stores
+the chunk, so an outage of the embedding model costs nothing but time.
+
+A job is claimed by putting off its time: who claims it and dies lets it fall due again.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from kds.brain.database.database import Database
+from kds.brain.database.instant import to_micros
+from kds.brain.database.stored_text import kept_text
+from kds.brain.errors import StoreError
+from kds.brain.passages.values import Chunk, EmbeddingJob, EmbeddingModel
+from kds.brain.passages.vector_blob import to_blobs
+from kds.brain.sessions.memory_rows import IDS_AT_ONCE, read_chunks
+
+LEASE: Final = timedelta(minutes=5)
+"""How long a claimed job belongs to who claimed it. Longer than a batch takes, and short enough
+that what a dead process had is soon taken up."""
+
+FIRST_PAUSE: Final = timedelta(seconds=2)
+LONGEST_PAUSE: Final = timedelta(hours=1)
+"""The pause before another attempt doubles with each failure, between these two."""
+
+ATTEMPTS: Final = 36
+"""After these a job is given up: an outage may last a day. `retry` takes it up again."""
+
+_ERROR_LENGTH: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """The tables of jobs, models and vectors; ``read`` reads chunks for their jobs."""
+
+    database: Database
+    read: Callable[[sqlite3.Connection, Sequence[int]], list[Chunk]] = read_chunks
+
+    def use(self, name: str | None) -> None:
+        """Say whose vectors are wanted; see `store.EmbeddingStore.use_model`."""
+        with self.database.read() as connection:
+            if _wanted(connection) == name:
+                return
+        with self.database.write() as connection:
+            connection.execute("UPDATE embedding_model SET wanted = 0")
+            connection.execute("DELETE FROM embed_job")
+            if name is None:
+                return
+            _forget_models(connection, "serving = 0 AND name <> ?", name)
+            connection.execute(
+                "INSERT INTO embedding_model(name, serving, wanted) "
+                "VALUES (?, NOT EXISTS (SELECT 1 FROM embedding_model WHERE serving), 1) "
+                "ON CONFLICT(name) DO UPDATE SET wanted = 1",
+                (name,),
+            )
+            backfill(connection)
+            _promote(connection)
+
+    def models(self) -> tuple[EmbeddingModel, ...]:
+        """Return the models, the serving one first."""
+        with self.database.read() as connection:
+            return read_models(connection)
+
+    def claim(self, limit: int) -> tuple[EmbeddingJob, ...]:
+        """Take jobs that are due, the oldest first."""
+        now = self.database.clock()
+        with self.database.read() as connection:  # most often there is nothing to claim
+            if not _due(connection, to_micros(now), 1):
+                return ()
+        with self.database.write(durable=False) as connection:
+            attempts = _due(connection, to_micros(now), min(limit, IDS_AT_ONCE))
+            connection.executemany(
+                "UPDATE embed_job SET next_at = ? WHERE chunk_id = ?",
+                [(to_micros(now + LEASE), chunk_id) for chunk_id in attempts],
+            )
+            chunks = self.read(connection, list(attempts))
+        chunks.sort(key=lambda chunk: chunk.id)
+        return tuple(EmbeddingJob(chunk, attempts[chunk.id]) for chunk in chunks)
+
+    def store(self, model: str, vectors: Mapping[int, Sequence[float]]) -> int:
+        """Store vectors and take their jobs off."""
+        where = str(self.database.path)
+        dimensions, blobs = to_blobs(vectors, where=where)
+        with self.database.write(durable=False) as connection:
+            number, wanted = self._model(connection, model, dimensions)
+            before = connection.total_changes
+            connection.executemany(
+                "INSERT OR REPLACE INTO embedding(chunk_id, model_num, f16) "
+                "SELECT id, ?, ? FROM chunk WHERE id = ?",
+                [(number, blob, chunk_id) for chunk_id, blob in blobs.items()],
+            )
+            stored = connection.total_changes - before
+            if wanted:
+                connection.executemany(
+                    "DELETE FROM embed_job WHERE chunk_id = ?", [(key,) for key in blobs]
+                )
+                _promote(connection)
+        return stored
+
+    def fail(self, chunk_ids: Sequence[int], error: str) -> None:
+        """Put jobs back for later."""
+        now = self.database.clock()
+        text = kept_text(error)[:_ERROR_LENGTH]
+        with self.database.write(durable=False) as connection:
+            for chunk_id in chunk_ids:
+                row = connection.execute(
+                    "SELECT attempts FROM embed_job WHERE chunk_id = ?", (chunk_id,)
+                ).fetchone()
+                if row is None:
+                    continue
+                failed = int(row[0]) + 1
+                next_at = None if failed >= ATTEMPTS else to_micros(now + pause_after(failed))
+                connection.execute(
+                    "UPDATE embed_job SET attempts = ?, next_at = ?, error = ? WHERE chunk_id = ?",
+                    (failed, next_at, text, chunk_id),
+                )
+            _promote(connection)
+
+    def retry(self) -> int:
+        """Make every job due now."""
+        with self.database.write(durable=False) as connection:
+            return connection.execute("UPDATE embed_job SET next_at = 0, attempts = 0").rowcount
+
+    def _model(
+        self, connection: sqlite3.Connection, name: str, dimensions: int | None
+    ) -> tuple[int, bool]:
+        row = connection.execute(
+            "SELECT num, dimensions, wanted FROM embedding_model WHERE name = ?", (name,)
+        ).fetchone()
+        if row is None:
+            raise StoreError(
+                f"no vectors of the model {name!r} are wanted",
+                where=str(self.database.path),
+                hint="say first which model is in use",
+            )
+        if dimensions is not None and row[1] is None:
+            connection.execute(
+                "UPDATE embedding_model SET dimensions = ? WHERE num = ?", (dimensions, row[0])
+            )
+        elif dimensions is not None and row[1] != dimensions:
+            raise StoreError(
+                f"the model {name!r} has vectors of {row[1]} numbers, not {dimensions}",
+                where=str(self.database.path),
+                hint="give another model another name",
+            )
+        return int(row[0]), bool(row[2])
+
+
+def queue(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> None:
+    """Queue new chunks, within the transaction that stores them, if vectors are wanted."""
+    if _wanted(connection) is not None:
+        connection.executemany(
+            "INSERT OR IGNORE INTO embed_job(chunk_id, next_at) VALUES (?, 0)",
+            [(chunk_id,) for chunk_id in chunk_ids],
+        )
+
+
+def backfill(connection: sqlite3.Connection) -> int:
+    """Queue every chunk without a vector of the wanted model; returns how many are new."""
+    return connection.execute(
+        "INSERT OR IGNORE INTO embed_job(chunk_id, next_at) "
+        "SELECT chunk.id, 0 FROM chunk, embedding_model AS model WHERE model.wanted "
+        "AND NOT EXISTS (SELECT 1 FROM embedding "
+        "WHERE embedding.chunk_id = chunk.id AND embedding.model_num = model.num)"
+    ).rowcount
+
+
+def count_vector_deletion(connection: sqlite3.Connection) -> None:
+    """Tell every process that holds vectors in memory that some of them are gone."""
+    connection.execute("UPDATE state SET value = value + 1 WHERE key = 'vector_deletions'")
+
+
+def pause_after(failures: int) -> timedelta:
+    """Return how long to wait after so many failures.
+
+    >>> [int(pause_after(failures).total_seconds()) for failures in (1, 2, 3, 11, 12)]
+    [2, 4, 8, 2048, 3600]
+    """
+    return min(FIRST_PAUSE * (1 << min(failures - 1, 20)), LONGEST_PAUSE)
+
+
+def read_models(connection: sqlite3.Connection) -> tuple[EmbeddingModel, ...]:
+    """Return the models, the serving one first."""
+    vectors = dict(
+        connection.execute("SELECT model_num, count(*) FROM embedding GROUP BY model_num")
+    )
+    waiting, failed = connection.execute(
+        "SELECT count(*), count(*) - count(next_at) FROM embed_job"
+    ).fetchone()
+    error = connection.execute(
+        "SELECT error FROM embed_job WHERE error IS NOT NULL ORDER BY attempts DESC LIMIT 1"
+    ).fetchone()
+    return tuple(
+        EmbeddingModel(
+            name=name,
+            dimensions=dimensions,
+            state="serving" if serving else "building",
+            vectors=vectors.get(number, 0),
+            waiting=waiting if wanted else 0,
+            failed=failed if wanted else 0,
+            last_error=error[0] if wanted and error else "",
+        )
+        for number, name, dimensions, serving, wanted in connection.execute(
+            "SELECT num, name, dimensions, serving, wanted FROM embedding_model "
+            "ORDER BY serving DESC, num"
+        )
+    )
+
+
+def _wanted(connection: sqlite3.Connection) -> str | None:
+    row = connection.execute("SELECT name FROM embedding_model WHERE wanted").fetchone()
+    return str(row[0]) if row else None
+
+
+def _due(connection: sqlite3.Connection, now: int, limit: int) -> dict[int, int]:
+    return dict(
+        connection.execute(
+            "SELECT chunk_id, attempts FROM embed_job WHERE next_at <= ? "
+            "ORDER BY next_at, chunk_id LIMIT ?",
+            (now, limit),
+        )
+    )
+
+
+def _promote(connection: sqlite3.Connection) -> None:
+    """Let the wanted model serve once it has everything that can be had."""
+    row = connection.execute(
+        "SELECT name FROM embedding_model WHERE wanted AND NOT serving "
+        "AND NOT EXISTS (SELECT 1 FROM embed_job WHERE next_at IS NOT NULL)"
+    ).fetchone()
+    if row is not None:
+        _forget_models(connection, "name <> ?", row[0])
+        connection.execute("UPDATE embedding_model SET serving = 1")
+
+
+def _forget_models(connection: sqlite3.Connection, condition: str, name: str) -> None:
+    gone = connection.execute(f"DELETE FROM embedding_model WHERE {condition}", (name,)).rowcount
+    if gone:
+        count_vector_deletion(connection)

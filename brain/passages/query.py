@@ -1,0 +1,117 @@
+"""What a question asks for: its words, its identifiers, a time, a kind of answer.
+
+Reads text, never a store; any text is a question, an empty one asks for nothing.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from kds.brain.words.identifiers import joined_forms, names_in
+from kds.brain.words.irregular import forms_of
+from kds.brain.words.period import Period, find_period
+from kds.brain.words.stem import stem
+
+WORD: Final = re.compile(r"[^\W_]+")
+"""What the index takes for a word: FTS5's unicode61 divides at underscores too."""
+
+MANY_TERMS: Final = 24
+"""Different words that are searched for. A pasted page must not cost a second."""
+
+LONG_QUERY: Final = 4_000
+"""Characters that are read of a question: no question is longer, a paste may be."""
+
+_LONG_NAME: Final = 5
+"""Words that may be one name when nothing else says so: "get user name by id"."""
+
+_EMPTY_WORDS: Final = frozenset(
+    """a about all am an and any are as at be been being but by can could did do does doing for
+    from had has have having he her hers him his how i if in into is it its itself let me might
+    mine must my of on or our ours s she should so t than that the their theirs them then there
+    these they this those to us was we were what when where which who whom whose why will with
+    would you your yours ll ve re d m""".split()
+)
+"""Words that say how something is asked, not what: they cost the most to look up and change
+nothing (LoCoMo: 0.1 points)."""
+
+_TIME_QUESTION: Final = re.compile(
+    r"^\W*(?:(?:and|but|hey|ok|so|then|well)\W+)*when\b"
+    r"|\b(?:what|which) (?:day|date|month|year|time)\b|\bsince when\b",
+    re.I,
+)
+
+_CODE_WORDS: Final = re.compile(
+    r"\b(?:code|snippet|function|method|class|decorator|signature|implementation|docstring|"
+    r"script|regex|sql|traceback|stack ?trace|import|module|constructor|subroutine|api)\b",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word asked for. ``forms`` are what the index is asked for, ``stems`` what is compared."""
+
+    word: str
+    forms: tuple[str, ...]
+    stems: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, read. ``asks_for_code``: it names code, or a part of a program."""
+
+    text: str
+    terms: tuple[Term, ...]
+    identifiers: tuple[str, ...]
+    """Names as they stand in the question, and its words taken as one name."""
+    period: Period | None
+    asks_when: bool
+    asks_for_code: bool
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Every form of every term, once."""
+        return tuple(dict.fromkeys(form for term in self.terms for form in term.forms))
+
+
+def read_question(text: str, *, now: datetime | None = None) -> Question:
+    """Read a question; "yesterday" and the like count from ``now``.
+
+    >>> question = read_question("When did she go to parse_rows()?")
+    >>> [term.word for term in question.terms], question.identifiers, question.asks_when
+    (['go', 'parse', 'rows', 'parserows'], ('parse_rows',), True)
+    """
+    text = text[:LONG_QUERY]
+    named = tuple(names_in(text, code=False))
+    identifiers = named or _possible_name(text)
+    return Question(
+        text=text,
+        terms=_terms(text, identifiers),
+        identifiers=identifiers,
+        period=find_period(text, now),
+        asks_when=_TIME_QUESTION.search(text) is not None,
+        asks_for_code=bool(named) or _CODE_WORDS.search(text) is not None,
+    )
+
+
+def _terms(text: str, identifiers: tuple[str, ...]) -> tuple[Term, ...]:
+    words = [word.casefold() for word in WORD.findall(text)]
+    told = [word for word in words if word not in _EMPTY_WORDS] or words
+    found: dict[str, Term] = {}
+    for word in (*told, *joined_forms(identifiers)):
+        found.setdefault(stem(word), _term(word))
+    return tuple(found.values())[:MANY_TERMS]
+
+
+def _term(word: str) -> Term:
+    forms = forms_of(word)
+    return Term(word, forms, frozenset(stem(form) for form in forms))
+
+
+def _possible_name(text: str) -> tuple[str, ...]:
+    """Take a short question's words as one name: "get user name" is how people say it."""
+    words = WORD.findall(text)
+    told = [word for word in words if word.casefold() not in _EMPTY_WORDS]
+    may_be = "?" not in text and len(told) > 1 and len(words) <= _LONG_NAME
+    return ("_".join(words),) if may_be else ()

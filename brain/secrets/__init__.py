@@ -1,0 +1,1 @@
+"""Secrets in a text, found and replaced by marks."""

@@ -1,0 +1,252 @@
+"""What KDS recognises as a secret beyond the library, and why the library does not.
+
+detect-secrets is made for files of source code. In chat it misses:
+
+- values without quotes (`API_KEY=abc123`, `password: hunter2`) and in prose ("the password
+  is hunter2"): its keyword plugin wants quotes outside of configuration files;
+- `token`, `passphrase`, `credential` as keywords; command line flags; HTTP headers
+  (`Authorization: Bearer ...`, cookies); passwords in URLs with signs such as `$`, or
+  without a user name;
+- providers and newer token forms: Google (AIza, ya29, GOCSPX), Anthropic and new OpenAI keys
+  (sk-...), Stripe test keys, github_pat_, npm_, hf_, Vault, Databricks, Atlassian, ...
+
+Everything here is per line. A rule is a pattern and a test of the value, so that
+identifiers, file names and ordinary words stay.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from kds.brain.secrets.secret_value import (
+    is_bare_value,
+    is_basic_pair,
+    is_last_word,
+    is_long,
+    is_password_digits,
+    is_pin,
+    is_strong,
+    is_value,
+)
+
+
+@dataclass(frozen=True)
+class SecretRule:
+    """A regex whose ``group`` (0: all of it) is a secret of ``kind`` if ``accept`` says so.
+
+    ``token``: the value is one unbroken token, to be taken to its end. ``needles``: every
+    finding has one of them in the case-folded text around it; empty means unknown. Without
+    the letter i, which has a form that does not fold.
+    """
+
+    kind: str
+    source: str
+    flags: int
+    accept: Callable[[str], bool]
+    group: int | str = 0
+    token: bool = False
+    needles: tuple[str, ...] = ()
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The regex, compiled when a text first has a needle of it: all together take 80 ms."""
+        return re.compile(self.source, self.flags)
+
+
+_KEYWORD_KINDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "password": (
+        r"pass(?:word|wd|phrase|code)|contrase(?:ñ|n)a|pwd",
+        ("pass", "pwd", "contrase"),
+    ),
+    "token": (r"token", ("token",)),
+    "api key": (r"(?:api|access|auth|account|service|subscription)[_\-\ ]?key", ("key",)),
+    "secret": (
+        r"secret|credential|(?:private|encryption|signing|client|master)[_\-\ ]?key",
+        ("secret", "credent", "key"),
+    ),
+}
+"""The words of each kind, and its needles."""
+
+STEMS: Final = re.compile(
+    r"pass|pwd|pw\b|secret|token|key|auth|bearer|basic|credential|contrase|cookie|pin\b|creds|login",
+    re.IGNORECASE,
+)
+"""Every rule with a word in it has one of these, the library's too (shown by a test)."""
+
+
+def _any(_text: str) -> bool:
+    return True
+
+
+def _rule(
+    kind: str,
+    pattern: str,
+    accept: Callable[[str], bool],
+    *,
+    group: int | str = "value",
+    token: bool = False,
+    flags: re.RegexFlag = re.IGNORECASE,
+    needles: tuple[str, ...] = (),
+) -> SecretRule:
+    return SecretRule(kind, pattern, flags, accept, group, token, needles)
+
+
+_SUFFIX = r"(?:[_-]?(?:\d+|id|value|prod|production|dev|staging|test|live|key|base))?"
+_IN = r"(?:[^\s\"'`]|(?<=\w)[\"'`](?=\w))"  # a quote between letters is part of the value
+_END = r"[^\s\"'`.,;:)\]}>]"  # what closes a sentence or a bracket is not
+_BARE = rf"(?P<value>[^\s\"'`,;&<>(){{}}\[\]](?:{_IN}{{0,300}}{_END})?)"
+_FIELD = (  # a value that ends where the next field of a query or connection string begins
+    r"(?P<value>[^\s\"'`,;&<>(){}\[\]]"
+    rf"(?:(?:(?![&;,]\s?[\w.-]+(?:\s\w+)?=){_IN}){{0,300}}(?![&;,]\s?[\w.-]+(?:\s\w+)?=){_END})?)"
+)
+_QUOTED = r"(?P<quote>[\"'`])(?P<value>(?:(?!(?P=quote)).){1,200})(?P=quote)"
+_VERB = r"(?:is|was|are|as|to|equals|will\ be|should\ be|=)"
+
+
+def _keyword_rules(kind: str, words: str, needles: tuple[str, ...]) -> Iterator[SecretRule]:
+    name = rf"(?:{words}){_SUFFIX}[\"'`\]]{{0,2}}"
+    assign = r"\s{0,4}(?:=>|:=|={1,3}|!==?|:)\s{0,4}"
+    said = rf"\b(?:{words})\b(?:\s+\w+){{0,4}}?\s+{_VERB}:?\s+"
+    number = is_password_digits if kind == "password" else is_strong
+    for pattern, accept in (
+        (rf"{name}{assign}{_QUOTED}", is_value),
+        (rf"{name}(?:=|\s==\s?){_FIELD}", is_bare_value),
+        (rf"{name}{assign}{_FIELD}", number),
+        (rf"{said}{_BARE}", number),
+        (rf"{said}{_QUOTED}", is_strong),
+        (rf"\b(?:use|using|with|enter|try)\s(?:the\s|my\s)?(?:{words})\s{_BARE}", number),
+        (rf"--?(?:[a-z]+-)*(?:{words})\s+[\"']?{_BARE}", number),
+    ):
+        yield _rule(kind, pattern, accept, needles=needles)
+
+
+def _password_rules() -> Iterator[SecretRule]:
+    password, needles = _KEYWORD_KINDS["password"]
+    needles = (*needles, "pw")
+    person = r"\b(?:user(?:name)?|login|email)\s?[:=]\s?\S{1,80}[\s,;/]+(?:and\s)?"
+    for pattern, accept in (
+        (rf"(?:{password})[\"']?:\s{{0,4}}{_BARE}\s*$", is_last_word),
+        (rf"\b(?:{password})\s(?:is|was)\s{_QUOTED}", is_bare_value),
+        (rf"{person}(?:{password}|pass|pw)\s?[:=]\s?{_FIELD}", is_bare_value),
+        (rf"(?<![A-Za-z0-9])(?:pass|pw)\s?[:=]\s?{_FIELD}", is_strong),
+        (rf"(?<![A-Za-z])pass={_FIELD}", is_bare_value),
+        (rf"\buser(?:name)?\s\S{{1,80}}\s+(?:and\s)?(?:{password}|pass|pw)\s{_BARE}", is_strong),
+        (rf"\b(?:using|with|and)\s(?:the\s)?(?:pass|pw)\s{_BARE}", is_strong),
+    ):
+        yield _rule("password", pattern, accept, needles=needles)
+    pair = rf"\b(?:credentials?|creds|logins?)\s(?:is|are)\s\S{{1,80}}?\s?[/:]\s?{_BARE}"
+    yield _rule("password", pair, is_strong, needles=("cred", "log"))
+    pin = rf"(?<![A-Za-z])pin(?:\scode)?(?:\sis\s|\s?[:=]\s?){_BARE}"
+    yield _rule("password", pin, is_pin)
+
+
+_TRANSPORT_RULES: Final = (
+    _rule(
+        "authorization",
+        r"authorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token|digest|apikey|negotiate)\s+"
+        r"(?P<value>[^\s\"',;<>]{6,})",
+        is_bare_value,
+        token=True,
+        needles=("author",),
+    ),
+    _rule(
+        "authorization",
+        rf"authorization[\"']?\s*[:=]\s*[\"']?{_BARE}",
+        is_strong,
+        needles=("author",),
+    ),
+    _rule(
+        "authorization",
+        r"\bbearer\s+(?P<value>[A-Za-z0-9_.~+/=-]{6,})",
+        is_long,
+        token=True,
+        needles=("bearer",),
+    ),
+    _rule(
+        "authorization",
+        r"\bbasic\s+(?P<value>[A-Za-z0-9+/]{6,}={0,2})",
+        is_basic_pair,
+        token=True,
+        needles=("bas",),
+    ),
+    _rule(
+        "cookie",
+        r"\b(?:set-)?cookie[\"']?:\s*[\"']?(?P<value>[\w.-]{1,80}=[^\s;\"'][^\"'\n]*)",
+        _any,
+        needles=("cook",),
+    ),
+    _rule(
+        "url password",
+        r"://[^\s/:@\"'<>]*:(?P<value>[^\s/\"'<>]+)@(?=[\w\[.-])",
+        is_value,
+        needles=("://",),
+    ),
+    _rule(
+        "url parameter",
+        r"[?&](?:sig|signature|key|code|auth)=(?P<value>[^\s&#\"'<>]{8,})",
+        is_strong,
+        needles=("=",),
+    ),
+    _rule(
+        "password",
+        rf"\bcurl\b.{{0,200}}?\s(?:-u|--user)\s*[\"']?[^\s:\"']{{1,80}}:{_BARE}",
+        is_value,
+        needles=("curl",),
+    ),
+    _rule(
+        "password",
+        r"\bmysql(?:dump)?\b.{0,100}?\s-p(?P<value>[^\s\"']{4,})",
+        is_value,
+        needles=("mysql",),
+    ),
+    _rule("password", rf"\bsshpass\s+-p\s*[\"']?{_BARE}", is_value, needles=("sshpass",)),
+)
+
+_PROVIDERS: Final[Mapping[str, str]] = {
+    "openai or anthropic key": r"sk-(?=[\w-]*\d)[A-Za-z0-9][\w-]{14,}",
+    "github token": r"(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})",
+    "gitlab token": r"gl(?:pat|dt|ft|rt|oas|ptt|cbt)-[\w-]{16,}",
+    "aws key": r"(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{12,}",
+    "google key": r"(?:AIza[\w-]{30,}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,})",
+    "slack token": r"(?:xox[a-z](?:\.xox[a-z])?-[\w-]{8,}|xapp-\d-[\w-]{10,})",
+    "stripe key": r"(?:(?:sk|rk)_(?:test|live)_[A-Za-z0-9]{10,}|whsec_[\w+/=]{16,})",
+    "jwt": r"eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)*",
+    "npm token": r"npm_[A-Za-z0-9]{30,}",
+    "pypi token": r"pypi-[\w-]{32,}",
+    "token": (
+        r"(?:hf_[A-Za-z0-9]{20,}|hvs\.[\w-]{20,}|dapi[0-9a-f]{32}|dop_v1_[0-9a-f]{32,}"
+        r"|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{24,}|PMAK-[\w-]{30,}|lin_api_\w{24,}|ATATT3[\w=-]{30,}"
+        r"|dckr_pat_[\w-]{20,}|ntn_\w{30,}|figd_[\w-]{30,}|sntrys_[\w+/=-]{30,}|xkeysib-[\w-]{30,}"
+        r"|AGE-SECRET-KEY-1[0-9A-Z]{20,}|sq0(?:atp|csp)-[\w-]{20,}|gsk_\w{30,}|xai-\w{30,})"
+    ),
+}
+
+_PROVIDER_RULES: Final = tuple(
+    _rule(kind, rf"(?<![A-Za-z0-9]){form}", _any, group=0, token=True, flags=re.NOFLAG)
+    for kind, form in _PROVIDERS.items()
+)
+
+OWN_RULES: Final = (
+    *_PROVIDER_RULES,
+    *_TRANSPORT_RULES,
+    *(rule for kind, words in _KEYWORD_KINDS.items() for rule in _keyword_rules(kind, *words)),
+    *_password_rules(),
+)
+"""In no order: overlapping findings are joined."""
+
+PRIVATE_KEY: Final = re.compile(
+    r"""-{4,5}\ ?BEGIN\ (?P<what>[A-Z0-9\ ]{0,30}PRIVATE\ KEY(?:\ BLOCK)?)\ ?-{4,5}
+        (?:
+          (?:(?!-{4,5}\ ?BEGIN\ ).)*?-{4,5}\ ?END\ (?P=what)\ ?-{4,5}     # to its end,
+        | (?:(?:\r?\n|\\r|\\n)[>|\ \t]*(?:[A-Za-z-]{4,20}:\ [^\n]*|[A-Za-z0-9+/=]*)[\ \t"',+]*
+              (?=\r?\n|\\|\Z)
+            |\ [A-Za-z0-9+/=]{20,}
+          )*
+        )
+      | PuTTY-User-Key-File-\d:.*?(?:Private-MAC:\ \w+|\Z)""",
+    re.VERBOSE | re.DOTALL,
+)
+"""The library flags the first line only; the body is the secret. A key without its end goes
+as far as its lines look like one."""

@@ -1,0 +1,135 @@
+"""Entity memories in SQLite: what a conversation talks about, for some hours."""
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from kds.brain.database.database import Database
+from kds.brain.database.instant import from_micros, to_micros
+from kds.brain.database.stored_text import kept_text
+from kds.brain.passages.values import EntityMemory, EntityTerm
+
+TTL: Final = timedelta(hours=4)
+"""Since the last access (issue 5)."""
+
+TERMS_KEPT: Final = 200
+"""Of one memory, the latest: a conversation does not point back to more."""
+
+SNIPPET_LIMIT: Final = 300
+"""Characters of the answer kept with a term."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityTable:
+    """The tables of entity memories."""
+
+    database: Database
+    ttl: timedelta = TTL
+
+    def load(self, key: str, *, ttl: timedelta | None = None) -> EntityMemory | None:
+        """Return a memory, and put its expiry off."""
+        now = self.database.clock()
+        with self.database.read() as connection:
+            if self._live(connection, key, to_micros(now)) is None:
+                return None
+        with self.database.write(durable=False) as connection:
+            connection.execute(
+                "UPDATE entity_memory SET expires_at = ? WHERE key = ?",
+                (to_micros(now + (ttl or self.ttl)), key),
+            )
+            return self._live(connection, key, to_micros(now))
+
+    def note(
+        self,
+        key: str,
+        *,
+        terms: Mapping[str, str] | None = None,
+        documents: Sequence[str] | None = None,
+        sections: Sequence[str] | None = None,
+        ttl: timedelta | None = None,
+    ) -> EntityMemory:
+        """Count a turn and take over what is given."""
+        now = self.database.clock()
+        with self.database.write(durable=False) as connection:
+            old = self._live(connection, key, to_micros(now))
+            if old is None:
+                connection.execute("DELETE FROM entity_memory WHERE key = ?", (key,))
+            turn = old.turn_count + 1 if old else 1
+            connection.execute(
+                "INSERT INTO entity_memory(key, documents, sections, turn_count, expires_at) "
+                "VALUES (?, ?, ?, ?, ?) ON CONFLICT(key) DO UPDATE SET "
+                "documents = excluded.documents, sections = excluded.sections, "
+                "turn_count = excluded.turn_count, expires_at = excluded.expires_at",
+                (
+                    key,
+                    _listed(documents, old.documents if old else ()),
+                    _listed(sections, old.sections if old else ()),
+                    turn,
+                    to_micros(now + (ttl or self.ttl)),
+                ),
+            )
+            _add_terms(connection, key, terms or {}, turn)
+            return _read(connection, key)
+
+    def forget(self, key: str) -> bool:
+        """Remove a memory; tells whether there was one."""
+        with self.database.write() as connection:
+            gone = connection.execute("DELETE FROM entity_memory WHERE key = ?", (key,))
+            return gone.rowcount > 0
+
+    def expire(self) -> int:
+        """Remove what has expired."""
+        now = to_micros(self.database.clock())
+        with self.database.write(durable=False) as connection:
+            gone = connection.execute("DELETE FROM entity_memory WHERE expires_at <= ?", (now,))
+            return gone.rowcount
+
+    def _live(self, connection: sqlite3.Connection, key: str, now: int) -> EntityMemory | None:
+        row = connection.execute(
+            "SELECT 1 FROM entity_memory WHERE key = ? AND expires_at > ?", (key, now)
+        ).fetchone()
+        return _read(connection, key) if row else None
+
+
+def _listed(given: Sequence[str] | None, old: Sequence[str]) -> str:
+    return json.dumps(list(old) if given is None else [kept_text(text) for text in given])
+
+
+def _add_terms(
+    connection: sqlite3.Connection, key: str, terms: Mapping[str, str], turn: int
+) -> None:
+    connection.executemany(
+        "INSERT INTO entity(key, term, snippet, turn) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT(key, term) DO UPDATE SET snippet = excluded.snippet, turn = excluded.turn",
+        [
+            (key, kept_text(term), kept_text(snippet)[:SNIPPET_LIMIT], turn)
+            for term, snippet in terms.items()
+        ],
+    )
+    connection.execute(
+        "DELETE FROM entity WHERE key = ? AND term NOT IN "
+        "(SELECT term FROM entity WHERE key = ? ORDER BY turn DESC, rowid DESC LIMIT ?)",
+        (key, key, TERMS_KEPT),
+    )
+
+
+def _read(connection: sqlite3.Connection, key: str) -> EntityMemory:
+    documents, sections, turns, expires = connection.execute(
+        "SELECT documents, sections, turn_count, expires_at FROM entity_memory WHERE key = ?",
+        (key,),
+    ).fetchone()
+    terms = connection.execute(
+        "SELECT term, snippet, turn FROM entity WHERE key = ? ORDER BY turn DESC, rowid DESC",
+        (key,),
+    )
+    return EntityMemory(
+        key=key,
+        terms=tuple(EntityTerm(*row) for row in terms),
+        documents=tuple(json.loads(documents)),
+        sections=tuple(json.loads(sections)),
+        turn_count=turns,
+        expires_at=from_micros(expires),
+    )

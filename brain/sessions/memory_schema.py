@@ -1,0 +1,208 @@
+"""The tables, as they are now. Older files get here by `migrations`.
+
+`message` holds every text once: a chunk is a slice of its message, and what the index knows of
+a chunk (body, and the beginnings of the two messages before) is a view. 100k messages of 430
+characters with vectors take 210 MB; with copies of both they would take 85 MB more.
+
+A session's chunks are one range of ids, so that a search in one conversation is a search in a
+range. Times are microseconds since 1970.
+"""
+
+from typing import Final
+
+from kds.brain.database.file_kind import FileKind
+
+APPLICATION_ID: Final = 0x4B44534D
+"""'KDSM': says whose file it is."""
+
+CHUNK_BITS: Final = 24
+"""Bits of a chunk's id below the number of its session: 16 million chunks a session."""
+
+CONTEXT_CHARACTERS: Final = 300
+"""How much of each of the two messages before goes into the index of a chunk. Of the
+messages of the LoCoMo dialogues 96 % are shorter; of long answers it is the opening."""
+
+COLUMNS: Final = "header, body, context, idents"
+
+INDEXES: Final = {
+    "chunk_fts": f"""CREATE VIRTUAL TABLE chunk_fts USING fts5(
+  {COLUMNS}, content='chunk_text', content_rowid='id', tokenize='porter unicode61'
+)""",
+    "summary_fts": """CREATE VIRTUAL TABLE summary_fts USING fts5(
+  text, content='summary', content_rowid='num', tokenize='porter unicode61'
+)""",
+    "item_fts": """CREATE VIRTUAL TABLE item_fts USING fts5(
+  text, content='item_text', content_rowid='num', tokenize='porter unicode61'
+)""",
+}
+"""The full-text indexes. They keep no text: what they index is read where it stands."""
+
+MEMORY: Final = FileKind("the memory", APPLICATION_ID, INDEXES, rebuild="kds memory rebuild")
+
+TABLES: Final = f"""
+CREATE TABLE session(
+  num INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  title TEXT NOT NULL,
+  title_given INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  document_context TEXT,
+  message_count INTEGER NOT NULL DEFAULT 0,
+  token_count INTEGER NOT NULL DEFAULT 0,
+  chunk_count INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX session_by_change ON session(updated_at DESC, num DESC);
+
+CREATE TABLE message(
+  num INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  session_num INTEGER NOT NULL REFERENCES session(num) ON DELETE CASCADE,
+  seq INTEGER NOT NULL,
+  role TEXT NOT NULL CHECK(role IN ('user', 'assistant', 'system', 'tool')),
+  speaker TEXT,
+  content TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  UNIQUE(session_num, seq)
+);
+
+CREATE TABLE chunk(
+  id INTEGER PRIMARY KEY,
+  message_num INTEGER NOT NULL REFERENCES message(num) ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK(kind IN ('prose', 'code')),
+  language TEXT,
+  header TEXT NOT NULL,
+  start INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  idents TEXT NOT NULL,
+  tokens INTEGER NOT NULL
+);
+CREATE INDEX chunk_by_message ON chunk(message_num);
+
+CREATE VIEW chunk_text AS
+SELECT chunk.id AS id, chunk.header AS header,
+  substr(message.content, chunk.start + 1, chunk.length) AS body,
+  coalesce((SELECT substr(content, 1, {CONTEXT_CHARACTERS}) || char(10) FROM message AS earlier
+    WHERE earlier.session_num = message.session_num AND earlier.seq = message.seq - 2), '')
+  || coalesce((SELECT substr(content, 1, {CONTEXT_CHARACTERS}) FROM message AS earlier
+    WHERE earlier.session_num = message.session_num AND earlier.seq = message.seq - 1), '')
+  AS context,
+  chunk.idents AS idents
+FROM chunk JOIN message ON message.num = chunk.message_num;
+
+{INDEXES["chunk_fts"]};
+CREATE VIRTUAL TABLE chunk_word USING fts5vocab(chunk_fts, row);
+CREATE TRIGGER chunk_indexed AFTER INSERT ON chunk BEGIN
+  INSERT INTO chunk_fts(rowid, {COLUMNS}) SELECT id, {COLUMNS} FROM chunk_text WHERE id = new.id;
+END;
+CREATE TRIGGER chunk_unindexed BEFORE DELETE ON chunk BEGIN
+  INSERT INTO chunk_fts(chunk_fts, rowid, {COLUMNS})
+  SELECT 'delete', id, {COLUMNS} FROM chunk_text WHERE id = old.id;
+END;
+
+CREATE TABLE embedding_model(
+  num INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL UNIQUE,
+  dimensions INTEGER,
+  serving INTEGER NOT NULL,
+  wanted INTEGER NOT NULL
+);
+CREATE TABLE embedding(
+  num INTEGER PRIMARY KEY AUTOINCREMENT,
+  chunk_id INTEGER NOT NULL REFERENCES chunk(id) ON DELETE CASCADE,
+  model_num INTEGER NOT NULL REFERENCES embedding_model(num) ON DELETE CASCADE,
+  f16 BLOB NOT NULL
+);
+CREATE UNIQUE INDEX embedding_by_chunk ON embedding(chunk_id, model_num);
+CREATE TABLE embed_job(
+  chunk_id INTEGER PRIMARY KEY REFERENCES chunk(id) ON DELETE CASCADE,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  next_at INTEGER,
+  error TEXT
+);
+CREATE INDEX embed_job_by_time ON embed_job(next_at);
+
+CREATE TABLE summary(
+  num INTEGER PRIMARY KEY AUTOINCREMENT,
+  session_num INTEGER NOT NULL REFERENCES session(num) ON DELETE CASCADE,
+  first_seq INTEGER NOT NULL,
+  last_seq INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK(kind IN ('rolling', 'periodic'))
+);
+CREATE INDEX summary_by_session ON summary(session_num, num);
+{INDEXES["summary_fts"]};
+CREATE TRIGGER summary_indexed AFTER INSERT ON summary BEGIN
+  INSERT INTO summary_fts(rowid, text) VALUES (new.num, new.text);
+END;
+CREATE TRIGGER summary_unindexed BEFORE DELETE ON summary BEGIN
+  INSERT INTO summary_fts(summary_fts, rowid, text) VALUES ('delete', old.num, old.text);
+END;
+
+CREATE TABLE entity_memory(
+  key TEXT PRIMARY KEY,
+  documents TEXT NOT NULL,
+  sections TEXT NOT NULL,
+  turn_count INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+);
+CREATE INDEX entity_memory_by_expiry ON entity_memory(expires_at);
+CREATE TABLE entity(
+  key TEXT NOT NULL REFERENCES entity_memory(key) ON DELETE CASCADE,
+  term TEXT NOT NULL,
+  snippet TEXT NOT NULL,
+  turn INTEGER NOT NULL,
+  PRIMARY KEY(key, term)
+);
+
+CREATE TABLE profile(field TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE profile_vector(
+  model TEXT NOT NULL, field TEXT NOT NULL, f16 BLOB NOT NULL, PRIMARY KEY(model, field)
+);
+CREATE TABLE consent_event(
+  num INTEGER PRIMARY KEY AUTOINCREMENT,
+  at INTEGER NOT NULL,
+  action TEXT NOT NULL CHECK(action IN ('granted', 'revoked', 'changed', 'used')),
+  purpose TEXT NOT NULL
+);
+
+CREATE TABLE metric(
+  num INTEGER PRIMARY KEY, at INTEGER NOT NULL, name TEXT NOT NULL, data TEXT NOT NULL
+);
+CREATE INDEX metric_by_time ON metric(at);
+
+CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER NOT NULL);
+INSERT INTO state(key, value) VALUES ('vector_deletions', 0), ('scrub_due', 0);
+"""
+
+ITEM_TABLES: Final = f"""
+CREATE TABLE item(
+  num INTEGER PRIMARY KEY AUTOINCREMENT,
+  namespace TEXT NOT NULL,
+  key TEXT NOT NULL,
+  value TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  lifetime INTEGER,
+  expires_at INTEGER,
+  UNIQUE(namespace, key)
+);
+CREATE TABLE item_text(
+  num INTEGER PRIMARY KEY AUTOINCREMENT,
+  item_num INTEGER NOT NULL REFERENCES item(num) ON DELETE CASCADE,
+  text TEXT NOT NULL,
+  model TEXT,
+  f16 BLOB
+);
+CREATE INDEX item_text_by_item ON item_text(item_num);
+{INDEXES["item_fts"]};
+CREATE TRIGGER item_indexed AFTER INSERT ON item_text BEGIN
+  INSERT INTO item_fts(rowid, text) VALUES (new.num, new.text);
+END;
+CREATE TRIGGER item_unindexed BEFORE DELETE ON item_text BEGIN
+  INSERT INTO item_fts(item_fts, rowid, text) VALUES ('delete', old.num, old.text);
+END;
+"""
+"""Since version 2: values that agents keep under a key (`item_table`)."""

@@ -1,0 +1,245 @@
+"""Messages in SQLite: a message, its chunks, their index rows and jobs are one transaction."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, get_args
+
+from kds.brain.database.database import Database
+from kds.brain.database.instant import from_micros, to_micros
+from kds.brain.database.stored_text import kept_text
+from kds.brain.errors import StoreError
+from kds.brain.passages.chunker import Piece, cut
+from kds.brain.passages.outbox import queue
+from kds.brain.passages.values import Chunk, Message, Passage, Role
+from kds.brain.sessions.memory_rows import (
+    CHUNK_COLUMNS,
+    CHUNK_TABLES,
+    IDS_AT_ONCE,
+    MESSAGE_COLUMNS,
+    chunk_of,
+    message_of,
+    read_chunks,
+    read_passages,
+    session_number,
+    unknown,
+)
+from kds.brain.sessions.memory_schema import CHUNK_BITS
+from kds.brain.sessions.session_table import checked_id, new_id
+from kds.brain.sessions.titles import title_of
+from kds.brain.words.tokens import TokenCounter
+
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+
+_FROM: Final = "message JOIN session ON session.num = message.session_num"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message on its way in: its text is what may be stored, cut already."""
+
+    id: str
+    role: Role
+    speaker: str | None
+    content: str
+    at: int
+    tokens: int
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTable:
+    """The tables of messages and chunks."""
+
+    database: Database
+    count: TokenCounter
+
+    def append(
+        self,
+        session_id: str,
+        role: Role,
+        content: str,
+        *,
+        at: datetime | None,
+        speaker: str | None,
+        message_id: str | None,
+    ) -> Message:
+        """Store a message; see `store.SessionStore.append`."""
+        # Redacting and cutting take the most time: before the lock, not under it.
+        draft = self.draft(role, content, at=at, speaker=speaker, message_id=message_id)
+        with self.database.write() as connection:
+            number = session_number(connection, session_id, self.database.path)
+            stored = self._stored(connection, draft.id) if message_id is not None else None
+            if stored is not None:
+                return self._same(stored, session_id, draft)
+            seq = insert(connection, number, draft)
+        return Message(
+            id=draft.id,
+            session_id=session_id,
+            seq=seq,
+            role=role,
+            content=draft.content,
+            at=from_micros(draft.at),
+            tokens=draft.tokens,
+            speaker=draft.speaker,
+        )
+
+    def draft(
+        self,
+        role: Role,
+        content: str,
+        *,
+        at: datetime | None,
+        speaker: str | None,
+        message_id: str | None,
+    ) -> Draft:
+        """Get a message ready. Raises StoreError for a role that is none."""
+        path = self.database.path
+        if role not in ROLES:
+            raise StoreError(
+                f"{role!r} is not a role", where=str(path), hint=f"use one of {', '.join(ROLES)}"
+            )
+        text = kept_text(content)
+        return Draft(
+            id=new_id() if message_id is None else checked_id(message_id, "message", path),
+            role=role,
+            speaker=(kept_text(speaker).strip() or None) if speaker else None,
+            content=text,
+            at=to_micros(at or self.database.clock()),
+            tokens=self.count(text),
+            pieces=cut(text, count=self.count),
+        )
+
+    def list(
+        self, session_id: str, *, last: int | None, before_seq: int | None
+    ) -> tuple[Message, ...]:
+        """Return messages in order."""
+        with self.database.read() as connection:
+            number = session_number(connection, session_id, self.database.path)
+            rows = connection.execute(
+                f"SELECT {MESSAGE_COLUMNS} FROM {_FROM} WHERE session_num = ? AND seq < ? "
+                "ORDER BY seq DESC LIMIT ?",
+                (
+                    number,
+                    2**62 if before_seq is None else before_seq,
+                    -1 if last is None else max(last, 0),
+                ),
+            ).fetchall()
+        return tuple(map(message_of, reversed(rows)))
+
+    def get(self, message_id: str) -> Message:
+        """Return one message. Raises StoreError when there is none."""
+        with self.database.read() as connection:
+            found = self._stored(connection, message_id)
+        if found is None:
+            raise unknown("message", message_id, self.database.path)
+        return found
+
+    def chunks(self, ids: Sequence[int]) -> tuple[Chunk, ...]:
+        """Return the chunks that exist, in the order asked for."""
+        found: dict[int, Chunk] = {}
+        wanted = list(dict.fromkeys(map(int, ids)))
+        with self.database.read() as connection:
+            for at in range(0, len(wanted), IDS_AT_ONCE):
+                part = wanted[at : at + IDS_AT_ONCE]
+                found |= {chunk.id: chunk for chunk in read_chunks(connection, part)}
+        return tuple(found[chunk_id] for chunk_id in wanted if chunk_id in found)
+
+    def passages(self, ids: Sequence[int]) -> tuple[Passage, ...]:
+        """Return the passages that exist, in the order asked for."""
+        found: dict[int, Passage] = {}
+        wanted = list(dict.fromkeys(map(int, ids)))
+        with self.database.read() as connection:
+            for at in range(0, len(wanted), IDS_AT_ONCE):
+                part = wanted[at : at + IDS_AT_ONCE]
+                found |= {one.chunk_id: one for one in read_passages(connection, part)}
+        return tuple(found[chunk_id] for chunk_id in wanted if chunk_id in found)
+
+    def chunk_count(self) -> int:
+        """Return how many chunks were stored in the sessions that there are."""
+        with self.database.read() as connection:
+            row = connection.execute("SELECT coalesce(sum(chunk_count), 0) FROM session").fetchone()
+        return int(row[0])
+
+    def chunks_of(self, message_id: str) -> tuple[Chunk, ...]:
+        """Return the chunks of one message in order."""
+        query = f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE message.id = ? ORDER BY chunk.id"
+        with self.database.read() as connection:
+            return tuple(map(chunk_of, connection.execute(query, (message_id,))))
+
+    def _stored(self, connection: sqlite3.Connection, message_id: str) -> Message | None:
+        query = f"SELECT {MESSAGE_COLUMNS} FROM {_FROM} WHERE message.id = ?"
+        row = connection.execute(query, (message_id,)).fetchone()
+        return message_of(row) if row else None
+
+    def _same(self, stored: Message, session_id: str, draft: Draft) -> Message:
+        same = (stored.session_id, stored.role, stored.content)
+        if same != (session_id, draft.role, draft.content):
+            raise StoreError(
+                f"another message has the id {stored.id!r}",
+                where=str(self.database.path),
+                hint="an id stands for one message: give the new one another",
+            )
+        return stored
+
+
+def insert(connection: sqlite3.Connection, session_num: int, draft: Draft) -> int:
+    """Add a message with all that belongs to it, within a transaction; returns its ``seq``."""
+    count, chunks, title, given = connection.execute(
+        "SELECT message_count, chunk_count, title, title_given FROM session WHERE num = ?",
+        (session_num,),
+    ).fetchone()
+    seq = int(count) + 1
+    cursor = connection.execute(
+        "INSERT INTO message(id, session_num, seq, role, speaker, content, at, tokens) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            draft.id,
+            session_num,
+            seq,
+            draft.role,
+            draft.speaker,
+            draft.content,
+            draft.at,
+            draft.tokens,
+        ),
+    )
+    if int(chunks) + len(draft.pieces) >= 1 << CHUNK_BITS:
+        raise StoreError("the session is full", hint="begin another session")
+    first = (session_num << CHUNK_BITS) + int(chunks) + 1
+    ids = range(first, first + len(draft.pieces))
+    insert_chunks(connection, int(cursor.lastrowid or 0), ids, draft.pieces)
+    queue(connection, ids)
+    if not given and not title and draft.role == "user":
+        title = title_of(draft.content)
+    connection.execute(
+        "UPDATE session SET message_count = ?, token_count = token_count + ?, chunk_count = ?, "
+        "title = ?, updated_at = max(updated_at, ?) WHERE num = ?",
+        (seq, draft.tokens, int(chunks) + len(ids), title, draft.at, session_num),
+    )
+    return seq
+
+
+def insert_chunks(
+    connection: sqlite3.Connection, message_num: int, ids: Sequence[int], pieces: Sequence[Piece]
+) -> None:
+    """Add the chunks of a message; a trigger puts them into the index."""
+    connection.executemany(
+        "INSERT INTO chunk(id, message_num, kind, language, header, start, length, idents, tokens)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                chunk_id,
+                message_num,
+                piece.kind,
+                piece.language,
+                piece.header,
+                piece.start,
+                piece.length,
+                piece.idents,
+                piece.tokens,
+            )
+            for chunk_id, piece in zip(ids, pieces, strict=True)
+        ],
+    )

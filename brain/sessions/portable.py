@@ -1,0 +1,196 @@
+"""Sessions as JSON, to be read back, and as Markdown, to be read.
+
+The JSON of one or several sessions::
+
+    {"kds_memory": 1,
+     "sessions": [{"id", "title", "created_at", "updated_at", "document_context",
+                   "messages": [{"id", "role", "speaker", "content", "at"}],
+                   "summaries": [{"first_seq", "last_seq", "text", "at", "kind"}]}]}
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from kds.brain.database.instant import within_reach
+from kds.brain.errors import StoreError
+from kds.brain.passages.store import SessionStore
+from kds.brain.passages.values import Archive, Message, Role, Session, Summary, SummaryKind
+from kds.brain.sessions.session_table import ID_LIMIT
+
+VERSION: Final = 1
+
+_PROBLEMS_SHOWN: Final = 5
+
+Id = Annotated[str, Field(min_length=1, max_length=ID_LIMIT, pattern=r"^\S(?:.*\S)?$")]
+Moment = Annotated[AwareDatetime, AfterValidator(within_reach)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Message(_Part):
+    id: Id | None = None
+    role: Role
+    speaker: str | None = None
+    content: str
+    at: Moment
+
+
+class _Summary(_Part):
+    first_seq: int = Field(ge=1)
+    last_seq: int = Field(ge=1)
+    text: str
+    at: Moment
+    kind: SummaryKind
+
+
+class _Session(_Part):
+    id: Id
+    title: str = ""
+    created_at: Moment
+    updated_at: Moment
+    document_context: str | None = None
+    messages: tuple[_Message, ...] = ()
+    summaries: tuple[_Summary, ...] = ()
+
+
+class _File(_Part):
+    kds_memory: Literal[1]
+    sessions: tuple[_Session, ...]
+
+
+def archive(store: SessionStore, session_id: str) -> Archive:
+    """Read a whole session."""
+    return Archive(
+        store.session(session_id), store.messages(session_id), store.summaries(session_id)
+    )
+
+
+def to_json(archives: Iterable[Archive]) -> str:
+    """Write sessions as JSON."""
+    data = {"kds_memory": VERSION, "sessions": [_session_data(found) for found in archives]}
+    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+def from_json(text: str, *, where: str = "the archive") -> tuple[Archive, ...]:
+    """Read what `to_json` wrote. Raises StoreError that names every wrong place."""
+    try:
+        file = _File.model_validate_json(text)
+    except ValidationError as error:
+        raise _refusal(error, where) from error
+    for number, session in enumerate(file.sessions):
+        for count, summary in enumerate(session.summaries):
+            if not summary.first_seq <= summary.last_seq <= len(session.messages):
+                raise StoreError(
+                    "the summary is of messages that are not there",
+                    where=f"{where}: $.sessions[{number}].summaries[{count}]",
+                    hint="export the session again",
+                )
+    return tuple(_archive_of(session) for session in file.sessions)
+
+
+def to_markdown(found: Archive) -> str:
+    """Write a session for reading.
+
+    The messages stand as they are, with whatever Markdown is in them.
+    """
+    return "\n".join(_markdown_lines(found)).rstrip() + "\n"
+
+
+def _markdown_lines(found: Archive) -> Iterator[str]:
+    session = found.session
+    yield f"# {session.title or session.id}"
+    yield ""
+    yield f"- Session: `{session.id}`"
+    yield f"- Begun: {_minute(session.created_at)}, last changed: {_minute(session.updated_at)}"
+    if session.document_context:
+        yield f"- Document: {session.document_context}"
+    yield f"- Messages: {session.message_count}, about {session.token_count} tokens"
+    yield ""
+    for summary in found.summaries:
+        yield f"> **Summary of messages {summary.first_seq}-{summary.last_seq}.**"
+        yield from (f"> {line}" for line in summary.text.split("\n"))
+        yield ""
+    for message in found.messages:
+        speaker = f" ({message.speaker})" if message.speaker else ""
+        yield f"## {message.seq}. {message.role.capitalize()}{speaker}, {_minute(message.at)}"
+        yield ""
+        yield message.content
+        yield ""
+
+
+def _minute(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _session_data(found: Archive) -> dict[str, Any]:
+    session = found.session
+    return {
+        "id": session.id,
+        "title": session.title,
+        "created_at": session.created_at.isoformat(),
+        "updated_at": session.updated_at.isoformat(),
+        "document_context": session.document_context,
+        "messages": [
+            {
+                "id": message.id,
+                "role": message.role,
+                "speaker": message.speaker,
+                "content": message.content,
+                "at": message.at.isoformat(),
+            }
+            for message in found.messages
+        ],
+        "summaries": [
+            {
+                "first_seq": summary.first_seq,
+                "last_seq": summary.last_seq,
+                "text": summary.text,
+                "at": summary.at.isoformat(),
+                "kind": summary.kind,
+            }
+            for summary in found.summaries
+        ],
+    }
+
+
+def _archive_of(read: _Session) -> Archive:
+    session = Session(
+        id=read.id,
+        num=0,
+        title=read.title,
+        created_at=read.created_at,
+        updated_at=read.updated_at,
+        document_context=read.document_context,
+        message_count=len(read.messages),
+        token_count=0,
+    )
+    messages = tuple(
+        Message(row.id or "", read.id, seq, row.role, row.content, row.at, 0, row.speaker)
+        for seq, row in enumerate(read.messages, start=1)
+    )
+    summaries = tuple(
+        Summary(0, read.id, row.first_seq, row.last_seq, row.text, row.at, row.kind)
+        for row in read.summaries
+    )
+    return Archive(session, messages, summaries)
+
+
+def _refusal(error: ValidationError, where: str) -> StoreError:
+    found = error.errors(include_url=False, include_input=False)
+    lines = [f"{_place(problem['loc'])}: {problem['msg']}" for problem in found[:_PROBLEMS_SHOWN]]
+    more = f" (and {len(found) - len(lines)} more)" if len(found) > len(lines) else ""
+    return StoreError(
+        f"it is not an export of the memory: {'; '.join(lines)}{more}",
+        where=where,
+        hint="correct it, or export the sessions again: kds memory export",
+    )
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return "$" + "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in location)

@@ -1,0 +1,172 @@
+"""The user's profile in SQLite: kept and used with consent only, and wiped without.
+
+The audit log (`consent_event`) says when consent was given and withdrawn and each time the
+profile was changed or used, and for what; never what it says.
+"""
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kds.brain.database.database import Database
+from kds.brain.database.deletion import note_scrub, scrub
+from kds.brain.database.instant import from_micros, to_micros
+from kds.brain.database.stored_text import kept_text
+from kds.brain.errors import StoreError
+from kds.brain.passages.vector_blob import FORMAT, to_blobs
+from kds.brain.sessions.profile_values import Consent, ConsentAction, ConsentEvent, Profile
+
+FIELDS: Final = ("name", "role", "languages", "preferences", "about")
+
+PURPOSE_LIMIT: Final = 200
+"""Characters of a purpose in the audit log."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileTable:
+    """The tables of the profile and of consent."""
+
+    database: Database
+
+    def consent(self) -> Consent:
+        """Return whether consent stands; it is off until it was given."""
+        with self.database.read() as connection:
+            return _consent(connection)
+
+    def grant(self, purpose: str) -> Consent:
+        """Note the user's consent. Raises StoreError without a purpose: consent is to something."""
+        if not purpose.strip():
+            raise StoreError(
+                "consent needs a purpose",
+                where=str(self.database.path),
+                hint="say what the profile is for, for example: answers that suit me",
+            )
+        with self.database.write() as connection:
+            self._log(connection, "granted", purpose)
+            return _consent(connection)
+
+    def revoke(self) -> Consent:
+        """Withdraw consent: wipes profile and vectors, and their bytes from every file."""
+        with self.database.write() as connection:
+            connection.execute("DELETE FROM profile")
+            connection.execute("DELETE FROM profile_vector")
+            self._log(connection, "revoked", "")
+            note_scrub(connection)
+            consent = _consent(connection)
+        scrub(self.database, set_aside_too=True)
+        return consent
+
+    def use(self, purpose: str) -> Profile | None:
+        """Return the profile and log the use; None without consent."""
+        if not self.consent().given:
+            return None
+        with self.database.write() as connection:
+            if not _consent(connection).given:
+                return None
+            self._log(connection, "used", purpose)
+            rows = connection.execute("SELECT field, value FROM profile").fetchall()
+        return _profile({field: json.loads(value) for field, value in rows})
+
+    def save(self, profile: Profile) -> Profile:
+        """Replace the profile. Raises StoreError without consent."""
+        fields = _fields(profile)
+        with self.database.write() as connection:
+            self._require(connection)
+            connection.execute("DELETE FROM profile")
+            connection.execute("DELETE FROM profile_vector")  # of what it said before
+            connection.executemany(
+                "INSERT INTO profile(field, value) VALUES (?, ?)",
+                [(field, json.dumps(value, ensure_ascii=False)) for field, value in fields.items()],
+            )
+            self._log(connection, "changed", ", ".join(fields))
+        return _profile(fields)
+
+    def save_vectors(self, model: str, vectors: Mapping[str, Sequence[float]]) -> None:
+        """Store vectors by field. Raises StoreError without consent, or for a field it lacks."""
+        where = str(self.database.path)
+        if unknown := [field for field in vectors if field not in FIELDS]:
+            raise StoreError(
+                f"the profile has no field {unknown[0]!r}",
+                where=where,
+                hint=f"use {', '.join(FIELDS)}",
+            )
+        _, blobs = to_blobs(vectors, where=where)
+        with self.database.write() as connection:
+            self._require(connection)
+            connection.executemany(
+                "INSERT OR REPLACE INTO profile_vector(model, field, f16) VALUES (?, ?, ?)",
+                [(model, field, blob) for field, blob in blobs.items()],
+            )
+
+    def vectors(self, model: str) -> dict[str, tuple[float, ...]]:
+        """Return the vectors of the fields; nothing without consent."""
+        with self.database.read() as connection:
+            if not _consent(connection).given:
+                return {}
+            rows = connection.execute(
+                "SELECT field, f16 FROM profile_vector WHERE model = ?", (model,)
+            ).fetchall()
+        return {field: _numbers(blob) for field, blob in rows}
+
+    def events(self) -> tuple[ConsentEvent, ...]:
+        """Return the audit log, oldest first."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT at, action, purpose FROM consent_event ORDER BY num"
+            ).fetchall()
+        return tuple(ConsentEvent(from_micros(at), action, text) for at, action, text in rows)
+
+    def _log(self, connection: sqlite3.Connection, action: ConsentAction, purpose: str) -> None:
+        now = to_micros(self.database.clock())
+        text = " ".join(kept_text(purpose).split())[:PURPOSE_LIMIT]
+        connection.execute(
+            "INSERT INTO consent_event(at, action, purpose) VALUES (?, ?, ?)", (now, action, text)
+        )
+
+    def _require(self, connection: sqlite3.Connection) -> None:
+        if not _consent(connection).given:
+            raise StoreError(
+                "there is no consent to keep a profile",
+                where=str(self.database.path),
+                hint="give it first: kds memory consent grant",
+            )
+
+
+def _consent(connection: sqlite3.Connection) -> Consent:
+    row = connection.execute(
+        "SELECT at, action, purpose FROM consent_event "
+        "WHERE action IN ('granted', 'revoked') ORDER BY num DESC LIMIT 1"
+    ).fetchone()
+    if row is None:
+        return Consent(given=False)
+    return Consent(given=row[1] == "granted", since=from_micros(row[0]), purpose=row[2])
+
+
+def _fields(profile: Profile) -> dict[str, object]:
+    """Return what is set, as it may be stored."""
+    found: dict[str, object] = {
+        "name": kept_text(profile.name).strip(),
+        "role": kept_text(profile.role).strip(),
+        "languages": [kept_text(text).strip() for text in profile.languages if text.strip()],
+        "preferences": {
+            kept_text(key).strip(): kept_text(value).strip()
+            for key, value in profile.preferences.items()
+        },
+        "about": kept_text(profile.about).strip(),
+    }
+    return {field: value for field, value in found.items() if value}
+
+
+def _profile(fields: Mapping[str, object]) -> Profile:
+    values = dict(fields)
+    languages = values.pop("languages", [])
+    assert isinstance(languages, list)
+    return Profile(languages=tuple(languages), **values)  # type: ignore[arg-type]  # _fields wrote it
+
+
+def _numbers(blob: bytes) -> tuple[float, ...]:
+    import numpy as np
+
+    return tuple(np.frombuffer(blob, dtype=FORMAT).astype(float).tolist())

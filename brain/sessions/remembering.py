@@ -1,0 +1,271 @@
+"""`ConversationMemory`: all that a chat needs of the memory, behind one door.
+
+A chat adds what is said, asks for the window to send with a question, recalls what was said
+long ago. Settings may change between two calls. With the memory off nothing is stored and
+nothing found, and the chat goes on.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from threading import RLock
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import KdsError, StoreError
+from kds.brain.passages.assembly import Assembled, assemble
+from kds.brain.passages.query import read_question
+from kds.brain.passages.recall import recall
+from kds.brain.passages.recall_log import log_recall
+from kds.brain.passages.recalled import Recall
+from kds.brain.passages.store import Embedder, MemoryStore
+from kds.brain.passages.values import Message, Role, Scope, Session
+from kds.brain.sessions.entity_session import Antecedent, EntitySession
+from kds.brain.sessions.flags import LiveSettings, MemoryFlags
+from kds.brain.sessions.session_table import new_id
+from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
+from kds.brain.sessions.window import Window
+from kds.brain.sessions.windows import Windows, empty_window
+from kds.brain.summaries.extractive import ExtractiveSummarizer
+from kds.brain.summaries.summary import CheckedSummarizer, Summarizer
+from kds.brain.words.tokens import TokenCounter, estimate_tokens
+from kds.brain.workspace import Workspace
+
+Environ = Mapping[str, str]
+
+Rewriter = Callable[[str], str]
+"""Makes a question self-contained, as the router does ("What about it?" says what "it" is)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What was recalled, put into the tokens there are."""
+
+    recall: Recall
+    assembled: Assembled
+    query: str
+    """What was searched for: the question, or what it was rewritten to."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a memory works with; everything has a default that needs no model."""
+
+    summarizer: Summarizer | None = None
+    embedder: Embedder | None = None
+    rewrite: Rewriter | None = None
+    count_tokens: TokenCounter = estimate_tokens
+    clock: Clock = utc_now
+    on_by_default: bool = True
+    """Whether this surface remembers when the settings do not say."""
+    surface: str = "chat"
+    """Its name in the measurements."""
+
+
+class ConversationMemory:
+    """The conversations of one workspace, for any number of threads. Make it with `open`."""
+
+    def __init__(
+        self, open_store: Callable[[], MemoryStore], settings: LiveSettings, tools: Tools
+    ) -> None:
+        self.settings = settings
+        self.tools = tools
+        self._open_store = open_store
+        self._lock = RLock()
+        self._store: MemoryStore | None = None
+        self._windows: Windows | None = None
+
+    @classmethod
+    def open(
+        cls, workspace: Workspace, tools: Tools | None = None, *, environ: Environ = os.environ
+    ) -> "ConversationMemory":
+        """Open the memory of a workspace; the file is made when something is first stored.
+
+        Raises SettingsError when the settings are wrong.
+        """
+        chosen = tools or Tools()
+        settings = LiveSettings(workspace, environ=environ)
+        settings.current()
+
+        def open_store() -> MemoryStore:
+            workspace.ensure()
+            path = workspace.brain / FILE_NAME
+            store = SqliteStore(path, clock=chosen.clock, count_tokens=chosen.count_tokens)
+            if chosen.embedder is not None:
+                with suppress(StoreError):  # read-only: the vectors that are there serve
+                    store.use_model(chosen.embedder.name)
+            return store
+
+        return cls(open_store, settings, chosen)
+
+    @property
+    def flags(self) -> MemoryFlags:
+        """What is switched on at this moment."""
+        return MemoryFlags.of(self.settings.current(), default=self.tools.on_by_default)
+
+    @property
+    def store(self) -> MemoryStore:
+        """The store; opened at first use. Raises StoreError."""
+        with self._lock:
+            if self._store is None:
+                self._store = self._open_store()
+            return self._store
+
+    @property
+    def windows(self) -> Windows:
+        """What makes windows and summaries."""
+        with self._lock:
+            if self._windows is None:
+                count = self.tools.count_tokens
+                extractive = ExtractiveSummarizer(count_tokens=count)
+                checked = CheckedSummarizer(extractive, self.tools.summarizer)
+                self._windows = Windows(self.store, checked, count)
+            return self._windows
+
+    def begin(
+        self, session: str | None = None, *, title: str | None = None, document: str | None = None
+    ) -> Session:
+        """Resume a session, or begin one. With the memory off it is one that is not stored."""
+        if not self.flags.enabled:
+            now = self.tools.clock()
+            return Session(session or new_id(), 0, title or "", now, now, document, 0, 0)
+        found = self.store.find_session(session) if session is not None else None
+        if found is not None:
+            return found
+        return self.store.create_session(title=title, document_context=document, session_id=session)
+
+    def add(
+        self,
+        session: str,
+        role: Role,
+        content: str,
+        *,
+        speaker: str | None = None,
+        at: datetime | None = None,
+        message_id: str | None = None,
+        summarise: bool = True,
+    ) -> Message | None:
+        """Store a message, and after a reply bring the summaries up to date.
+
+        It is stored before anything is summarised. With a model as summariser that may take its
+        time: add with ``summarise=False``, and call `catch_up` when nobody waits. None when the
+        memory is off. Raises StoreError.
+        """
+        flags = self.flags
+        if not flags.enabled:
+            return None
+        if self.store.find_session(session) is None:
+            self.begin(session)
+        message = self.store.append(
+            session, role, content, at=at, speaker=speaker, message_id=message_id
+        )
+        if summarise and role == "assistant":
+            self.windows.catch_up(session, message, flags)
+        return message
+
+    def catch_up(self, session: str) -> None:
+        """Make the summaries that are due, with the model when there is one."""
+        flags = self.flags
+        newest = self.store.messages(session, last=1) if flags.enabled else ()
+        if newest:
+            self.windows.catch_up(session, newest[0], flags)
+
+    def window(self, session: str, query: str = "") -> Window:
+        """Return what to send with ``query``, within the budget; never asks a model.
+
+        When ``query`` was added already, it is not sent twice. Raises StoreError.
+        """
+        flags = self.flags
+        if not flags.enabled or self.store.find_session(session) is None:
+            return empty_window(query, flags, self.tools.count_tokens)
+        return self.windows.make(session, query, flags)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        session: str | None = None,
+        document: str | None = None,
+        limit: int = 10,
+        budget_tokens: int | None = None,
+    ) -> Remembered:
+        """Find what was said about ``query``, in the session first, and log how that went.
+
+        Raises StoreError. A rewriter that fails is a note.
+        """
+        flags = self.flags
+        budget = flags.token_budget if budget_tokens is None else budget_tokens
+        if not flags.enabled:
+            nothing = Recall(read_question(query), (), (), ("the memory is off",), {}, {}, {})
+            return Remembered(nothing, assemble(query, (), budget_tokens=budget), query)
+        asked, notes = self._rewritten(query, flags)
+        found = recall(
+            self.store,
+            asked,
+            scope=Scope(session, document),
+            limit=limit,
+            settings=flags.recall,
+            embedder=self.tools.embedder,
+            now=self.tools.clock(),
+        )
+        found = replace(found, flags={**found.flags, "rewritten": asked != query})
+        text = assemble(asked, found.hits, budget_tokens=budget, count=self.tools.count_tokens)
+        found = log_recall(
+            self.store,
+            found,
+            surface=self.tools.surface,
+            budget_tokens=budget,
+            used_tokens=text.tokens,
+        )
+        return Remembered(found, text, asked, (*notes, *found.notes, *text.notes))
+
+    def remember_turn(
+        self,
+        session: str,
+        terms: Iterable[str],
+        *,
+        answer: str = "",
+        documents: Sequence[str] | None = None,
+        sections: Sequence[str] | None = None,
+        fresh: bool = False,
+    ) -> None:
+        """Note what a turn referred to; nothing with the session memory off.
+
+        ``fresh``: the topic has changed (`Turn.context_switch`), nothing from before counts.
+        """
+        flags = self.flags
+        if flags.enabled and flags.session_memory:
+            self.store.entities.expire()
+            entities = EntitySession(self.store.entities, session, flags.ttl)
+            entities.remember_turn(
+                terms, answer=answer, documents=documents, sections=sections, fresh=fresh
+            )
+
+    def antecedents(self, session: str) -> tuple[Antecedent, ...]:
+        """Return what the last turns referred to, the oldest first; for `Router`'s ``known``."""
+        flags = self.flags
+        if not (flags.enabled and flags.session_memory):
+            return ()
+        return EntitySession(self.store.entities, session, flags.ttl).antecedents()
+
+    def delete(self, session: str) -> None:
+        """Remove a session with all that is known of it. Raises StoreError."""
+        self.store.delete_session(session)
+        self.store.entities.forget(session)
+        self.windows.forget(session)
+
+    def close(self) -> None:
+        """Let go of the store. Closing twice is fine."""
+        with self._lock:
+            if self._store is not None:
+                self._store.close()
+
+    def _rewritten(self, query: str, flags: MemoryFlags) -> tuple[str, tuple[str, ...]]:
+        if self.tools.rewrite is None or not flags.query_rewriting:
+            return query, ()
+        try:
+            return self.tools.rewrite(query) or query, ()
+        except KdsError as error:
+            return query, (f"searched as typed: {error.message}",)

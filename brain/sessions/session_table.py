@@ -1,0 +1,151 @@
+"""Sessions in SQLite: made, found, named."""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from kds.brain.database.database import Database
+from kds.brain.database.instant import to_micros
+from kds.brain.database.stored_text import kept_text
+from kds.brain.errors import StoreError
+from kds.brain.passages.values import Session
+from kds.brain.sessions.memory_rows import SESSION_COLUMNS, session_number, session_of, unknown
+
+ID_LIMIT: Final = 128
+"""Characters of an id from outside (as for conversations, issue 4)."""
+
+TITLE_LIMIT: Final = 200
+"""Characters of a title that somebody gives; automatic ones are shorter."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTable:
+    """The table of sessions."""
+
+    database: Database
+
+    def create(
+        self, *, title: str | None, document_context: str | None, session_id: str | None
+    ) -> Session:
+        """Begin a session."""
+        path = self.database.path
+        chosen = checked_id(session_id, "session", path) if session_id is not None else new_id()
+        now = to_micros(self.database.clock())
+        with self.database.write() as connection:
+            if _row(connection, chosen) is not None:
+                raise StoreError(
+                    f"there is a session {chosen!r} already",
+                    where=str(path),
+                    hint="resume it, or choose another id",
+                )
+            insert(connection, chosen, title, document_context, now, now)
+            return _one(connection, chosen, path)
+
+    def get(self, session_id: str) -> Session:
+        """Return the session. Raises StoreError when there is none."""
+        with self.database.read() as connection:
+            return _one(connection, session_id, self.database.path)
+
+    def find(self, session_id: str) -> Session | None:
+        """Return the session, None when there is none."""
+        with self.database.read() as connection:
+            row = _row(connection, session_id)
+        return session_of(row) if row else None
+
+    def list(self, *, limit: int, offset: int) -> tuple[Session, ...]:
+        """Return sessions, the one changed last first."""
+        query = (
+            f"SELECT {SESSION_COLUMNS} FROM session ORDER BY updated_at DESC, num DESC "
+            "LIMIT ? OFFSET ?"
+        )
+        with self.database.read() as connection:
+            return tuple(map(session_of, connection.execute(query, (max(limit, 0), offset))))
+
+    def changed_before(self, moment: datetime) -> tuple[Session, ...]:
+        """Return the sessions in which nothing happened since, the oldest first."""
+        query = f"SELECT {SESSION_COLUMNS} FROM session WHERE updated_at < ? ORDER BY updated_at"
+        with self.database.read() as connection:
+            return tuple(map(session_of, connection.execute(query, (to_micros(moment),))))
+
+    def rename(self, session_id: str, title: str) -> Session:
+        """Give a title that stays. Raises StoreError when it is empty."""
+        text = _title(title)
+        if not text:
+            raise StoreError(
+                "the title is empty", where=str(self.database.path), hint="write some words"
+            )
+        return self._change(session_id, "title = ?, title_given = 1", text)
+
+    def set_document(self, session_id: str, document: str | None) -> Session:
+        """Say which document the session is about."""
+        return self._change(session_id, "document_context = ?", kept_document(document))
+
+    def _change(self, session_id: str, assignment: str, value: str | None) -> Session:
+        now = to_micros(self.database.clock())
+        with self.database.write() as connection:
+            number = session_number(connection, session_id, self.database.path)
+            connection.execute(
+                f"UPDATE session SET {assignment}, updated_at = max(updated_at, ?) WHERE num = ?",
+                (value, now, number),
+            )
+            return _one(connection, session_id, self.database.path)
+
+
+def insert(
+    connection: sqlite3.Connection,
+    session_id: str,
+    title: str | None,
+    document: str | None,
+    created_at: int,
+    updated_at: int,
+) -> int:
+    """Add a session row within a transaction; returns its number."""
+    text = _title(title or "")
+    cursor = connection.execute(
+        "INSERT INTO session(id, title, title_given, document_context, created_at, updated_at) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (session_id, text, bool(text), kept_document(document), created_at, updated_at),
+    )
+    return int(cursor.lastrowid or 0)
+
+
+def new_id() -> str:
+    """Return an id that nobody else has."""
+    return uuid4().hex
+
+
+def checked_id(text: str, what: str, path: Path) -> str:
+    """Return an id from outside. Raises StoreError when it cannot be one."""
+    if not text or len(text) > ID_LIMIT or not text.isprintable() or text != text.strip():
+        raise StoreError(
+            f"{text[:40]!r} cannot be the id of a {what}",
+            where=str(path),
+            hint=f"use 1 to {ID_LIMIT} printable characters, without blanks at the ends",
+        )
+    return text
+
+
+def kept_document(document: str | None) -> str | None:
+    """Return a document's name as it may be stored; blank means none."""
+    text = kept_text(document or "").strip()
+    return text or None
+
+
+def _title(title: str) -> str:
+    return " ".join(kept_text(title).split())[:TITLE_LIMIT].strip()
+
+
+def _row(connection: sqlite3.Connection, session_id: str) -> tuple[object, ...] | None:
+    query = f"SELECT {SESSION_COLUMNS} FROM session WHERE id = ?"
+    row: tuple[object, ...] | None = connection.execute(query, (session_id,)).fetchone()
+    return row
+
+
+def _one(connection: sqlite3.Connection, session_id: str, path: Path) -> Session:
+    row = _row(connection, session_id)
+    if row is None:
+        raise unknown("session", session_id, path)
+    return session_of(row)

@@ -1,0 +1,113 @@
+"""What of a reply goes back to the model: its beginning, and the size of its code.
+
+A reply is sent again with every question as long as it is in the window. Its first sentences
+say what it was about; the whole of it stays in the memory and can be recalled.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+from kds.brain.words.code_spans import CodeSpan, code_spans
+from kds.brain.words.tokens import TokenCounter
+
+REPLY_CHARS: Final = 500
+"""Characters of a reply that are sent again (issue 5), the sign of the cut included."""
+
+CUT: Final = " …"
+
+CHARS_A_TOKEN: Final = 12
+"""More than any text has on average: words alone come to 5 or 6. What is longer than that many
+characters a token is cut before it is counted."""
+
+_MARK: Final = re.compile(r"\[code: [^\]\n]*\]")
+_MARK_HEADER: Final = 60
+
+
+def shorten(text: str, *, limit: int = REPLY_CHARS) -> str:
+    """Return ``text`` in at most ``limit`` characters, cut at a word border.
+
+    A text that is longer has its blocks of code replaced by marks first.
+
+    >>> shorten("one two three", limit=10)
+    'one two …'
+    """
+    if len(text) <= limit:
+        return text
+    marked = mark_code(text)
+    return marked if len(marked) <= limit else _cut(marked, limit)
+
+
+def mark_code(text: str) -> str:
+    r"""Replace each block of code by its language, its lines, its file and first definition.
+
+    >>> mark_code("Look:\n```python\ndef load(rows):\n    return rows\n```\nDone")
+    'Look:\n[code: python, 2 lines, def load(rows):]\nDone'
+    """
+    return "".join(_marked(text))
+
+
+def fit(text: str, limit_tokens: int, count: TokenCounter) -> str:
+    """Return ``text`` in at most ``limit_tokens``, cut at a word border; "" when nothing fits.
+
+    >>> from kds.brain.words.tokens import estimate_tokens
+    >>> fit("Make the FAB button purple", 4, estimate_tokens)
+    'Make the FAB …'
+    """
+    if fits(text, limit_tokens, count):
+        return text
+    low, high = 0, min(len(text), limit_tokens * CHARS_A_TOKEN)
+    best = ""
+    while low < high:
+        middle = (low + high + 1) // 2
+        part = _cut(text, middle) if middle < len(text) else text
+        if count(part) <= limit_tokens:
+            low, best = middle, part
+        else:
+            high = middle - 1
+    return best if best.strip(CUT) else ""
+
+
+def fits(text: str, limit_tokens: int, count: TokenCounter) -> bool:
+    """Tell whether ``text`` has at most ``limit_tokens``, without counting what cannot."""
+    return len(text) <= limit_tokens * CHARS_A_TOKEN and count(text) <= limit_tokens
+
+
+def _cut(text: str, limit: int) -> str:
+    """Cut at the last word border that leaves at most ``limit`` characters, the sign included."""
+    end = max(limit - len(CUT), 0)
+    if end and not text[end].isspace() and not text[end - 1].isspace():
+        border = max(text.rfind(" ", 0, end), text.rfind("\n", 0, end))
+        # A word that is half of what is left (a key, a script without spaces) is cut inside.
+        end = border if border > end // 2 else _whole_character(text, end)
+    for mark in _MARK.finditer(text):
+        if mark.start() < end < mark.end():
+            end = mark.start()
+    return f"{text[:end].rstrip()}{CUT}" if limit > len(CUT) else ""
+
+
+def _whole_character(text: str, end: int) -> int:
+    """Move a place back so that no letter loses its accents."""
+    while end > 1 and unicodedata.combining(text[end]):
+        end -= 1
+    return end
+
+
+def _marked(text: str) -> Iterator[str]:
+    at = 0
+    for span in code_spans(text):
+        yield text[at : span.start]
+        yield _mark(text, span)
+        at = span.end
+    yield text[at:]
+
+
+def _mark(text: str, span: CodeSpan) -> str:
+    lines = text[span.start : span.end].rstrip("\n").count("\n") + 1
+    fences = 2 if span.first_line > span.start else 0
+    count = max(lines - fences, 1)
+    header = re.sub(r"[\[\]\s]+", " ", span.header(text))[:_MARK_HEADER].strip()
+    said = (span.language, "1 line" if count == 1 else f"{count} lines", header)
+    tail = "\n" if text[span.start : span.end].endswith("\n") else ""
+    return f"[code: {', '.join(filter(None, said))}]{tail}"

@@ -1,0 +1,1 @@
+"""Summaries of conversations, by a model or made of their own sentences."""

@@ -1,0 +1,1 @@
+"""General English and texts: words, stems, names, tokens, times. Knows no store."""

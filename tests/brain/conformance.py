@@ -1,0 +1,753 @@
+"""What every MemoryStore must do, whatever keeps it.
+
+An implementation's tests subclass `StoreConformance` and provide the fixtures `store` and
+`clock`; the clock is set by hand.
+"""
+
+import json
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import ClassVar
+
+import pytest
+
+from kds.brain.errors import StoreError
+from kds.brain.passages.store import MemoryStore
+from kds.brain.passages.values import Message, Role, Scope, Session
+from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
+from kds.brain.sessions.profile_values import Profile
+
+CODE = "Here is app.py:\n```python\ndef getUserName(row):\n    return row.name\n```\nDone."
+
+
+class HandClock:
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def move(self, **span: float) -> None:
+        self.now += timedelta(**span)
+
+
+def say(store: MemoryStore, session: Session, *texts: str) -> list[Message]:
+    """Let user and assistant speak in turn."""
+    roles: list[Role] = ["user", "assistant"]
+    return [store.append(session.id, roles[n % 2], text) for n, text in enumerate(texts)]
+
+
+def bodies(store: MemoryStore, found: tuple) -> list[str]:  # type: ignore[type-arg]  # of Scored
+    return [chunk.body for chunk in store.chunks([hit.chunk_id for hit in found])]
+
+
+class SessionConformance:
+    """Sessions and messages."""
+
+    def test_a_new_session_is_empty_and_can_be_found(
+        self, store: MemoryStore, clock: HandClock
+    ) -> None:
+        session = store.create_session(document_context="spec.md")
+        assert session == store.session(session.id) == store.find_session(session.id)
+        assert (session.title, session.message_count, session.token_count) == ("", 0, 0)
+        assert (session.created_at, session.updated_at) == (clock.now, clock.now)
+        assert session.document_context == "spec.md"
+
+    def test_an_id_can_be_chosen_once(self, store: MemoryStore) -> None:
+        assert store.create_session(session_id="mine").id == "mine"
+        with pytest.raises(StoreError, match="already") as caught:
+            store.create_session(session_id="mine")
+        assert caught.value.where
+        assert caught.value.hint
+
+    @pytest.mark.parametrize("name", ["", " x", "a\nb", "x" * 129])
+    def test_an_id_that_cannot_be_one_is_refused(self, store: MemoryStore, name: str) -> None:
+        with pytest.raises(StoreError, match="cannot be the id"):
+            store.create_session(session_id=name)
+
+    def test_sessions_come_with_the_latest_change_first(
+        self, store: MemoryStore, clock: HandClock
+    ) -> None:
+        first = store.create_session().id
+        clock.move(minutes=1)
+        second = store.create_session().id
+        assert [session.id for session in store.sessions()] == [second, first]
+        clock.move(minutes=1)
+        store.append(first, "user", "and again")
+        assert [session.id for session in store.sessions()] == [first, second]
+        assert [session.id for session in store.sessions(limit=1, offset=1)] == [second]
+
+    def test_what_does_not_exist_is_named_in_the_error(self, store: MemoryStore) -> None:
+        for call in (
+            lambda: store.session("nowhere"),
+            lambda: store.messages("nowhere"),
+            lambda: store.append("nowhere", "user", "hello"),
+            lambda: store.rename("nowhere", "x"),
+            lambda: store.delete_session("nowhere"),
+            lambda: store.summaries("nowhere"),
+            lambda: store.search_lexical("x", Scope("nowhere"), limit=5),
+            lambda: store.message("nowhere"),
+        ):
+            with pytest.raises(StoreError, match="'nowhere'") as caught:
+                call()
+            assert caught.value.hint
+        assert store.find_session("nowhere") is None
+
+    def test_messages_are_numbered_and_come_in_order(
+        self, store: MemoryStore, clock: HandClock
+    ) -> None:
+        session = store.create_session()
+        told = say(store, session, "one", "two", "three", "four")
+        assert store.messages(session.id) == tuple(told)
+        assert [message.seq for message in told] == [1, 2, 3, 4]
+        assert {message.at for message in told} == {clock.now}
+        assert store.messages(session.id, last=2) == tuple(told[2:])
+        assert store.messages(session.id, last=2, before_seq=3) == tuple(told[:2])
+        assert store.messages(session.id, before_seq=2) == tuple(told[:1])
+        assert store.messages(session.id, last=0) == ()
+        assert store.message(told[2].id) == told[2]
+
+    def test_messages_and_tokens_are_counted(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        told = say(store, session, "Make the FAB button purple", CODE)
+        found = store.session(session.id)
+        assert found.message_count == 2
+        assert found.token_count == sum(message.tokens for message in told) > 10
+
+    def test_sessions_are_isolated(self, store: MemoryStore) -> None:
+        here, there = store.create_session(), store.create_session()
+        say(store, here, "the walrus is here")
+        say(store, there, "the walrus is there")
+        assert [message.content for message in store.messages(here.id)] == ["the walrus is here"]
+        assert bodies(store, store.search_lexical("walrus", Scope(there.id), limit=9)) == [
+            "the walrus is there"
+        ]
+
+    def test_time_and_speaker_are_kept(self, store: MemoryStore) -> None:
+        at = datetime(2023, 5, 8, 13, 56, 0, 123456, tzinfo=UTC)
+        session = store.create_session()
+        message = store.append(session.id, "user", "hi", at=at, speaker="Caroline")
+        assert store.message(message.id) == message
+        assert (message.at, message.speaker) == (at, "Caroline")
+
+    def test_the_same_message_is_stored_once(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        first = store.append(session.id, "user", "hello", message_id="m-1")
+        assert store.append(session.id, "user", "hello", message_id="m-1") == first
+        assert store.session(session.id).message_count == 1
+
+    def test_another_message_under_its_id_is_refused(self, store: MemoryStore) -> None:
+        session, other = store.create_session(), store.create_session()
+        store.append(session.id, "user", "hello", message_id="m-1")
+        for place, role, text in (
+            (session, "user", "bye"),
+            (session, "tool", "hello"),
+            (other, "user", "hello"),
+        ):
+            with pytest.raises(StoreError, match="another message"):
+                store.append(place.id, role, text, message_id="m-1")  # type: ignore[arg-type]
+
+    def test_a_role_that_is_none_is_refused(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        with pytest.raises(StoreError, match="not a role"):
+            store.append(session.id, "oracle", "x")  # type: ignore[arg-type]
+
+    def test_secrets_do_not_reach_the_store_and_code_does(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        message = store.append(session.id, "user", f"password: hunter2\n{CODE}")
+        assert "hunter2" not in message.content
+        assert "[secret: password]" in message.content
+        assert "def getUserName(row):" in store.message(message.id).content
+        assert "hunter2" not in store.session(session.id).title
+
+    def test_any_text_can_be_stored(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        for text in (
+            "",
+            "   ",
+            "\ud800 broken",
+            "nul\x00 byte",
+            "émoji 🎉 漢字",
+            "a\r\nb",
+            "'\"%_--;",
+        ):
+            message = store.append(session.id, "user", text)
+            assert store.message(message.id) == message
+        assert "nul byte" in [message.content for message in store.messages(session.id)]
+        assert store.check().sound
+
+    def test_the_first_user_message_gives_the_title(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(
+            store, session, "## Add a **FAB button** to the page. Then test it.", "Sure", "Now this"
+        )
+        assert store.session(session.id).title == "Add a FAB button to the page"
+
+    def test_a_given_title_stays(self, store: MemoryStore) -> None:
+        session = store.create_session(title="Mine")
+        say(store, session, "Add a FAB button")
+        assert store.session(session.id).title == "Mine"
+        assert store.rename(session.id, "  Other\nname ").title == "Other name"
+        say(store, session, "More")
+        assert store.session(session.id).title == "Other name"
+        with pytest.raises(StoreError, match="empty"):
+            store.rename(session.id, " ")
+
+    def test_the_document_can_be_changed(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        assert store.set_document(session.id, "lease.pdf").document_context == "lease.pdf"
+        assert store.set_document(session.id, None).document_context is None
+
+    def test_a_deleted_session_is_gone_with_all_it_held(self, store: MemoryStore) -> None:
+        kept, gone = store.create_session(), store.create_session()
+        say(store, kept, "the walrus stays")
+        store.use_model("m")
+        message = say(store, gone, "the walrus goes", CODE)[0]
+        store.add_summary(gone.id, 1, 2, "a walrus", kind="rolling")
+        store.delete_session(gone.id)
+        assert store.find_session(gone.id) is None
+        assert bodies(store, store.search_lexical("walrus", limit=9)) == ["the walrus stays"]
+        with pytest.raises(StoreError):
+            store.message(message.id)
+        assert store.stats().summaries == 0
+        assert len(store.pending_embeddings(99)) == 1
+        assert store.check().sound
+
+    def test_a_number_of_a_deleted_session_is_not_given_again(self, store: MemoryStore) -> None:
+        first = store.create_session()
+        store.delete_session(first.id)
+        assert store.create_session().num > first.num
+
+    def test_cleanup_tells_first_and_removes_then(
+        self, store: MemoryStore, clock: HandClock
+    ) -> None:
+        old = store.create_session()
+        say(store, old, "long ago", "indeed")
+        clock.move(days=30)
+        exactly = store.create_session()
+        clock.move(days=30)
+        told = store.cleanup(timedelta(days=30))
+        assert (told.dry_run, told.message_count) == (True, 2)
+        assert [session.id for session in told.sessions] == [old.id]
+        assert store.find_session(old.id)
+        done = store.cleanup(timedelta(days=30), dry_run=False)
+        assert (done.dry_run, done.sessions) == (False, told.sessions)
+        assert [session.id for session in store.sessions()] == [exactly.id]
+
+    def test_many_threads_may_write_at_once(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        failed: list[StoreError] = []
+
+        def write(name: int) -> None:
+            try:
+                for number in range(10):
+                    store.append(session.id, "user", f"{name} says {number}")
+                    store.search_lexical("says", limit=5)
+            except StoreError as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=write, args=(name,)) for name in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failed == []
+        assert [message.seq for message in store.messages(session.id)] == [*range(1, 41)]
+        assert store.check().sound
+
+
+class ArchiveConformance:
+    """Summaries, export, import."""
+
+    def test_summaries_come_in_order_and_by_kind(
+        self, store: MemoryStore, clock: HandClock
+    ) -> None:
+        session = store.create_session()
+        say(store, session, "one", "two", "three")
+        first = store.add_summary(session.id, 1, 2, "about one and two", kind="rolling")
+        second = store.add_summary(session.id, 3, 3, "about three", kind="periodic")
+        assert store.summaries(session.id) == (first, second)
+        assert store.summaries(session.id, kind="periodic") == (second,)
+        assert (first.first_seq, first.last_seq, first.at) == (1, 2, clock.now)
+
+    @pytest.mark.parametrize("run", [(0, 1), (2, 1), (1, 3)])
+    def test_a_summary_of_messages_that_are_not_there_is_refused(
+        self, store: MemoryStore, run: tuple[int, int]
+    ) -> None:
+        session = store.create_session()
+        say(store, session, "one", "two")
+        with pytest.raises(StoreError, match="no messages"):
+            store.add_summary(session.id, *run, "x", kind="rolling")
+
+    def test_summaries_are_found_in_their_session_only(self, store: MemoryStore) -> None:
+        here, there = store.create_session(), store.create_session()
+        for session in (here, there):
+            say(store, session, "x")
+        made = store.add_summary(here.id, 1, 1, "they chose websockets", kind="periodic")
+        store.add_summary(there.id, 1, 1, "websockets were refused", kind="periodic")
+        found = store.search_summaries("websocket", here.id, limit=5)
+        assert [summary for summary, _ in found] == [made]
+
+    def test_an_export_can_be_put_back_as_it_was(
+        self, store: MemoryStore, clock: HandClock
+    ) -> None:
+        session = store.create_session(document_context="spec.md")
+        store.append(session.id, "user", "Add a walrus", speaker="Ann")
+        clock.move(minutes=5)
+        store.append(session.id, "assistant", CODE)
+        store.add_summary(session.id, 1, 2, "a walrus was added", kind="rolling")
+        before = archive(store, session.id)
+        text = to_json([before])
+        store.delete_session(session.id)
+        clock.move(days=1)
+        restored = [store.restore(found) for found in from_json(text)]
+        after = archive(store, session.id)
+        assert [found.id for found in restored] == [session.id]
+        assert after.messages == before.messages
+        assert to_json([after]) == text
+        assert bodies(store, store.search_lexical("walrus", limit=1)) == ["Add a walrus"]
+        assert store.check().sound
+
+    def test_an_import_beside_the_original_gets_new_ids(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(store, session, "one", "two")
+        text = to_json([archive(store, session.id)])
+        copy = store.restore(from_json(text)[0])
+        assert copy.id != session.id
+        assert [m.content for m in store.messages(copy.id)] == ["one", "two"]
+        ids = [m.id for s in (session.id, copy.id) for m in store.messages(s)]
+        assert len(set(ids)) == 4
+
+    def test_markdown_holds_every_message(self, store: MemoryStore) -> None:
+        session = store.create_session(title="The walrus")
+        say(store, session, "Add a walrus", CODE)
+        text = to_markdown(archive(store, session.id))
+        assert text.startswith("# The walrus\n")
+        assert "## 1. User, 2025-11-03 09:00 UTC\n\nAdd a walrus\n" in text
+        assert CODE in text
+
+
+class SearchConformance:
+    """Chunks, lexical search, identifiers."""
+
+    def test_chunks_put_together_are_the_message(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        message = say(store, session, "first", CODE)[1]
+        chunks = store.message_chunks(message.id)
+        assert "".join(chunk.body for chunk in chunks) == CODE
+        assert [chunk.kind for chunk in chunks] == ["prose", "code", "prose"]
+        code = chunks[1]
+        assert (code.language, code.header) == ("python", "app.py def getUserName(row):")
+        assert "get user name getusername" in code.idents
+        assert (code.message_id, code.session_id, code.context) == (message.id, session.id, "first")
+
+    def test_chunks_come_in_the_order_asked_for(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        ids = [store.message_chunks(m.id)[0].id for m in say(store, session, "a", "b", "c")]
+        asked = [ids[2], 12345, ids[0], ids[2]]
+        assert [chunk.id for chunk in store.chunks(asked)] == [ids[2], ids[0]]
+        assert store.chunks([]) == ()
+
+    def test_words_are_found_in_every_form(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(store, session, "We deployed the services yesterday", "Nothing of the kind")
+        assert bodies(store, store.search_lexical("deploying service", limit=1)) == [
+            "We deployed the services yesterday"
+        ]
+
+    def test_better_hits_come_first(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(store, session, "purple", "purple walrus", *["filler"] * 20)
+        found = store.search_lexical("purple walrus", limit=5)
+        assert bodies(store, found)[0] == "purple walrus"
+        assert [hit.score for hit in found] == sorted((h.score for h in found), reverse=True)
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "",
+            "   ",
+            '"',
+            "AND",
+            "NEAR(a b)",
+            "a*",
+            "^x",
+            "body:x",
+            "-walrus",
+            "(",
+            "\x00",
+            "é🎉",
+            "x" * 9999,
+        ],
+    )
+    def test_nothing_in_a_query_is_an_operator(self, store: MemoryStore, query: str) -> None:
+        session = store.create_session()
+        say(store, session, "a walrus")
+        store.search_lexical(query, limit=5)
+        store.search_lexical(query, Scope(session.id), limit=5)
+        store.search_words([query], limit=5)
+        store.search_identifiers([query], limit=5)
+        store.search_summaries(query, session.id, limit=5)
+        store.document_frequencies([query])
+
+    def test_the_messages_before_help_to_find_a_message(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(store, session, "Which colour has the walrus?", "Purple.", *["filler"] * 9)
+        assert "Purple." in bodies(store, store.search_lexical("walrus", limit=2))
+
+    @pytest.mark.parametrize("name", ["getUserName", "get_user_name", "GET_USER_NAME"])
+    def test_an_identifier_is_found_in_every_spelling(self, store: MemoryStore, name: str) -> None:
+        session = store.create_session()
+        say(store, session, "the user has a name to get", CODE)
+        found = store.search_identifiers([name], limit=5)
+        assert [chunk.kind for chunk in store.chunks([hit.chunk_id for hit in found])] == ["code"]
+
+    def test_a_search_keeps_to_its_document(self, store: MemoryStore) -> None:
+        for document in ("a.md", "b.md", None):
+            session = store.create_session(document_context=document)
+            say(store, session, f"walrus of {document}")
+        found = store.search_lexical("walrus", Scope(document="b.md"), limit=9)
+        assert bodies(store, found) == ["walrus of b.md"]
+
+    def test_frequencies_count_chunks(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(store, session, "services here", *["filler"] * 3)
+        # The word itself, and the context of the two messages after.
+        assert store.document_frequencies(["service", "unheard"]) == {"service": 3, "unheard": 0}
+
+
+class EmbeddingConformance:
+    """The outbox, models, dense search."""
+
+    def test_without_a_model_nothing_waits(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(store, session, "one")
+        assert store.pending_embeddings(9) == ()
+        assert store.models() == ()
+        assert store.search_dense([1.0], model="m", limit=5) == ()
+
+    def test_old_and_new_chunks_wait_for_a_model(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(store, session, "one")
+        store.use_model("m")
+        store.append(session.id, "user", "two")
+        jobs = store.pending_embeddings(9)
+        assert [job.chunk.body for job in jobs] == ["one", "two"]
+        assert store.models()[0].waiting == 2
+
+    def test_a_job_is_given_to_one_at_a_time(self, store: MemoryStore, clock: HandClock) -> None:
+        session = store.create_session()
+        say(store, session, "one", "two", "three")
+        store.use_model("m")
+        assert len(store.pending_embeddings(2)) == 2
+        assert len(store.pending_embeddings(2)) == 1
+        assert store.pending_embeddings(2) == ()
+        clock.move(hours=1)  # whoever had them is dead
+        assert len(store.pending_embeddings(9)) == 3
+
+    def test_a_failed_job_comes_back_later_and_later(
+        self, store: MemoryStore, clock: HandClock
+    ) -> None:
+        session = store.create_session()
+        say(store, session, "one")
+        store.use_model("m")
+        pauses = []
+        for attempt in range(4):
+            (job,) = store.pending_embeddings(9)
+            assert job.attempts == attempt
+            store.fail_embeddings([job.chunk.id], "no route to host, password: hunter2")
+            waited = 0
+            while not (claimed := store.pending_embeddings(9)):
+                clock.move(seconds=1)
+                waited += 1
+            pauses.append(waited)
+            store.fail_embeddings([], "")
+            clock.move(minutes=10)  # the lease of the claim above
+            assert claimed
+        assert pauses == [2, 4, 8, 16]
+
+    def test_a_hopeless_job_is_given_up_until_asked_again(
+        self, store: MemoryStore, clock: HandClock
+    ) -> None:
+        session = store.create_session()
+        say(store, session, "one")
+        store.use_model("m")
+        while jobs := store.pending_embeddings(9):
+            store.fail_embeddings([job.chunk.id for job in jobs], "too long")
+            clock.move(hours=2)
+        assert (store.models()[0].waiting, store.models()[0].failed) == (1, 1)
+        assert store.retry_embeddings() == 1
+        assert len(store.pending_embeddings(9)) == 1
+
+    def test_the_nearest_vectors_are_found(self, store: MemoryStore) -> None:
+        session, other = store.create_session(document_context="a.md"), store.create_session()
+        say(store, session, "east", "north")
+        say(store, other, "north-east")
+        store.use_model("m")
+        vectors = {"east": [2.0, 0.0], "north": [0.0, 0.5], "north-east": [3.0, 3.0]}
+        jobs = store.pending_embeddings(9)
+        assert store.store_embeddings("m", {j.chunk.id: vectors[j.chunk.body] for j in jobs}) == 3
+        assert store.pending_embeddings(9) == ()
+        found = store.search_dense([1.0, 0.1], model="m", limit=9)
+        assert bodies(store, found) == ["east", "north-east", "north"]
+        assert found[0].score == pytest.approx(0.995, abs=0.001)
+        for scope in (Scope(session.id), Scope(document="a.md"), Scope(session.id, "a.md")):
+            found = store.search_dense([1.0, 0.1], model="m", scope=scope, limit=9)
+            assert bodies(store, found) == ["east", "north"]
+        found = store.search_dense([1.0, 0.1], model="m", scope=Scope(other.id), limit=9)
+        assert bodies(store, found) == ["north-east"]
+        assert store.search_dense([1.0, 0.1], model="other", limit=9) == ()
+
+    def test_vectors_that_come_later_are_found_and_deleted_ones_are_not(
+        self, store: MemoryStore
+    ) -> None:
+        store.use_model("m")
+        sessions = []
+        for text in ("one", "two"):
+            sessions.append(store.create_session())
+            say(store, sessions[-1], text)
+            (job,) = store.pending_embeddings(9)
+            store.store_embeddings("m", {job.chunk.id: [1.0, 0.0]})
+            assert text in bodies(store, store.search_dense([1.0, 0.0], model="m", limit=9))
+        store.delete_session(sessions[0].id)
+        assert bodies(store, store.search_dense([1.0, 0.0], model="m", limit=9)) == ["two"]
+
+    def test_a_vector_can_be_replaced(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(store, session, "one")
+        store.use_model("m")
+        (job,) = store.pending_embeddings(9)
+        store.store_embeddings("m", {job.chunk.id: [1.0, 0.0]})
+        store.search_dense([1.0, 0.0], model="m", limit=9)
+        store.store_embeddings("m", {job.chunk.id: [0.0, 1.0]})
+        (hit,) = store.search_dense([1.0, 0.0], model="m", limit=9)
+        assert hit.score == pytest.approx(0.0, abs=0.001)
+
+    def test_vectors_that_are_none_are_refused(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(store, session, "one", "two")
+        store.use_model("m")
+        one, two = (job.chunk.id for job in store.pending_embeddings(9))
+        for vectors in (
+            {one: [1.0], two: [1.0, 2.0]},
+            {one: [float("nan")]},
+            {one: [float("inf")]},
+            {one: []},
+        ):
+            with pytest.raises(StoreError):
+                store.store_embeddings("m", vectors)
+        store.store_embeddings("m", {one: [1.0, 0.0], 99: [0.0, 1.0]})
+        with pytest.raises(StoreError, match="2 numbers"):
+            store.store_embeddings("m", {two: [1.0, 0.0, 0.0]})
+        with pytest.raises(StoreError, match="2 numbers"):
+            store.search_dense([1.0], model="m", limit=1)
+        with pytest.raises(StoreError, match="wanted"):
+            store.store_embeddings("unknown", {two: [1.0, 0.0]})
+
+    def test_old_vectors_serve_until_the_new_ones_are_whole(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(store, session, "one", "two")
+        store.use_model("old")
+        store.store_embeddings(
+            "old", {job.chunk.id: [1.0, 0.0] for job in store.pending_embeddings(9)}
+        )
+        store.use_model("new")
+        first, second = (job.chunk.id for job in store.pending_embeddings(9))
+        store.store_embeddings("new", {first: [1.0, 0.0, 0.0]})
+        assert [(m.name, m.state, m.vectors) for m in store.models()] == [
+            ("old", "serving", 2),
+            ("new", "building", 1),
+        ]
+        assert len(store.search_dense([1.0, 0.0], model="old", limit=9)) == 2
+        store.store_embeddings("new", {second: [1.0, 0.0, 0.0]})
+        assert [(m.name, m.state, m.vectors) for m in store.models()] == [("new", "serving", 2)]
+        assert store.search_dense([1.0, 0.0], model="old", limit=9) == ()
+        assert len(store.search_dense([1.0, 0.0, 0.0], model="new", limit=9)) == 2
+        assert store.check().sound
+
+    def test_going_back_to_the_old_model_takes_up_what_it_lacks(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(store, session, "one")
+        store.use_model("old")
+        store.store_embeddings("old", {j.chunk.id: [1.0] for j in store.pending_embeddings(9)})
+        store.use_model("new")
+        store.append(session.id, "user", "two")
+        store.use_model("old")
+        assert [job.chunk.body for job in store.pending_embeddings(9)] == ["two"]
+        assert [model.name for model in store.models()] == ["old"]
+
+    def test_wanting_no_model_ends_the_queue(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        store.use_model("m")
+        say(store, session, "one")
+        store.use_model(None)
+        store.append(session.id, "user", "two")
+        assert store.pending_embeddings(9) == ()
+        store.use_model("m")
+        assert len(store.pending_embeddings(9)) == 2
+
+
+class ProfileConformance:
+    """Consent and the profile."""
+
+    ANN: ClassVar = Profile(
+        name="Annabel Quux",
+        role="tester",
+        languages=("Python", "German"),
+        preferences={"tone": "terse"},
+        about="Likes walruses.",
+    )
+
+    def test_nothing_is_kept_or_used_without_consent(self, store: MemoryStore) -> None:
+        assert not store.profile.consent().given
+        with pytest.raises(StoreError, match="no consent"):
+            store.profile.save(self.ANN)
+        with pytest.raises(StoreError, match="no consent"):
+            store.profile.save_vectors("m", {"about": [1.0]})
+        assert store.profile.use("routing") is None
+        assert store.profile.vectors("m") == {}
+        assert store.profile.events() == ()
+
+    def test_consent_is_to_a_purpose(self, store: MemoryStore, clock: HandClock) -> None:
+        with pytest.raises(StoreError, match="purpose"):
+            store.profile.grant(" ")
+        consent = store.profile.grant("answers that suit me")
+        assert (consent.given, consent.since) == (True, clock.now)
+        assert consent == store.profile.consent()
+
+    def test_the_profile_comes_back_and_every_use_is_logged(
+        self, store: MemoryStore, clock: HandClock
+    ) -> None:
+        store.profile.grant("answers")
+        assert store.profile.save(self.ANN) == self.ANN
+        clock.move(minutes=1)
+        assert store.profile.use("summary") == self.ANN
+        assert [(event.action, event.purpose) for event in store.profile.events()] == [
+            ("granted", "answers"),
+            ("changed", "name, role, languages, preferences, about"),
+            ("used", "summary"),
+        ]
+        assert store.profile.events()[-1].at == clock.now
+        assert "Quux" not in json.dumps([event.purpose for event in store.profile.events()])
+
+    def test_secrets_in_the_profile_are_marked(self, store: MemoryStore) -> None:
+        store.profile.grant("answers")
+        assert "hunter2" not in store.profile.save(Profile(about="password: hunter2")).about
+
+    def test_vectors_of_the_profile_come_back(self, store: MemoryStore) -> None:
+        store.profile.grant("answers")
+        store.profile.save(self.ANN)
+        store.profile.save_vectors("m", {"about": [0.0, 3.0]})
+        assert store.profile.vectors("m") == {"about": (0.0, 1.0)}
+        with pytest.raises(StoreError, match="no field"):
+            store.profile.save_vectors("m", {"shoe size": [1.0]})
+        store.profile.save(Profile(name="Ann"))  # what the vectors were of is gone
+        assert store.profile.vectors("m") == {}
+
+    def test_revoking_wipes_and_is_logged(self, store: MemoryStore) -> None:
+        store.profile.grant("answers")
+        store.profile.save(self.ANN)
+        store.profile.save_vectors("m", {"about": [1.0]})
+        assert not store.profile.revoke().given
+        assert store.profile.use("x") is None
+        assert store.profile.events()[-1].action == "revoked"
+        store.profile.grant("again")
+        assert store.profile.use("x") == Profile()
+        assert store.profile.vectors("m") == {}
+
+
+class EntityConformance:
+    """Entity memories and metrics."""
+
+    def test_a_memory_keeps_terms_documents_sections_and_turns(self, store: MemoryStore) -> None:
+        assert store.entities.load("s") is None
+        store.entities.note("s", terms={"closing date": "1 March"}, documents=["lease.pdf"])
+        store.entities.note("s", terms={"tenant": "Ann"}, sections=["4.2"])
+        memory = store.entities.note("s", terms={"closing date": "2 March"})
+        assert [(term.term, term.snippet, term.turn) for term in memory.terms] == [
+            ("closing date", "2 March", 3),
+            ("tenant", "Ann", 2),
+        ]
+        assert (memory.documents, memory.sections) == (("lease.pdf",), ("4.2",))
+        assert memory.turn_count == 3
+        assert store.entities.load("s") == memory
+
+    def test_it_expires_four_hours_after_the_last_access(
+        self, store: MemoryStore, clock: HandClock
+    ) -> None:
+        store.entities.note("s", terms={"a": "b"})
+        clock.move(hours=3)
+        assert store.entities.load("s")
+        clock.move(hours=3)
+        assert store.entities.load("s")
+        clock.move(hours=4)
+        assert store.entities.load("s") is None
+        assert store.entities.note("s").turn_count == 1
+        clock.move(hours=4)
+        assert store.entities.expire() == 1
+        assert store.entities.expire() == 0
+
+    def test_it_can_be_forgotten(self, store: MemoryStore) -> None:
+        store.entities.note("s", terms={"a": "b"})
+        assert store.entities.forget("s")
+        assert not store.entities.forget("s")
+        assert store.entities.load("s") is None
+
+    def test_metrics_come_back_by_name_and_time(self, store: MemoryStore, clock: HandClock) -> None:
+        start = clock.now
+        store.metrics.add("recall", {"ms": 1.5, "counts": {"lexical": 3}})
+        clock.move(days=1)
+        store.metrics.add("turn", {"ms": 2})
+        assert [metric.data for metric in store.metrics.since(start)] == [
+            {"ms": 1.5, "counts": {"lexical": 3}},
+            {"ms": 2},
+        ]
+        assert [metric.at for metric in store.metrics.since(start, name="turn")] == [clock.now]
+        assert store.metrics.since(clock.now + timedelta(seconds=1)) == ()
+        with pytest.raises(StoreError, match="JSON"):
+            store.metrics.add("bad", {"x": object()})
+
+    def test_metrics_are_kept_for_thirty_days(self, store: MemoryStore, clock: HandClock) -> None:
+        start = clock.now
+        store.metrics.add("recall", {"n": 1})
+        clock.move(days=30)
+        assert len(store.metrics.since(start)) == 1
+        clock.move(seconds=1)
+        assert store.metrics.since(start) == ()
+        store.metrics.add("recall", {"n": 2})
+        assert [metric.data for metric in store.metrics.since(start)] == [{"n": 2}]
+
+
+class StoreConformance(
+    SessionConformance,
+    ArchiveConformance,
+    SearchConformance,
+    EmbeddingConformance,
+    ProfileConformance,
+    EntityConformance,
+):
+    """All of it."""
+
+    def test_an_empty_store_is_sound(self, store: MemoryStore) -> None:
+        assert store.check().problems == ()
+        assert store.warnings == ()
+        stats = store.stats()
+        assert (stats.sessions, stats.messages, stats.chunks, stats.models) == (0, 0, 0, ())
+
+    def test_stats_count(self, store: MemoryStore) -> None:
+        session = store.create_session()
+        say(store, session, "one", CODE)
+        stats = store.stats()
+        assert (stats.sessions, stats.messages, stats.chunks) == (1, 2, 4)
+        assert stats.tokens == store.session(session.id).token_count
+        assert stats.size_bytes > 0
+
+    def test_a_closed_store_says_so(self, store: MemoryStore) -> None:
+        store.close()
+        store.close()
+        with pytest.raises(StoreError, match="closed"):
+            store.sessions()
+        with pytest.raises(StoreError, match="closed"):
+            store.create_session()

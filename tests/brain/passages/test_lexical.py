@@ -1,0 +1,64 @@
+"""Collecting candidates, and the searches of the store that this needs."""
+
+from kds.brain.passages.lexical import search_words
+from kds.brain.passages.query import read_question
+from kds.brain.passages.values import EVERYWHERE, Scope
+from kds.brain.sessions.sqlite_store import SqliteStore
+
+
+def _fill(store: SqliteStore) -> list[int]:
+    for session in ("a", "b"):
+        store.create_session(session_id=session)
+        for number, text in enumerate(("I went home.", "Which port?", "It is 8081, the port.")):
+            store.append(session, "user", text, message_id=f"{session}{number}", speaker="Ann")
+    return [chunk.id for n in range(3) for chunk in store.message_chunks(f"a{n}")]
+
+
+def test_candidates_of_a_session_come_from_that_session(store: SqliteStore) -> None:
+    ids = _fill(store)
+    found = search_words(store, read_question("the port"), Scope("a")).hits
+    assert {hit.chunk_id for hit in found} >= set(ids[1:])
+    assert all(hit.chunk_id >> 24 == ids[0] >> 24 for hit in found)
+
+
+def test_candidates_of_everywhere_come_from_every_session(store: SqliteStore) -> None:
+    _fill(store)
+    found = search_words(store, read_question("the port"), EVERYWHERE).hits
+    assert len({hit.chunk_id >> 24 for hit in found}) == 2
+
+
+def test_other_forms_of_a_word_are_found(store: SqliteStore) -> None:
+    ids = _fill(store)
+    found = search_words(store, read_question("When did I go?"), Scope("a"))
+    assert found.hits[0].chunk_id == ids[0]
+
+
+def test_words_that_nobody_said_find_nothing(store: SqliteStore) -> None:
+    _fill(store)
+    for scope in (Scope("a"), EVERYWHERE):
+        assert search_words(store, read_question("zebra"), scope).hits == ()
+        assert search_words(store, read_question(""), scope).hits == ()
+
+
+def test_passages_tell_who_said_what_when(store: SqliteStore) -> None:
+    ids = _fill(store)
+    first, second = store.passages([ids[2], 99, ids[0]])
+    assert (first.body, second.body) == ("It is 8081, the port.", "I went home.")
+    assert (first.speaker, first.role, first.session_id) == ("Ann", "user", "a")
+    assert first.at == store.message("a2").at
+    assert store.passages([]) == ()
+
+
+def test_chunks_are_counted(store: SqliteStore) -> None:
+    assert store.chunk_count() == 0
+    _fill(store)
+    assert store.chunk_count() == 6
+
+
+def test_occurrences_leave_out_what_only_the_context_has(store: SqliteStore) -> None:
+    ids = _fill(store)
+    gone, port, none = store.occurrences([("go", "went"), ("port",), ()], "a", limit=10)
+    assert list(gone) == [ids[0]]
+    assert set(port) == {ids[1], ids[2]}
+    assert none == {}
+    assert set(store.occurrences([("port",)], "a", limit=1)[0]) == {ids[2]}
