@@ -17,10 +17,9 @@ from typing import Any, Final
 from kds.agents.item_filter import matches
 from kds.agents.item_vectors import BATCH, ItemVectors
 from kds.brain.errors import KdsError
-from kds.brain.passages.store import MemoryStore
-from kds.brain.sessions.item_values import Item as StoredItem
-from kds.brain.sessions.item_values import ItemText, Namespace
-from kds.brain.sessions.side_stores import ItemStore
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.side_stores import Item as StoredItem
+from kds.brain.sessions.side_stores import ItemStore, ItemText, Namespace
 
 try:
     from langgraph.store.base import (

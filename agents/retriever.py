@@ -11,10 +11,11 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, SkipValidation
 
 from kds.brain.clock import utc_now
-from kds.brain.passages.recall_log import logged_recall
 from kds.brain.passages.recalled import Hit, RecallSettings
-from kds.brain.passages.store import Embedder, MemoryStore
+from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.metrics import logged_recall
 
 SURFACE: Final = "retriever"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kds.brain.passages.values import Message
+from kds.brain.sessions.session_values import Message
 from kds.brain.sessions.transit import mark_code, shorten
 from kds.brain.summaries.extractive import SUMMARY_WORDS
 from kds.brain.summaries.sentences import LABELS

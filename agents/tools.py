@@ -22,8 +22,8 @@ from kds.agents.document_retriever import DocumentRetriever
 from kds.brain.document import nearest
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import DispatchError
-from kds.brain.passages.recall_log import logged_recall
 from kds.brain.passages.values import Passage
+from kds.brain.sessions.metrics import logged_recall
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import Turn
 from kds.router.prompts.promptfile import PromptFile

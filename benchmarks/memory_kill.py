@@ -127,7 +127,7 @@ def _work(path: Path, name: str) -> None:
         print(message.id, flush=True)
         if number % 5 == 4:
             jobs = store.pending_embeddings(8)
-            store.store_embeddings(MODEL, {job.chunk.id: [1.0, number, 2.0] for job in jobs})
+            store.store_embeddings(MODEL, {job.chunk_id: [1.0, number, 2.0] for job in jobs})
         if number % 7 == 6:
             store.add_summary(session, 1, message.seq, text, kind="periodic")
         if number % 12 == 11:

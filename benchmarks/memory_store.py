@@ -23,7 +23,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from kds.brain.passages.values import Archive, Message, Role, Scope, Session
+from kds.brain.passages.lexical import COLUMN_WEIGHTS
+from kds.brain.passages.text_search import words_of
+from kds.brain.passages.values import Role
+from kds.brain.sessions.session_values import Archive, Message, Session
 from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
 from kds.evaluation.measures import percentile
 
@@ -125,7 +128,7 @@ def build(store: SqliteStore, writer: Writer, count: int, width: int) -> None:
     while jobs := store.pending_embeddings(500):
         vectors = generator.standard_normal((len(jobs), width), dtype=np.float32)
         store.store_embeddings(
-            MODEL, {job.chunk.id: vector for job, vector in zip(jobs, vectors, strict=True)}
+            MODEL, {job.chunk_id: vector for job, vector in zip(jobs, vectors, strict=True)}
         )
 
 
@@ -145,17 +148,20 @@ def _searching(store: SqliteStore, writer: Writer, width: int) -> Iterator[tuple
     rare = [" ".join(writer.random.sample(writer.words[200:5000], 4)) for _ in range(QUESTIONS)]
     mixed = [" ".join(writer.some(8)) for _ in range(QUESTIONS)]
     names = [[f"{a}_{b}"] for a, b in (writer.some(2) for _ in range(QUESTIONS))]
-    scope = Scope(store.sessions(limit=1)[0].id)
+    within = store.sessions(limit=1)[0].id
     vectors = list(np.random.default_rng(6).standard_normal((QUESTIONS, width)))
-    search = store.search_lexical
-    yield from _times("lexical_session", mixed, lambda text: search(text, scope, limit=50))
+
+    def search(text: str, within: str | None = None, *, limit: int) -> object:
+        return store.search_words(words_of(text), within, limit=limit, weights=COLUMN_WEIGHTS)
+
+    yield from _times("lexical_session", mixed, lambda text: search(text, within, limit=50))
     yield from _times("lexical_global_rare", rare, lambda text: search(text, limit=50))
     yield from _times("lexical_global", mixed, lambda text: search(text, limit=50))
     identifiers = store.search_identifiers
     yield from _times("identifiers_global", names, lambda given: identifiers(given, limit=50))
     dense = store.search_dense
     yield from _times(
-        "dense_session", vectors, lambda vector: dense(vector, model=MODEL, scope=scope, limit=50)
+        "dense_session", vectors, lambda vector: dense(vector, model=MODEL, within=within, limit=50)
     )
     started = process_time()
     dense(vectors[0], model=MODEL, limit=1)

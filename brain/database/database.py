@@ -13,7 +13,7 @@ aside by another process, restored from a copy), new ones are made.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -22,12 +22,10 @@ from typing import Final
 from kds.brain.clock import Clock, utc_now
 from kds.brain.database.database_error import is_damage, store_error
 from kds.brain.database.database_file import identity, mark_suspect
-from kds.brain.database.file_kind import FileKind
-from kds.brain.database.migrations import MIGRATIONS, Migration, refuse_foreign, version_of
+from kds.brain.database.migrations import FileKind, refuse_foreign, version_of
 from kds.brain.database.preparation import connect, prepare, refuse_link, require_search
 from kds.brain.errors import StoreError
 from kds.brain.private_file import is_read_only
-from kds.brain.sessions.memory_schema import MEMORY
 
 TIMEOUT_S: Final = 30.0
 """How long a write waits for other writers. Eight processes that write without a pause keep one
@@ -54,11 +52,10 @@ class Database:
     def __init__(
         self,
         path: Path,
+        kind: FileKind,
         *,
         clock: Clock = utc_now,
         timeout_s: float = TIMEOUT_S,
-        migrations: Sequence[Migration] = MIGRATIONS,
-        kind: FileKind = MEMORY,
     ) -> None:
         """Open or make the file. Raises StoreError."""
         self.path = path
@@ -68,7 +65,6 @@ class Database:
         self.generation = 0
         """Counts up when connections had to be made anew: what was cached of the file is void."""
         self.timeout_s = timeout_s
-        self._migrations = migrations
         self._writing = Lock()
         self._pooling = Lock()
         self._writer: sqlite3.Connection | None = None
@@ -183,23 +179,18 @@ class Database:
             self._check_readable()
         else:
             self.warnings += prepare(
-                self.path,
-                self._migrations,
-                clock=self.clock,
-                timeout_s=self.timeout_s,
-                kind=self.kind,
+                self.path, self.kind, clock=self.clock, timeout_s=self.timeout_s
             )
         self._identity = identity(self.path)
 
     def _check_readable(self) -> None:
-        known = len(self._migrations)
         try:
             with closing(connect(self.path, timeout_s=1.0, mode=self._reading_mode())) as reader:
-                refuse_foreign(reader, self.path, known=known, kind=self.kind)
+                refuse_foreign(reader, self.path, self.kind)
                 version = version_of(reader)
         except sqlite3.Error as error:
             raise store_error(error, self.path, self.kind) from error
-        if version != known:
+        if version != len(self.kind.migrations):
             raise self._refusal("{what} is of an older KDS and read-only", "let KDS write it once")
 
     def _renew(self) -> None:

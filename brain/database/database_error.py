@@ -4,9 +4,8 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from kds.brain.database.file_kind import FileKind
+from kds.brain.database.migrations import FileKind
 from kds.brain.errors import StoreError
-from kds.brain.sessions.memory_schema import MEMORY
 
 _KEPT: Final = "nothing that was stored is lost"
 
@@ -53,7 +52,7 @@ def is_damage(error: BaseException | None) -> bool:
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def store_error(error: sqlite3.Error, path: Path, kind: FileKind = MEMORY) -> StoreError:
+def store_error(error: sqlite3.Error, path: Path, kind: FileKind) -> StoreError:
     """Say what SQLite found wrong with the file at ``path``."""
     code = getattr(error, "sqlite_errorcode", 0) or 0
     if code & 0xFF in _REASONS:

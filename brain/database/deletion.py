@@ -7,34 +7,18 @@ deletion itself: a process that dies in between leaves it to the next one.
 """
 
 import sqlite3
-from collections.abc import Iterable
 from time import monotonic, sleep
 from typing import Final
 
 from kds.brain.database.database import Database
 from kds.brain.database.database_file import backups, set_aside_files
 from kds.brain.errors import StoreError
-from kds.brain.passages.outbox import count_vector_deletion
 from kds.brain.private_file import locked, remove_private
-from kds.brain.sessions.memory_schema import CHUNK_BITS
 
 PAUSE_S: Final = 0.01
 """Between two attempts to empty the log: about the time another process takes for it."""
 
 BUSY_HINT: Final = "it is gone from all answers; its bytes go when the other process has ended"
-
-
-def delete_sessions(database: Database, numbers: Iterable[int]) -> None:
-    """Remove sessions and all they hold, then their bytes."""
-    chosen = list(numbers)
-    if not chosen:
-        return
-    with database.write() as connection:
-        for number in chosen:
-            _delete(connection, number)
-        count_vector_deletion(connection)
-        note_scrub(connection)
-    scrub(database)
 
 
 def note_scrub(connection: sqlite3.Connection) -> None:
@@ -104,16 +88,3 @@ def _empty_log(connection: sqlite3.Connection, database: Database, timeout_s: fl
                 hint=BUSY_HINT,
             )
         sleep(PAUSE_S)
-
-
-def _delete(connection: sqlite3.Connection, number: int) -> None:
-    row = connection.execute("SELECT id FROM session WHERE num = ?", (number,)).fetchone()
-    if row is None:  # another process was first
-        return
-    # Chunks first: their index rows are found through the messages they are slices of.
-    connection.execute(
-        "DELETE FROM chunk WHERE id BETWEEN ? AND ?",
-        (number << CHUNK_BITS, ((number + 1) << CHUNK_BITS) - 1),
-    )
-    connection.execute("DELETE FROM entity_memory WHERE key = ?", (row[0],))
-    connection.execute("DELETE FROM session WHERE num = ?", (number,))

@@ -5,32 +5,32 @@ copied; a newer file is refused.
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from kds.brain.database.file_kind import FileKind
 from kds.brain.errors import StoreError
-from kds.brain.sessions.memory_schema import APPLICATION_ID, ITEM_TABLES, MEMORY, TABLES
 
 Migration = Callable[[sqlite3.Connection], None]
 
 
-def begin(connection: sqlite3.Connection) -> None:
-    """Version 1: all tables (issue 5)."""
-    for statement in statements(TABLES):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """What a database file of KDS is, such as the conversation memory: all kinds are looked after
+    alike, and this says what differs."""
 
-
-def add_items(connection: sqlite3.Connection) -> None:
-    """Version 2: items of agents."""
-    for statement in statements(ITEM_TABLES):
-        connection.execute(statement)
-
-
-MIGRATIONS: Final[tuple[Migration, ...]] = (begin, add_items)
-"""Only ever added to at the end: a step that a user's file has had stays as it is."""
+    what: str
+    """How messages call it: "the memory"."""
+    application_id: int
+    """Says in the file whose it is."""
+    indexes: Mapping[str, str]
+    """The full-text indexes by name, and how each is made."""
+    rebuild: str
+    """The command that puts its index in order."""
+    migrations: Sequence[Migration]
+    """Only ever added to at the end: a step that a user's file has had stays as it is."""
+    contradictions: Mapping[str, str]
+    """What may not be, and the question that counts how often it is."""
 
 
 def version_of(connection: sqlite3.Connection) -> int:
@@ -38,11 +38,9 @@ def version_of(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def refuse_foreign(
-    connection: sqlite3.Connection, path: Path, *, known: int, kind: FileKind = MEMORY
-) -> None:
+def refuse_foreign(connection: sqlite3.Connection, path: Path, kind: FileKind) -> None:
     """Raise StoreError when the file is newer than this program, or not of this kind at all."""
-    version = version_of(connection)
+    version, known = version_of(connection), len(kind.migrations)
     owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
     tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     if owner != kind.application_id and (owner or version or tables):
@@ -59,7 +57,7 @@ def refuse_foreign(
         )
 
 
-def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> None:
     """Take the steps the file has not had. A step that fails leaves the file as it was before."""
     for number in range(version_of(connection), len(migrations)):
         connection.execute("BEGIN IMMEDIATE")

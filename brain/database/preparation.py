@@ -4,7 +4,6 @@ An ordinary start finds a present file and takes no lock.
 """
 
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -17,21 +16,12 @@ from kds.brain.database.database_file import (
     make_private,
     set_aside,
 )
-from kds.brain.database.file_kind import FileKind
-from kds.brain.database.migrations import Migration, migrate, refuse_foreign, version_of
+from kds.brain.database.migrations import FileKind, migrate, refuse_foreign, version_of
 from kds.brain.errors import StoreError
 from kds.brain.private_file import locked
-from kds.brain.sessions.memory_schema import MEMORY
 
 
-def prepare(
-    path: Path,
-    migrations: Sequence[Migration],
-    *,
-    clock: Clock,
-    timeout_s: float,
-    kind: FileKind = MEMORY,
-) -> tuple[str, ...]:
+def prepare(path: Path, kind: FileKind, *, clock: Clock, timeout_s: float) -> tuple[str, ...]:
     """See that ``path`` is a database with the present schema; returns what had to be done.
 
     Raises StoreError when it cannot be, with the file as it was.
@@ -40,13 +30,13 @@ def prepare(
         raise StoreError(
             "its folder does not exist", where=str(path), hint=f"make the folder {path.parent}"
         )
-    if _is_present(path, migrations, kind):
+    if _is_present(path, kind):
         return ()
     with locked(path, timeout_s=timeout_s):
         warnings = _without_damage(path, clock, timeout_s, kind)
         make_private(path)
         try:
-            warnings += _migrated(path, migrations, clock, timeout_s, kind)
+            warnings += _migrated(path, clock, timeout_s, kind)
         except sqlite3.Error as error:
             raise store_error(error, path, kind) from error
     return warnings
@@ -97,14 +87,14 @@ def refuse_link(path: Path) -> None:
         )
 
 
-def _is_present(path: Path, migrations: Sequence[Migration], kind: FileKind) -> bool:
+def _is_present(path: Path, kind: FileKind) -> bool:
     if not path.is_file() or is_suspect(path):
         return False
     make_private(path)
     try:
         with closing(connect(path, timeout_s=1.0)) as connection:
-            refuse_foreign(connection, path, known=len(migrations), kind=kind)
-            return version_of(connection) == len(migrations)
+            refuse_foreign(connection, path, kind)
+            return version_of(connection) == len(kind.migrations)
     except sqlite3.Error:  # whatever it is, it is found again under the lock
         return False
 
@@ -136,23 +126,17 @@ def _is_sound(path: Path, timeout_s: float, kind: FileKind) -> bool:
         raise store_error(error, path, kind) from error
 
 
-def _migrated(
-    path: Path,
-    migrations: Sequence[Migration],
-    clock: Clock,
-    timeout_s: float,
-    kind: FileKind,
-) -> tuple[str, ...]:
+def _migrated(path: Path, clock: Clock, timeout_s: float, kind: FileKind) -> tuple[str, ...]:
     with closing(connect(path, timeout_s=timeout_s)) as connection:
-        refuse_foreign(connection, path, known=len(migrations), kind=kind)
+        refuse_foreign(connection, path, kind)
         version = version_of(connection)
-        if version == len(migrations):
+        if version == len(kind.migrations):
             return ()
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA foreign_keys = OFF")  # steps may make tables anew
         if version == 0:
-            migrate(connection, migrations)
+            migrate(connection, kind.migrations)
             return ()
         copy = back_up(connection, path, version, clock())
-        migrate(connection, migrations)
+        migrate(connection, kind.migrations)
         return (f"{kind.what} was brought up to date; the earlier one is kept as {copy.name}",)

@@ -1,13 +1,11 @@
 """Rows of the tables as values."""
 
 import json
-import sqlite3
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from kds.brain.database.instant import from_micros
 from kds.brain.documents.document_values import Document, Passage, Section
-from kds.brain.passages.values import Chunk
+from kds.brain.passages.rows import Row
 
 DOCUMENT_COLUMNS: Final = (
     "id, path, title, kind, added_at, modified, size, digest, section_count, chunk_count, pages"
@@ -25,13 +23,9 @@ PASSAGE_TABLES: Final = (
     "chunk JOIN section ON section.num = chunk.section_num "
     "JOIN document ON document.num = section.document_num"
 )
-_EMBEDDED: Final = (
-    "chunk.id, section.num, document.id, CASE chunk.kind WHEN 'code' THEN 'code' ELSE 'prose' END, "
-    "NULL, chunk.header, substr(section.text, start + 1, length), '', chunk.idents, chunk.tokens"
+CANDIDATE_COLUMNS: Final = (
+    "chunk.id, document.id, document.title, section.path, tokens, stems, beside"
 )
-
-Row = tuple[Any, ...]
-"""What sqlite3 gives; the query knows the columns."""
 
 
 def document_of(row: Row) -> Document:
@@ -66,17 +60,3 @@ def passage_of(row: Row) -> Passage:
         terms=tuple(json.loads(terms)),
         tokens=tokens,
     )
-
-
-def read_passages(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Passage]:
-    """Return passages by id, in no order."""
-    marks = ", ".join("?" * len(ids))
-    query = f"SELECT {PASSAGE_COLUMNS} FROM {PASSAGE_TABLES} WHERE chunk.id IN ({marks})"
-    return [passage_of(row) for row in connection.execute(query, list(ids))]
-
-
-def read_chunks(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Chunk]:
-    """Return passages as the outbox hands them to an embedding model."""
-    marks = ", ".join("?" * len(ids))
-    query = f"SELECT {_EMBEDDED} FROM {PASSAGE_TABLES} WHERE chunk.id IN ({marks})"
-    return [Chunk(row[0], str(row[1]), *row[2:]) for row in connection.execute(query, list(ids))]

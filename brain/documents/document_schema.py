@@ -12,17 +12,19 @@ and full-text search of the memory work on this file too.
 """
 
 import sqlite3
-from collections.abc import Sequence
 from typing import Final
 
-from kds.brain.database.file_kind import FileKind
-from kds.brain.database.migrations import Migration, statements
+from kds.brain.database.migrations import FileKind, statements
+from kds.brain.passages.passage_schema import (
+    CHUNK_INDEX,
+    INDEX_TABLES,
+    STATE_TABLE,
+    VECTOR_TABLES,
+    WITHOUT_VECTOR,
+)
 
 APPLICATION_ID: Final = 0x4B445344
 """'KDSD': says whose file it is."""
-
-CHUNK_BITS: Final = 24
-"""Bits of a passage's id below the number of its document: as the memory's vectors expect."""
 
 CLAUSE: Final = "#"
 """Before the number of a clause among the keys of terms: no word of a term begins so."""
@@ -30,16 +32,6 @@ CLAUSE: Final = "#"
 BEFORE_CHARACTERS: Final = 300
 AFTER_CHARACTERS: Final = 150
 """How much of what stands before and behind a passage in its section goes into the index."""
-
-COLUMNS: Final = "header, body, context, idents"
-
-INDEXES: Final = {
-    "chunk_fts": f"""CREATE VIRTUAL TABLE chunk_fts USING fts5(
-  {COLUMNS}, content='chunk_text', content_rowid='id', tokenize='porter unicode61'
-)""",
-}
-
-DOCUMENTS: Final = FileKind("the document store", APPLICATION_ID, INDEXES, rebuild="kds docs check")
 
 TABLES: Final = f"""
 CREATE TABLE document(
@@ -119,40 +111,10 @@ SELECT chunk.id AS id, chunk.header AS header,
   chunk.idents AS idents
 FROM chunk JOIN section ON section.num = chunk.section_num;
 
-{INDEXES["chunk_fts"]};
-CREATE VIRTUAL TABLE chunk_word USING fts5vocab(chunk_fts, row);
-CREATE TRIGGER chunk_indexed AFTER INSERT ON chunk BEGIN
-  INSERT INTO chunk_fts(rowid, {COLUMNS}) SELECT id, {COLUMNS} FROM chunk_text WHERE id = new.id;
-END;
-CREATE TRIGGER chunk_unindexed BEFORE DELETE ON chunk BEGIN
-  INSERT INTO chunk_fts(chunk_fts, rowid, {COLUMNS})
-  SELECT 'delete', id, {COLUMNS} FROM chunk_text WHERE id = old.id;
-END;
+{INDEX_TABLES}
+{VECTOR_TABLES.strip()}
 
-CREATE TABLE embedding_model(
-  num INTEGER PRIMARY KEY AUTOINCREMENT,
-  name TEXT NOT NULL UNIQUE,
-  dimensions INTEGER,
-  serving INTEGER NOT NULL,
-  wanted INTEGER NOT NULL
-);
-CREATE TABLE embedding(
-  num INTEGER PRIMARY KEY AUTOINCREMENT,
-  chunk_id INTEGER NOT NULL REFERENCES chunk(id) ON DELETE CASCADE,
-  model_num INTEGER NOT NULL REFERENCES embedding_model(num) ON DELETE CASCADE,
-  f16 BLOB NOT NULL
-);
-CREATE UNIQUE INDEX embedding_by_chunk ON embedding(chunk_id, model_num);
-CREATE TABLE embed_job(
-  chunk_id INTEGER PRIMARY KEY REFERENCES chunk(id) ON DELETE CASCADE,
-  attempts INTEGER NOT NULL DEFAULT 0,
-  next_at INTEGER,
-  error TEXT
-);
-CREATE INDEX embed_job_by_time ON embed_job(next_at);
-
-CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER NOT NULL);
-INSERT INTO state(key, value) VALUES ('vector_deletions', 0), ('scrub_due', 0);
+{STATE_TABLE.strip()}
 """
 
 
@@ -163,5 +125,31 @@ def begin(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-MIGRATIONS: Final[Sequence[Migration]] = (begin,)
-"""Only ever added to at the end."""
+_CONTRADICTIONS: Final = {
+    "documents count their sections wrong": (
+        "SELECT count(*) FROM document WHERE section_count <> "
+        "(SELECT count(*) FROM section WHERE document_num = document.num)"
+    ),
+    "documents count their passages wrong": (
+        "SELECT count(*) FROM document WHERE chunk_count <> (SELECT count(*) FROM chunk "
+        "JOIN section ON section.num = chunk.section_num WHERE document_num = document.num)"
+    ),
+    "passages stand outside the range of their document": (
+        "SELECT count(*) FROM chunk JOIN section ON section.num = chunk.section_num "
+        "WHERE chunk.id >> 24 <> document_num"
+    ),
+    "passages reach beyond their section": (
+        "SELECT count(*) FROM chunk JOIN section ON section.num = chunk.section_num "
+        "WHERE start < 0 OR start + length > length(text)"
+    ),
+    "passages have neither a vector nor a job": WITHOUT_VECTOR,
+}
+
+DOCUMENTS: Final = FileKind(
+    "the document store",
+    APPLICATION_ID,
+    {"chunk_fts": CHUNK_INDEX},
+    rebuild="kds docs check",
+    migrations=(begin,),
+    contradictions=_CONTRADICTIONS,
+)

@@ -1,54 +1,35 @@
-"""The documents of a workspace in one SQLite file, beside the conversation memory.
+"""The documents of a workspace in one SQLite file, beside the conversation memory."""
 
-For any number of threads and processes at once; looked after as the memory is (`kds.brain.memory`
-has the connections, the outbox, the vectors, the search index). What an embedding model needs is
-`kds.brain.passages.store.EmbeddingStore`, which this is too.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.database import health
-from kds.brain.database.database import TIMEOUT_S, Database
-from kds.brain.database.database_error import is_damage
-from kds.brain.database.deletion import scrub, scrub_if_due
-from kds.brain.documents.content import Content, Source
-from kds.brain.documents.document_recall import recall
-from kds.brain.documents.document_rows import read_chunks
-from kds.brain.documents.document_schema import DOCUMENTS, MIGRATIONS
+from kds.brain.database.database import TIMEOUT_S
+from kds.brain.database.database_file import all_files, size_of
+from kds.brain.database.deletion import scrub
+from kds.brain.database.health import healing
+from kds.brain.database.migrations import version_of
+from kds.brain.documents.document_recall import DocumentSearch, recall
+from kds.brain.documents.document_schema import DOCUMENTS
 from kds.brain.documents.document_table import DocumentTable
-from kds.brain.documents.document_values import (
-    ALL,
-    Document,
-    DocumentRecall,
-    Holdings,
-    Passage,
-    Section,
-)
-from kds.brain.documents.examination import examine, holdings
+from kds.brain.documents.document_values import ALL, Document, DocumentRecall, Holdings, Section
 from kds.brain.documents.naming import find, find_whole, unknown_document
 from kds.brain.documents.ranking import DOCUMENT_BIAS, LIMIT, Request
-from kds.brain.documents.searches import FileSearches
-from kds.brain.errors import StoreError
-from kds.brain.passages.fts_words import WordForms
-from kds.brain.passages.outbox import Outbox, backfill
-from kds.brain.passages.searching import TextSearch
-from kds.brain.passages.store import Embedder, EmbeddingStore
-from kds.brain.passages.values import Check, EmbeddingJob, EmbeddingModel
-from kds.brain.passages.vectors import VectorSearch
+from kds.brain.passages.passage_file import PassageFile
+from kds.brain.passages.store import Embedder
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 
 FILE_NAME: Final = "documents.db"
 """In the `kds-brain` folder of a workspace."""
 
-T = TypeVar("T")
 
-
-class DocumentStore:
+class DocumentStore(DocumentTable, PassageFile):
     """The documents of one workspace."""
+
+    kind = DOCUMENTS
+    holders = "document"
 
     def __init__(
         self,
@@ -59,36 +40,8 @@ class DocumentStore:
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         """Open the file, or make it. Raises StoreError; `warnings` says what was put right."""
-        self.database = Database(
-            path, clock=clock, timeout_s=timeout_s, migrations=MIGRATIONS, kind=DOCUMENTS
-        )
-        self._forms = WordForms()
-        self._table = DocumentTable(self.database, count_tokens)
-        self._text = TextSearch(self.database, self._forms)
-        self._vectors = VectorSearch(self.database)
-        self._outbox = Outbox(self.database, read_chunks)
-        scrub_if_due(self.database)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What was found and put right since the store was opened."""
-        return self.database.warnings
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.database.path
-
-    def put(self, content: Content, source: Source) -> Document:
-        """Store a document, in the place of what its file said before: at once or not at all.
-
-        The bytes of what it replaces go with the next `tidy` or `remove`.
-        """
-        return self._healing(lambda: self._table.put(content, source))
-
-    def touch(self, document: Document, source: Source) -> None:
-        """Note that the file of a document has another date but says the same."""
-        self._table.touch(document.id, source)
+        super().__init__(path, clock=clock, timeout_s=timeout_s)
+        self.count_tokens = count_tokens
 
     def remove(self, names: Sequence[str]) -> tuple[Document, ...]:
         """Remove documents and their bytes; returns them.
@@ -100,20 +53,12 @@ class DocumentStore:
         found = {
             one.id: one for one in (find_whole(documents, name, where=self.path) for name in names)
         }
-        self._healing(lambda: self._table.remove(tuple(found)))
+        self.take_out(tuple(found))
         return tuple(found.values())
 
     def tidy(self) -> None:
         """Remove the bytes of what was replaced, if anything was."""
         scrub(self.database)
-
-    def documents(self) -> tuple[Document, ...]:
-        """Return all documents, by path."""
-        return self._table.list()
-
-    def current_paths(self) -> Mapping[str, bool]:
-        """Return the paths of all documents, and whether they need not be read again for KDS."""
-        return self._table.current()
 
     def document(self, name: str) -> Document:
         """Return the document that an id, path, file name or title names.
@@ -131,12 +76,9 @@ class DocumentStore:
 
     def sections(self, name: str) -> tuple[Section, ...]:
         """Return the sections of a document in order."""
-        return self._table.sections(self.document(name).id)
+        return self.sections_of(self.document(name).id)
 
-    def passages(self, ids: Sequence[int]) -> tuple[Passage, ...]:
-        """Return the passages with these ids that exist, in the order asked for."""
-        return self._table.passages(ids)
-
+    @healing
     def search(
         self,
         query: str,
@@ -164,71 +106,24 @@ class DocumentStore:
             bias=bias,
             titles={one.title: one.id for one in documents},
         )
-        searches = FileSearches(self.database, self._text, self._vectors)
-        found = self._healing(lambda: recall(searches, request, embedder=embedder))
+        found = recall(self, request, embedder=embedder)
         if document and about is None:
             note = f"no document '{document}' is in the store: none is preferred"
             found = replace(found, notes=(*found.notes, note))
         return found
 
-    def use_model(self, name: str | None) -> None:
-        """Say whose vectors are wanted from now on."""
-        self._outbox.use(name)
-
-    def models(self) -> tuple[EmbeddingModel, ...]:
-        """Return the models in use: the serving one first."""
-        return self._outbox.models()
-
-    def pending_embeddings(self, limit: int) -> tuple[EmbeddingJob, ...]:
-        """Claim up to ``limit`` passages that are due."""
-        return self._outbox.claim(limit)
-
-    def store_embeddings(self, model: str, vectors: Mapping[int, Sequence[float]]) -> int:
-        """Store vectors by passage and take their jobs off the queue."""
-        return self._outbox.store(model, vectors)
-
-    def fail_embeddings(self, chunk_ids: Sequence[int], error: str) -> None:
-        """Put jobs back: tried again later and later, and given up after some attempts."""
-        self._outbox.fail(chunk_ids, error)
-
-    def retry_embeddings(self) -> int:
-        """Make every job due now, also those given up."""
-        return self._outbox.retry()
-
     def holdings(self) -> Holdings:
         """Return how much is stored."""
-        return holdings(self.database)
-
-    def check(self) -> Check:
-        """Examine the whole store; changes nothing."""
-        return examine(self.database)
-
-    def rebuild(self) -> Check:
-        """Make the search index anew, queue what has no vector, and examine everything."""
-        with self.database.write() as connection:
-            health.remake_indexes(connection, DOCUMENTS.indexes)
-            backfill(connection)
-        return self.check()
-
-    def close(self) -> None:
-        """Let go of the file. Closing twice is fine."""
-        self._forms.close()
-        self.database.close()
-
-    def __enter__(self) -> "DocumentStore":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _healing(self, call: Callable[[], T]) -> T:
-        try:
-            return call()
-        except StoreError as error:
-            if not is_damage(error.__cause__) or not health.mend_index(self.database):
-                raise
-        return call()
+        with self.database.read() as connection:
+            documents, sections, chunks, tokens = connection.execute(
+                "SELECT count(*), coalesce(sum(section_count), 0), coalesce(sum(chunk_count), 0), "
+                "coalesce(sum(token_count), 0) FROM document"
+            ).fetchone()
+            version = version_of(connection)
+        size = sum(map(size_of, all_files(self.path)))
+        return Holdings(documents, sections, chunks, tokens, size, version)
 
 
 if TYPE_CHECKING:
-    _checked: type[EmbeddingStore] = DocumentStore
+    # What the protocol asks for is here, with the types it asks for.
+    _checked: type[DocumentSearch] = DocumentStore

@@ -3,20 +3,23 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from kds.brain.database.database import Database
 from kds.brain.database.deletion import note_scrub, scrub
+from kds.brain.database.health import healing
 from kds.brain.database.instant import to_micros
 from kds.brain.documents.content import Content, Source
 from kds.brain.documents.document_rows import (
+    CANDIDATE_COLUMNS,
     DOCUMENT_COLUMNS,
+    PASSAGE_COLUMNS,
+    PASSAGE_TABLES,
     SECTION_COLUMNS,
     document_of,
-    read_passages,
+    passage_of,
     section_of,
 )
-from kds.brain.documents.document_schema import CHUNK_BITS, CLAUSE
+from kds.brain.documents.document_schema import CLAUSE
 from kds.brain.documents.document_values import Document, Passage, Section
 from kds.brain.documents.drafting import (
     READER,
@@ -30,22 +33,30 @@ from kds.brain.documents.drafting import (
     terms_json,
 )
 from kds.brain.documents.heading import clause_keys, referred_in
+from kds.brain.documents.judging import Candidate
+from kds.brain.documents.lookup import Lookup
 from kds.brain.passages.outbox import count_vector_deletion, queue
-from kds.brain.sessions.memory_rows import IDS_AT_ONCE
+from kds.brain.passages.passage_schema import range_of
+from kds.brain.passages.rows import in_order
 from kds.brain.words.phrases import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter
 
 
-@dataclass(frozen=True, slots=True)
 class DocumentTable:
-    """The tables of documents, sections and passages."""
+    """The tables of documents, sections and passages: a part of the document store."""
 
     database: Database
-    count: TokenCounter
+    count_tokens: TokenCounter
 
+    @healing
     def put(self, content: Content, source: Source) -> Document:
-        """Store a document, in the place of what its file said before."""
-        ready = draft(content, source, count=self.count)  # takes the most time: before the lock
+        """Store a document, in the place of what its file said before: at once or not at all.
+
+        The bytes of what it replaces go with the next `tidy` or `remove`.
+        """
+        ready = draft(
+            content, source, count=self.count_tokens
+        )  # takes the most time: before the lock
         added = to_micros(self.database.clock())
         with self.database.write() as connection:
             if _delete(connection, [ready.id]):
@@ -57,7 +68,8 @@ class DocumentTable:
             ).fetchone()
         return document_of(row)
 
-    def remove(self, ids: Sequence[str]) -> int:
+    @healing
+    def take_out(self, ids: Sequence[str]) -> int:
         """Remove documents and their bytes; returns how many there were."""
         with self.database.write() as connection:
             gone = _delete(connection, ids)
@@ -67,29 +79,29 @@ class DocumentTable:
             scrub(self.database)
         return gone
 
-    def touch(self, document_id: str, source: Source) -> None:
-        """Note that the file has another date but says the same."""
+    def touch(self, document: Document, source: Source) -> None:
+        """Note that the file of a document has another date but says the same."""
         with self.database.write(durable=False) as connection:
             connection.execute(
                 "UPDATE document SET modified = ?, size = ? WHERE id = ?",
-                (to_micros(source.modified), source.size, document_id),
+                (to_micros(source.modified), source.size, document.id),
             )
 
-    def list(self) -> tuple[Document, ...]:
+    def documents(self) -> tuple[Document, ...]:
         """Return all documents, by path."""
         with self.database.read() as connection:
             rows = connection.execute(f"SELECT {DOCUMENT_COLUMNS} FROM document ORDER BY path")
             return tuple(map(document_of, rows))
 
-    def current(self) -> dict[str, bool]:
-        """Return for each path whether this version of KDS has read it."""
+    def current_paths(self) -> dict[str, bool]:
+        """Return the paths of all documents, and whether they need not be read again for KDS."""
         with self.database.read() as connection:
             return {
                 path: reader == READER
                 for path, reader in connection.execute("SELECT path, reader FROM document")
             }
 
-    def sections(self, document_id: str) -> tuple[Section, ...]:
+    def sections_of(self, document_id: str) -> tuple[Section, ...]:
         """Return the sections of a document in order."""
         with self.database.read() as connection:
             rows = connection.execute(
@@ -101,12 +113,41 @@ class DocumentTable:
 
     def passages(self, ids: Sequence[int]) -> tuple[Passage, ...]:
         """Return the passages with these ids that exist, in the order asked for."""
-        found: dict[int, Passage] = {}
         with self.database.read() as connection:
-            for at in range(0, len(ids), IDS_AT_ONCE):
-                for passage in read_passages(connection, ids[at : at + IDS_AT_ONCE]):
-                    found[passage.chunk_id] = passage
-        return tuple(found[one] for one in ids if one in found)
+            return in_order(
+                ids,
+                lambda marks, some: (
+                    (row[0], passage_of(row))
+                    for row in connection.execute(
+                        f"SELECT {PASSAGE_COLUMNS} FROM {PASSAGE_TABLES} "
+                        f"WHERE chunk.id IN ({marks})",
+                        some,
+                    )
+                ),
+            )
+
+    def candidates(self, ids: Sequence[int]) -> tuple[Candidate, ...]:
+        """Return passages as they are judged, in the order of their ids."""
+        with self.database.read() as connection:
+            return in_order(
+                sorted(ids),
+                lambda marks, some: (
+                    (row[0], Candidate(*row))
+                    for row in connection.execute(
+                        f"SELECT {CANDIDATE_COLUMNS} FROM {PASSAGE_TABLES} "
+                        f"WHERE chunk.id IN ({marks})",
+                        some,
+                    )
+                ),
+            )
+
+    def lookup(self, within: str | None) -> Lookup:
+        """Return the tables of terms and sections, of one document or of all."""
+        if within is None:
+            return Lookup(self.database)
+        with self.database.read() as connection:
+            row = connection.execute("SELECT num FROM document WHERE id = ?", (within,)).fetchone()
+        return Lookup(self.database, int(row[0]) if row else 0)
 
 
 def _note_deletion(connection: sqlite3.Connection) -> None:
@@ -122,10 +163,7 @@ def _delete(connection: sqlite3.Connection, ids: Iterable[str]) -> int:
             continue
         number = int(row[0])
         # Passages first: their index rows are found through the sections they are slices of.
-        connection.execute(
-            "DELETE FROM chunk WHERE id BETWEEN ? AND ?",
-            (number << CHUNK_BITS, ((number + 1) << CHUNK_BITS) - 1),
-        )
+        connection.execute("DELETE FROM chunk WHERE id BETWEEN ? AND ?", range_of(number))
         gone += connection.execute("DELETE FROM document WHERE num = ?", (number,)).rowcount
     return gone
 
@@ -144,7 +182,7 @@ def _insert_document(connection: sqlite3.Connection, ready: Draft, added: int) -
 
 
 def _insert_sections(connection: sqlite3.Connection, number: int, ready: Draft) -> None:
-    chunk_id = number << CHUNK_BITS
+    chunk_id, _ = range_of(number)
     stored: list[int] = []
     for index, section in enumerate(ready.sections):
         row = _insert_section(connection, number, index, section)

@@ -10,7 +10,6 @@ documents that nobody had tuned on, recall@5 of questions that stand alone was 1
 """
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
@@ -254,9 +253,3 @@ def _inner_fit(asked: Asked, line: str) -> float:
     """Say how well a passage fits "(b)" behind the number of a section."""
     inner = [one for reference in asked.references for one in reference.inner]
     return 1.0 if not inner or said(line, inner[0].casefold()) else 0.7
-
-
-def rarity(frequency: int, total: int) -> float:
-    """Return BM25's idf."""
-    frequency = min(frequency, total)
-    return math.log(1.0 + (total - frequency + 0.5) / (frequency + 0.5))

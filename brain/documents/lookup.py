@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from kds.brain.database.database import Database
-from kds.brain.documents.document_schema import CHUNK_BITS, CLAUSE
+from kds.brain.documents.document_schema import CLAUSE
 from kds.brain.documents.question import Reference
-from kds.brain.sessions.memory_rows import IDS_AT_ONCE
+from kds.brain.passages.passage_schema import CHUNK_BITS
+from kds.brain.passages.rows import IDS_AT_ONCE
 
 MANY_DEFINERS: Final = 30
 """Passages that define one term, the surest first: a term of many documents stays cheap."""

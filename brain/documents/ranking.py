@@ -8,6 +8,7 @@ from typing import Final
 from kds.brain.documents.document_values import Document, DocumentHit, Passage
 from kds.brain.documents.judging import Candidate, Judge, Judged
 from kds.brain.documents.question import Asked, side_of
+from kds.brain.passages.dense import DenseHits
 from kds.brain.passages.fusion import Weights, fuse
 from kds.brain.passages.query import LONG_QUERY
 from kds.brain.passages.values import Scored
@@ -60,15 +61,15 @@ def rank(
     request: Request,
     places: Mapping[int, Candidate],
     judged: Mapping[int, Judged],
-    dense: Sequence[Scored],
+    dense: DenseHits,
 ) -> list["Ranked"]:
     """Fuse what was judged with what is near, and lift the document asked about."""
     fused = fuse(
         {one: found.score for one, found in judged.items()},
         {},
-        {hit.chunk_id: hit.score for hit in dense if hit.chunk_id in places},
+        {hit.chunk_id: hit.score for hit in dense.hits if hit.chunk_id in places},
         weights=WEIGHTS,
-        dense_floor=dense[-1].score if len(dense) >= NEAREST else None,
+        dense_floor=dense.floor,
     )
     favoured = request.document.id if request.document else _named(request)
     found = []

@@ -4,26 +4,25 @@ A failure is no error of the recall: the words are searched all the same, and a 
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Final
 
 from kds.brain.errors import StoreError
-from kds.brain.passages.store import Embedder, SearchStore
-from kds.brain.passages.values import Chunk, Scope, Scored
+from kds.brain.passages.recalled import Log
+from kds.brain.passages.store import Embedder, PassageStore
+from kds.brain.passages.values import Scored
 
 CANDIDATES: Final = 200
 """Nearest chunks. More than the lexical ones: their neighbours' vectors count too."""
 
 
 @dataclass(frozen=True, slots=True)
-class QueryVector:
-    """The vector of a question, or why there is none; ``ms`` is what the model took."""
+class Vector:
+    """The vector of the question and the model that made it."""
 
-    values: tuple[float, ...] | None
-    note: str | None
-    ms: float
+    values: tuple[float, ...]
+    model: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,45 +34,42 @@ class DenseHits:
 
     hits: tuple[Scored, ...] = ()
     floor: float | None = None
-    note: str | None = None
 
 
-def chunk_text(chunk: Chunk) -> str:
-    """Return what a model is given of a chunk: its heading, or the name of the code, and itself."""
-    return f"{chunk.header}\n{chunk.body}" if chunk.header else chunk.body
-
-
-def embed_question(embedder: Embedder, text: str) -> QueryVector:
-    """Ask the model for the vector of a question."""
+def embed_question(embedder: Embedder | None, text: str, log: Log) -> Vector | None:
+    """Ask the model for the vector of a question; None, and a note, when it gives none."""
+    if embedder is None or not text.strip():
+        return None
     started = perf_counter()
+    values: tuple[float, ...] = ()
+    note = "the embedding model gave no usable vector; words only"
     try:
         values = tuple(map(float, embedder.embed_query(text)))
     except Exception as error:  # noqa: BLE001  # foreign code: an outage must not stop a recall
         note = f"the embedding model failed ({type(error).__name__}: {error}); words only"
-        return QueryVector(None, note, _ms(started))
-    if not values or not all(map(math.isfinite, values)) or not any(values):
-        note = "the embedding model gave no usable vector; words only"
-        return QueryVector(None, note, _ms(started))
-    return QueryVector(values, None, _ms(started))
+    log.timings_ms["embedding"] = (perf_counter() - started) * 1000.0
+    if not any(values) or not all(map(math.isfinite, values)):
+        log.note(note)
+        return None
+    return Vector(values, embedder.name)
 
 
 def search_vectors(
-    store: SearchStore,
-    vector: Sequence[float],
-    scope: Scope,
+    store: PassageStore,
+    vector: Vector | None,
+    within: str | None,
+    log: Log,
     *,
-    model: str,
     limit: int = CANDIDATES,
 ) -> DenseHits:
-    """Collect the nearest chunks; a store that cannot is a note, not an error."""
+    """Collect the nearest passages; a store that cannot is a note, not an error."""
+    if vector is None:
+        return DenseHits()
     try:
-        hits = store.search_dense(vector, model=model, scope=scope, limit=limit)
+        hits = store.search_dense(vector.values, within, model=vector.model, limit=limit)
     except StoreError as error:
-        return DenseHits(note=f"no search by meaning: {error.message}; words only")
+        log.note(f"no search by meaning: {error.message}; words only")
+        return DenseHits()
     if not hits:
-        return DenseHits(note=f"no vectors of '{model}' here yet; words only")
+        log.note(f"no vectors of '{vector.model}' here yet; words only")
     return DenseHits(hits, floor=hits[-1].score if len(hits) >= limit else None)
-
-
-def _ms(started: float) -> float:
-    return (perf_counter() - started) * 1000.0

@@ -1,81 +1,47 @@
 """One search of one scope: candidates of every kind, judged, fused and explained."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from time import perf_counter
+from dataclasses import dataclass, replace
 from typing import Final
 
-from kds.brain.passages.code_search import search_code
-from kds.brain.passages.dense import DenseHits, search_vectors
-from kds.brain.passages.explanation import explain
+from kds.brain.passages.dense import DenseHits, Vector, search_vectors
 from kds.brain.passages.fusion import Fused, fuse
 from kds.brain.passages.lexical import LexicalHits, search_words
 from kds.brain.passages.query import Question
-from kds.brain.passages.recalled import Hit, RecallSettings
+from kds.brain.passages.recalled import Hit, Log, RecallSettings
 from kds.brain.passages.rerank import Reranked, rerank, window
-from kds.brain.passages.store import MemoryStore
-from kds.brain.passages.values import Passage, Scope, Scored
+from kds.brain.passages.store import MessageSearch
+from kds.brain.passages.values import Passage, Scored
 
 DENSE_JUDGED: Final = 10
 """Nearest chunks whose words are looked at too. The others keep what their vector says."""
+
+CODE_CANDIDATES: Final = 30
+"""Passages with a name of the question: one in more places says little of any of them."""
 
 SHORTLIST: Final = 3
 """Times as many chunks as asked for are fetched: the document's bias may lift some of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Vector:
-    """The vector of the question and the model that made it."""
-
-    values: tuple[float, ...]
-    model: str
-
-
-@dataclass(slots=True)
-class Log:
-    """What the stages of a recall note while it runs."""
-
-    notes: list[str] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-    timings_ms: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Add the time of what is done inside to that of the stage."""
-        started = perf_counter()
-        try:
-            yield
-        finally:
-            spent = (perf_counter() - started) * 1000.0
-            self.timings_ms[name] = self.timings_ms.get(name, 0.0) + spent
-
-    def note(self, text: str | None) -> None:
-        """Keep a note, once."""
-        if text and text not in self.notes:
-            self.notes.append(text)
-
-
-@dataclass(frozen=True, slots=True)
 class Search:
     """What stays the same while one question is searched for in several scopes."""
 
-    store: MemoryStore
+    store: MessageSearch
     question: Question
     settings: RecallSettings
     vector: Vector | None
     document: str | None
     log: Log
 
-    def run(self, scope: Scope, *, limit: int) -> list[Hit]:
-        """Return the best chunks of the scope, best first."""
+    def run(self, within: str | None, *, limit: int) -> list[Hit]:
+        """Return the best passages, best first: of one session, or (None) of all."""
         with self.log.stage("lexical"):
-            words = search_words(self.store, self.question, scope)
+            words = search_words(self.store, self.question, within)
         with self.log.stage("code"):
-            code = self._code(scope)
+            code = self._code(within)
         with self.log.stage("dense"):
-            dense = self._dense(scope)
+            dense = search_vectors(self.store, self.vector, within, self.log)
         self._count(words, code, dense)
         with self.log.stage("rerank"):
             passages, judged = self._judged(words, code, dense)
@@ -83,15 +49,11 @@ class Search:
             fused = self._fused(words, judged, code, dense)
             return self._hits(fused, passages, judged, dense, limit=limit)
 
-    def _code(self, scope: Scope) -> tuple[Scored, ...]:
-        return search_code(self.store, self.question, scope) if self.settings.hybrid else ()
-
-    def _dense(self, scope: Scope) -> DenseHits:
-        if self.vector is None:
-            return DenseHits()
-        found = search_vectors(self.store, self.vector.values, scope, model=self.vector.model)
-        self.log.note(found.note)
-        return found
+    def _code(self, within: str | None) -> tuple[Scored, ...]:
+        names = self.question.identifiers
+        if not (self.settings.hybrid and names):
+            return ()
+        return self.store.search_identifiers(names, within, limit=CODE_CANDIDATES)
 
     def _count(self, words: LexicalHits, code: Sequence[Scored], dense: DenseHits) -> None:
         self.log.counts.update(lexical=len(words.hits), code=len(code), dense=len(dense.hits))
@@ -141,37 +103,34 @@ class Search:
             best = best[: SHORTLIST * limit]
         passages = passages | self._passages([one for one in best if one not in passages])
         cosines = {hit.chunk_id: hit.score for hit in dense.hits}
-        biases = self._biases(passages[one].session_id for one in best if one in passages)
         hits = []
         for one in best:
             if one not in passages or fused[one].score <= 0.0:  # deleted meanwhile, or nothing
                 continue
-            bias = biases[passages[one].session_id]
+            bias = self._bias(passages[one])
             why = explain(fused[one], judged.get(one), cosine=cosines.get(one), bias=bias)
             hits.append(Hit(passages[one], fused[one].score * bias, fused[one], False, why))
         hits.sort(key=lambda hit: -hit.score)
         if self.settings.chunking:
             return hits[:limit]
-        return [self._whole(hit) for hit in _one_a_message(hits)[:limit]]
+        return self._whole(_one_a_message(hits)[:limit])
 
-    def _whole(self, hit: Hit) -> Hit:
-        """Put the message in the place of its chunk."""
-        message = self.store.message(hit.passage.message_id)
-        passage = replace(hit.passage, body=message.content, tokens=message.tokens)
-        return replace(hit, passage=passage)
+    def _whole(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Put each message in the place of its passage."""
+        found = self.store.passages([hit.passage.chunk_id for hit in hits], whole=True)
+        messages = {one.chunk_id: one for one in found}
+        return [
+            replace(hit, passage=messages[hit.passage.chunk_id])
+            for hit in hits
+            if hit.passage.chunk_id in messages
+        ]
 
     def _passages(self, ids: Sequence[int]) -> dict[int, Passage]:
         return {passage.chunk_id: passage for passage in self.store.passages(ids)} if ids else {}
 
-    def _biases(self, sessions: Iterator[str]) -> dict[str, float]:
-        biases = dict.fromkeys(sessions, 1.0)
-        if self.document is None or self.settings.document_bias == 1.0:
-            return biases
-        for name in biases:
-            session = self.store.find_session(name)
-            if session is not None and session.document_context == self.document:
-                biases[name] = self.settings.document_bias
-        return biases
+    def _bias(self, passage: Passage) -> float:
+        about = self.document is not None and passage.document == self.document
+        return self.settings.document_bias if about else 1.0
 
 
 def _one_a_message(hits: Sequence[Hit]) -> list[Hit]:
@@ -179,3 +138,36 @@ def _one_a_message(hits: Sequence[Hit]) -> list[Hit]:
     for hit in hits:
         kept.setdefault(hit.passage.message_id, hit)
     return list(kept.values())
+
+
+def explain(
+    fused: Fused, found: Reranked | None, *, cosine: float | None, bias: float
+) -> tuple[str, ...]:
+    """Return the reasons of one hit, the strongest kind of evidence first.
+
+    >>> explain(Fused(0.9, None, 1.0, 0.0), Reranked(7.2, ("port",), ("staging",), ()),
+    ...     cosine=None, bias=1.0)
+    ("words 1.00: has 'port'; beside it stands 'staging'",)
+    """
+    return tuple(_lines(fused, found, cosine, bias))
+
+
+def _lines(
+    fused: Fused, found: Reranked | None, cosine: float | None, bias: float
+) -> Iterator[str]:
+    if fused.code > 0.0:
+        yield f"identifiers {fused.code:.2f}: holds a name of the question"
+    if found is not None and fused.lexical > 0.0:
+        yield f"words {fused.lexical:.2f}: {'; '.join(_words(found)) or 'near what was asked'}"
+        yield from found.notes
+    if cosine is not None:
+        yield f"meaning {fused.dense or 0.0:.2f}: cosine {cosine:.2f}"
+    if bias != 1.0:
+        yield f"x{bias:g}: of the same document"
+
+
+def _words(found: Reranked) -> Iterator[str]:
+    if found.words:
+        yield "has " + ", ".join(f"'{word}'" for word in found.words)
+    if found.near:
+        yield "beside it stands " + ", ".join(f"'{word}'" for word in found.near)

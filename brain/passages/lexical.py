@@ -12,8 +12,8 @@ from typing import Final
 
 from kds.brain.passages.query import Question, Term
 from kds.brain.passages.rerank import LENGTH, NEIGHBOURS, rarity
-from kds.brain.passages.store import SearchStore
-from kds.brain.passages.values import Scope, Scored
+from kds.brain.passages.store import MessageSearch
+from kds.brain.passages.values import Scored
 
 COLUMN_WEIGHTS: Final = (1.0, 1.0, 0.4, 1.0)
 """BM25 weights of header, body, context and idents. LoCoMo: .4 for the context finds 1 point more
@@ -49,30 +49,28 @@ class LexicalHits:
     """Words that were left out of the search for being too common."""
 
 
-def search_words(store: SearchStore, question: Question, scope: Scope) -> LexicalHits:
+def search_words(store: MessageSearch, question: Question, within: str | None) -> LexicalHits:
     """Collect the chunks that share words with the question, the most promising ones first."""
     if not question.terms:
         return LexicalHits((), {})
-    total = store.chunk_count()
+    total, _ = store.measure()
     counts = store.document_frequencies(question.words)
     frequencies = {
         term.word: sum(counts.get(form, 0) for form in term.forms) for term in question.terms
     }
     rarities = {word: rarity(count, total) for word, count in frequencies.items()}
     terms = [term for term in question.terms if frequencies[term.word]]
-    if scope.session_id is not None:
-        return LexicalHits(_in_session(store, terms, rarities, scope.session_id), rarities)
+    if within is not None:
+        return LexicalHits(_in_session(store, terms, rarities, within), rarities)
     kept = _searched(terms, frequencies, total)
     forms = dict.fromkeys(form for term in kept for form in term.forms if counts.get(form))
-    hits = store.search_words(
-        tuple(forms), scope, limit=EVERYWHERE_CANDIDATES, weights=COLUMN_WEIGHTS
-    )
+    hits = store.search_words(tuple(forms), limit=EVERYWHERE_CANDIDATES, weights=COLUMN_WEIGHTS)
     pruned = tuple(term.word for term in terms if term not in kept)
     return LexicalHits(hits, rarities, pruned)
 
 
 def _in_session(
-    store: SearchStore, terms: Sequence[Term], rarities: Mapping[str, float], session_id: str
+    store: MessageSearch, terms: Sequence[Term], rarities: Mapping[str, float], session_id: str
 ) -> tuple[Scored, ...]:
     places = store.occurrences([term.forms for term in terms], session_id, limit=PLACES)
     scores: dict[int, float] = {}

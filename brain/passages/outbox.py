@@ -5,8 +5,7 @@ A job is claimed by putting off its time: who claims it and dies lets it fall du
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -14,9 +13,9 @@ from kds.brain.database.database import Database
 from kds.brain.database.instant import to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
-from kds.brain.passages.values import Chunk, EmbeddingJob, EmbeddingModel
+from kds.brain.passages.rows import IDS_AT_ONCE
+from kds.brain.passages.values import EmbeddingJob, EmbeddingModel
 from kds.brain.passages.vector_blob import to_blobs
-from kds.brain.sessions.memory_rows import IDS_AT_ONCE, read_chunks
 
 LEASE: Final = timedelta(minutes=5)
 """How long a claimed job belongs to who claimed it. Longer than a batch takes, and short enough
@@ -32,14 +31,12 @@ ATTEMPTS: Final = 36
 _ERROR_LENGTH: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
 class Outbox:
-    """The tables of jobs, models and vectors; ``read`` reads chunks for their jobs."""
+    """The tables of jobs, models and vectors of a file of passages: `store.EmbeddingStore`."""
 
     database: Database
-    read: Callable[[sqlite3.Connection, Sequence[int]], list[Chunk]] = read_chunks
 
-    def use(self, name: str | None) -> None:
+    def use_model(self, name: str | None) -> None:
         """Say whose vectors are wanted; see `store.EmbeddingStore.use_model`."""
         with self.database.read() as connection:
             if _wanted(connection) == name:
@@ -64,7 +61,7 @@ class Outbox:
         with self.database.read() as connection:
             return read_models(connection)
 
-    def claim(self, limit: int) -> tuple[EmbeddingJob, ...]:
+    def pending_embeddings(self, limit: int) -> tuple[EmbeddingJob, ...]:
         """Take jobs that are due, the oldest first."""
         now = self.database.clock()
         with self.database.read() as connection:  # most often there is nothing to claim
@@ -76,11 +73,17 @@ class Outbox:
                 "UPDATE embed_job SET next_at = ? WHERE chunk_id = ?",
                 [(to_micros(now + LEASE), chunk_id) for chunk_id in attempts],
             )
-            chunks = self.read(connection, list(attempts))
-        chunks.sort(key=lambda chunk: chunk.id)
-        return tuple(EmbeddingJob(chunk, attempts[chunk.id]) for chunk in chunks)
+            marks = ", ".join("?" * len(attempts))
+            rows = connection.execute(
+                f"SELECT id, header, body FROM chunk_text WHERE id IN ({marks}) ORDER BY id",
+                list(attempts),
+            ).fetchall()
+        return tuple(
+            EmbeddingJob(one, f"{header}\n{body}" if header else body, attempts[one])
+            for one, header, body in rows
+        )
 
-    def store(self, model: str, vectors: Mapping[int, Sequence[float]]) -> int:
+    def store_embeddings(self, model: str, vectors: Mapping[int, Sequence[float]]) -> int:
         """Store vectors and take their jobs off."""
         where = str(self.database.path)
         dimensions, blobs = to_blobs(vectors, where=where)
@@ -100,7 +103,7 @@ class Outbox:
                 _promote(connection)
         return stored
 
-    def fail(self, chunk_ids: Sequence[int], error: str) -> None:
+    def fail_embeddings(self, chunk_ids: Sequence[int], error: str) -> None:
         """Put jobs back for later."""
         now = self.database.clock()
         text = kept_text(error)[:_ERROR_LENGTH]
@@ -119,7 +122,7 @@ class Outbox:
                 )
             _promote(connection)
 
-    def retry(self) -> int:
+    def retry_embeddings(self) -> int:
         """Make every job due now."""
         with self.database.write(durable=False) as connection:
             return connection.execute("UPDATE embed_job SET next_at = 0, attempts = 0").rowcount

@@ -10,17 +10,17 @@ from datetime import datetime
 from time import perf_counter
 
 from kds.brain.passages.dense import embed_question
-from kds.brain.passages.hybrid import Log, Search, Vector
-from kds.brain.passages.query import Question, read_question
-from kds.brain.passages.recalled import Hit, Recall, RecallSettings
-from kds.brain.passages.store import Embedder, MemoryStore
+from kds.brain.passages.hybrid import Search
+from kds.brain.passages.query import read_question
+from kds.brain.passages.recalled import Hit, Log, Recall, RecallSettings
+from kds.brain.passages.store import Embedder, MessageSearch
 from kds.brain.passages.values import EVERYWHERE, Scope, Summary
 
 DEFAULT_SETTINGS = RecallSettings()
 
 
 def recall(
-    store: MemoryStore,
+    store: MessageSearch,
     query: str,
     *,
     scope: Scope = EVERYWHERE,
@@ -38,21 +38,21 @@ def recall(
     started = perf_counter()
     log = Log()
     question = read_question(query, now=now)
-    vector = _vector(embedder, question, settings, log)
+    by_meaning = settings.hybrid and settings.weights.alpha > 0.0
+    vector = embed_question(embedder if by_meaning else None, question.text, log)
     search = Search(store, question, settings, vector, scope.document, log)
-    hits = search.run(Scope(session_id=scope.session_id), limit=limit)
+    hits = search.run(scope.session_id, limit=limit)
     widened = scope.session_id is not None and len(hits) < min(settings.few, limit)
     if widened:
         hits += _elsewhere(search, hits, limit)
     summaries = _summaries(search, scope)
-    total = (perf_counter() - started) * 1000.0 - log.timings_ms.get("embedding", 0.0)
     return Recall(
         question=question,
         hits=tuple(hits[:limit]),
         summaries=summaries,
         notes=tuple(log.notes),
         counts=dict(log.counts),
-        timings_ms=log.timings_ms | {"total": total},
+        timings_ms=log.timings_ms | {"total": log.total_ms(started)},
         flags={
             "hybrid": settings.hybrid,
             "surroundings": settings.surroundings,
@@ -65,22 +65,9 @@ def recall(
     )
 
 
-def _vector(
-    embedder: Embedder | None, question: Question, settings: RecallSettings, log: Log
-) -> Vector | None:
-    if embedder is None or not settings.hybrid or not settings.weights.alpha:
-        return None
-    if not question.text.strip():
-        return None
-    found = embed_question(embedder, question.text)
-    log.timings_ms["embedding"] = found.ms
-    log.note(found.note)
-    return Vector(found.values, embedder.name) if found.values is not None else None
-
-
 def _elsewhere(search: Search, known: list[Hit], limit: int) -> list[Hit]:
     ids = {hit.passage.chunk_id for hit in known}
-    others = search.run(EVERYWHERE, limit=limit + len(ids))
+    others = search.run(None, limit=limit + len(ids))
     return [replace(hit, elsewhere=True) for hit in others if hit.passage.chunk_id not in ids]
 
 

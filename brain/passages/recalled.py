@@ -1,12 +1,16 @@
 """What a recall takes and gives: its settings, its hits, and how they came about."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Final
 
 from kds.brain.passages.fusion import DEFAULT, Fused, Weights
 from kds.brain.passages.query import Question
 from kds.brain.passages.values import Passage, Summary
+from kds.brain.settings_schema import RecallOptions
 
 FEW: Final = 3
 """Fewer hits than that in the conversation, and all conversations are searched (issue 5)."""
@@ -35,6 +39,19 @@ class RecallSettings:
     """1: none."""
     summaries: int = SUMMARIES
     """0: none."""
+
+
+def recall_settings(options: RecallOptions) -> RecallSettings:
+    """Return the settings of recalls; a weight that is not set has its default.
+
+    >>> recall_settings(RecallOptions(hybrid=False, rerank_beta=0.5)).weights.beta
+    0.5
+    """
+    given = (options.rerank_alpha, options.rerank_beta, options.rerank_gamma)
+    defaults = (DEFAULT.alpha, DEFAULT.beta, DEFAULT.gamma)
+    weights = Weights(*(own if own is not None else usual
+                        for own, usual in zip(given, defaults, strict=True)))  # fmt: skip
+    return RecallSettings(hybrid=options.hybrid, chunking=options.chunking, weights=weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +91,31 @@ class Recall:
             "top_scores": [round(hit.score, 4) for hit in self.hits[:5]],
             "flags": dict(self.flags),
         }
+
+
+@dataclass(slots=True)
+class Log:
+    """What the stages of a search note while it runs."""
+
+    notes: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    timings_ms: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add the time of what is done inside to that of the stage."""
+        started = perf_counter()
+        try:
+            yield
+        finally:
+            spent = (perf_counter() - started) * 1000.0
+            self.timings_ms[name] = self.timings_ms.get(name, 0.0) + spent
+
+    def note(self, text: str | None) -> None:
+        """Keep a note, once."""
+        if text and text not in self.notes:
+            self.notes.append(text)
+
+    def total_ms(self, started: float) -> float:
+        """Return the time since ``started``, without the embedding model's own."""
+        return (perf_counter() - started) * 1000.0 - self.timings_ms.get("embedding", 0.0)

@@ -1,4 +1,4 @@
-"""What the conversation memory takes and gives: frozen values, the same for every store.
+"""What the searches of a store take and give: frozen values, the same for every store.
 
 Times are aware datetimes in UTC. Tokens are counted by the store's counter (`tokens`).
 """
@@ -17,74 +17,27 @@ ModelState = Literal["building", "serving"]
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """One conversation. ``num`` is its number in the store, never given twice."""
+class Passage:
+    """A part of a message that can be found and quoted by itself: who said it when.
 
-    id: str
-    num: int
-    title: str
-    """Empty until somebody names the session or its first user message does."""
-    created_at: datetime
-    updated_at: datetime
-    """When something was last added or changed: `sessions` lists the latest first."""
-    document_context: str | None
-    message_count: int
-    token_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message as it was stored: secrets are replaced by marks, code is kept."""
-
-    id: str
-    session_id: str
-    seq: int
-    """Position in the session, from 1, without gaps."""
-    role: Role
-    content: str
-    at: datetime
-    tokens: int
-    speaker: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A part of a message that can be found and quoted by itself.
-
-    The bodies of a message's chunks, one after the other, are the message.
+    The bodies of a message's passages, one after the other, are the message.
     """
 
-    id: int
-    """``session.num << 24 | n``: the chunks of a session are one range, in order."""
-    message_id: str
-    session_id: str
-    kind: ChunkKind
-    language: str | None
-    """Of a code block, as its fence says, in lower case."""
-    header: str
-    """The nearest heading; for code the file name and the first definition."""
-    body: str
-    context: str
-    """The beginnings of the two messages before."""
-    idents: str
-    """The identifiers of the body, split and joined: ``get user name getusername``."""
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A chunk as a search looks at it again: who said it when, and not what the index needs."""
-
     chunk_id: int
+    """``session.num << 24 | n``: the passages of a session are one range, in order."""
     message_id: str
     session_id: str
+    document: str | None
+    """Which document its session is about."""
     role: Role
     speaker: str | None
     at: datetime
     kind: ChunkKind
     header: str
+    """The nearest heading; for code the file name and the first definition."""
     body: str
     idents: str
+    """The identifiers of the body, split and joined: ``get user name getusername``."""
     tokens: int
 
 
@@ -103,7 +56,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where to search: one session, the sessions of one document, or (both None) everything."""
+    """What a recall is for: a session comes first, those about a document count more."""
 
     session_id: str | None = None
     document: str | None = None
@@ -122,9 +75,11 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingJob:
-    """A chunk that waits for its vector; ``attempts`` have failed so far."""
+    """A passage that waits for its vector; ``attempts`` have failed so far."""
 
-    chunk: Chunk
+    chunk_id: int
+    text: str
+    """What a model is given: the heading, or the name of the code, and the passage itself."""
     attempts: int
 
 
@@ -144,82 +99,3 @@ class EmbeddingModel:
     failed: int
     last_error: str = ""
     """Of a chunk that could not be embedded, the latest known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """How much a store holds. ``size_bytes`` counts the files of the store on disk."""
-
-    sessions: int
-    messages: int
-    chunks: int
-    summaries: int
-    tokens: int
-    models: tuple[EmbeddingModel, ...]
-    size_bytes: int
-    schema_version: int
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What an examination of the store found wrong."""
-
-    problems: tuple[str, ...] = ()
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.problems
-
-
-@dataclass(frozen=True, slots=True)
-class Cleanup:
-    """The sessions that a cleanup removed, or would remove (``dry_run``)."""
-
-    sessions: tuple[Session, ...]
-    dry_run: bool
-
-    @property
-    def message_count(self) -> int:
-        """Messages in all of these sessions."""
-        return sum(session.message_count for session in self.sessions)
-
-
-@dataclass(frozen=True, slots=True)
-class EntityMemory:
-    """What is known of the things a conversation talks about, for resolving references."""
-
-    key: str
-    terms: tuple["EntityTerm", ...]
-    """The latest first."""
-    documents: tuple[str, ...]
-    sections: tuple[str, ...]
-    turn_count: int
-    expires_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class EntityTerm:
-    """A term that was resolved, and a piece of the answer it was resolved with."""
-
-    term: str
-    snippet: str
-    turn: int
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One measured event: what it is called and what was measured."""
-
-    at: datetime
-    name: str
-    data: dict[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """A whole session, to be written out or put back. Its messages are numbered from 1."""
-
-    session: Session
-    messages: tuple[Message, ...]
-    summaries: tuple[Summary, ...] = ()

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.database.database import Database
 from kds.brain.errors import StoreError
-from kds.brain.passages.values import Scope, Scored
+from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
+from kds.brain.passages.text_search import session_number
+from kds.brain.passages.values import Scored
 from kds.brain.passages.vector_blob import FORMAT, unit
-from kds.brain.sessions.memory_rows import session_number
-from kds.brain.sessions.memory_schema import CHUNK_BITS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -116,7 +116,7 @@ class VectorSearch:
         self._generation = database.generation
 
     def search(
-        self, vector: Sequence[float], *, model: str, scope: Scope, limit: int
+        self, vector: Sequence[float], within: str | None, *, model: str, limit: int
     ) -> tuple[Scored, ...]:
         """Rank chunks; a model without vectors finds nothing."""
         import numpy as np
@@ -134,7 +134,7 @@ class VectorSearch:
                     where=str(self._database.path),
                     hint="ask with a vector of the same model",
                 )
-            parts = self._parts(connection, int(row[0]), int(row[1]), scope)
+            parts = self._parts(connection, int(row[0]), int(row[1]), within)
         found = sorted(
             (hit for part in parts for hit in part.nearest(asked, limit)),
             key=lambda hit: (-hit[0], hit[1]),
@@ -142,20 +142,12 @@ class VectorSearch:
         return tuple(Scored(chunk_id, score) for score, chunk_id in found[:limit])
 
     def _parts(
-        self, connection: sqlite3.Connection, model: int, width: int, scope: Scope
-    ) -> list[Matrix]:
-        parts = self._of_session(connection, model, width, scope.session_id)
-        if scope.document is None:
-            return parts
-        return [_of_document(connection, part, scope.document) for part in parts]
-
-    def _of_session(
         self, connection: sqlite3.Connection, model: int, width: int, session_id: str | None
     ) -> list[Matrix]:
         if session_id is None:
             return self._all(connection, model, width)
         number = session_number(connection, session_id, self._database.path)
-        first, last = number << CHUNK_BITS, ((number + 1) << CHUNK_BITS) - 1
+        first, last = range_of(number)
         if model not in self._cache and _chunk_count(connection, number) <= SMALL_RANGE:
             return [_read_range(connection, model, width, first, last)]
         return [part.between(first, last) for part in self._all(connection, model, width)]
@@ -280,11 +272,3 @@ def _matrix(cursor: sqlite3.Cursor, width: int) -> Matrix:
         data += blob
     rows = np.frombuffer(data, dtype=FORMAT).reshape(len(ids), width)
     return Matrix.of(np.array(ids, dtype=np.int64), rows)
-
-
-def _of_document(connection: sqlite3.Connection, part: Matrix, document: str) -> Matrix:
-    import numpy as np
-
-    query = "SELECT num FROM session WHERE document_context = ?"
-    sessions = [row[0] for row in connection.execute(query, (document,))]
-    return part.where(np.isin(part.ids >> CHUNK_BITS, np.array(sessions, dtype=np.int64)))

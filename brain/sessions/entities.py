@@ -10,7 +10,7 @@ from typing import Final
 from kds.brain.database.database import Database
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.database.stored_text import kept_text
-from kds.brain.passages.values import EntityMemory, EntityTerm
+from kds.brain.sessions.session_values import EntityMemory, EntityTerm
 
 TTL: Final = timedelta(hours=4)
 """Since the last access (issue 5)."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from kds.brain.passages.values import EntityMemory
+from kds.brain.sessions.session_values import EntityMemory
 from kds.brain.sessions.side_stores import EntityStore
 from kds.brain.sessions.transit import mark_code, shorten
 from kds.brain.summaries.fact_words import FILE_ENDINGS

@@ -11,10 +11,10 @@ from datetime import timedelta
 from pathlib import Path
 from threading import Lock
 
-from kds.brain.passages.recall_options import recall_settings
-from kds.brain.passages.recalled import RecallSettings
+from kds.brain.passages.recalled import RecallSettings, recall_settings
 from kds.brain.sessions.window import Budget
-from kds.brain.settings import Settings, SettingsError, load_settings
+from kds.brain.settings import SettingsError, load_settings
+from kds.brain.settings_schema import Settings
 from kds.brain.settings_variables import variables_set
 from kds.brain.summaries.extractive import Limit
 from kds.brain.workspace import Workspace, own_settings_path

@@ -8,26 +8,27 @@ A session's chunks are one range of ids, so that a search in one conversation is
 range. Times are microseconds since 1970.
 """
 
+import sqlite3
 from typing import Final
 
-from kds.brain.database.file_kind import FileKind
+from kds.brain.database.migrations import FileKind, statements
+from kds.brain.passages.passage_schema import (
+    CHUNK_INDEX,
+    INDEX_TABLES,
+    STATE_TABLE,
+    VECTOR_TABLES,
+    WITHOUT_VECTOR,
+)
 
 APPLICATION_ID: Final = 0x4B44534D
 """'KDSM': says whose file it is."""
-
-CHUNK_BITS: Final = 24
-"""Bits of a chunk's id below the number of its session: 16 million chunks a session."""
 
 CONTEXT_CHARACTERS: Final = 300
 """How much of each of the two messages before goes into the index of a chunk. Of the
 messages of the LoCoMo dialogues 96 % are shorter; of long answers it is the opening."""
 
-COLUMNS: Final = "header, body, context, idents"
-
 INDEXES: Final = {
-    "chunk_fts": f"""CREATE VIRTUAL TABLE chunk_fts USING fts5(
-  {COLUMNS}, content='chunk_text', content_rowid='id', tokenize='porter unicode61'
-)""",
+    "chunk_fts": CHUNK_INDEX,
     "summary_fts": """CREATE VIRTUAL TABLE summary_fts USING fts5(
   text, content='summary', content_rowid='num', tokenize='porter unicode61'
 )""",
@@ -36,8 +37,6 @@ INDEXES: Final = {
 )""",
 }
 """The full-text indexes. They keep no text: what they index is read where it stands."""
-
-MEMORY: Final = FileKind("the memory", APPLICATION_ID, INDEXES, rebuild="kds memory rebuild")
 
 TABLES: Final = f"""
 CREATE TABLE session(
@@ -91,37 +90,8 @@ SELECT chunk.id AS id, chunk.header AS header,
   chunk.idents AS idents
 FROM chunk JOIN message ON message.num = chunk.message_num;
 
-{INDEXES["chunk_fts"]};
-CREATE VIRTUAL TABLE chunk_word USING fts5vocab(chunk_fts, row);
-CREATE TRIGGER chunk_indexed AFTER INSERT ON chunk BEGIN
-  INSERT INTO chunk_fts(rowid, {COLUMNS}) SELECT id, {COLUMNS} FROM chunk_text WHERE id = new.id;
-END;
-CREATE TRIGGER chunk_unindexed BEFORE DELETE ON chunk BEGIN
-  INSERT INTO chunk_fts(chunk_fts, rowid, {COLUMNS})
-  SELECT 'delete', id, {COLUMNS} FROM chunk_text WHERE id = old.id;
-END;
-
-CREATE TABLE embedding_model(
-  num INTEGER PRIMARY KEY AUTOINCREMENT,
-  name TEXT NOT NULL UNIQUE,
-  dimensions INTEGER,
-  serving INTEGER NOT NULL,
-  wanted INTEGER NOT NULL
-);
-CREATE TABLE embedding(
-  num INTEGER PRIMARY KEY AUTOINCREMENT,
-  chunk_id INTEGER NOT NULL REFERENCES chunk(id) ON DELETE CASCADE,
-  model_num INTEGER NOT NULL REFERENCES embedding_model(num) ON DELETE CASCADE,
-  f16 BLOB NOT NULL
-);
-CREATE UNIQUE INDEX embedding_by_chunk ON embedding(chunk_id, model_num);
-CREATE TABLE embed_job(
-  chunk_id INTEGER PRIMARY KEY REFERENCES chunk(id) ON DELETE CASCADE,
-  attempts INTEGER NOT NULL DEFAULT 0,
-  next_at INTEGER,
-  error TEXT
-);
-CREATE INDEX embed_job_by_time ON embed_job(next_at);
+{INDEX_TABLES}
+{VECTOR_TABLES.strip()}
 
 CREATE TABLE summary(
   num INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -173,8 +143,7 @@ CREATE TABLE metric(
 );
 CREATE INDEX metric_by_time ON metric(at);
 
-CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER NOT NULL);
-INSERT INTO state(key, value) VALUES ('vector_deletions', 0), ('scrub_due', 0);
+{STATE_TABLE.strip()}
 """
 
 ITEM_TABLES: Final = f"""
@@ -206,3 +175,47 @@ CREATE TRIGGER item_unindexed BEFORE DELETE ON item_text BEGIN
 END;
 """
 """Since version 2: values that agents keep under a key (`item_table`)."""
+
+_CONTRADICTIONS: Final = {
+    "messages are missing in the middle of a session": (
+        "SELECT count(*) FROM session WHERE message_count <> "
+        "(SELECT count(*) FROM message WHERE session_num = session.num) OR message_count <> "
+        "coalesce((SELECT max(seq) FROM message WHERE session_num = session.num), 0)"
+    ),
+    "sessions count their tokens wrong": (
+        "SELECT count(*) FROM session WHERE token_count <> "
+        "coalesce((SELECT sum(tokens) FROM message WHERE session_num = session.num), 0)"
+    ),
+    "messages are not cut into chunks": (
+        "SELECT count(*) FROM message WHERE trim(content, char(9, 10, 32)) <> '' "
+        "AND NOT EXISTS (SELECT 1 FROM chunk WHERE message_num = message.num)"
+    ),
+    "chunks stand outside the range of their session": (
+        "SELECT count(*) FROM chunk JOIN message ON message.num = chunk.message_num "
+        "WHERE chunk.id >> 24 <> session_num"
+    ),
+    "chunks have neither a vector nor a job": WITHOUT_VECTOR,
+}
+
+
+def begin(connection: sqlite3.Connection) -> None:
+    """Version 1: all tables (issue 5)."""
+    for statement in statements(TABLES):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def add_items(connection: sqlite3.Connection) -> None:
+    """Version 2: items of agents."""
+    for statement in statements(ITEM_TABLES):
+        connection.execute(statement)
+
+
+MEMORY: Final = FileKind(
+    "the memory",
+    APPLICATION_ID,
+    INDEXES,
+    rebuild="kds memory rebuild",
+    migrations=(begin, add_items),
+    contradictions=_CONTRADICTIONS,
+)

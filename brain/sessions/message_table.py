@@ -7,26 +7,26 @@ from datetime import datetime
 from typing import Final, get_args
 
 from kds.brain.database.database import Database
+from kds.brain.database.health import healing
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.passages.chunker import Piece, cut
 from kds.brain.passages.outbox import queue
-from kds.brain.passages.values import Chunk, Message, Passage, Role
+from kds.brain.passages.passage_schema import CHUNK_BITS
+from kds.brain.passages.rows import in_order
+from kds.brain.passages.text_search import session_number, unknown
+from kds.brain.passages.values import Passage, Role
 from kds.brain.sessions.memory_rows import (
-    CHUNK_COLUMNS,
-    CHUNK_TABLES,
-    IDS_AT_ONCE,
     MESSAGE_COLUMNS,
-    chunk_of,
+    PASSAGE_COLUMNS,
+    PASSAGE_TABLES,
+    WHOLE_COLUMNS,
     message_of,
-    read_chunks,
-    read_passages,
-    session_number,
-    unknown,
+    passage_of,
 )
-from kds.brain.sessions.memory_schema import CHUNK_BITS
 from kds.brain.sessions.session_table import checked_id, new_id
+from kds.brain.sessions.session_values import Message
 from kds.brain.sessions.titles import title_of
 from kds.brain.words.tokens import TokenCounter
 
@@ -48,24 +48,24 @@ class Draft:
     pieces: tuple[Piece, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class MessageTable:
-    """The tables of messages and chunks."""
+    """The tables of messages and their passages: a part of `memory_store.MemoryStore`."""
 
     database: Database
-    count: TokenCounter
+    count_tokens: TokenCounter
 
+    @healing
     def append(
         self,
         session_id: str,
         role: Role,
         content: str,
         *,
-        at: datetime | None,
-        speaker: str | None,
-        message_id: str | None,
+        at: datetime | None = None,
+        speaker: str | None = None,
+        message_id: str | None = None,
     ) -> Message:
-        """Store a message; see `store.SessionStore.append`."""
+        """Store a message with its chunks, index rows and embedding jobs."""
         # Redacting and cutting take the most time: before the lock, not under it.
         draft = self.draft(role, content, at=at, speaker=speaker, message_id=message_id)
         with self.database.write() as connection:
@@ -107,12 +107,12 @@ class MessageTable:
             speaker=(kept_text(speaker).strip() or None) if speaker else None,
             content=text,
             at=to_micros(at or self.database.clock()),
-            tokens=self.count(text),
-            pieces=cut(text, count=self.count),
+            tokens=self.count_tokens(text),
+            pieces=cut(text, count=self.count_tokens),
         )
 
-    def list(
-        self, session_id: str, *, last: int | None, before_seq: int | None
+    def messages(
+        self, session_id: str, *, last: int | None = None, before_seq: int | None = None
     ) -> tuple[Message, ...]:
         """Return messages in order."""
         with self.database.read() as connection:
@@ -128,7 +128,7 @@ class MessageTable:
             ).fetchall()
         return tuple(map(message_of, reversed(rows)))
 
-    def get(self, message_id: str) -> Message:
+    def message(self, message_id: str) -> Message:
         """Return one message. Raises StoreError when there is none."""
         with self.database.read() as connection:
             found = self._stored(connection, message_id)
@@ -136,37 +136,19 @@ class MessageTable:
             raise unknown("message", message_id, self.database.path)
         return found
 
-    def chunks(self, ids: Sequence[int]) -> tuple[Chunk, ...]:
-        """Return the chunks that exist, in the order asked for."""
-        found: dict[int, Chunk] = {}
-        wanted = list(dict.fromkeys(map(int, ids)))
-        with self.database.read() as connection:
-            for at in range(0, len(wanted), IDS_AT_ONCE):
-                part = wanted[at : at + IDS_AT_ONCE]
-                found |= {chunk.id: chunk for chunk in read_chunks(connection, part)}
-        return tuple(found[chunk_id] for chunk_id in wanted if chunk_id in found)
-
-    def passages(self, ids: Sequence[int]) -> tuple[Passage, ...]:
+    def passages(self, ids: Sequence[int], *, whole: bool = False) -> tuple[Passage, ...]:
         """Return the passages that exist, in the order asked for."""
-        found: dict[int, Passage] = {}
-        wanted = list(dict.fromkeys(map(int, ids)))
+        columns = WHOLE_COLUMNS if whole else PASSAGE_COLUMNS
         with self.database.read() as connection:
-            for at in range(0, len(wanted), IDS_AT_ONCE):
-                part = wanted[at : at + IDS_AT_ONCE]
-                found |= {one.chunk_id: one for one in read_passages(connection, part)}
-        return tuple(found[chunk_id] for chunk_id in wanted if chunk_id in found)
-
-    def chunk_count(self) -> int:
-        """Return how many chunks were stored in the sessions that there are."""
-        with self.database.read() as connection:
-            row = connection.execute("SELECT coalesce(sum(chunk_count), 0) FROM session").fetchone()
-        return int(row[0])
-
-    def chunks_of(self, message_id: str) -> tuple[Chunk, ...]:
-        """Return the chunks of one message in order."""
-        query = f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE message.id = ? ORDER BY chunk.id"
-        with self.database.read() as connection:
-            return tuple(map(chunk_of, connection.execute(query, (message_id,))))
+            return in_order(
+                ids,
+                lambda marks, some: (
+                    (row[0], passage_of(row))
+                    for row in connection.execute(
+                        f"SELECT {columns} FROM {PASSAGE_TABLES} WHERE chunk.id IN ({marks})", some
+                    )
+                ),
+            )
 
     def _stored(self, connection: sqlite3.Connection, message_id: str) -> Message | None:
         query = f"SELECT {MESSAGE_COLUMNS} FROM {_FROM} WHERE message.id = ?"

@@ -6,7 +6,7 @@ profile was changed or used, and for what; never what it says.
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,10 +15,7 @@ from kds.brain.database.deletion import note_scrub, scrub
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
-from kds.brain.passages.vector_blob import FORMAT, to_blobs
-from kds.brain.sessions.profile_values import Consent, ConsentAction, ConsentEvent, Profile
-
-FIELDS: Final = ("name", "role", "languages", "preferences", "about")
+from kds.brain.sessions.side_stores import Consent, ConsentAction, ConsentEvent, Profile
 
 PURPOSE_LIMIT: Final = 200
 """Characters of a purpose in the audit log."""
@@ -75,40 +72,13 @@ class ProfileTable:
         with self.database.write() as connection:
             self._require(connection)
             connection.execute("DELETE FROM profile")
-            connection.execute("DELETE FROM profile_vector")  # of what it said before
+            connection.execute("DELETE FROM profile_vector")  # which an earlier KDS made
             connection.executemany(
                 "INSERT INTO profile(field, value) VALUES (?, ?)",
                 [(field, json.dumps(value, ensure_ascii=False)) for field, value in fields.items()],
             )
             self._log(connection, "changed", ", ".join(fields))
         return _profile(fields)
-
-    def save_vectors(self, model: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        """Store vectors by field. Raises StoreError without consent, or for a field it lacks."""
-        where = str(self.database.path)
-        if unknown := [field for field in vectors if field not in FIELDS]:
-            raise StoreError(
-                f"the profile has no field {unknown[0]!r}",
-                where=where,
-                hint=f"use {', '.join(FIELDS)}",
-            )
-        _, blobs = to_blobs(vectors, where=where)
-        with self.database.write() as connection:
-            self._require(connection)
-            connection.executemany(
-                "INSERT OR REPLACE INTO profile_vector(model, field, f16) VALUES (?, ?, ?)",
-                [(model, field, blob) for field, blob in blobs.items()],
-            )
-
-    def vectors(self, model: str) -> dict[str, tuple[float, ...]]:
-        """Return the vectors of the fields; nothing without consent."""
-        with self.database.read() as connection:
-            if not _consent(connection).given:
-                return {}
-            rows = connection.execute(
-                "SELECT field, f16 FROM profile_vector WHERE model = ?", (model,)
-            ).fetchall()
-        return {field: _numbers(blob) for field, blob in rows}
 
     def events(self) -> tuple[ConsentEvent, ...]:
         """Return the audit log, oldest first."""
@@ -164,9 +134,3 @@ def _profile(fields: Mapping[str, object]) -> Profile:
     languages = values.pop("languages", [])
     assert isinstance(languages, list)
     return Profile(languages=tuple(languages), **values)  # type: ignore[arg-type]  # _fields wrote it
-
-
-def _numbers(blob: bytes) -> tuple[float, ...]:
-    import numpy as np
-
-    return tuple(np.frombuffer(blob, dtype=FORMAT).astype(float).tolist())

@@ -4,16 +4,16 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kds.brain.database.database import Database
 from kds.brain.database.instant import to_micros
 from kds.brain.database.stored_text import kept_text
-from kds.brain.passages.values import Archive, Summary
+from kds.brain.passages.values import Summary
 from kds.brain.sessions.message_table import Draft, MessageTable, insert
 from kds.brain.sessions.session_table import insert as insert_session
 from kds.brain.sessions.session_table import new_id
+from kds.brain.sessions.session_values import Archive
 
 
-def restore(database: Database, table: MessageTable, archive: Archive) -> str:
+def put_back(table: MessageTable, archive: Archive) -> str:
     """Store the session with all its messages and summaries; returns its id."""
     drafts = [
         table.draft(
@@ -26,7 +26,7 @@ def restore(database: Database, table: MessageTable, archive: Archive) -> str:
         for message in archive.messages
     ]
     session = archive.session
-    with database.write() as connection:
+    with table.database.write() as connection:
         session_id = session.id if _is_free(connection, "session", session.id) else new_id()
         number = insert_session(
             connection,

@@ -1,18 +1,22 @@
-"""Sessions in SQLite: made, found, named."""
+"""Sessions in SQLite: made, found, named, deleted."""
 
 import sqlite3
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
 from kds.brain.database.database import Database
+from kds.brain.database.deletion import note_scrub, scrub
 from kds.brain.database.instant import to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
-from kds.brain.passages.values import Session
-from kds.brain.sessions.memory_rows import SESSION_COLUMNS, session_number, session_of, unknown
+from kds.brain.passages.outbox import count_vector_deletion
+from kds.brain.passages.passage_schema import range_of
+from kds.brain.passages.text_search import session_number, unknown
+from kds.brain.sessions.memory_rows import SESSION_COLUMNS, session_of
+from kds.brain.sessions.session_values import Cleanup, Session
 
 ID_LIMIT: Final = 128
 """Characters of an id from outside (as for conversations, issue 4)."""
@@ -21,14 +25,17 @@ TITLE_LIMIT: Final = 200
 """Characters of a title that somebody gives; automatic ones are shorter."""
 
 
-@dataclass(frozen=True, slots=True)
 class SessionTable:
-    """The table of sessions."""
+    """The table of sessions: a part of `memory_store.SessionStore`."""
 
     database: Database
 
-    def create(
-        self, *, title: str | None, document_context: str | None, session_id: str | None
+    def create_session(
+        self,
+        *,
+        title: str | None = None,
+        document_context: str | None = None,
+        session_id: str | None = None,
     ) -> Session:
         """Begin a session."""
         path = self.database.path
@@ -44,18 +51,18 @@ class SessionTable:
             insert(connection, chosen, title, document_context, now, now)
             return _one(connection, chosen, path)
 
-    def get(self, session_id: str) -> Session:
+    def session(self, session_id: str) -> Session:
         """Return the session. Raises StoreError when there is none."""
         with self.database.read() as connection:
             return _one(connection, session_id, self.database.path)
 
-    def find(self, session_id: str) -> Session | None:
+    def find_session(self, session_id: str) -> Session | None:
         """Return the session, None when there is none."""
         with self.database.read() as connection:
             row = _row(connection, session_id)
         return session_of(row) if row else None
 
-    def list(self, *, limit: int, offset: int) -> tuple[Session, ...]:
+    def sessions(self, *, limit: int = 50, offset: int = 0) -> tuple[Session, ...]:
         """Return sessions, the one changed last first."""
         query = (
             f"SELECT {SESSION_COLUMNS} FROM session ORDER BY updated_at DESC, num DESC "
@@ -64,11 +71,19 @@ class SessionTable:
         with self.database.read() as connection:
             return tuple(map(session_of, connection.execute(query, (max(limit, 0), offset))))
 
-    def changed_before(self, moment: datetime) -> tuple[Session, ...]:
-        """Return the sessions in which nothing happened since, the oldest first."""
+    def cleanup(self, older_than: timedelta, *, dry_run: bool = True) -> Cleanup:
+        """Remove the sessions in which nothing happened for longer than ``older_than``."""
+        oldest = to_micros(self.database.clock() - older_than)
         query = f"SELECT {SESSION_COLUMNS} FROM session WHERE updated_at < ? ORDER BY updated_at"
         with self.database.read() as connection:
-            return tuple(map(session_of, connection.execute(query, (to_micros(moment),))))
+            found = tuple(map(session_of, connection.execute(query, (oldest,))))
+        if not dry_run:
+            self._delete(found)
+        return Cleanup(found, dry_run)
+
+    def delete_session(self, session_id: str) -> None:
+        """Remove the session, all it holds, and its bytes."""
+        self._delete([self.session(session_id)])
 
     def rename(self, session_id: str, title: str) -> Session:
         """Give a title that stays. Raises StoreError when it is empty."""
@@ -82,6 +97,21 @@ class SessionTable:
     def set_document(self, session_id: str, document: str | None) -> Session:
         """Say which document the session is about."""
         return self._change(session_id, "document_context = ?", kept_document(document))
+
+    def _delete(self, sessions: Sequence[Session]) -> None:
+        if not sessions:
+            return
+        with self.database.write() as connection:
+            for session in sessions:
+                # Chunks first: their index rows are found through the messages they are slices of.
+                connection.execute(
+                    "DELETE FROM chunk WHERE id BETWEEN ? AND ?", range_of(session.num)
+                )
+                connection.execute("DELETE FROM entity_memory WHERE key = ?", (session.id,))
+                connection.execute("DELETE FROM session WHERE num = ?", (session.num,))
+            count_vector_deletion(connection)
+            note_scrub(connection)
+        scrub(self.database)
 
     def _change(self, session_id: str, assignment: str, value: str | None) -> Session:
         now = to_micros(self.database.clock())

@@ -1,15 +1,69 @@
 """What stands beside the conversations in a memory: profile, terms, figures, items of others.
 
-Protocols, as in `store`. Every method raises StoreError with ``where`` and ``hint``.
+Values, and protocols as in `memory_store`. Every method raises StoreError with ``where`` and
+``hint``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Literal, Protocol
 
-from kds.brain.passages.values import EntityMemory, Metric
-from kds.brain.sessions.item_values import Item, ItemText, Namespace
-from kds.brain.sessions.profile_values import Consent, ConsentEvent, Profile
+from kds.brain.sessions.session_values import EntityMemory, Metric
+
+Namespace = tuple[str, ...]
+"""Labels from the outermost inwards; none of them empty."""
+
+ConsentAction = Literal["granted", "revoked", "changed", "used"]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What the user told about themselves: structured fields and free text, all optional."""
+
+    name: str = ""
+    role: str = ""
+    languages: tuple[str, ...] = ()
+    preferences: Mapping[str, str] = field(default_factory=dict)
+    about: str = ""
+    """Free text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """Whether the profile may be kept and used; ``since`` the last change, None: never asked."""
+
+    given: bool
+    since: datetime | None = None
+    purpose: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentEvent:
+    """A line of the audit log. It never holds what the profile says."""
+
+    at: datetime
+    action: ConsentAction
+    purpose: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A value under its key. Secrets in its texts are replaced by marks."""
+
+    namespace: Namespace
+    key: str
+    value: Mapping[str, object]
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ItemText:
+    """A text of an item that waits for its vector."""
+
+    id: int
+    text: str
 
 
 class ProfileStore(Protocol):
@@ -37,14 +91,6 @@ class ProfileStore(Protocol):
 
     def events(self) -> tuple[ConsentEvent, ...]:
         """Return the audit log, oldest first: granted, revoked, changed, used."""
-        ...
-
-    def save_vectors(self, model: str, vectors: Mapping[str, Sequence[float]]) -> None:
-        """Store vectors of the profile's fields. Refused without consent."""
-        ...
-
-    def vectors(self, model: str) -> dict[str, tuple[float, ...]]:
-        """Return the vectors of the profile's fields; nothing without consent."""
         ...
 
 

@@ -5,9 +5,9 @@ from typing import Final
 
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
-from kds.brain.passages.store import MemoryStore
-from kds.brain.passages.values import Message
 from kds.brain.sessions.flags import MemoryFlags
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.session_values import Message
 from kds.brain.sessions.window import LABEL, Budget, Layout, Window, lay_out
 from kds.brain.summaries.condensation import (
     CONDENSE_AT,

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableLambda
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from kds.agents.retriever import MemoryRetriever
-from kds.brain.passages.recall_log import RECALL
+from kds.brain.sessions.metrics import RECALL
 from kds.brain.sessions.sqlite_store import SqliteStore
 
 SAID = (

@@ -12,10 +12,13 @@ from typing import ClassVar
 import pytest
 
 from kds.brain.errors import StoreError
-from kds.brain.passages.store import MemoryStore
-from kds.brain.passages.values import Message, Role, Scope, Session
+from kds.brain.passages.lexical import COLUMN_WEIGHTS
+from kds.brain.passages.text_search import words_of
+from kds.brain.passages.values import Role, Scored
+from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
-from kds.brain.sessions.profile_values import Profile
+from kds.brain.sessions.session_values import Message, Session
+from kds.brain.sessions.side_stores import Profile
 
 CODE = "Here is app.py:\n```python\ndef getUserName(row):\n    return row.name\n```\nDone."
 
@@ -39,8 +42,15 @@ def say(store: MemoryStore, session: Session, *texts: str) -> list[Message]:
     return [store.append(session.id, roles[n % 2], text) for n, text in enumerate(texts)]
 
 
-def bodies(store: MemoryStore, found: tuple) -> list[str]:  # type: ignore[type-arg]  # of Scored
-    return [chunk.body for chunk in store.chunks([hit.chunk_id for hit in found])]
+def by_text(
+    store: MemoryStore, text: str, within: str | None = None, *, limit: int = 9
+) -> tuple[Scored, ...]:
+    """Rank the passages that share words with ``text``."""
+    return store.search_words(words_of(text), within, limit=limit, weights=COLUMN_WEIGHTS)
+
+
+def bodies(store: MemoryStore, found: tuple[Scored, ...]) -> list[str]:
+    return [passage.body for passage in store.passages([hit.chunk_id for hit in found])]
 
 
 class SessionConformance:
@@ -87,7 +97,7 @@ class SessionConformance:
             lambda: store.rename("nowhere", "x"),
             lambda: store.delete_session("nowhere"),
             lambda: store.summaries("nowhere"),
-            lambda: store.search_lexical("x", Scope("nowhere"), limit=5),
+            lambda: by_text(store, "x", "nowhere", limit=5),
             lambda: store.message("nowhere"),
         ):
             with pytest.raises(StoreError, match="'nowhere'") as caught:
@@ -121,9 +131,7 @@ class SessionConformance:
         say(store, here, "the walrus is here")
         say(store, there, "the walrus is there")
         assert [message.content for message in store.messages(here.id)] == ["the walrus is here"]
-        assert bodies(store, store.search_lexical("walrus", Scope(there.id), limit=9)) == [
-            "the walrus is there"
-        ]
+        assert bodies(store, by_text(store, "walrus", there.id, limit=9)) == ["the walrus is there"]
 
     def test_time_and_speaker_are_kept(self, store: MemoryStore) -> None:
         at = datetime(2023, 5, 8, 13, 56, 0, 123456, tzinfo=UTC)
@@ -208,7 +216,7 @@ class SessionConformance:
         store.add_summary(gone.id, 1, 2, "a walrus", kind="rolling")
         store.delete_session(gone.id)
         assert store.find_session(gone.id) is None
-        assert bodies(store, store.search_lexical("walrus", limit=9)) == ["the walrus stays"]
+        assert bodies(store, by_text(store, "walrus", limit=9)) == ["the walrus stays"]
         with pytest.raises(StoreError):
             store.message(message.id)
         assert store.stats().summaries == 0
@@ -244,7 +252,7 @@ class SessionConformance:
             try:
                 for number in range(10):
                     store.append(session.id, "user", f"{name} says {number}")
-                    store.search_lexical("says", limit=5)
+                    by_text(store, "says", limit=5)
             except StoreError as error:
                 failed.append(error)
 
@@ -307,7 +315,7 @@ class ArchiveConformance:
         assert [found.id for found in restored] == [session.id]
         assert after.messages == before.messages
         assert to_json([after]) == text
-        assert bodies(store, store.search_lexical("walrus", limit=1)) == ["Add a walrus"]
+        assert bodies(store, by_text(store, "walrus", limit=1)) == ["Add a walrus"]
         assert store.check().sound
 
     def test_an_import_beside_the_original_gets_new_ids(self, store: MemoryStore) -> None:
@@ -330,263 +338,49 @@ class ArchiveConformance:
 
 
 class SearchConformance:
-    """Chunks, lexical search, identifiers."""
+    """Passages of messages, identifiers, what stands around a message."""
 
-    def test_chunks_put_together_are_the_message(self, store: MemoryStore) -> None:
+    def test_the_passages_put_together_are_the_message(self, store: MemoryStore) -> None:
         session = store.create_session()
-        message = say(store, session, "first", CODE)[1]
-        chunks = store.message_chunks(message.id)
-        assert "".join(chunk.body for chunk in chunks) == CODE
-        assert [chunk.kind for chunk in chunks] == ["prose", "code", "prose"]
-        code = chunks[1]
-        assert (code.language, code.header) == ("python", "app.py def getUserName(row):")
-        assert "get user name getusername" in code.idents
-        assert (code.message_id, code.session_id, code.context) == (message.id, session.id, "first")
+        first, message = say(store, session, "first", CODE)
+        store.use_model("m")
+        ids = [job.chunk_id for job in store.pending_embeddings(9)]
+        _, *passages = store.passages(ids)
+        assert "".join(passage.body for passage in passages) == CODE
+        assert [passage.kind for passage in passages] == ["prose", "code", "prose"]
+        assert passages[1].header == "app.py def getUserName(row):"
+        assert "get user name getusername" in passages[1].idents
+        assert {passage.message_id for passage in passages} == {message.id}
+        whole = store.passages(ids, whole=True)
+        assert [passage.body for passage in whole] == [first.content, *[message.content] * 3]
+        assert whole[1].tokens == message.tokens
 
-    def test_chunks_come_in_the_order_asked_for(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        ids = [store.message_chunks(m.id)[0].id for m in say(store, session, "a", "b", "c")]
-        asked = [ids[2], 12345, ids[0], ids[2]]
-        assert [chunk.id for chunk in store.chunks(asked)] == [ids[2], ids[0]]
-        assert store.chunks([]) == ()
-
-    def test_words_are_found_in_every_form(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        say(store, session, "We deployed the services yesterday", "Nothing of the kind")
-        assert bodies(store, store.search_lexical("deploying service", limit=1)) == [
-            "We deployed the services yesterday"
-        ]
-
-    def test_better_hits_come_first(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        say(store, session, "purple", "purple walrus", *["filler"] * 20)
-        found = store.search_lexical("purple walrus", limit=5)
-        assert bodies(store, found)[0] == "purple walrus"
-        assert [hit.score for hit in found] == sorted((h.score for h in found), reverse=True)
-
-    @pytest.mark.parametrize(
-        "query",
-        [
-            "",
-            "   ",
-            '"',
-            "AND",
-            "NEAR(a b)",
-            "a*",
-            "^x",
-            "body:x",
-            "-walrus",
-            "(",
-            "\x00",
-            "é🎉",
-            "x" * 9999,
-        ],
-    )
-    def test_nothing_in_a_query_is_an_operator(self, store: MemoryStore, query: str) -> None:
-        session = store.create_session()
-        say(store, session, "a walrus")
-        store.search_lexical(query, limit=5)
-        store.search_lexical(query, Scope(session.id), limit=5)
-        store.search_words([query], limit=5)
-        store.search_identifiers([query], limit=5)
-        store.search_summaries(query, session.id, limit=5)
-        store.document_frequencies([query])
+    def test_passages_come_in_the_order_asked_for(self, store: MemoryStore) -> None:
+        say(store, store.create_session(document_context="a.md"), "a", "b", "c")
+        store.use_model("m")
+        ids = [job.chunk_id for job in store.pending_embeddings(9)]
+        found = store.passages([ids[2], 12345, ids[0], ids[2]])
+        assert [passage.body for passage in found] == ["c", "a"]
+        assert {passage.document for passage in found} == {"a.md"}
+        assert store.passages([]) == ()
 
     def test_the_messages_before_help_to_find_a_message(self, store: MemoryStore) -> None:
         session = store.create_session()
         say(store, session, "Which colour has the walrus?", "Purple.", *["filler"] * 9)
-        assert "Purple." in bodies(store, store.search_lexical("walrus", limit=2))
+        assert "Purple." in bodies(store, by_text(store, "walrus", limit=2))
 
     @pytest.mark.parametrize("name", ["getUserName", "get_user_name", "GET_USER_NAME"])
     def test_an_identifier_is_found_in_every_spelling(self, store: MemoryStore, name: str) -> None:
         session = store.create_session()
         say(store, session, "the user has a name to get", CODE)
         found = store.search_identifiers([name], limit=5)
-        assert [chunk.kind for chunk in store.chunks([hit.chunk_id for hit in found])] == ["code"]
-
-    def test_a_search_keeps_to_its_document(self, store: MemoryStore) -> None:
-        for document in ("a.md", "b.md", None):
-            session = store.create_session(document_context=document)
-            say(store, session, f"walrus of {document}")
-        found = store.search_lexical("walrus", Scope(document="b.md"), limit=9)
-        assert bodies(store, found) == ["walrus of b.md"]
+        assert [one.kind for one in store.passages([hit.chunk_id for hit in found])] == ["code"]
 
     def test_frequencies_count_chunks(self, store: MemoryStore) -> None:
         session = store.create_session()
         say(store, session, "services here", *["filler"] * 3)
         # The word itself, and the context of the two messages after.
         assert store.document_frequencies(["service", "unheard"]) == {"service": 3, "unheard": 0}
-
-
-class EmbeddingConformance:
-    """The outbox, models, dense search."""
-
-    def test_without_a_model_nothing_waits(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        say(store, session, "one")
-        assert store.pending_embeddings(9) == ()
-        assert store.models() == ()
-        assert store.search_dense([1.0], model="m", limit=5) == ()
-
-    def test_old_and_new_chunks_wait_for_a_model(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        say(store, session, "one")
-        store.use_model("m")
-        store.append(session.id, "user", "two")
-        jobs = store.pending_embeddings(9)
-        assert [job.chunk.body for job in jobs] == ["one", "two"]
-        assert store.models()[0].waiting == 2
-
-    def test_a_job_is_given_to_one_at_a_time(self, store: MemoryStore, clock: HandClock) -> None:
-        session = store.create_session()
-        say(store, session, "one", "two", "three")
-        store.use_model("m")
-        assert len(store.pending_embeddings(2)) == 2
-        assert len(store.pending_embeddings(2)) == 1
-        assert store.pending_embeddings(2) == ()
-        clock.move(hours=1)  # whoever had them is dead
-        assert len(store.pending_embeddings(9)) == 3
-
-    def test_a_failed_job_comes_back_later_and_later(
-        self, store: MemoryStore, clock: HandClock
-    ) -> None:
-        session = store.create_session()
-        say(store, session, "one")
-        store.use_model("m")
-        pauses = []
-        for attempt in range(4):
-            (job,) = store.pending_embeddings(9)
-            assert job.attempts == attempt
-            store.fail_embeddings([job.chunk.id], "no route to host, password: hunter2")
-            waited = 0
-            while not (claimed := store.pending_embeddings(9)):
-                clock.move(seconds=1)
-                waited += 1
-            pauses.append(waited)
-            store.fail_embeddings([], "")
-            clock.move(minutes=10)  # the lease of the claim above
-            assert claimed
-        assert pauses == [2, 4, 8, 16]
-
-    def test_a_hopeless_job_is_given_up_until_asked_again(
-        self, store: MemoryStore, clock: HandClock
-    ) -> None:
-        session = store.create_session()
-        say(store, session, "one")
-        store.use_model("m")
-        while jobs := store.pending_embeddings(9):
-            store.fail_embeddings([job.chunk.id for job in jobs], "too long")
-            clock.move(hours=2)
-        assert (store.models()[0].waiting, store.models()[0].failed) == (1, 1)
-        assert store.retry_embeddings() == 1
-        assert len(store.pending_embeddings(9)) == 1
-
-    def test_the_nearest_vectors_are_found(self, store: MemoryStore) -> None:
-        session, other = store.create_session(document_context="a.md"), store.create_session()
-        say(store, session, "east", "north")
-        say(store, other, "north-east")
-        store.use_model("m")
-        vectors = {"east": [2.0, 0.0], "north": [0.0, 0.5], "north-east": [3.0, 3.0]}
-        jobs = store.pending_embeddings(9)
-        assert store.store_embeddings("m", {j.chunk.id: vectors[j.chunk.body] for j in jobs}) == 3
-        assert store.pending_embeddings(9) == ()
-        found = store.search_dense([1.0, 0.1], model="m", limit=9)
-        assert bodies(store, found) == ["east", "north-east", "north"]
-        assert found[0].score == pytest.approx(0.995, abs=0.001)
-        for scope in (Scope(session.id), Scope(document="a.md"), Scope(session.id, "a.md")):
-            found = store.search_dense([1.0, 0.1], model="m", scope=scope, limit=9)
-            assert bodies(store, found) == ["east", "north"]
-        found = store.search_dense([1.0, 0.1], model="m", scope=Scope(other.id), limit=9)
-        assert bodies(store, found) == ["north-east"]
-        assert store.search_dense([1.0, 0.1], model="other", limit=9) == ()
-
-    def test_vectors_that_come_later_are_found_and_deleted_ones_are_not(
-        self, store: MemoryStore
-    ) -> None:
-        store.use_model("m")
-        sessions = []
-        for text in ("one", "two"):
-            sessions.append(store.create_session())
-            say(store, sessions[-1], text)
-            (job,) = store.pending_embeddings(9)
-            store.store_embeddings("m", {job.chunk.id: [1.0, 0.0]})
-            assert text in bodies(store, store.search_dense([1.0, 0.0], model="m", limit=9))
-        store.delete_session(sessions[0].id)
-        assert bodies(store, store.search_dense([1.0, 0.0], model="m", limit=9)) == ["two"]
-
-    def test_a_vector_can_be_replaced(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        say(store, session, "one")
-        store.use_model("m")
-        (job,) = store.pending_embeddings(9)
-        store.store_embeddings("m", {job.chunk.id: [1.0, 0.0]})
-        store.search_dense([1.0, 0.0], model="m", limit=9)
-        store.store_embeddings("m", {job.chunk.id: [0.0, 1.0]})
-        (hit,) = store.search_dense([1.0, 0.0], model="m", limit=9)
-        assert hit.score == pytest.approx(0.0, abs=0.001)
-
-    def test_vectors_that_are_none_are_refused(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        say(store, session, "one", "two")
-        store.use_model("m")
-        one, two = (job.chunk.id for job in store.pending_embeddings(9))
-        for vectors in (
-            {one: [1.0], two: [1.0, 2.0]},
-            {one: [float("nan")]},
-            {one: [float("inf")]},
-            {one: []},
-        ):
-            with pytest.raises(StoreError):
-                store.store_embeddings("m", vectors)
-        store.store_embeddings("m", {one: [1.0, 0.0], 99: [0.0, 1.0]})
-        with pytest.raises(StoreError, match="2 numbers"):
-            store.store_embeddings("m", {two: [1.0, 0.0, 0.0]})
-        with pytest.raises(StoreError, match="2 numbers"):
-            store.search_dense([1.0], model="m", limit=1)
-        with pytest.raises(StoreError, match="wanted"):
-            store.store_embeddings("unknown", {two: [1.0, 0.0]})
-
-    def test_old_vectors_serve_until_the_new_ones_are_whole(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        say(store, session, "one", "two")
-        store.use_model("old")
-        store.store_embeddings(
-            "old", {job.chunk.id: [1.0, 0.0] for job in store.pending_embeddings(9)}
-        )
-        store.use_model("new")
-        first, second = (job.chunk.id for job in store.pending_embeddings(9))
-        store.store_embeddings("new", {first: [1.0, 0.0, 0.0]})
-        assert [(m.name, m.state, m.vectors) for m in store.models()] == [
-            ("old", "serving", 2),
-            ("new", "building", 1),
-        ]
-        assert len(store.search_dense([1.0, 0.0], model="old", limit=9)) == 2
-        store.store_embeddings("new", {second: [1.0, 0.0, 0.0]})
-        assert [(m.name, m.state, m.vectors) for m in store.models()] == [("new", "serving", 2)]
-        assert store.search_dense([1.0, 0.0], model="old", limit=9) == ()
-        assert len(store.search_dense([1.0, 0.0, 0.0], model="new", limit=9)) == 2
-        assert store.check().sound
-
-    def test_going_back_to_the_old_model_takes_up_what_it_lacks(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        say(store, session, "one")
-        store.use_model("old")
-        store.store_embeddings("old", {j.chunk.id: [1.0] for j in store.pending_embeddings(9)})
-        store.use_model("new")
-        store.append(session.id, "user", "two")
-        store.use_model("old")
-        assert [job.chunk.body for job in store.pending_embeddings(9)] == ["two"]
-        assert [model.name for model in store.models()] == ["old"]
-
-    def test_wanting_no_model_ends_the_queue(self, store: MemoryStore) -> None:
-        session = store.create_session()
-        store.use_model("m")
-        say(store, session, "one")
-        store.use_model(None)
-        store.append(session.id, "user", "two")
-        assert store.pending_embeddings(9) == ()
-        store.use_model("m")
-        assert len(store.pending_embeddings(9)) == 2
 
 
 class ProfileConformance:
@@ -604,10 +398,7 @@ class ProfileConformance:
         assert not store.profile.consent().given
         with pytest.raises(StoreError, match="no consent"):
             store.profile.save(self.ANN)
-        with pytest.raises(StoreError, match="no consent"):
-            store.profile.save_vectors("m", {"about": [1.0]})
         assert store.profile.use("routing") is None
-        assert store.profile.vectors("m") == {}
         assert store.profile.events() == ()
 
     def test_consent_is_to_a_purpose(self, store: MemoryStore, clock: HandClock) -> None:
@@ -636,26 +427,14 @@ class ProfileConformance:
         store.profile.grant("answers")
         assert "hunter2" not in store.profile.save(Profile(about="password: hunter2")).about
 
-    def test_vectors_of_the_profile_come_back(self, store: MemoryStore) -> None:
-        store.profile.grant("answers")
-        store.profile.save(self.ANN)
-        store.profile.save_vectors("m", {"about": [0.0, 3.0]})
-        assert store.profile.vectors("m") == {"about": (0.0, 1.0)}
-        with pytest.raises(StoreError, match="no field"):
-            store.profile.save_vectors("m", {"shoe size": [1.0]})
-        store.profile.save(Profile(name="Ann"))  # what the vectors were of is gone
-        assert store.profile.vectors("m") == {}
-
     def test_revoking_wipes_and_is_logged(self, store: MemoryStore) -> None:
         store.profile.grant("answers")
         store.profile.save(self.ANN)
-        store.profile.save_vectors("m", {"about": [1.0]})
         assert not store.profile.revoke().given
         assert store.profile.use("x") is None
         assert store.profile.events()[-1].action == "revoked"
         store.profile.grant("again")
         assert store.profile.use("x") == Profile()
-        assert store.profile.vectors("m") == {}
 
 
 class EntityConformance:
@@ -724,7 +503,6 @@ class StoreConformance(
     SessionConformance,
     ArchiveConformance,
     SearchConformance,
-    EmbeddingConformance,
     ProfileConformance,
     EntityConformance,
 ):

@@ -1,6 +1,7 @@
 """A clock to set by hand, folders as an ordinary user sees them, memories to test with.
 
-`conformance` and `spoken` can be imported: every implementation's tests share them.
+`conformance`, `passage_conformance` and `spoken` can be imported: every implementation's tests
+share them.
 """
 
 import os
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-pytest.register_assert_rewrite("conformance")
+pytest.register_assert_rewrite("conformance", "passage_conformance")
 
 from conformance import HandClock as HandClock  # noqa: E402  # needs the path
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kds.brain.passages.values import Session
+from kds.brain.sessions.session_values import Session
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.cli.guard import Refusal
 from kds.cli.memory_options import read_span

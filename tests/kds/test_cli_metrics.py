@@ -9,7 +9,7 @@ import pytest
 
 from kds.api.turn_metric import TURN, turn_metric
 from kds.brain.clock import utc_now
-from kds.brain.passages.recall_log import logged_recall
+from kds.brain.sessions.metrics import logged_recall
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import StepRecord, Turn
 from kds.cli.metrics import sparkline

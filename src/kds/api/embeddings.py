@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from kds.brain.errors import KdsError
 from kds.brain.extras import load_extra
-from kds.brain.passages.dense import chunk_text
 from kds.brain.passages.store import Embedder, EmbeddingStore
 
 BATCH: Final = 64
@@ -89,9 +88,9 @@ def embed_waiting(store: EmbeddingStore, embedder: Embedder, *, tell: Teller | N
     total = sum(model.waiting for model in store.models() if model.name == embedder.name)
     done = 0
     while jobs := store.pending_embeddings(BATCH):
-        ids = [job.chunk.id for job in jobs]
+        ids = [job.chunk_id for job in jobs]
         try:
-            vectors = embedder.embed_documents([chunk_text(job.chunk) for job in jobs])
+            vectors = embedder.embed_documents([job.text for job in jobs])
         except Exception as error:  # foreign code: its jobs must go back
             store.fail_embeddings(ids, f"{type(error).__name__}: {error}")
             raise EmbeddingsError(

@@ -13,8 +13,8 @@ from typing import Any, Final
 from kds.api.rewriting_metric import Rewrites, rewrites_of
 from kds.api.turn_metric import TURN
 from kds.brain.journal import MAX_AGE
-from kds.brain.passages.recall_log import RECALL
-from kds.brain.passages.values import Metric
+from kds.brain.sessions.metrics import RECALL
+from kds.brain.sessions.session_values import Metric
 from kds.evaluation.measures import Spread, mean, rounded, share, spread
 from kds.query.metric import SessionHits, session_hits
 

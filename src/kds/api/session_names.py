@@ -3,8 +3,8 @@
 from typing import Final
 
 from kds.brain.errors import StoreError
-from kds.brain.passages.store import SessionStore
-from kds.brain.passages.values import Session
+from kds.brain.sessions.memory_store import SessionStore
+from kds.brain.sessions.session_values import Session
 
 LAST: Final = "last"
 """Names the session that was changed last."""

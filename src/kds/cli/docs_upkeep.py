@@ -6,8 +6,8 @@ from typing import Final
 import click
 
 from kds.api.embeddings import embed_waiting
+from kds.brain.database.health import Check
 from kds.brain.documents.document_values import Holdings
-from kds.brain.passages.values import Check
 from kds.cli.answering import harmless
 from kds.cli.docs_options import (
     chosen_embedder,

@@ -12,7 +12,8 @@ import click
 import kds
 from kds.api.embeddings import load_embedder
 from kds.api.memory_place import memory_if_any, memory_made
-from kds.brain.passages.store import Embedder, MemoryStore
+from kds.brain.passages.store import Embedder
+from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import find_workspace

@@ -11,11 +11,11 @@ from kds.api.session_names import NOTHING, find_session
 from kds.brain.clock import utc_now
 from kds.brain.passages.assembly import Assembled, assemble
 from kds.brain.passages.recall import recall
-from kds.brain.passages.recall_log import log_recall
-from kds.brain.passages.recall_options import recall_settings
-from kds.brain.passages.recalled import Hit, Recall
-from kds.brain.passages.store import MemoryStore
-from kds.brain.passages.values import Scope, Session
+from kds.brain.passages.recalled import Hit, Recall, recall_settings
+from kds.brain.passages.values import Scope
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.metrics import log_recall
+from kds.brain.sessions.session_values import Session
 from kds.cli.guard import complain
 from kds.cli.memory_options import SHOWN_ID, chosen_embedder, embeddings_option, looking
 from kds.cli.memory_sessions import moment

@@ -9,9 +9,9 @@ import click
 from kds.api.session_names import all_sessions, find_session
 from kds.brain.document import read_text
 from kds.brain.errors import Problem, StoreError
-from kds.brain.passages.values import Archive, Session
 from kds.brain.private_file import replace_private
 from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
+from kds.brain.sessions.session_values import Archive, Session
 from kds.cli.guard import Refusal
 from kds.cli.memory_options import changing, looking
 from kds.cli.memory_sessions import counted, print_sessions, session_dict

@@ -8,7 +8,9 @@ import click
 from kds.api.embeddings import embed_waiting
 from kds.api.memory_place import memory_path
 from kds.api.session_names import NOTHING
-from kds.brain.passages.values import Check, EmbeddingModel, Stats
+from kds.brain.database.health import Check
+from kds.brain.passages.values import EmbeddingModel
+from kds.brain.sessions.session_values import Stats
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.cli.guard import TESTS_FAILED, Refusal
 from kds.cli.memory_options import chosen_embedder, embeddings_option, looking

@@ -11,8 +11,8 @@ from kds.api.metrics_plots import draw_metrics
 from kds.api.metrics_report import MetricsReport, Recalls, Turns, report_metrics
 from kds.api.rewriting_metric import Rewrites
 from kds.brain.clock import utc_now
-from kds.brain.passages.values import Stats
 from kds.brain.sessions.metrics import KEPT
+from kds.brain.sessions.session_values import Stats
 from kds.cli.guard import Refusal
 from kds.cli.memory_options import looking, read_span
 from kds.cli.memory_upkeep import EMPTY

@@ -11,8 +11,7 @@ import kds
 from kds.api.embeddings import embed_waiting, load_embedder
 from kds.api.settings_lines import write_values
 from kds.brain.passages.fusion import Weights
-from kds.brain.passages.recall_options import recall_settings
-from kds.brain.passages.recalled import RecallSettings
+from kds.brain.passages.recalled import RecallSettings, recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
 from kds.brain.workspace import Workspace

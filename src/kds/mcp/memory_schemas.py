@@ -7,7 +7,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from kds.brain.passages.recalled import Hit, Recall
-from kds.brain.passages.values import Role, Session
+from kds.brain.passages.values import Role
+from kds.brain.sessions.session_values import Session
 
 Format = Literal["markdown", "json"]
 

@@ -12,10 +12,10 @@ from kds.api.memory_place import memory_if_any
 from kds.api.session_names import NOTHING, find_session
 from kds.brain.clock import utc_now
 from kds.brain.errors import MessageError
-from kds.brain.passages.recall_log import logged_recall
-from kds.brain.passages.recall_options import recall_settings
+from kds.brain.passages.recalled import recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
+from kds.brain.sessions.metrics import logged_recall
 from kds.brain.sessions.portable import archive, to_json, to_markdown
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace

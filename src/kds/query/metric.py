@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from kds.brain.passages.values import Metric
+from kds.brain.sessions.session_values import Metric
 from kds.query.values import QueryReply
 
 QUERY: Final = "query"

@@ -10,8 +10,8 @@ from kds.brain.documents.document_values import DocumentHit, DocumentRecall
 from kds.brain.errors import KdsError, MessageError
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Hit, Recall
-from kds.brain.passages.store import MemoryStore
 from kds.brain.passages.values import Scope as Where
+from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.turn import Turn
 from kds.query.documents import Library

@@ -6,11 +6,11 @@ from functools import lru_cache
 from typing import Final
 
 from kds.brain.errors import MessageError
-from kds.brain.passages.store import MemoryStore
-from kds.brain.passages.values import EntityMemory, Session
 from kds.brain.sessions.entity_session import REACH_TURNS, EntitySession
+from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.sessions.session_table import ID_LIMIT
+from kds.brain.sessions.session_values import EntityMemory, Session
 from kds.query.history import within_contract
 from kds.transit.history import TURNS, Message
 

@@ -9,8 +9,8 @@ from starlette.responses import JSONResponse, Response
 from kds.api.metrics_report import report_metrics
 from kds.brain.clock import utc_now
 from kds.brain.errors import MessageError
-from kds.brain.passages.store import MemoryStore
-from kds.brain.sessions.profile_values import Consent
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.side_stores import Consent
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
 from kds.query.values import Query as Question
 from kds.service import memory_schemas as schemas

@@ -6,10 +6,11 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from kds.brain.passages.recalled import Hit
-from kds.brain.passages.values import EmbeddingModel, Stats
+from kds.brain.passages.values import EmbeddingModel
 from kds.brain.sessions.profile import PURPOSE_LIMIT
-from kds.brain.sessions.profile_values import Consent, ConsentEvent
 from kds.brain.sessions.session_table import ID_LIMIT
+from kds.brain.sessions.session_values import Stats
+from kds.brain.sessions.side_stores import Consent, ConsentEvent
 from kds.service.health import as_text
 from kds.service.schemas import MESSAGE_LIMIT, PATH_LIMIT, ReferenceReply
 

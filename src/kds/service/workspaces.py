@@ -11,7 +11,7 @@ from kds.api.memory_place import memory_path
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.message import clean_message
-from kds.brain.passages.store import MemoryStore
+from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace

@@ -16,9 +16,10 @@ from kds.api.turn_metric import TURN, turn_metric
 from kds.brain.clock import Clock, utc_now
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
-from kds.brain.passages.values import Role, Session
+from kds.brain.passages.values import Role
 from kds.brain.sessions.remembering import ConversationMemory, Tools
 from kds.brain.sessions.session_table import new_id
+from kds.brain.sessions.session_values import Session
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 

@@ -9,11 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conformance import HandClock, say
+from conformance import HandClock, by_text, say
 
 from kds.brain.database import preparation
 from kds.brain.database.database import Database
 from kds.brain.errors import StoreError
+from kds.brain.sessions.memory_schema import MEMORY
 from kds.brain.sessions.sqlite_store import SqliteStore
 
 OpenStore = Callable[[], SqliteStore]
@@ -145,7 +146,7 @@ def test_a_read_only_file_can_be_read(open_store: OpenStore, memory_path: Path) 
     memory_path.chmod(0o400)
     store = open_store()
     assert [message.content for message in store.messages(session.id)] == ["the walrus"]
-    assert len(store.search_lexical("walrus", limit=5)) == 1
+    assert len(by_text(store, "walrus", limit=5)) == 1
     assert store.check().sound
     with pytest.raises(StoreError, match="read-only") as caught:
         store.append(session.id, "user", "more")
@@ -160,7 +161,7 @@ def test_a_read_only_folder_can_be_read(users_folder: Path) -> None:
         say(store, session, "the walrus")
     users_folder.chmod(0o500)
     with SqliteStore(path) as store:
-        assert len(store.search_lexical("walrus", limit=5)) == 1
+        assert len(by_text(store, "walrus", limit=5)) == 1
         with pytest.raises(StoreError, match="read-only"):
             store.append(session.id, "user", "more")
 
@@ -199,7 +200,7 @@ def test_a_failed_write_leaves_nothing(open_store: OpenStore) -> None:
 
 
 def test_a_lock_held_too_long_is_an_error(memory_path: Path, clock: HandClock) -> None:
-    holder = Database(memory_path, clock=clock)
+    holder = Database(memory_path, MEMORY, clock=clock)
     waiting = SqliteStore(memory_path, clock=clock, timeout_s=0.05)
     with holder.write(), pytest.raises(StoreError, match="locked") as caught:
         waiting.create_session()
@@ -218,10 +219,10 @@ def test_a_damaged_index_is_made_anew_on_the_spot(open_store: OpenStore) -> None
     assert not store.check().sound
     store.close()
     store = open_store()
-    assert len(store.search_lexical("walrus", limit=5)) == 2
+    assert len(by_text(store, "walrus", limit=5)) == 2
     assert store.append(session.id, "user", "and the walrus").seq == 3
     assert store.rebuild().sound
-    assert len(store.search_lexical("walrus", limit=5)) == 3
+    assert len(by_text(store, "walrus", limit=5)) == 3
 
 
 def test_an_index_that_lacks_a_row_is_noticed_and_rebuilt(open_store: OpenStore) -> None:
@@ -237,7 +238,7 @@ def test_an_index_that_lacks_a_row_is_noticed_and_rebuilt(open_store: OpenStore)
     assert problems
     assert "search index" in problems[0]
     assert store.rebuild().sound
-    assert len(store.search_lexical("walrus", limit=5)) == 1
+    assert len(by_text(store, "walrus", limit=5)) == 1
 
 
 def test_a_replaced_file_is_noticed(open_store: OpenStore, memory_path: Path) -> None:

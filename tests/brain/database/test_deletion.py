@@ -7,12 +7,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from conformance import HandClock, say
+from conformance import HandClock, by_text, say
 
-from kds.brain.database import deletion
 from kds.brain.database.database import Database
 from kds.brain.errors import StoreError
-from kds.brain.sessions.profile_values import Profile
+from kds.brain.sessions import session_table
+from kds.brain.sessions.memory_schema import MEMORY
+from kds.brain.sessions.side_stores import Profile
 from kds.brain.sessions.sqlite_store import SqliteStore
 
 OpenStore = Callable[[], SqliteStore]
@@ -54,10 +55,10 @@ def test_a_deleted_session_leaves_no_bytes(open_store: OpenStore, memory_path: P
     store.entities.note(doomed, terms={MARKS[0]: MARKS[1]})
     assert len(traces(memory_path.parent)) > 0
     other = open_store()
-    assert other.search_lexical(MARKS[0], limit=50)
+    assert by_text(other, MARKS[0], limit=50)
     store.delete_session(doomed)
     assert traces(memory_path.parent) == {}
-    assert other.search_lexical(MARKS[0], limit=50) == ()
+    assert by_text(other, MARKS[0], limit=50) == ()
     assert store.check().sound
 
 
@@ -96,7 +97,10 @@ def test_a_withdrawn_profile_leaves_no_bytes_anywhere(
         MARKS[0], MARKS[1], (MARKS[2],), {MARKS[0]: MARKS[1]}, "about " * 900 + MARKS[2]
     )
     store.profile.save(profile)
-    store.profile.save_vectors("m", {"about": [0.25] * 384})
+    with store.database.write() as connection:  # as an earlier KDS did
+        connection.execute(
+            "INSERT INTO profile_vector VALUES ('m', 'about', ?)", (b"\x88\x2a" * 384,)
+        )
     vector = memory_path.read_bytes() + memory_path.with_name("memory.db-wal").read_bytes()
     pattern = b"\x88\x2a" * 100  # 1/sqrt(384) in half precision
     assert pattern in vector
@@ -130,7 +134,7 @@ def test_a_process_that_dies_between_leaves_the_rest_to_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(deletion, "scrub", die)
+        patch.setattr(session_table, "scrub", die)
         with pytest.raises(KeyboardInterrupt):
             store.delete_session(doomed)
     assert store.find_session(doomed) is None
@@ -144,7 +148,7 @@ def test_a_reader_that_does_not_end_is_reported_and_made_up_for(
 ) -> None:
     store = SqliteStore(memory_path, clock=clock, timeout_s=0.1)
     doomed = fill(store)
-    reader = Database(memory_path, clock=clock)
+    reader = Database(memory_path, MEMORY, clock=clock)
     with reader.read() as connection:
         connection.execute("SELECT count(*) FROM message").fetchone()
         with pytest.raises(StoreError, match="another process reads it") as caught:

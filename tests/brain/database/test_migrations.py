@@ -3,15 +3,16 @@
 import sqlite3
 import stat
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conformance import HandClock, say
 
 from kds.brain.database.database import Database
-from kds.brain.database.migrations import MIGRATIONS, statements
+from kds.brain.database.migrations import FileKind, statements
 from kds.brain.errors import StoreError
-from kds.brain.sessions.memory_schema import APPLICATION_ID
+from kds.brain.sessions.memory_schema import APPLICATION_ID, MEMORY
 from kds.brain.sessions.sqlite_store import SqliteStore
 
 
@@ -24,8 +25,12 @@ def fail_halfway(connection: sqlite3.Connection) -> None:
     raise sqlite3.OperationalError("no such luck")
 
 
-NEXT = (*MIGRATIONS, add_colour)
-COPY = f"memory.db.backup-v{len(MIGRATIONS)}-20251103T090000Z"
+NEXT = replace(MEMORY, migrations=(*MEMORY.migrations, add_colour))
+COPY = f"memory.db.backup-v{len(MEMORY.migrations)}-20251103T090000Z"
+
+
+def failing(kind: FileKind) -> FileKind:
+    return replace(kind, migrations=(*kind.migrations, fail_halfway))
 
 
 @pytest.fixture
@@ -42,7 +47,7 @@ def columns(database: Database) -> set[str]:
 
 
 def test_an_older_file_is_copied_and_brought_up_to_date(old_file: Path, clock: HandClock) -> None:
-    database = Database(old_file, clock=clock, migrations=NEXT)
+    database = Database(old_file, NEXT, clock=clock)
     assert "colour" in columns(database)
     (warning,) = database.warnings
     assert COPY in warning
@@ -50,22 +55,22 @@ def test_an_older_file_is_copied_and_brought_up_to_date(old_file: Path, clock: H
     copy = old_file.with_name(COPY)
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     with closing(sqlite3.connect(copy)) as kept:
-        assert kept.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
+        assert kept.execute("PRAGMA user_version").fetchone()[0] == len(MEMORY.migrations)
         assert kept.execute("SELECT content FROM message").fetchall() == [("the walrus",)]
-    again = Database(old_file, clock=clock, migrations=NEXT)
+    again = Database(old_file, NEXT, clock=clock)
     assert again.warnings == ()
     again.close()
 
 
 def test_the_copy_is_a_memory_that_can_be_opened(old_file: Path, clock: HandClock) -> None:
-    Database(old_file, clock=clock, migrations=NEXT).close()
+    Database(old_file, NEXT, clock=clock).close()
     with SqliteStore(old_file.with_name(COPY), clock=clock) as store:
         assert [message.content for message in store.messages("s")] == ["the walrus"]
         assert store.check().sound
 
 
 def test_a_newer_file_is_refused_and_left_alone(old_file: Path, clock: HandClock) -> None:
-    Database(old_file, clock=clock, migrations=NEXT).close()
+    Database(old_file, NEXT, clock=clock).close()
     before = old_file.read_bytes()
     with pytest.raises(StoreError, match="newer KDS") as caught:
         SqliteStore(old_file, clock=clock)
@@ -75,7 +80,7 @@ def test_a_newer_file_is_refused_and_left_alone(old_file: Path, clock: HandClock
 
 def test_a_step_that_fails_leaves_the_file_as_it_was(old_file: Path, clock: HandClock) -> None:
     with pytest.raises(StoreError, match="no such luck"):
-        Database(old_file, clock=clock, migrations=(*MIGRATIONS, fail_halfway))
+        Database(old_file, failing(MEMORY), clock=clock)
     with SqliteStore(old_file, clock=clock) as store:
         assert "half" not in columns(store.database)
         assert [message.content for message in store.messages("s")] == ["the walrus"]
@@ -83,8 +88,8 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(old_file: Path, clock: Hand
 
 def test_steps_that_were_taken_before_one_fails_are_kept(old_file: Path, clock: HandClock) -> None:
     with pytest.raises(StoreError):
-        Database(old_file, clock=clock, migrations=(*NEXT, fail_halfway))
-    database = Database(old_file, clock=clock, migrations=NEXT)
+        Database(old_file, failing(NEXT), clock=clock)
+    database = Database(old_file, NEXT, clock=clock)
     assert "colour" in columns(database)
     database.close()
 
@@ -94,7 +99,7 @@ def test_a_file_of_ours_without_tables_gets_them(memory_path: Path, clock: HandC
         begun.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     with SqliteStore(memory_path, clock=clock) as store:
         assert store.check().sound
-        assert store.stats().schema_version == len(MIGRATIONS)
+        assert store.stats().schema_version == len(MEMORY.migrations)
 
 
 def test_an_empty_file_becomes_a_memory(memory_path: Path, clock: HandClock) -> None:
@@ -107,7 +112,7 @@ def test_an_empty_file_becomes_a_memory(memory_path: Path, clock: HandClock) -> 
 def test_a_read_only_older_file_is_refused(old_file: Path, clock: HandClock) -> None:
     old_file.chmod(0o400)
     with pytest.raises(StoreError, match="older KDS and read-only"):
-        Database(old_file, clock=clock, migrations=NEXT)
+        Database(old_file, NEXT, clock=clock)
     old_file.chmod(0o600)
 
 

@@ -214,9 +214,9 @@ def test_meaning_is_searched_too_where_there_are_vectors(library: DocumentStore)
     embedder = LetterEmbedder()
     library.use_model(embedder.name)
     while jobs := library.pending_embeddings(64):
-        vectors = embedder.embed_documents([job.chunk.body for job in jobs])
+        vectors = embedder.embed_documents([job.text for job in jobs])
         library.store_embeddings(
-            embedder.name, {job.chunk.id: vector for job, vector in zip(jobs, vectors, strict=True)}
+            embedder.name, {job.chunk_id: vector for job, vector in zip(jobs, vectors, strict=True)}
         )
     found = library.search("What is the Payment Date?", embedder=embedder)
     assert "Payment Date" in found.hits[0].passage.terms

@@ -209,15 +209,14 @@ def test_vectors_are_queued_with_the_document_and_go_with_it(
     store.use_model("m")
     put("/x/a.txt", ("One", ["a b c"]), ("Two", ["d e f"]))
     jobs = store.pending_embeddings(10)
-    assert [job.chunk.body for job in jobs] == ["a b c", "d e f"]
-    assert [job.chunk.header for job in jobs] == ["a > One", "a > Two"]
-    store.store_embeddings("m", {job.chunk.id: [1.0, float(at)] for at, job in enumerate(jobs)})
+    assert [job.text for job in jobs] == ["a > One\na b c", "a > Two\nd e f"]
+    store.store_embeddings("m", {job.chunk_id: [1.0, float(at)] for at, job in enumerate(jobs)})
     [model] = store.models()
     assert (model.state, model.vectors, model.waiting) == ("serving", 2, 0)
     put("/x/a.txt", ("One", ["x y z"]))
     [model] = store.models()
     assert (model.vectors, model.waiting) == (0, 1)
-    store.fail_embeddings([job.chunk.id for job in store.pending_embeddings(9)], "down")
+    store.fail_embeddings([job.chunk_id for job in store.pending_embeddings(9)], "down")
     assert store.retry_embeddings() == 1
 
 

@@ -14,7 +14,7 @@ AT = datetime(2024, 5, 1, tzinfo=UTC)
 
 def _hit(number: int, body: str, kind: ChunkKind = "prose") -> Hit:
     passage = Passage(
-        number, str(number), "s", "user", "Ann", AT, kind, "", body, "", estimate_tokens(body)
+        number, str(number), "s", None, "user", "Ann", AT, kind, "", body, "", estimate_tokens(body)
     )
     return Hit(passage, 1.0, Fused(1.0, None, 1.0, 0.0), False, ())
 

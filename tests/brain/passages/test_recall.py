@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
-from kds.brain.passages.dense import chunk_text
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Recall, RecallSettings
 from kds.brain.passages.values import Role, Scope
@@ -76,8 +75,8 @@ def talk(store: SqliteStore) -> SqliteStore:
 def _embed(store: SqliteStore, model: Meaning) -> None:
     store.use_model(model.name)
     while jobs := store.pending_embeddings(50):
-        vectors = model.embed_documents([chunk_text(job.chunk) for job in jobs])
-        ids = [job.chunk.id for job in jobs]
+        vectors = model.embed_documents([job.text for job in jobs])
+        ids = [job.chunk_id for job in jobs]
         store.store_embeddings(model.name, dict(zip(ids, vectors, strict=True)))
 
 

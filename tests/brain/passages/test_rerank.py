@@ -12,7 +12,18 @@ AT = datetime(2024, 5, 1, tzinfo=UTC)
 def _passages(*bodies: str, kind: ChunkKind = "prose", speaker: str = "Ann") -> dict[int, Passage]:
     return {
         number: Passage(
-            number, str(number), "s", "user", speaker, AT, kind, "", body, "", len(body.split())
+            number,
+            str(number),
+            "s",
+            None,
+            "user",
+            speaker,
+            AT,
+            kind,
+            "",
+            body,
+            "",
+            len(body.split()),
         )
         for number, body in enumerate(bodies, start=1)
     }

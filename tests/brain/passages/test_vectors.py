@@ -7,7 +7,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kds.brain.passages import vectors
-from kds.brain.passages.values import Scope
 from kds.brain.passages.vector_blob import unit
 from kds.brain.sessions.sqlite_store import SqliteStore
 
@@ -52,7 +51,7 @@ def test_what_is_in_memory_follows_the_file(
             say(store, store.create_session(), f"one {number}", f"two {number}")
         elif step == "embed":
             jobs = other.pending_embeddings(3)
-            other.store_embeddings("m", {job.chunk.id: [1.0, number] for job in jobs})
+            other.store_embeddings("m", {job.chunk_id: [1.0, number] for job in jobs})
         elif step == "delete" and (sessions := store.sessions(limit=1)):
             other.delete_session(sessions[0].id)
         elif step == "replace" and (hits := store.search_dense([1.0, 0.0], model="m", limit=1)):
@@ -72,12 +71,12 @@ def test_a_session_is_searched_alike_from_file_and_from_memory(store: SqliteStor
     for session in sessions:
         say(store, session, *[f"{session.num} says {n}" for n in range(9)])
     jobs = store.pending_embeddings(99)
-    store.store_embeddings("m", {job.chunk.id: generator.standard_normal(8) for job in jobs})
+    store.store_embeddings("m", {job.chunk_id: generator.standard_normal(8) for job in jobs})
     asked = generator.standard_normal(8)
-    scope = Scope(sessions[1].id)
-    from_file = store.search_dense(asked, model="m", scope=scope, limit=5)
+    within = sessions[1].id
+    from_file = store.search_dense(asked, model="m", within=within, limit=5)
     store.search_dense(asked, model="m", limit=5)
-    assert store.search_dense(asked, model="m", scope=scope, limit=5) == from_file
+    assert store.search_dense(asked, model="m", within=within, limit=5) == from_file
     assert len(from_file) == 5
 
 
@@ -90,5 +89,5 @@ def test_many_new_vectors_are_joined_to_the_others(
     for number in range(12):
         store.append(session.id, "user", f"message {number}")
         (job,) = store.pending_embeddings(9)
-        store.store_embeddings("m", {job.chunk.id: [1.0, number]})
+        store.store_embeddings("m", {job.chunk_id: [1.0, number]})
         assert len(store.search_dense([1.0, 0.0], model="m", limit=99)) == number + 1

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 
-from conformance import CODE, HandClock, StoreConformance, say
+from conformance import CODE, HandClock, StoreConformance, by_text, say
 
-from kds.brain.passages.values import Scope
 from kds.brain.sessions.sqlite_store import SqliteStore
 
 OpenStore = Callable[[], SqliteStore]
@@ -23,7 +22,7 @@ def test_everything_is_there_after_a_restart(open_store: OpenStore, clock: HandC
         store.sessions(),
         store.messages(session.id),
         store.summaries(session.id),
-        store.search_lexical("walrus", limit=9),
+        by_text(store, "walrus", limit=9),
         store.stats().tokens,
     )
     store.close()
@@ -33,7 +32,7 @@ def test_everything_is_there_after_a_restart(open_store: OpenStore, clock: HandC
         store.sessions(),
         store.messages(session.id),
         store.summaries(session.id),
-        store.search_lexical("walrus", limit=9),
+        by_text(store, "walrus", limit=9),
         store.stats().tokens,
     )
     assert store.append(session.id, "user", "again").seq == 4
@@ -46,12 +45,12 @@ def test_two_stores_on_one_file_see_what_the_other_writes(open_store: OpenStore)
     say(here, session, "one", "two")
     jobs = there.pending_embeddings(1)
     assert len(here.pending_embeddings(9)) == 1
-    there.store_embeddings("m", {job.chunk.id: [1.0, 0.0] for job in jobs})
+    there.store_embeddings("m", {job.chunk_id: [1.0, 0.0] for job in jobs})
     assert len(here.search_dense([1.0, 0.0], model="m", limit=9)) == 1
     other = there.create_session()
     say(there, other, "three")
-    there.store_embeddings("m", {job.chunk.id: [1.0, 0.0] for job in there.pending_embeddings(9)})
+    there.store_embeddings("m", {job.chunk_id: [1.0, 0.0] for job in there.pending_embeddings(9)})
     assert len(here.search_dense([1.0, 0.0], model="m", limit=9)) == 2
     there.delete_session(other.id)
     assert len(here.search_dense([1.0, 0.0], model="m", limit=9)) == 1
-    assert len(here.search_dense([1.0, 0.0], model="m", scope=Scope(session.id), limit=9)) == 1
+    assert len(here.search_dense([1.0, 0.0], model="m", within=session.id, limit=9)) == 1

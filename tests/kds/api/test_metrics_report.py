@@ -10,8 +10,8 @@ import pytest
 from kds.api.metrics_report import MetricsReport, report_metrics
 from kds.api.turn_metric import TURN, turn_metric
 from kds.brain.passages.recall import recall
-from kds.brain.passages.recall_log import RECALL, log_recall
-from kds.brain.passages.values import Metric
+from kds.brain.sessions.metrics import RECALL, log_recall
+from kds.brain.sessions.session_values import Metric
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import StepRecord, Turn
 

@@ -16,7 +16,7 @@ KEYS = "queries recall_at_5 recall_at_10 ndcg_at_5 by_category ms_p50 ms_p95".sp
 
 
 def _hit(message: str, dense: float | None, lexical: float) -> Hit:
-    passage = Passage(1, f"c/{message}", "c", "user", None, AT, "prose", "", "x", "", 1)
+    passage = Passage(1, f"c/{message}", "c", None, "user", None, AT, "prose", "", "x", "", 1)
     return Hit(passage, lexical, Fused(lexical, dense, lexical, 0.0), False, ())
 
 

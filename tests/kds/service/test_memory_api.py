@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from kds.api.memory_place import memory_made
-from kds.brain.sessions.profile_values import Profile
+from kds.brain.sessions.side_stores import Profile
 
 
 def ask(client: httpx.Client, query: str, **more: Any) -> dict[str, Any]:

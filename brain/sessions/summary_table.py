@@ -1,38 +1,30 @@
 """Summaries in SQLite."""
 
-from dataclasses import dataclass
-from datetime import datetime
-
 from kds.brain.database.database import Database
+from kds.brain.database.health import healing
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
+from kds.brain.passages.text_search import any_of, session_number, words_of
 from kds.brain.passages.values import Summary, SummaryKind
-from kds.brain.sessions.memory_rows import SUMMARY_COLUMNS, session_number, summary_of
+from kds.brain.sessions.memory_rows import SUMMARY_COLUMNS, summary_of
 
 _FROM = "summary JOIN session ON session.num = summary.session_num"
 
 
-@dataclass(frozen=True, slots=True)
 class SummaryTable:
-    """The table of summaries."""
+    """The table of summaries: a part of `memory_store.SessionStore`."""
 
     database: Database
 
-    def add(
-        self,
-        session_id: str,
-        first_seq: int,
-        last_seq: int,
-        text: str,
-        *,
-        kind: SummaryKind,
-        at: datetime | None = None,
+    @healing
+    def add_summary(
+        self, session_id: str, first_seq: int, last_seq: int, text: str, *, kind: SummaryKind
     ) -> Summary:
         """Store a summary. Raises StoreError when its messages are none of the session."""
         kept = kept_text(text).strip()
         path = self.database.path
-        micros = to_micros(at or self.database.clock())
+        micros = to_micros(self.database.clock())
         with self.database.write() as connection:
             number = session_number(connection, session_id, path)
             row = connection.execute("SELECT message_count FROM session WHERE num = ?", (number,))
@@ -50,7 +42,7 @@ class SummaryTable:
         made = int(cursor.lastrowid or 0)
         return Summary(made, session_id, first_seq, last_seq, kept, from_micros(micros), kind)
 
-    def list(self, session_id: str, *, kind: SummaryKind | None) -> tuple[Summary, ...]:
+    def summaries(self, session_id: str, *, kind: SummaryKind | None = None) -> tuple[Summary, ...]:
         """Return the summaries of a session in the order they were made."""
         with self.database.read() as connection:
             number = session_number(connection, session_id, self.database.path)
@@ -60,3 +52,23 @@ class SummaryTable:
                 (number, kind),
             ).fetchall()
         return tuple(map(summary_of, rows))
+
+    @healing
+    def search_summaries(
+        self, query: str, session_id: str, *, limit: int
+    ) -> tuple[tuple[Summary, float], ...]:
+        """Rank the summaries of one session."""
+        question = any_of(words_of(query))
+        with self.database.read() as connection:
+            number = session_number(connection, session_id, self.database.path)
+            if not question or limit < 1:
+                return ()
+            rows = connection.execute(
+                f"SELECT {SUMMARY_COLUMNS}, -bm25(summary_fts) AS score FROM summary_fts "
+                "JOIN summary ON summary.num = summary_fts.rowid "
+                "JOIN session ON session.num = summary.session_num "
+                "WHERE summary_fts MATCH ? AND session_num = ? "
+                "ORDER BY score DESC, summary.num LIMIT ?",
+                (question, number, limit),
+            ).fetchall()
+        return tuple((summary_of(row[:-1]), row[-1]) for row in rows)

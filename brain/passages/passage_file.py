@@ -1,0 +1,88 @@
+"""Passages in one SQLite file: `store.PassageStore` for messages and for documents.
+
+For any number of threads and processes at once. A search index that SQLite finds damaged is made
+anew on the spot, and the call that found it is repeated.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from kds.brain.clock import Clock
+from kds.brain.database import health
+from kds.brain.database.database import Database
+from kds.brain.database.deletion import scrub_if_due
+from kds.brain.database.health import Check
+from kds.brain.database.migrations import FileKind
+from kds.brain.passages.outbox import Outbox, backfill
+from kds.brain.passages.store import PassageStore
+from kds.brain.passages.text_search import TextSearch
+from kds.brain.passages.values import Scored
+from kds.brain.passages.vectors import VectorSearch
+
+
+class PassageFile(TextSearch, Outbox):
+    """A file of passages; what they are passages of is its subclasses' business."""
+
+    kind: ClassVar[FileKind]
+    holders: ClassVar[str]
+    """The table that counts passages and tokens: of sessions, or of documents."""
+
+    def __init__(self, path: Path, *, clock: Clock, timeout_s: float) -> None:
+        """Open the file, or make it. Raises StoreError; `warnings` says what was put right."""
+        super().__init__()
+        self.database = Database(path, self.kind, clock=clock, timeout_s=timeout_s)
+        self._vectors = VectorSearch(self.database)
+        scrub_if_due(self.database)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was found and put right since the store was opened."""
+        return self.database.warnings
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.database.path
+
+    def measure(self) -> tuple[int, float]:
+        """Return about how many passages there are, and their mean size in tokens."""
+        with self.database.read() as connection:
+            passages, tokens = connection.execute(
+                "SELECT coalesce(sum(chunk_count), 0), coalesce(sum(token_count), 0) "
+                f"FROM {self.holders}"
+            ).fetchone()
+        return int(passages), tokens / max(passages, 1)
+
+    def search_dense(
+        self, vector: Sequence[float], within: str | None = None, *, model: str, limit: int
+    ) -> tuple[Scored, ...]:
+        """Rank passages by the cosine of their vectors of ``model`` to ``vector``."""
+        return self._vectors.search(vector, within, model=model, limit=limit)
+
+    def check(self) -> Check:
+        """Examine the whole store; changes nothing."""
+        return health.check(self.database)
+
+    def rebuild(self) -> Check:
+        """Make the search index anew, queue what has no vector, and examine everything."""
+        with self.database.write() as connection:
+            health.remake_indexes(connection, self.kind.indexes)
+            backfill(connection)
+        return self.check()
+
+    def close(self) -> None:
+        """Let go of the file. Closing twice is fine."""
+        self._forms.close()
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+if TYPE_CHECKING:
+    # What the protocol asks for is here, with the types it asks for.
+    _checked: type[PassageStore] = PassageFile

@@ -1,0 +1,199 @@
+"""Full-text search over passages and summaries in SQLite, which cuts, folds and stems the words."""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from kds.brain.database.database import Database
+from kds.brain.database.health import healing
+from kds.brain.errors import StoreError
+from kds.brain.passages.passage_schema import range_of
+from kds.brain.passages.store import Weights
+from kds.brain.passages.values import Scored
+from kds.brain.words.identifiers import joined_forms
+
+IDENTIFIER_WEIGHTS: Final[Weights] = (1.0, 1.0, 0.3, 1.0)
+"""BM25 weights of header, body, context, idents (DESIGN 6: measured on LoCoMo)."""
+
+COMMON: Final = 1000
+"""Passages. SQLite counts a term's passages one by one (50k: 5 ms), so counts from here on are kept
+for as long as the store is open: what is common stays so."""
+
+_WORD: Final = re.compile(r"\w+")
+
+QUERY_WORDS: Final = 64
+"""Words of a question that are searched for: a pasted page must not cost a second."""
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Return the first words of a question, each once.
+
+    >>> words_of('What about "NEAR(x)" AND what')
+    ('What', 'about', 'NEAR', 'x', 'AND', 'what')
+    """
+    return tuple(dict.fromkeys(_WORD.findall(text)))[:QUERY_WORDS]
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return the FTS5 question for rows with any of the words; "" when there is none to ask.
+
+    Each is quoted, so that nothing in it is an operator; one of several words is a phrase.
+
+    >>> any_of(["NEAR", "x y"])
+    '"NEAR" OR "x y"'
+    """
+    kept = (word.replace("\x00", "") for word in words)
+    return " OR ".join(f'"{_quoted(word)}"' for word in kept if _WORD.search(word))
+
+
+def _quoted(word: str) -> str:
+    return word.replace('"', '""')
+
+
+class WordForms:
+    """Tells which terms of the index a word stands for: "Services" is looked up as "servic"."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._known: dict[str, tuple[str, ...]] = {}
+        self._connection: sqlite3.Connection | None = None
+
+    def __call__(self, word: str) -> tuple[str, ...]:
+        """Return the terms of a word, in order: several where the index cuts it."""
+        with self._lock:
+            if word not in self._known:
+                if len(self._known) > 10_000:
+                    self._known.clear()
+                self._known[word] = self._ask(word)
+            return self._known[word]
+
+    def close(self) -> None:
+        """Let go of the table in memory."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _ask(self, word: str) -> tuple[str, ...]:
+        if self._connection is None:
+            self._connection = sqlite3.connect(
+                ":memory:", isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute(
+                "CREATE VIRTUAL TABLE probe USING fts5(text, tokenize='porter unicode61')"
+            )
+            self._connection.execute("CREATE VIRTUAL TABLE term USING fts5vocab(probe, instance)")
+        self._connection.execute("DELETE FROM probe")
+        self._connection.execute("INSERT INTO probe(text) VALUES (?)", (word,))
+        rows = self._connection.execute("SELECT term FROM term ORDER BY offset")
+        return tuple(row[0] for row in rows)
+
+
+class TextSearch:
+    """The full-text index of the passages of a file."""
+
+    database: Database
+
+    def __init__(self) -> None:
+        self._forms = WordForms()
+        self._common: dict[str, int] = {}
+        """Counts of terms that were found to be common, as they were then."""
+
+    @healing
+    def search_words(
+        self, words: Sequence[str], within: str | None = None, *, limit: int, weights: Weights
+    ) -> tuple[Scored, ...]:
+        """Rank the passages that have any of the words."""
+        return self._match(any_of(words), within, limit=limit, weights=weights)
+
+    @healing
+    def search_identifiers(
+        self, identifiers: Sequence[str], within: str | None = None, *, limit: int
+    ) -> tuple[Scored, ...]:
+        """Rank the passages that have any of the identifiers, in any spelling."""
+        question = any_of(joined_forms(identifiers))
+        if not question:
+            return ()
+        named = f"idents : ({question})"
+        return self._match(named, within, limit=limit, weights=IDENTIFIER_WEIGHTS)
+
+    @healing
+    def occurrences(
+        self, terms: Sequence[Sequence[str]], session_id: str, *, limit: int
+    ) -> tuple[dict[int, int], ...]:
+        """Return for each term the passages of a session with one of its words, and their tokens.
+
+        Without bm25(), which looks at every row of the whole store that has the words.
+        """
+        query = (
+            "SELECT chunk.id, chunk.tokens FROM chunk_fts JOIN chunk ON chunk.id = chunk_fts.rowid "
+            "WHERE chunk_fts MATCH ? AND chunk_fts.rowid BETWEEN ? AND ? "
+            "ORDER BY chunk_fts.rowid DESC LIMIT ?"
+        )
+        found: list[dict[int, int]] = []
+        with self.database.read() as connection:
+            number = session_number(connection, session_id, self.database.path)
+            for words in terms:
+                question = any_of(words)
+                asked = (f"{{header body idents}} : ({question})", *range_of(number), limit)
+                found.append(dict(connection.execute(query, asked)) if question else {})
+        return tuple(found)
+
+    @healing
+    def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
+        """Return in how many passages each word occurs: of several terms, the rarest counts."""
+        found: dict[str, int] = {}
+        with self.database.read() as connection:
+            for word in words:
+                counts = [self._frequency(connection, term) for term in self._forms(word)]
+                found[word] = min(counts, default=0)
+        return found
+
+    def _frequency(self, connection: sqlite3.Connection, term: str) -> int:
+        if (known := self._common.get(term)) is not None:
+            return known
+        query = "SELECT doc FROM chunk_word WHERE term = ?"
+        row = connection.execute(query, (term,)).fetchone()
+        count = int(row[0]) if row else 0
+        if count >= COMMON:
+            self._common[term] = count
+        return count
+
+    def _match(
+        self, question: str, within: str | None, *, limit: int, weights: Weights
+    ) -> tuple[Scored, ...]:
+        with self.database.read() as connection:
+            condition = ""
+            values: tuple[int, ...] = ()
+            if within is not None:
+                number = session_number(connection, within, self.database.path)
+                condition, values = "AND rowid BETWEEN ? AND ? ", range_of(number)
+            if not question or limit < 1:
+                return ()
+            ranking = f"bm25({', '.join(str(float(weight)) for weight in weights)})"
+            rows = connection.execute(
+                "SELECT rowid, -rank FROM chunk_fts WHERE chunk_fts MATCH ? AND rank MATCH ? "
+                f"{condition} ORDER BY rank LIMIT ?",
+                (question, ranking, *values, limit),
+            ).fetchall()
+        return tuple(Scored(chunk_id, score) for chunk_id, score in rows)
+
+
+def session_number(connection: sqlite3.Connection, session_id: str, path: Path) -> int:
+    """Return the number of a session. Raises StoreError when there is none with this id."""
+    row = connection.execute("SELECT num FROM session WHERE id = ?", (session_id,)).fetchone()
+    if row is None:
+        raise unknown("session", session_id, path)
+    return int(row[0])
+
+
+def unknown(what: str, name: str, path: Path) -> StoreError:
+    """Say that there is no such session or message."""
+    hints = {
+        "session": "see which sessions there are: kds memory show",
+        "message": "see the messages of its session",
+    }
+    return StoreError(f"there is no {what} {name!r}", where=str(path), hint=hints[what])

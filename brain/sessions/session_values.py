@@ -1,0 +1,107 @@
+"""What the conversation memory takes and gives beside passages: frozen values.
+
+Times are aware datetimes in UTC. Tokens are counted by the store's counter (`tokens`).
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from kds.brain.passages.values import EmbeddingModel, Role, Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One conversation. ``num`` is its number in the store, never given twice."""
+
+    id: str
+    num: int
+    title: str
+    """Empty until somebody names the session or its first user message does."""
+    created_at: datetime
+    updated_at: datetime
+    """When something was last added or changed: `sessions` lists the latest first."""
+    document_context: str | None
+    message_count: int
+    token_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as it was stored: secrets are replaced by marks, code is kept."""
+
+    id: str
+    session_id: str
+    seq: int
+    """Position in the session, from 1, without gaps."""
+    role: Role
+    content: str
+    at: datetime
+    tokens: int
+    speaker: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """How much a store holds. ``size_bytes`` counts the files of the store on disk."""
+
+    sessions: int
+    messages: int
+    chunks: int
+    summaries: int
+    tokens: int
+    models: tuple[EmbeddingModel, ...]
+    size_bytes: int
+    schema_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cleanup:
+    """The sessions that a cleanup removed, or would remove (``dry_run``)."""
+
+    sessions: tuple[Session, ...]
+    dry_run: bool
+
+    @property
+    def message_count(self) -> int:
+        """Messages in all of these sessions."""
+        return sum(session.message_count for session in self.sessions)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityMemory:
+    """What is known of the things a conversation talks about, for resolving references."""
+
+    key: str
+    terms: tuple["EntityTerm", ...]
+    """The latest first."""
+    documents: tuple[str, ...]
+    sections: tuple[str, ...]
+    turn_count: int
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EntityTerm:
+    """A term that was resolved, and a piece of the answer it was resolved with."""
+
+    term: str
+    snippet: str
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One measured event: what it is called and what was measured."""
+
+    at: datetime
+    name: str
+    data: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A whole session, to be written out or put back. Its messages are numbered from 1."""
+
+    session: Session
+    messages: tuple[Message, ...]
+    summaries: tuple[Summary, ...] = ()
