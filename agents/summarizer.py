@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kds.brain.sessions.session_values import Message
-from kds.brain.sessions.transit import mark_code, shorten
+from kds.brain.passages.values import Message
 from kds.brain.summaries.extractive import SUMMARY_WORDS
 from kds.brain.summaries.sentences import LABELS
+from kds.brain.summaries.transit import mark_code, shorten
 from kds.router.prompts.library import PromptLibrary
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): whoever has a model has imported it

@@ -25,8 +25,8 @@ import numpy as np
 
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.text_search import words_of
-from kds.brain.passages.values import Role
-from kds.brain.sessions.session_values import Archive, Message, Session
+from kds.brain.passages.values import Message, Role
+from kds.brain.sessions.session_values import Archive, Session
 from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
 from kds.evaluation.measures import percentile
 

@@ -22,9 +22,8 @@ from pathlib import Path
 from time import process_time
 from typing import Final
 
-from kds.brain.passages.values import Role
+from kds.brain.passages.values import Message, Role
 from kds.brain.sessions.remembering import ConversationMemory
-from kds.brain.sessions.session_values import Message
 from kds.brain.sessions.window import Budget, lay_out
 from kds.brain.summaries.extractive import ExtractiveSummarizer, Limit
 from kds.brain.words.tokens import estimate_tokens

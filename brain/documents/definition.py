@@ -8,10 +8,11 @@ for; what repeats in an expression is possessive (`++`) or bounded, so none is t
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from kds.brain.documents.acronym import spelled_out
 from kds.brain.documents.content import Block
 from kds.brain.words.phrases import phrase_key
 
@@ -81,13 +82,6 @@ _SENTENCE: Final = re.compile(
     r"(?:\s+\((?P<short>[A-Za-z]{2,8})\))?\s+(?:is|are)\s+"
     r"(?:an?|the|any|one|all|our|your|how|what|where|when|someone|anyone|somebody|something)\s"
 )
-_ACRONYM: Final = re.compile(r"(?<=\s)\((?P<short>[A-Z][A-Za-z]{1,7})\)")
-_SPELLED_OUT: Final = 7
-"""Words that an acronym may stand for."""
-
-_BEFORE_ACRONYM: Final = 160
-"""Characters in which they are looked for."""
-
 _BEGINNING: Final = 500
 """Characters of a block in which its leading term stands, if it has one: the longest form has
 fewer than 330."""
@@ -173,9 +167,8 @@ def _all(block: Block) -> Iterator[Defined]:
         yield Defined(found["marked"] or found["term"], NAMED if found["marked"] else SENTENCE)
     if block.kind != "row":
         yield from _said(text)
-    for found in _ACRONYM.finditer(text):
-        before = text[max(found.start() - _BEFORE_ACRONYM, 0) : found.start()]
-        yield from _acronym(list(_words_before(before)), found["short"])
+    for names in spelled_out(text):
+        yield from (Defined(name, SENTENCE) for name in names)
 
 
 def _squeezed(block: Block) -> Block:
@@ -273,38 +266,6 @@ def _sentences(text: str, *, many: int = 4) -> Iterator[str]:
         if number == many:
             return
         yield text[found.end() : found.end() + 200]
-
-
-def _words_before(text: str) -> Iterator[str]:
-    """Yield the words at the end of a text, up to the first sign between them, in order.
-
-    >>> list(_words_before("it is (the time to live "))
-    ['the', 'time', 'to', 'live']
-    """
-    found: list[str] = []
-    for word in reversed(text.split()[-_SPELLED_OUT:]):
-        if not _is_word(word):
-            # What is left of a word behind a sign: "(the".
-            own = re.split(r"[^\w-]", word)[-1].lstrip("0123456789_-")
-            found += [own] if _is_word(own) else []
-            break
-        found.append(word)
-    yield from reversed(found)
-
-
-def _is_word(text: str) -> bool:
-    return re.fullmatch(r"[A-Za-z][\w-]*", text) is not None
-
-
-def _acronym(words: Sequence[str], short: str) -> Iterator[Defined]:
-    """Yield both names of "Time to Live (TTL)"; the letters must be those of the words."""
-    for count in range(2, len(words) + 1):
-        initials = "".join(word[:1] for word in re.split(r"[\s-]+", " ".join(words[-count:])))
-        capitals = "".join(word[0] for word in words[-count:] if word[0].isupper())
-        if short.rstrip("s").casefold() in (initials.casefold(), capitals.casefold()):
-            yield Defined(" ".join(words[-count:]), SENTENCE)
-            yield Defined(short, SENTENCE)
-            return
 
 
 def _clean(term: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from kds.brain.words.empty_words import EMPTY_WORDS
 from kds.brain.words.identifiers import joined_forms, names_in
 from kds.brain.words.irregular import forms_of
 from kds.brain.words.period import Period, find_period
@@ -24,16 +25,6 @@ LONG_QUERY: Final = 4_000
 
 _LONG_NAME: Final = 5
 """Words that may be one name when nothing else says so: "get user name by id"."""
-
-_EMPTY_WORDS: Final = frozenset(
-    """a about all am an and any are as at be been being but by can could did do does doing for
-    from had has have having he her hers him his how i if in into is it its itself let me might
-    mine must my of on or our ours s she should so t than that the their theirs them then there
-    these they this those to us was we were what when where which who whom whose why will with
-    would you your yours ll ve re d m""".split()
-)
-"""Words that say how something is asked, not what: they cost the most to look up and change
-nothing (LoCoMo: 0.1 points)."""
 
 _TIME_QUESTION: Final = re.compile(
     r"^\W*(?:(?:and|but|hey|ok|so|then|well)\W+)*when\b"
@@ -97,7 +88,7 @@ def read_question(text: str, *, now: datetime | None = None) -> Question:
 
 def _terms(text: str, identifiers: tuple[str, ...]) -> tuple[Term, ...]:
     words = [word.casefold() for word in WORD.findall(text)]
-    told = [word for word in words if word not in _EMPTY_WORDS] or words
+    told = [word for word in words if word not in EMPTY_WORDS] or words
     found: dict[str, Term] = {}
     for word in (*told, *joined_forms(identifiers)):
         found.setdefault(stem(word), _term(word))
@@ -112,6 +103,6 @@ def _term(word: str) -> Term:
 def _possible_name(text: str) -> tuple[str, ...]:
     """Take a short question's words as one name: "get user name" is how people say it."""
     words = WORD.findall(text)
-    told = [word for word in words if word.casefold() not in _EMPTY_WORDS]
+    told = [word for word in words if word.casefold() not in EMPTY_WORDS]
     may_be = "?" not in text and len(told) > 1 and len(words) <= _LONG_NAME
     return ("_".join(words),) if may_be else ()

@@ -17,6 +17,7 @@ from typing import Final
 from kds.brain.passages.query import WORD, Question, Term
 from kds.brain.passages.values import Passage
 from kds.brain.words.identifiers import ident_words
+from kds.brain.words.period import MONTHS
 from kds.brain.words.stem import stem
 
 NEIGHBOURS: Final[Mapping[int, float]] = {-4: 0.2, -3: 0.3, -2: 0.4, -1: 0.6, 1: 0.4, 2: 0.3}
@@ -64,7 +65,7 @@ _TIME: Final = re.compile(
     r"|winter|mon|tue|wed|thu|fri|sat|sun)\w*"
     r"|\w+ (?:second|minute|hour|day|week|weekend|month|year)s? ago"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    r"|january|february|march|april|june|july|august|september|october|november|december"
+    rf"|{'|'.join(name for name in MONTHS if name != 'may')}"
     r"|\d{1,2}:\d\d)\b",
     re.I,
 )

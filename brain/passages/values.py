@@ -17,6 +17,21 @@ ModelState = Literal["building", "serving"]
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """One message as it was stored: secrets are replaced by marks, code is kept."""
+
+    id: str
+    session_id: str
+    seq: int
+    """Position in the session, from 1, without gaps."""
+    role: Role
+    content: str
+    at: datetime
+    tokens: int
+    speaker: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A part of a message that can be found and quoted by itself: who said it when.
 

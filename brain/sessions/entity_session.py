@@ -12,10 +12,10 @@ from typing import Final
 
 from kds.brain.sessions.session_values import EntityMemory
 from kds.brain.sessions.side_stores import EntityStore
-from kds.brain.sessions.transit import mark_code, shorten
 from kds.brain.summaries.fact_words import FILE_ENDINGS
 from kds.brain.summaries.facts import facts_of_all
 from kds.brain.summaries.sentences import split
+from kds.brain.summaries.transit import mark_code, shorten
 
 SNIPPET_CHARS: Final = 300
 """Of the answer kept with a term; the store keeps no more."""

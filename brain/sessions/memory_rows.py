@@ -2,8 +2,8 @@
 
 from kds.brain.database.instant import from_micros
 from kds.brain.passages.rows import Row
-from kds.brain.passages.values import Passage, Summary
-from kds.brain.sessions.session_values import Message, Session
+from kds.brain.passages.values import Message, Passage, Summary
+from kds.brain.sessions.session_values import Session
 
 SESSION_COLUMNS = (
     "session.id, session.num, title, created_at, updated_at, document_context, message_count, "

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from kds.brain.database.health import Check
 from kds.brain.passages.store import MessageSearch
-from kds.brain.passages.values import Role, Summary, SummaryKind
-from kds.brain.sessions.session_values import Archive, Cleanup, Message, Session, Stats
+from kds.brain.passages.values import Message, Role, Summary, SummaryKind
+from kds.brain.sessions.session_values import Archive, Cleanup, Session, Stats
 from kds.brain.sessions.side_stores import EntityStore, ItemStore, MetricStore, ProfileStore
 
 

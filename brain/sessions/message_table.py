@@ -16,7 +16,7 @@ from kds.brain.passages.outbox import queue
 from kds.brain.passages.passage_schema import CHUNK_BITS
 from kds.brain.passages.rows import in_order
 from kds.brain.passages.text_search import session_number, unknown
-from kds.brain.passages.values import Passage, Role
+from kds.brain.passages.values import Message, Passage, Role
 from kds.brain.sessions.memory_rows import (
     MESSAGE_COLUMNS,
     PASSAGE_COLUMNS,
@@ -26,7 +26,6 @@ from kds.brain.sessions.memory_rows import (
     passage_of,
 )
 from kds.brain.sessions.session_table import checked_id, new_id
-from kds.brain.sessions.session_values import Message
 from kds.brain.sessions.titles import title_of
 from kds.brain.words.tokens import TokenCounter
 

@@ -17,10 +17,10 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from kds.brain.database.instant import within_reach
 from kds.brain.errors import StoreError
-from kds.brain.passages.values import Role, Summary, SummaryKind
+from kds.brain.passages.values import Message, Role, Summary, SummaryKind
 from kds.brain.sessions.memory_store import SessionStore
 from kds.brain.sessions.session_table import ID_LIMIT
-from kds.brain.sessions.session_values import Archive, Message, Session
+from kds.brain.sessions.session_values import Archive, Session
 
 VERSION: Final = 1
 

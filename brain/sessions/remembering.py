@@ -19,13 +19,13 @@ from kds.brain.passages.query import read_question
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Recall
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.values import Role, Scope
+from kds.brain.passages.values import Message, Role, Scope
 from kds.brain.sessions.entity_session import Antecedent, EntitySession
 from kds.brain.sessions.flags import LiveSettings, MemoryFlags
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import log_recall
 from kds.brain.sessions.session_table import new_id
-from kds.brain.sessions.session_values import Message, Session
+from kds.brain.sessions.session_values import Session
 from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
 from kds.brain.sessions.window import Window
 from kds.brain.sessions.windows import Windows, empty_window

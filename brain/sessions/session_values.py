@@ -6,7 +6,7 @@ Times are aware datetimes in UTC. Tokens are counted by the store's counter (`to
 from dataclasses import dataclass
 from datetime import datetime
 
-from kds.brain.passages.values import EmbeddingModel, Role, Summary
+from kds.brain.passages.values import EmbeddingModel, Message, Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +23,6 @@ class Session:
     document_context: str | None
     message_count: int
     token_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message as it was stored: secrets are replaced by marks, code is kept."""
-
-    id: str
-    session_id: str
-    seq: int
-    """Position in the session, from 1, without gaps."""
-    role: Role
-    content: str
-    at: datetime
-    tokens: int
-    speaker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

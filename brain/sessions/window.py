@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.brain.passages.values import Role
-from kds.brain.sessions.session_values import Message
-from kds.brain.sessions.transit import CUT, fit, fits, shorten
+from kds.brain.passages.values import Message, Role
+from kds.brain.summaries.transit import CUT, fit, fits, shorten
 from kds.brain.words.tokens import TokenCounter
 
 TURNS: Final = 4

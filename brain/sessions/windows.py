@@ -5,17 +5,17 @@ from typing import Final
 
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
-from kds.brain.sessions.flags import MemoryFlags
-from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.session_values import Message
-from kds.brain.sessions.window import LABEL, Budget, Layout, Window, lay_out
-from kds.brain.summaries.condensation import (
+from kds.brain.passages.values import Message
+from kds.brain.sessions.condensation import (
     CONDENSE_AT,
     CONDENSE_TO,
     STORED_TURNS,
     SUMMARY_SHARE,
     Condensation,
 )
+from kds.brain.sessions.flags import MemoryFlags
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.window import LABEL, Budget, Layout, Window, lay_out
 from kds.brain.summaries.extractive import Limit
 from kds.brain.summaries.summary import CheckedSummarizer, Made
 from kds.brain.words.tokens import TokenCounter

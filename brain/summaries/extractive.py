@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from kds.brain.sessions.session_values import Message
+from kds.brain.passages.values import Message
 from kds.brain.summaries.fact_value import fact_id, fact_values, weight
 from kds.brain.summaries.fact_words import COMMON_WORDS
 from kds.brain.summaries.facts import SENTENCES_KNOWN, Fact, Told, decision_words, facts_of

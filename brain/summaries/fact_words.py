@@ -3,11 +3,14 @@
 import re
 from typing import Final
 
-MONTHS: Final = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December", "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sept",
-    "Sep", "Oct", "Nov", "Dec",
-)  # fmt: skip
+from kds.brain.words.period import MONTHS as NAMES_OF_MONTHS
+
+_SHORT_MONTHS: Final = "Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec".split()
+
+MONTHS: Final = (*(name.capitalize() for name in NAMES_OF_MONTHS), *_SHORT_MONTHS)
+
+MONTHS_BY_START: Final = {name[:3]: number for number, name in enumerate(NAMES_OF_MONTHS, start=1)}
+"""Three letters tell a month."""
 
 UNITS: Final = (
     r"ms|milliseconds?|s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|days?|weeks?|months?"
@@ -82,8 +85,6 @@ COMMON_WORDS: Final = frozenset(
     upon us use user users using ve very wait was way we well were what whatever when whenever
     where whether which while who whoever whole whom whose why will with within without won work
     works would write wrong yeah yep yes yet you your yours assistant system tool code
-    january february march april may june july august september october november december
-    jan feb mar apr jun jul aug sep sept oct nov dec
     monday tuesday wednesday thursday friday saturday sunday tomorrow yesterday tonight
     alright apparently assuming based basically certainly consider considering correct correctly
     definitely depending each easy either everyone finally firstly secondly lastly got
@@ -93,5 +94,5 @@ COMMON_WORDS: Final = frozenset(
     super supposedly technically typically unfortunately usually warning we're we'll we've
     yesterday that's there's here's what's let's don't doesn't can't isn't won't you're you'll
     they're he's she's""".split()
-)
+).union(name.lower() for name in MONTHS)
 """Words that begin sentences, or say little: no names, and no part of what a decision says."""

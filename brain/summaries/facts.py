@@ -15,6 +15,7 @@ from kds.brain.summaries.fact_words import (
     DECISION,
     FILE_ENDINGS,
     MONTHS,
+    MONTHS_BY_START,
     NAME_VERBS,
     NUMBER_WORDS,
     OPENER,
@@ -290,12 +291,3 @@ def _date_key(said: str) -> str:
 def _plain(text: str) -> str:
     """Lower case, and one space for whatever is neither letter nor digit nor part of a name."""
     return re.sub(r"[^\w$€£¥%#@/.:-]+|[.:](?=\s|$)", " ", text.casefold()).strip()
-
-
-MONTHS_BY_START: Final = {
-    name: number
-    for number, name in enumerate(
-        "jan feb mar apr may jun jul aug sep oct nov dec".split(), start=1
-    )
-}
-"""Three letters tell a month."""

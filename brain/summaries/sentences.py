@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kds.brain.sessions.session_values import Message
-from kds.brain.sessions.transit import mark_code
+from kds.brain.passages.values import Message
 from kds.brain.summaries.fact_words import OPENER
 from kds.brain.summaries.facts import READ_CHARS, Fact, facts_of
+from kds.brain.summaries.transit import mark_code
 
 LABELS: Final = {"user": "User", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Final, Literal, Protocol
 
-from kds.brain.sessions.session_values import Message
+from kds.brain.passages.values import Message
 from kds.brain.summaries.deadline import CallError, call_within
 from kds.brain.summaries.extractive import Digest, ExtractiveSummarizer, Limit, lacking
 from kds.brain.summaries.facts import Fact, Told

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
 
-_MONTHS: Final = (
+MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
     "october", "november", "december",
 )  # fmt: skip
+"""The names of the months, in order."""
 
-_MONTH: Final = r"(?P<month>" + "|".join(_MONTHS) + r")"
+_MONTH: Final = r"(?P<month>" + "|".join(MONTHS) + r")"
 _DAY: Final = r"(?P<{}>\d{{1,2}})(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?:19|20)\d\d"
 
@@ -65,7 +66,7 @@ def find_period(text: str, now: datetime | None = None) -> Period | None:
         return _absolute(int(found["year"]), int(found["month"]), _number(found["day"]))
     for found in _NAMED.finditer(text):
         if _is_month(found):
-            month = _MONTHS.index(found["month"].lower()) + 1
+            month = MONTHS.index(found["month"].lower()) + 1
             day = _number(found["first"]) or _number(found["second"])
             year = _number(found["year"])
             return _absolute(year, month, day) if year else Period(month=month, day=day)

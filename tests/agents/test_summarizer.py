@@ -6,7 +6,7 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 from kds.agents.summarizer import MESSAGE_CHARS, ModelSummarizer
-from kds.brain.sessions.session_values import Message
+from kds.brain.passages.values import Message
 from kds.brain.summaries.extractive import ExtractiveSummarizer
 from kds.brain.summaries.summary import CheckedSummarizer
 from kds.router.prompts.library import PromptLibrary

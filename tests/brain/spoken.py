@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from kds.brain.passages.values import Role
-from kds.brain.sessions.session_values import Message
+from kds.brain.passages.values import Message, Role
 from kds.brain.words.tokens import estimate_tokens
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)

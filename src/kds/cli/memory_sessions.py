@@ -8,8 +8,8 @@ from typing import Any, Final
 import click
 
 from kds.api.session_names import NOTHING, find_session
-from kds.brain.passages.values import Summary
-from kds.brain.sessions.session_values import Message, Session
+from kds.brain.passages.values import Message, Summary
+from kds.brain.sessions.session_values import Session
 from kds.cli.memory_options import SHOWN_ID, changing, looking, read_span
 from kds.cli.options import json_option, workspace_option
 from kds.cli.output import print_json, print_line, print_table

@@ -7,9 +7,9 @@ from fastapi import Path, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from kds.brain.database.instant import within_reach
-from kds.brain.passages.values import Role
+from kds.brain.passages.values import Message, Role
 from kds.brain.sessions.session_table import ID_LIMIT, TITLE_LIMIT
-from kds.brain.sessions.session_values import Message, Session
+from kds.brain.sessions.session_values import Session
 from kds.service.health import as_text
 from kds.service.schemas import MESSAGE_LIMIT, PATH_LIMIT, TEXT_LIMIT
 

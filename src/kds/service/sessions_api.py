@@ -7,9 +7,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from kds.brain.errors import MessageError, StoreError
+from kds.brain.passages.values import Message
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import archive, to_json, to_markdown
-from kds.brain.sessions.session_values import Message, Session
+from kds.brain.sessions.session_values import Session
 from kds.query.session import checked_id, checked_session
 from kds.service import session_schemas as schemas
 from kds.service.errors import ConflictError, NotServedError

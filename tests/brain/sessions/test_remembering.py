@@ -10,8 +10,8 @@ from conformance import HandClock
 from spoken import CONVERSATION, FACTS
 
 from kds.brain.errors import KdsError
+from kds.brain.passages.values import Message
 from kds.brain.sessions.remembering import ConversationMemory, Rewriter, Tools
-from kds.brain.sessions.session_values import Message
 from kds.brain.sessions.sqlite_store import FILE_NAME
 from kds.brain.sessions.window import LABEL
 from kds.brain.summaries.summary import Summarizer

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from spoken import Pairs, spoken
 
 from kds.brain.passages.values import Role
-from kds.brain.sessions.transit import REPLY_CHARS
 from kds.brain.sessions.window import LABEL, Budget, Window, lay_out, turns_of
+from kds.brain.summaries.transit import REPLY_CHARS
 from kds.brain.words.tokens import estimate_tokens
 
 USUAL = Budget()

@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 from spoken import CONVERSATION, FACTS, spoken
 
-from kds.brain.sessions.session_values import Message
+from kds.brain.passages.values import Message
 from kds.brain.summaries.extractive import ExtractiveSummarizer
 from kds.brain.summaries.summary import CheckedSummarizer, Summarizer
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import kds
-from kds.brain.sessions.session_values import Message
+from kds.brain.passages.values import Message
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.words.tokens import estimate_tokens
 from kds.documents.indexing import add_documents

@@ -12,9 +12,8 @@ from threading import Lock
 from typing import Final
 
 from kds.brain.errors import StoreError
-from kds.brain.passages.values import Summary, SummaryKind
+from kds.brain.passages.values import Message, Summary, SummaryKind
 from kds.brain.sessions.memory_store import SessionStore
-from kds.brain.sessions.session_values import Message
 from kds.brain.summaries.extractive import Limit
 from kds.brain.summaries.summary import CheckedSummarizer, Made
 

@@ -4,8 +4,8 @@ import pytest
 
 from kds.brain.errors import StoreError
 from kds.brain.passages.values import Summary, SummaryKind
+from kds.brain.sessions.condensation import STORED_TURNS, Condensation
 from kds.brain.sessions.sqlite_store import SqliteStore
-from kds.brain.summaries.condensation import STORED_TURNS, Condensation
 from kds.brain.summaries.extractive import ExtractiveSummarizer, Limit
 from kds.brain.summaries.summary import CheckedSummarizer, Made
 
@@ -89,7 +89,7 @@ def test_every_few_replies_make_a_summary_of_their_own(
 def test_a_long_backlog_is_said_not_to_be_in_the_summary(
     store: SqliteStore, condensation: Condensation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kds.brain.summaries.condensation.BACKLOG", 6)
+    monkeypatch.setattr("kds.brain.sessions.condensation.BACKLOG", 6)
     talk(store, 4)
     covered = condensation.cover("chat", 8, limit=LIMIT)
     assert covered.notes == ("messages 1 to 2 are not in the summary",)
