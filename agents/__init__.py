@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kds.agents.running import AgentRunnable as AgentRunnable
     from kds.agents.tools import TurnTool as TurnTool
     from kds.agents.tools import built_in_tools as built_in_tools
-    from kds.brain.settings_schema import ModelSettings as ModelSettings
+    from kds.brain.settings import ModelSettings as ModelSettings
 
 _HOMES = {
     "kds.agents.deadline": "Deadline",

@@ -19,7 +19,7 @@ from kds.agents.deadline import Deadline
 from kds.agents.model_error import ModelError, model_error
 from kds.agents.providers import OPENAI, PROVIDERS, Provider, Wanted
 from kds.brain.document import nearest
-from kds.brain.settings_schema import ModelSettings
+from kds.brain.settings import ModelSettings
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported with the model
     from langchain_core.language_models import BaseChatModel

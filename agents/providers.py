@@ -16,7 +16,7 @@ from kds.agents.model_error import ModelError
 from kds.agents.model_http import async_client, async_options, sync_client, sync_options
 from kds.brain.errors import KdsError
 from kds.brain.extras import load_extra
-from kds.brain.settings_schema import ModelSettings
+from kds.brain.settings import ModelSettings
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported with the model
     from langchain_core.language_models import BaseChatModel

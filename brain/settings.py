@@ -43,12 +43,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from kds.brain.document import Document, parse_yaml, read_text, validate
+from kds.brain.document import Document, NodePath, parse_yaml, read_text, validate
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.settings_schema import IDLE_MINUTES, ModelSettings, Settings
 from kds.brain.settings_variables import FLAGS, PLACES, RENAMED, Place, variables_set
 from kds.brain.workspace import Workspace, own_settings_path
-from kds.brain.yamlreader import NodePath
 
 __all__ = [
     "IDLE_MINUTES",

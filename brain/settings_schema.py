@@ -55,7 +55,7 @@ class RecallOptions(_Section):
     chunking: bool = True
     token_budget: int = Field(default=1000, ge=0, le=CONTEXT_LIMIT)
     rerank_alpha: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Weight of meaning (with an embedding model); None: the default of `kds.brain.memory`."""
+    """Weight of meaning (with an embedding model); None: the default."""
     rerank_beta: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Weight of words."""
     rerank_gamma: float | None = Field(default=None, ge=0, allow_inf_nan=False)

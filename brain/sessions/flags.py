@@ -13,8 +13,7 @@ from threading import Lock
 
 from kds.brain.passages.recalled import RecallSettings, recall_settings
 from kds.brain.sessions.window import Budget
-from kds.brain.settings import SettingsError, load_settings
-from kds.brain.settings_schema import Settings
+from kds.brain.settings import Settings, SettingsError, load_settings
 from kds.brain.settings_variables import variables_set
 from kds.brain.summaries.extractive import Limit
 from kds.brain.workspace import Workspace, own_settings_path

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import regex
 
-from kds.brain.document import Document
+from kds.brain.document import Document, NodePath
 from kds.brain.errors import Problem
-from kds.brain.yamlreader import NodePath
 from kds.router.pattern import SEARCH_LIMIT_S, Pattern
 from kds.router.prompts.schema_steps import MOST_NODES, REFERENCES, StepCount
 

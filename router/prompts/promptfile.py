@@ -11,10 +11,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from kds.brain.document import Document, misfits, validate
+from kds.brain.document import Document, NodePath, misfits, validate
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem
-from kds.brain.yamlreader import NodePath
 from kds.router.pattern import Pattern
 from kds.router.prompts.outputschema import schema_problems
 from kds.router.prompts.promptmend import NAMELESS, doubtful_keys, mended

@@ -12,10 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from kds.brain.document import Document, read_text, validate
+from kds.brain.document import Document, NodePath, read_text, validate
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem, RuleFileError
-from kds.brain.yamlreader import NodePath
 from kds.router.discourse.knowledge import Knowledge, Selection
 from kds.router.language.entity import EntityPattern, with_plurals
 from kds.router.pattern import Pattern

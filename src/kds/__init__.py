@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from kds.brain.errors import StoreError as StoreError
     from kds.brain.errors import WorkspaceError as WorkspaceError
     from kds.brain.journal import ContextJournal as ContextJournal
+    from kds.brain.settings import Settings as Settings
     from kds.brain.settings import SettingsError as SettingsError
     from kds.brain.settings import load_settings as load_settings
-    from kds.brain.settings_schema import Settings as Settings
     from kds.brain.turn import UNKNOWN as UNKNOWN
     from kds.brain.turn import ContextEntry as ContextEntry
     from kds.brain.turn import IntentScore as IntentScore

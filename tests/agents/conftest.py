@@ -7,7 +7,7 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 
 from kds.agents import Agent, load_chat_model
-from kds.brain.settings_schema import ModelSettings
+from kds.brain.settings import ModelSettings
 from kds.router.prompts.library import PromptLibrary
 
 from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all

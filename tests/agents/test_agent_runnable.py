@@ -27,7 +27,7 @@ from kds.agents.deadline import Deadline
 from kds.agents.models import model_timeout
 from kds.agents.running import AgentRunnable
 from kds.brain.errors import DispatchError, MessageError
-from kds.brain.settings_schema import ModelSettings
+from kds.brain.settings import ModelSettings
 from kds.brain.turn import ContextEntry, Turn
 
 from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all

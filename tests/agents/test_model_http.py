@@ -14,7 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from kds.agents import ModelError, load_chat_model
 from kds.agents.model_error import model_error
 from kds.agents.model_http import PART_BYTES, STREAM_BYTES, _Meter, close_clients
-from kds.brain.settings_schema import ModelSettings
+from kds.brain.settings import ModelSettings
 
 from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from .openai_server import FakeProvider
@@ -27,7 +27,7 @@ PROVIDERS = ("openai", "anthropic", "ollama")
 
 ASKING = """
 from kds.agents import load_chat_model
-from kds.brain.settings_schema import ModelSettings
+from kds.brain.settings import ModelSettings
 model = load_chat_model(ModelSettings(name="{url}#fake"))
 print(model.invoke("hello").content)
 """

@@ -14,7 +14,7 @@ from langchain_openai import ChatOpenAI
 
 from kds.agents import ModelError, load_chat_model
 from kds.agents.models import checked_model, model_label, model_secrets
-from kds.brain.settings_schema import ModelSettings
+from kds.brain.settings import ModelSettings
 
 from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from .openai_server import Failure, FakeProvider, Raw, Slow, Text, garbage, wrong_shape

@@ -16,7 +16,7 @@ from kds.agents.rewriter import (
     bounded,
     configured_rewriter,
 )
-from kds.brain.settings_schema import ModelSettings
+from kds.brain.settings import ModelSettings
 from kds.brain.turn import Utterance
 from kds.router.prompts.library import PromptLibrary
 from kds.router.rewriting.form import OUTPUT_TOKENS

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.settings import SettingsError, load_settings
-from kds.brain.settings_schema import IDLE_MINUTES
+from kds.brain.settings import IDLE_MINUTES, SettingsError, load_settings
 from kds.brain.settings_variables import switch
 from kds.brain.workspace import Workspace, own_settings_path
 

@@ -13,7 +13,7 @@ from kds.router.references.resolver import Resolver
 from kds.router.rewriting.writer import REST_S, CheckedRewriter, Mode, Rewriter
 
 if TYPE_CHECKING:  # settings and agents cost 75 ms of imports, and are seldom needed
-    from kds.brain.settings_schema import ModelSettings, Settings
+    from kds.brain.settings import ModelSettings, Settings
 
 MakeRewriter = Callable[["ModelSettings", PromptLibrary], Rewriter | None]
 

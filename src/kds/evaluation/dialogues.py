@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kds.brain.document import Document, nearest
+from kds.brain.document import Document, NodePath, nearest
 from kds.brain.errors import DialogueFileError, Problem
-from kds.brain.yamlreader import NodePath
 from kds.evaluation.dialogue_source import load, read_text
 
 DIALOGUE_KEYS: Final = ("id", "turns", "note")

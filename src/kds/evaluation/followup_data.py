@@ -11,9 +11,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from kds.brain.document import Document, parse_yaml, read_text, validate
+from kds.brain.document import Document, NodePath, parse_yaml, read_text, validate
 from kds.brain.errors import ConfigError, Problem
-from kds.brain.yamlreader import NodePath
 from kds.evaluation.scoring import matches
 
 FOLLOW_UP_FORM: Final = """\

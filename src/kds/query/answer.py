@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from kds.agents.agent import Agent
 from kds.agents.models import load_chat_model, model_label
 from kds.brain.errors import KdsError
-from kds.brain.settings_schema import ModelSettings
+from kds.brain.settings import ModelSettings
 from kds.brain.turn import Turn
 from kds.query.values import Chunk
 from kds.router.prompts.library import PromptLibrary

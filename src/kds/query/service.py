@@ -19,7 +19,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.message import clean_message
 from kds.brain.sessions.remembering import ConversationMemory, Tools
-from kds.brain.settings_schema import Settings
+from kds.brain.settings import Settings
 from kds.brain.workspace import Workspace
 from kds.query.answer import Answerer, Models, Spoken, told
 from kds.query.documents import Library

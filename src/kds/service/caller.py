@@ -14,7 +14,7 @@ from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog
 from kds.brain.clock import Clock, utc_now
 from kds.brain.sessions.flags import LiveSettings
-from kds.brain.settings_schema import Settings
+from kds.brain.settings import Settings
 from kds.brain.settings_variables import PLACES, routing_variables
 from kds.brain.workspace import OWN_SETTINGS, Workspace
 from kds.service.client import SWITCHED_OFF

@@ -16,7 +16,7 @@ from kds.agents.agent import Agent
 from kds.agents.models import checked_model, load_chat_model, model_timeout
 from kds.agents.reply import AgentReply
 from kds.api.memory_place import memory_path
-from kds.brain.settings_schema import ModelSettings
+from kds.brain.settings import ModelSettings
 from kds.brain.turn import Turn, Utterance
 from kds.brain.work import Halted
 from kds.brain.workspace import Workspace

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kds.agents.agent import Agent
 from kds.api.routing import Parts
 from kds.brain.documents.document_store import FILE_NAME, DocumentStore
-from kds.brain.settings_schema import ModelSettings
+from kds.brain.settings import ModelSettings
 from kds.brain.workspace import Workspace
 from kds.documents.reading import read_document, read_source
 from kds.query.answer import CITATION_CHARS, RETRIEVER, Answerer, Models, cited, quoted

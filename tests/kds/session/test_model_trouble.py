@@ -10,7 +10,7 @@ import kds
 from kds.agents import load_chat_model, running
 from kds.agents.deadline import Deadline
 from kds.agents.model_error import ModelError
-from kds.brain.settings_schema import ModelSettings
+from kds.brain.settings import ModelSettings
 
 from ...agents.openai_server import (  # noqa: TID252  # one server for all
     Asked,
