@@ -15,7 +15,7 @@ from kds.clients.programs import hook_arguments
 from kds.hooks.log import read_hook_log
 from kds.service.address import ServiceAddress
 from kds.service.client import reach
-from kds.service.hook_reply import PROBE
+from kds.service.hook_call import PROBE
 
 SERVICE_TIMEOUT_S: Final = 5.0
 HOOK_TIMEOUT_S: Final = 20.0

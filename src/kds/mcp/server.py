@@ -39,9 +39,10 @@ from kds.mcp.tools import add_tools
 from kds.mcp.workplace import Workplace
 
 INSTRUCTIONS: Final = (
-    "KDS routes what a developer says. Call route_message with each message of the user, word "
-    "for word, before you act on it, and follow `next_step` of the result: the message comes "
-    "back with its references filled in, and with the instructions of the agent it is for."
+    "KDS knows what was said in this workspace. When a message of the user points to something "
+    "that you cannot see, or the user asks for KDS or one of its agents, call route_message with "
+    "the message, word for word: it comes back with its references filled in and the instructions "
+    "of the agent it is for. Other messages need no call."
 )
 
 WATCH_S: Final = 2.0

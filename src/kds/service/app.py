@@ -11,17 +11,14 @@ from fastapi import FastAPI, Request
 from fastapi import Path as PathParameter
 from starlette.responses import JSONResponse, Response
 
-from kds.api.continuation import goes_on
-from kds.brain.errors import ConfigError, DispatchError
+from kds.brain.errors import DispatchError
 from kds.brain.journal import LoadedContext
-from kds.brain.settings import load_settings
 from kds.brain.wire import entry_to_wire, to_wire
-from kds.brain.workspace import Workspace
 from kds.router.prompts.promptfile import PromptFile
 from kds.service import memory_api, query_api, schemas, sessions_api
-from kds.service.errors import NotServedError, TooLargeError, add_error_handlers
+from kds.service.errors import NotServedError, add_error_handlers
 from kds.service.health import Vitals
-from kds.service.hook_reply import hook_output, read_hook
+from kds.service.hook_api import Doubles, hook
 from kds.service.operation import (
     ConversationQuery,
     WorkspaceQuery,
@@ -30,7 +27,6 @@ from kds.service.operation import (
     served_workspace,
 )
 from kds.service.routed import routed
-from kds.service.transcript import read_transcript
 from kds.service.worker import Worker
 from kds.service.workspaces import Workspaces
 
@@ -73,6 +69,7 @@ def make_app(
     app.state.worker = worker
     app.state.archivist = archivist or worker
     app.state.vitals = vitals or Vitals()
+    app.state.doubles = Doubles()
     add_error_handlers(app)
     _add_routes(app)
     for module in (query_api, sessions_api, memory_api):
@@ -173,39 +170,6 @@ async def show_prompt(
     except DispatchError as error:
         raise NotServedError(error.message, where=error.where, hint=error.hint) from error
     return JSONResponse({**_prompt(prompt), "body": prompt.body})
-
-
-async def hook(request: Request) -> Response:
-    """Answer the prompt hook of Claude Code or Copilot: what to add to the user's prompt."""
-    served = served_workspace(request, None)
-    call = read_hook(await request.body())
-    if not call.for_routing:
-        return Response(status_code=204)
-    if len(call.prompt) > schemas.MESSAGE_LIMIT:
-        raise TooLargeError(
-            f"the prompt is longer than {schemas.MESSAGE_LIMIT:,} characters", where="prompt"
-        )
-    turn = await router_worker(request).run(
-        lambda: served.route(
-            call.prompt,
-            history=read_transcript(call.transcript, prompt=call.prompt) if call.transcript else (),
-            conversation=call.session,
-            join=True,
-            inherit=goes_on(call.prompt) or _joins(served.workspace),
-            log=not call.probe,
-            rewrite=False,  # a hook has 1.5 s, and whoever reads its output is a model
-        )
-    )
-    output = hook_output(turn)
-    return Response(status_code=204) if output is None else JSONResponse(output)
-
-
-def _joins(workspace: Workspace) -> bool:
-    """Whether the user wants new chats to go on where the workspace stands."""
-    try:
-        return load_settings(workspace).conversation.join
-    except ConfigError:  # told by `kds doctor`; a hook fails open
-        return False
 
 
 def _context(loaded: LoadedContext) -> Response:

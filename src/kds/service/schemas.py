@@ -319,4 +319,4 @@ HOOK_INPUT: Final[dict[str, Any]] = {
         },
     }
 }
-"""The body of `POST /hook` is read by `kds.service.hook_reply`, not by a model here."""
+"""The body of `POST /hook` is read by `kds.service.hook_call`, not by a model here."""
