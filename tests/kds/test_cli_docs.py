@@ -10,6 +10,8 @@ from typing import Any
 import docx
 import pytest
 
+from kds.brain.installation import install_line
+
 Run = Callable[..., Any]
 
 BAD_INPUT = 2
@@ -248,7 +250,7 @@ def test_a_missing_library_names_the_extra(
     result = kds_call("docs", "add", "shelf")
     assert result.code == SOME_FAILED
     assert "'pypdf' is needed to read PDF" in result.err
-    assert "pip install 'kds[docs]'" in result.err
+    assert install_line("docs") in result.err
     assert "4 added, 1 failed" in result.out
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from kds.brain.installation import install_line
+
 Run = Callable[..., Any]
 
 BAD_INPUT = 2
@@ -97,7 +99,7 @@ def test_without_sacrebleu_the_extra_is_named(
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     result = kds_call("eval", "rewrites", _jsonl("r.jsonl", REWRITES))
     assert (result.code, result.out) == (BAD_INPUT, "")
-    assert "fix: pip install 'kds[eval]'" in result.err
+    assert f"fix: {install_line('eval')}" in result.err
 
 
 def test_odd_text_is_measured(kds_call: Run, workspace: Path) -> None:

@@ -80,7 +80,7 @@ Examples:
   kds route 'Make it purple' --why
   kds '#file:KDS/prompts/user/kds.md I want to add a FAB button'""",
 )
-@click.version_option(None, "--version", package_name="kds", message="%(prog)s %(version)s")
+@click.version_option(None, "--version", package_name="kds-router", message="%(prog)s %(version)s")
 def app() -> None:
     """Route developer chat: resolve what a message refers to, and pick the agent for it."""
 

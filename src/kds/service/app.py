@@ -4,7 +4,6 @@ There is no /docs: the page would load its scripts from a content network, and K
 nobody. Routing runs on the worker's thread; the event loop only reads and writes.
 """
 
-import importlib.metadata
 from typing import Annotated, Final
 
 from fastapi import FastAPI, Request
@@ -13,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from kds.api.continuation import goes_on
 from kds.brain.errors import ConfigError, DispatchError
+from kds.brain.installation import kds_version
 from kds.brain.journal import LoadedContext
 from kds.brain.settings import load_settings
 from kds.brain.wire import entry_to_wire, to_wire
@@ -64,7 +64,7 @@ def make_app(
     """
     app = FastAPI(
         title="KDS service",
-        version=importlib.metadata.version("kds"),
+        version=kds_version(),
         description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import KdsError
+from kds.brain.installation import install_line
 from kds.documents import reading
 from kds.documents.error import DocumentError
 from kds.documents.reading import kind_of, read_document, read_source
@@ -98,7 +99,7 @@ def test_a_missing_library_is_named_with_its_extra(
     path.write_bytes(b"<p>text</p>")
     with pytest.raises(KdsError) as caught:
         read_document(path)
-    assert "pip install 'kds[docs]'" in str(caught.value.hint)
+    assert install_line("docs") in str(caught.value.hint)
 
 
 def test_too_much_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
