@@ -10,8 +10,8 @@ import pytest
 from document_files import headings, said
 
 from kds.brain.documents.definition import definitions
-from kds.documents.docx import read_docx
-from kds.documents.error import DocumentError
+from kds.readers.docx import read_docx
+from kds.readers.error import DocumentError
 
 from ...effort import LINEAR, growth  # noqa: TID252  # one way of counting for all
 

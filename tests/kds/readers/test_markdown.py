@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.documents.chunker import cut
-from kds.documents.markdown import read_markdown
+from kds.readers.markdown import read_markdown
 
 TEXT = """\
 ---

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kds.brain.documents.content import Block, Content, Heading, Part
+from kds.brain.documents.content import Block, Content, Heading
 from kds.brain.documents.heading import read_heading
 from kds.brain.errors import KdsError
 from kds.brain.extras import load_extra
-from kds.documents.drawn_heading import with_drawn_headings
-from kds.documents.error import DocumentError
-from kds.documents.lines import Line
-from kds.documents.plain_heading import find_heading
-from kds.documents.tables import JOINED, Row, row_blocks
+from kds.readers.drawn_heading import with_drawn_headings
+from kds.readers.error import DocumentError
+from kds.readers.lines import Line
+from kds.readers.plain_heading import find_heading
+from kds.readers.sections import in_sections
+from kds.readers.tables import JOINED, Row, row_blocks
 
 MAX_UNPACKED: Final = 512 * 2**20
 """Bytes of all parts together; pictures are packed already and do not grow."""
@@ -45,7 +46,7 @@ def read_docx(data: bytes, name: str, path: Path) -> Content:
         raise DocumentError(
             path, f"is no DOCX that can be read ({said})", "save it anew"
         ) from error
-    parts = tuple(with_drawn_headings(_parts(found)))
+    parts = tuple(with_drawn_headings(in_sections(found)))
     first = next((part.heading.text for part in parts if part.heading), "")
     top = first if parts and parts[0].heading and parts[0].heading.level == 0 else ""
     return Content(top or given or first or name, "docx", parts)
@@ -65,20 +66,6 @@ def _check(data: bytes, path: Path) -> None:
     if sum(sizes) > MAX_UNPACKED or max(texts, default=0) > MAX_PART:
         size = max(sum(sizes), max(texts, default=0)) // 2**20
         raise DocumentError(path, f"unpacks to {size:,} MB", "do not trust it, or split it")
-
-
-def _parts(found: list[Heading | Block]) -> Iterator[Part]:
-    heading: Heading | None = None
-    blocks: list[Block] = []
-    for one in found:
-        if isinstance(one, Block):
-            blocks.append(one)
-            continue
-        if heading or blocks:
-            yield Part(heading, tuple(blocks))
-        heading, blocks = one, []
-    if heading or blocks:
-        yield Part(heading, tuple(blocks))
 
 
 @dataclass

@@ -15,10 +15,10 @@ from kds.brain.documents.content import Content, Heading, Part
 from kds.brain.documents.heading import read_heading
 from kds.brain.errors import KdsError
 from kds.brain.extras import load_extra
-from kds.documents.error import DocumentError
-from kds.documents.lines import Line
-from kds.documents.pages import page_lines
-from kds.documents.plain import parts_of, title_of
+from kds.readers.error import DocumentError
+from kds.readers.lines import Line
+from kds.readers.pages import page_lines
+from kds.readers.plain import parts_of, title_of
 
 MAX_PAGES: Final = 5000
 

@@ -8,9 +8,9 @@ import pytest
 
 from kds.brain.errors import KdsError
 from kds.brain.installation import install_line
-from kds.documents import reading
-from kds.documents.error import DocumentError
-from kds.documents.reading import kind_of, read_document, read_source
+from kds.readers import reading
+from kds.readers.error import DocumentError
+from kds.readers.reading import kind_of, read_document, read_source
 
 
 def test_the_ending_tells_the_kind() -> None:

@@ -13,8 +13,8 @@ from markdown_it.token import Token
 
 from kds.brain.documents.content import Block, BlockKind, Content, Heading, Part
 from kds.brain.documents.heading import read_heading
-from kds.documents.drawn_heading import with_drawn_headings
-from kds.documents.tables import Row, row_blocks
+from kds.readers.drawn_heading import with_drawn_headings
+from kds.readers.tables import Row, row_blocks
 
 _FRONT_MATTER: Final = re.compile(
     r"\A---[ \t]*\n(?P<data>.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S

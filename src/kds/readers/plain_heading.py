@@ -11,7 +11,7 @@ from typing import Final
 
 from kds.brain.documents.content import Heading
 from kds.brain.documents.heading import read_heading
-from kds.documents.lines import Line
+from kds.readers.lines import Line
 
 LONGEST: Final = 110
 """Characters. A longer line is a sentence."""

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from kds.brain.documents.content import Block, Content, Heading, Part
+from kds.brain.documents.content import Block, Content, Heading
 from kds.brain.documents.heading import read_heading
-from kds.documents.drawn_heading import with_drawn_headings
-from kds.documents.page_run import Run, line
-from kds.documents.page_table import PageTable
-from kds.documents.page_tree import INLINE, Event, events, read_tree
+from kds.readers.drawn_heading import with_drawn_headings
+from kds.readers.page_run import Run, line
+from kds.readers.page_table import PageTable
+from kds.readers.page_tree import INLINE, Event, events, read_tree
+from kds.readers.sections import in_sections
 
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _IN_HEADING: Final = frozenset({"div", "section", "header", "hgroup"})
@@ -37,24 +38,10 @@ def read_html(text: str, name: str, path: Path | None = None) -> Content:
     body = soup.find("main") or soup.find("article") or soup.body or soup
     if soup.find("main") is None and len(soup.find_all("article", limit=2)) > 1:
         body = soup.body or soup
-    parts = tuple(with_drawn_headings(_parts(_Page().read(body))))
+    parts = tuple(with_drawn_headings(in_sections(_Page().read(body))))
     title = line(soup.title.get_text()) if soup.title else ""
     first = next((part.heading.text for part in parts if part.heading), "")
     return Content(title or first or name, "html", parts)
-
-
-def _parts(found: Iterator[Heading | Block]) -> Iterator[Part]:
-    heading: Heading | None = None
-    blocks: list[Block] = []
-    for one in found:
-        if isinstance(one, Block):
-            blocks.append(one)
-            continue
-        if heading or blocks:
-            yield Part(heading, tuple(blocks))
-        heading, blocks = one, []
-    if heading or blocks:
-        yield Part(heading, tuple(blocks))
 
 
 @dataclass

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kds.brain.documents.definition import definitions
-from kds.documents.error import DocumentError
-from kds.documents.html import read_html
+from kds.readers.error import DocumentError
+from kds.readers.html import read_html
 
 from ...effort import LINEAR, bounded, growth  # noqa: TID252  # one way of counting for all
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kds.brain.documents.content import Block
-from kds.documents.page_tree import INLINE, Event
-from kds.documents.tables import JOINED, Row, row_blocks
+from kds.readers.page_tree import INLINE, Event
+from kds.readers.tables import JOINED, Row, row_blocks
 
 
 @dataclass

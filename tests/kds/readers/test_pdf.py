@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.documents.store import DocumentStore
-from kds.documents.error import DocumentError
 from kds.documents.indexing import add_documents
-from kds.documents.pages import page_lines
-from kds.documents.pdf import read_pdf
+from kds.readers.error import DocumentError
+from kds.readers.pages import page_lines
+from kds.readers.pdf import read_pdf
 
 FILE = Path("agreement.pdf")
 

@@ -10,8 +10,8 @@ from typing import Final
 
 from kds.brain.documents.content import Block, Heading, Part
 from kds.brain.documents.heading import read_heading
-from kds.documents.lines import Line
-from kds.documents.plain_heading import Found, find_heading
+from kds.readers.lines import Line
+from kds.readers.plain_heading import Found, find_heading
 
 MANY_WORDS: Final = 12
 

@@ -7,7 +7,7 @@ from document_files import headings, said
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.documents.plain import read_plain
+from kds.readers.plain import read_plain
 
 HANDBOOK = """\
 OAK & ELM STUDIO

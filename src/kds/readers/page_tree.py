@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from kds.brain.errors import KdsError
 from kds.brain.extras import load_extra
-from kds.documents.error import DocumentError
+from kds.readers.error import DocumentError
 
 MAX_DEEP: Final = 10_000
 """Elements inside each other; written by hand there are some dozens."""

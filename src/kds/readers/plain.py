@@ -7,8 +7,8 @@ from typing import Final
 
 from kds.brain.documents.content import Block, Content, Heading, Part
 from kds.brain.documents.definition import leading
-from kds.documents.lines import Line, numbered
-from kds.documents.plain_heading import find_heading
+from kds.readers.lines import Line, numbered
+from kds.readers.plain_heading import find_heading
 
 _ITEM: Final = re.compile(r"\s*(?:[-*+•·‣▪–]\s+|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]\s+)\S")
 _COLUMNS: Final = re.compile(r"\S {3,}\S")

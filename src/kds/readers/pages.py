@@ -12,8 +12,8 @@ from typing import Final
 
 from kds.brain.documents.content import Block
 from kds.brain.documents.definition import leading
-from kds.documents.lines import Line
-from kds.documents.plain_heading import find_heading
+from kds.readers.lines import Line
+from kds.readers.plain_heading import find_heading
 
 MARGIN_LINES: Final = 3
 """Lines at the top and at the bottom of a page that may be running heads."""

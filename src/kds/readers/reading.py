@@ -13,12 +13,12 @@ from typing import Final
 
 from kds.brain.documents.content import Content, Source
 from kds.brain.documents.values import DocumentKind
-from kds.documents.docx import read_docx
-from kds.documents.error import DocumentError
-from kds.documents.html import charset_of, read_html
-from kds.documents.markdown import read_markdown
-from kds.documents.pdf import read_pdf
-from kds.documents.plain import read_plain
+from kds.readers.docx import read_docx
+from kds.readers.error import DocumentError
+from kds.readers.html import charset_of, read_html
+from kds.readers.markdown import read_markdown
+from kds.readers.pdf import read_pdf
+from kds.readers.plain import read_plain
 
 KINDS: Final[dict[str, DocumentKind]] = {
     ".md": "markdown", ".markdown": "markdown", ".mdown": "markdown", ".mkd": "markdown",
