@@ -182,7 +182,6 @@ def test_list_and_show_print_what_there_is(kds_call: Run, shelf: Path) -> None:
         (["show", "nothing"], "there is no document 'nothing'"),
         (["show", "agreement", "--section", "9.9"], "has no section '9.9'"),
         (["search", "fee", "--only", "nothing"], "no document 'nothing'"),
-        (["search", "fee", "--doc", "nothing"], "no document 'nothing'"),
         (["search", " "], "fix: say what to look for"),
         (["embed"], "no embedding model is configured"),
         (["embed", "--off", "--embeddings", "a:b"], "exclude each other"),
@@ -194,6 +193,12 @@ def test_what_cannot_be_done_is_told(
     kds_call("docs", "add", "shelf/agreement.md")
     result = kds_call("docs", *arguments)
     assert (result.code, said in result.err) == (BAD_INPUT, True)
+
+
+def test_a_preferred_document_that_is_not_there_is_told_of(kds_call: Run, shelf: Path) -> None:
+    kds_call("docs", "add", "shelf/agreement.md")
+    result = kds_call("docs", "search", "fee", "--doc", "nothing")
+    assert (result.code, "no document 'nothing'" in result.err) == (0, True)
 
 
 def test_search_prints_citation_text_and_reasons(kds_call: Run, shelf: Path) -> None:
