@@ -90,7 +90,7 @@ def __getattr__(name: str) -> object:
     import importlib  # late: the hook imports this package and must stay quick
 
     if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("kds")
+        return importlib.import_module("importlib.metadata").version("kds-router")
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'kds' has no attribute '{name}'")

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -14,10 +14,10 @@ from kds.brain.clock import utc_now
 from kds.brain.memory.metrics import KEPT
 from kds.brain.memory.values import Stats
 from kds.cli.guard import Refusal
-from kds.cli.memory_options import looking, read_span
-from kds.cli.memory_upkeep import EMPTY
+from kds.cli.memory.options import looking, read_span
+from kds.cli.memory.upkeep import EMPTY
 from kds.cli.options import check_picture, json_option, workspace_option
-from kds.cli.output import percent, print_json, print_line, print_table
+from kds.cli.output import fields, percent, print_json, print_line, print_table
 from kds.evaluation.intents.plots import SUFFIXES, load_drawing
 from kds.evaluation.measures import Spread
 
@@ -64,7 +64,8 @@ def metrics(*, since: str, as_json: bool, plot: Path | None, workspace: Path | N
     if plot is not None:
         draw_metrics(plot, report)
     if as_json:
-        print_json(report.as_dict() | {"memory": _size_dict(stats)})
+        memory = fields(stats, "sessions messages tokens size_bytes")
+        print_json(report.as_dict() | {"memory": memory})
     else:
         _print(report, stats)
 
@@ -200,12 +201,3 @@ def _bars() -> str:
     except UnicodeEncodeError:
         return _PLAIN_BARS
     return _BARS
-
-
-def _size_dict(stats: Stats) -> dict[str, Any]:
-    return {
-        "sessions": stats.sessions,
-        "messages": stats.messages,
-        "tokens": stats.tokens,
-        "size_bytes": stats.size_bytes,
-    }

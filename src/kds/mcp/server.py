@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from typing import Any, Final
 
 import anyio
@@ -29,6 +28,7 @@ from pydantic import AnyUrl
 
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
+from kds.brain.installation import kds_version
 from kds.brain.workspace import Workspace
 from kds.mcp import prompts, resources
 from kds.mcp.arguments import check_arguments
@@ -69,7 +69,7 @@ class KdsServer(MCPServer[None]):
             title="KDS",
             description="Routes developer chat: references, intent, agent, prompt.",
             instructions=INSTRUCTIONS,
-            version=version("kds"),
+            version=kds_version(),
             log_level="WARNING",
             lifespan=self._watching,
             subscriptions=self._bus,

@@ -4,7 +4,6 @@ There is no /docs: the page would load its scripts from a content network, and K
 nobody. Routing runs on the worker's thread; the event loop only reads and writes.
 """
 
-import importlib.metadata
 from typing import Annotated, Final
 
 from fastapi import FastAPI, Request
@@ -12,6 +11,7 @@ from fastapi import Path as PathParameter
 from starlette.responses import JSONResponse, Response
 
 from kds.brain.errors import DispatchError
+from kds.brain.installation import kds_version
 from kds.brain.journal import LoadedContext
 from kds.brain.wire import entry_to_wire, to_wire
 from kds.router.prompts.promptfile import PromptFile
@@ -60,7 +60,7 @@ def make_app(
     """
     app = FastAPI(
         title="KDS service",
-        version=importlib.metadata.version("kds"),
+        version=kds_version(),
         description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,

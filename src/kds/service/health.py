@@ -1,6 +1,5 @@
 """What the service says of itself at /healthz."""
 
-import importlib.metadata
 import os
 import sys
 import time
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
+from kds.brain.installation import kds_version
 from kds.service.workspaces import ServedWorkspace, Workspaces
 
 _MEMORY: Final = Path("/proc/self/statm")
@@ -18,7 +18,7 @@ class Vitals:
     """The process: its version, age and memory."""
 
     def __init__(self, *, clock: Clock = utc_now) -> None:
-        self.version = importlib.metadata.version("kds")
+        self.version = kds_version()
         self.pid = os.getpid()
         self.started_at = clock()
         self._started = time.monotonic()

@@ -15,7 +15,7 @@ from kds.brain.documents.store import DocumentStore
 from kds.brain.documents.values import Document
 from kds.brain.errors import StoreError
 from kds.brain.memory.sqlite_store import SqliteStore
-from kds.documents.plain import read_plain
+from kds.readers.plain import read_plain
 
 Put = Callable[..., Document]
 MARKS = ("quokkaquokka", "zyzzyvazyzzyva")

@@ -10,6 +10,7 @@ import kds
 from kds.agents import load_chat_model, running
 from kds.agents.deadline import Deadline
 from kds.agents.model_error import ModelError
+from kds.brain.installation import install_line
 from kds.brain.settings import ModelSettings
 
 from ...agents.openai_server import (  # noqa: TID252  # one server for all
@@ -144,7 +145,7 @@ def test_a_model_without_its_extra_is_told_of_with_the_fix(
     monkeypatch.setitem(sys.modules, "langchain_openai", None)
     answer = open_session(model="openai:gpt-5-mini").ask(FAB)
     assert answer.error is not None
-    assert "kds[openai]" in (answer.error.hint or "")
+    assert install_line("openai") in (answer.error.hint or "")
     assert context(fitted_workspace) == [FAB]
 
 
