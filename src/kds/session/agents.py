@@ -127,7 +127,7 @@ class AgentDesk:
         return bool(self._model is not None or settings.name or settings.base_url)
 
     def start(self, assignment: Assignment) -> AgentRun:
-        """Put an agent to work, in a thread of its own."""
+        """Have an agent work, in a thread of its own, while it is listened to."""
         return AgentRun(
             lambda: self._speech(assignment),
             agent=assignment.agent.name,

@@ -8,8 +8,8 @@ import pytest
 
 import kds
 from kds.agents import load_chat_model, running
-from kds.agents.deadline import Deadline
 from kds.agents.model_error import ModelError
+from kds.brain.patience import Patience
 from kds.brain.settings import ModelSettings
 
 from ...agents.openai_server import (  # noqa: TID252  # one server for all
@@ -126,7 +126,7 @@ def test_a_dribbling_model_is_cut_off_in_a_stream(
     model: FakeProvider, open_session: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(running, "Deadline", partial(Deadline, clock=lambda: now[0]))
+    monkeypatch.setattr(running, "Patience", partial(Patience, clock=lambda: now[0]))
     model.play(Trickle("and "))
     stream = open_session().stream(FAB)
     assert [next(stream) for _ in range(2)] == ["and ", "and "]
