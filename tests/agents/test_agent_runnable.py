@@ -162,7 +162,9 @@ def test_a_call_without_await_works_inside_a_running_loop_and_streams_piece_by_p
 def test_an_interrupt_ends_a_call_at_once(provider: FakeProvider, call: str) -> None:
     provider.play(default=Slow())
     code = f"""
+import signal
 from kds import agents
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background have it ignored
 agent = agents.load("PLAN", model="{provider.url}#m")
 try:
     {call}
