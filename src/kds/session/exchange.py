@@ -195,8 +195,16 @@ class Exchange:
 
     def _next_legs(self, legs: tuple[str, ...]) -> tuple[str, ...]:
         """What is still to serve, when the agent of the first of ``legs`` is done; noted, too."""
+        failed = self._served.error is not None
+        rest = legs if failed else legs[1:]  # "continue" asks again
+        self._progress(rest)
+        if failed or self._halted.is_set():
+            return ()
+        return rest or (self._following() if self._follow else ())
+
+    def _progress(self, rest: tuple[str, ...]) -> None:
+        """Keep how far the work has come; halted when another process has dropped the rest."""
         served = self._served
-        rest = legs if served.error else legs[1:]  # "continue" asks again
 
         def progress(now: Work) -> Work:
             if now.exchange != self.id or self._halted.is_set():
@@ -207,9 +215,6 @@ class Exchange:
         if before is not None and before.halted and before.halted.exchange == self.id:
             self._halted.set()
             self._note("halted from outside: what was left was dropped")
-        if served.error or self._halted.is_set():
-            return ()
-        return rest or (self._following() if self._follow else ())
 
     def _following(self) -> tuple[str, ...]:
         """The agent that takes over by itself, if one does."""
