@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Final, Literal, Protocol
 
-from kds.brain.memory.deadline import CallError, call_within
 from kds.brain.memory.extractive import Digest, ExtractiveSummarizer, Limit, lacking
 from kds.brain.memory.facts import Fact, Told
 from kds.brain.memory.sentences import Reading, read
 from kds.brain.memory.values import Message
+from kds.brain.patience import CallError, call_within
 
 TIMEOUT_S: Final = 20.0
 """For a model on the user's own machine 200 words take some 10 s."""

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import kds.agents
-from kds.api.named_agent import make_named
 from kds.api.rehearsal import RehearsalJournal
 from kds.api.rewriters import RewriterSource
 from kds.brain.clock import Clock, utc_now
@@ -21,7 +20,7 @@ from kds.brain.workspace import Workspace
 from kds.evaluation.rule_tests import RuleOutcome, run_rule_tests
 from kds.learning.library import with_learned
 from kds.router.answer import make_answer
-from kds.router.classify import make_classify
+from kds.router.classify import WRITES, make_classify
 from kds.router.decide import Precision, make_decide, usual_precision
 from kds.router.dispatch import make_dispatch
 from kds.router.expand import make_expand
@@ -272,7 +271,7 @@ class Router:
     ) -> Turn:
         text, agent = _addressed(clean_message(message), self._parts.library)
         if agent is not None:
-            named = make_named(agent)
+            named = _named(agent)
             pipeline = Pipeline(named if s.name == named.name else s for s in pipeline.steps)
         turn = Turn(message=text, at=self._clock(), history=tuple(history), rewrite=rewrite)
         return pipeline.run(turn)
@@ -281,6 +280,20 @@ class Router:
 def _rewriting(resolver: Resolver) -> tuple[Step, ...]:
     """The steps that the tests inside rule files exercise."""
     return (make_resolve(resolver), make_expand(resolver))
+
+
+def _named(agent: PromptFile) -> Step:
+    """Stands in for the classify step when the message names its prompt: that one is wanted."""
+
+    def classify(turn: Turn) -> Turn:
+        note = f"intent {agent.intent}: the message names its prompt {agent.ref}"
+        intent = agent.intent or UNKNOWN
+        return replace(
+            turn, intent=intent, confidence=1.0, alternatives=(), secondary_intents=(),
+            notes=(*turn.notes, note),
+        )  # fmt: skip
+
+    return Step("classify", frozenset(), WRITES, classify)
 
 
 def precision_of(workspace: Workspace, environ: Mapping[str, str] = os.environ) -> Precision:

@@ -8,11 +8,11 @@ is a thousand elements inside each other.
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from time import monotonic
 from typing import Any, Final, Literal
 
 from kds.brain.errors import KdsError
 from kds.brain.extras import load_extra
+from kds.brain.patience import Patience
 from kds.readers.error import DocumentError
 
 MAX_DEEP: Final = 10_000
@@ -57,9 +57,9 @@ def read_tree(text: str, path: Path) -> Any:
     soup_module = load_extra("bs4", extra="docs", purpose="read HTML")
     if text.count("<") > MAX_ELEMENTS:
         raise _too_much(path, f"has more than {MAX_ELEMENTS:,} elements")
-    end = monotonic() + MAX_SECONDS
+    patience = Patience(MAX_SECONDS)
     try:
-        return _soup_class(soup_module)(_closed(text), "html.parser", path=path, end=end)
+        return _soup_class(soup_module)(_closed(text), "html.parser", path=path, patience=patience)
     except KdsError:
         raise
     except Exception as error:  # foreign code over a file of anybody's
@@ -76,8 +76,8 @@ def _soup_class(soup_module: Any) -> Any:
     class LimitedSoup(base):  # type: ignore[misc]  # the library is loaded late
         """A tree whose open elements end where HTML says, and that stops where it is too much."""
 
-        def __init__(self, *arguments: Any, path: Path, end: float) -> None:
-            self._kds_path, self._kds_end = path, end
+        def __init__(self, *arguments: Any, path: Path, patience: Patience) -> None:
+            self._kds_path, self._kds_patience = path, patience
             super().__init__(*arguments)
 
         def handle_starttag(self, name: str, *arguments: Any, **named: Any) -> Any:
@@ -96,7 +96,7 @@ def _soup_class(soup_module: Any) -> Any:
                 raise _too_much(
                     self._kds_path, f"has more than {MAX_DEEP:,} elements inside each other"
                 )
-            if monotonic() > self._kds_end:
+            if self._kds_patience.is_over:
                 raise _too_much(self._kds_path, f"takes longer than {MAX_SECONDS:g} s to read")
 
     return LimitedSoup

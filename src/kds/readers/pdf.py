@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from time import monotonic
 from typing import Any, Final
 
 from kds.brain.documents.content import Content, Heading, Part
 from kds.brain.documents.heading import read_heading
 from kds.brain.errors import KdsError
 from kds.brain.extras import load_extra
+from kds.brain.patience import Patience
 from kds.readers.error import DocumentError
 from kds.readers.lines import Line
 from kds.readers.pages import page_lines
@@ -92,9 +92,9 @@ def _texts(reader: Any, path: Path) -> Iterator[str]:
         raise DocumentError(
             path, f"has more than {MAX_PAGES:,} pages", "split it into smaller files"
         )
-    end = monotonic() + MAX_SECONDS
+    patience = Patience(MAX_SECONDS)
     for page in reader.pages:
-        if monotonic() > end:
+        if patience.is_over:
             raise DocumentError(
                 path, f"takes longer than {MAX_SECONDS:g} s to read", "split it, or save it anew"
             )
