@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from kds.brain.document import nearest
+from kds.brain.document import NodePath, nearest
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import DispatchError, Problem, PromptFileError
 from kds.router.prompts.promptfile import PromptDraft, PromptFile, read_prompt
@@ -103,6 +103,10 @@ class PromptLibrary:
         """The agent of an intent, or None."""
         return self._by_intent.get(intent)
 
+    def corrections(self) -> frozenset[str]:
+        """The intents of messages that say the one before was misread, or badly done."""
+        return frozenset(agent.intent for agent in self._agents if agent.intent and agent.corrects)
+
     def agent_of(self, intent: str) -> PromptFile:
         """The agent of an intent, however that is cased; see `intent_named`."""
         return self._by_intent[self.intent_named(intent)]
@@ -175,7 +179,7 @@ def _problems_together(
     yield from _same_names(prompts)
     yield from _same_intents([draft.prompt for draft in drafts if draft.prompt])
     if complete:
-        yield from _unknown_handoffs(prompts)
+        yield from _unknown_intents(prompts)
     for draft in drafts:
         if draft.inputs_read and draft.prompt:
             yield from _input_problems(draft.prompt, templates)
@@ -207,15 +211,26 @@ def _same_intents(prompts: list[PromptFile]) -> Iterator[Problem]:
             yield Problem(prompt.front.where(("intent",)), message, hint)
 
 
-def _unknown_handoffs(prompts: list[PromptFile]) -> Iterator[Problem]:
+def _unknown_intents(prompts: list[PromptFile]) -> Iterator[Problem]:
+    """What prompts say of intents that no prompt has."""
     intents = [prompt.intent for prompt in prompts if prompt.intent]
     for prompt in prompts:
-        for index, intent in enumerate(prompt.handoffs):
+        for at, told, intent in _named_intents(prompt):
             if intent not in intents:
                 near = nearest(intent, intents)
                 hint = f"did you mean {near}?" if near else f"use one of: {', '.join(intents)}"
-                where = prompt.front.where(("handoffs", index))
-                yield Problem(where, f"hands off to unknown intent {intent}", hint)
+                yield Problem(prompt.front.where(at), f"{told} unknown intent {intent}", hint)
+
+
+def _named_intents(prompt: PromptFile) -> Iterator[tuple[NodePath, str, str]]:
+    """The other intents that a prompt names: where, how to say it, and which."""
+    for index, intent in enumerate(prompt.handoffs):
+        yield ("handoffs", index), "hands off to", intent
+    for index, intent in enumerate(prompt.absorbs):
+        yield ("absorbs", index), "absorbs", intent
+    for index, shift in enumerate(prompt.context):
+        for intent in sorted(shift.after):
+            yield ("context", index), "has a 'context' after", intent
 
 
 def _input_problems(prompt: PromptFile, templates: TemplateSet) -> Iterator[Problem]:

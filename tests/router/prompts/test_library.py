@@ -55,6 +55,15 @@ def test_a_prompt_is_found_by_name_by_place_and_by_intent(root: Path) -> None:
     assert library.for_intent("DANCE") is None
 
 
+def test_intents_that_nobody_has_are_told_wherever_a_prompt_names_them(root: Path) -> None:
+    extra = "absorbs: [PLAM]\ncontext:\n  - {when: question, after: [PLAN, EXECUT], shift: 1}\n"
+    agent(root, "tester", "TEST", extra=extra)
+    assert problems(root) == [
+        "tester.md:6 absorbs unknown intent PLAM",
+        "tester.md:8 has a 'context' after unknown intent EXECUT",
+    ]
+
+
 def test_an_unknown_prompt_is_told_the_nearest(root: Path) -> None:
     with pytest.raises(DispatchError, match="did you mean 'work-planner'"):
         PromptLibrary.from_roots([root]).get("work-planer")
