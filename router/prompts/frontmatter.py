@@ -27,13 +27,13 @@ When = Literal["first", "question", "reference", "image"]
 
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 _Intent = Annotated[str, Field(pattern=INTENT_NAME)]
-_STRICT: Final = ConfigDict(extra="forbid", strict=True, str_strip_whitespace=True)
+STRICT: Final = ConfigDict(extra="forbid", strict=True, str_strip_whitespace=True)
 
 
 class NotEntry(BaseModel):
     """A pattern without a weight, as under `not` and `needs`."""
 
-    model_config = _STRICT
+    model_config = STRICT
     regex: Text | None = None
     literal: Text | None = None
     exact: bool = False
@@ -48,7 +48,7 @@ class PatternEntry(NotEntry):
 class ContextEntry(BaseModel):
     """What the conversation says about the intent."""
 
-    model_config = _STRICT
+    model_config = STRICT
     when: When
     after: list[_Intent] = []
     shift: Annotated[float, Field(ge=-MOST_SHIFT, le=MOST_SHIFT)]
@@ -57,7 +57,7 @@ class ContextEntry(BaseModel):
 class FrontMatter(BaseModel):
     """The keys of a prompt file. docs/prompt-files.md says what they mean."""
 
-    model_config = _STRICT
+    model_config = STRICT
     name: Annotated[str, Field(pattern=PROMPT_NAME, max_length=64)]
     description: Annotated[str, Field(min_length=1, max_length=1024)]
     intent: _Intent | None = None

@@ -11,6 +11,7 @@ from pathlib import Path
 from kds.brain.document import NodePath, nearest
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import DispatchError, Problem, PromptFileError
+from kds.router.prompts.examplefile import ExamplesText
 from kds.router.prompts.promptfile import PromptDraft, PromptFile, read_prompt
 from kds.router.prompts.template import TemplateSet, TemplateSource
 from kds.router.prompts.texts import PromptTexts, gathered, packaged_root
@@ -62,8 +63,9 @@ class PromptLibrary:
         """The library of these texts. Raises PromptFileError with the problems of all files."""
         sources: dict[str, TemplateSource] = {}
         drafts: list[PromptDraft] = []
+        examples = dict(found.examples)
         for name, path, text in found.texts:
-            source, draft = _read(name, path, text, found.cache)
+            source, draft = _read(name, path, text, found.cache, examples.get(name))
             sources |= {name: source} if source else {}
             drafts.append(draft)
         templates = TemplateSet(sources)
@@ -155,7 +157,11 @@ def _library(found: PromptTexts) -> PromptLibrary:
 
 
 def _read(
-    name: str, path: Path, text: str | Problem, cache: DocumentCache | None
+    name: str,
+    path: Path,
+    text: str | Problem,
+    cache: DocumentCache | None,
+    examples: ExamplesText | None,
 ) -> tuple[TemplateSource | None, PromptDraft]:
     """The template of a file, unless there is none to read, and what else the file holds."""
     if isinstance(text, Problem):
@@ -163,7 +169,14 @@ def _read(
     if path.name.startswith("_"):
         return TemplateSource(text, str(path)), PromptDraft(())
     ships = path.is_relative_to(packaged_root())
-    draft = read_prompt(text, path=path, ref=f"prompts/{name}", cache=cache, trusted=ships)
+    draft = read_prompt(
+        text,
+        path=path,
+        ref=f"prompts/{name}",
+        cache=cache,
+        trusted=ships,
+        examples=examples,
+    )
     source = TemplateSource(draft.body, str(path), draft.body_line) if draft.body else None
     return source, draft
 

@@ -15,6 +15,7 @@ from kds.brain.document import Document, NodePath, misfits, validate
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem
 from kds.router.pattern import Pattern
+from kds.router.prompts.examplefile import ExamplesText, read_examples
 from kds.router.prompts.frontmatter import (
     FRONT_MATTER_KEYS,
     FrontMatter,
@@ -88,6 +89,16 @@ class PromptFile:
     starts_session: bool = False
     corrects: bool = False
     only_looks: bool = False
+    more: Document | None = None
+    """The file of its examples, where it has one; see `kds.router.prompts.examplefile`."""
+
+    def example_place(self, number: int) -> str:
+        """``path:line`` of an example; of what was learned, the place where it would stand."""
+        data = self.front.data
+        own = len(data.get("examples") or ()) if isinstance(data, dict) else 0
+        if self.more is None or number < own:
+            return self.front.where(("examples", number))
+        return self.more.where(("examples", number - own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +130,20 @@ def read_prompt(
     ref: str,
     cache: DocumentCache | None = None,
     trusted: bool = False,
+    examples: ExamplesText | None = None,
 ) -> PromptDraft:
     """Read one prompt file, with everything that it shows to be wrong by itself.
 
-    Its front matter comes from the ``cache`` where it is known there, and is kept in it. Of a
-    ``trusted`` file, as those that ship are, whose patterns the tests check, they are not here.
+    ``examples`` is the file of its examples, where there is one. Its front matter comes from the
+    ``cache`` where it is known there, and is kept in it. Of a ``trusted`` file, as those that ship
+    are, whose patterns the tests check, they are not here.
     """
     cache = cache or DocumentCache()
+    more = read_examples(examples, cache)
     split = _split(text)
     if split is None:
         hint = "begin the file with a line '---', the YAML, and another line '---'"
-        return PromptDraft((Problem(f"{path}:1", "has no front matter", hint),))
+        return PromptDraft((Problem(f"{path}:1", "has no front matter", hint), *more.problems))
     yaml_text, body, body_line = split
     front = cache.parse(yaml_text, path=str(path), first_line=2)
     checked = validate(front, FrontMatter)
@@ -142,7 +156,7 @@ def read_prompt(
         found = checked
     body_problems = _body_problems(body, f"{path}:{body_line}")
     if found is None:
-        return PromptDraft((*problems, *body_problems), None, body, body_line)
+        return PromptDraft((*problems, *body_problems, *more.problems), None, body, body_line)
     problems += own_problems(found, front, path)
     sound = trusted or cache.is_sound(yaml_text)
     patterns, excludes, needs = _patterns(found, front, ref, problems, checked=sound)
@@ -155,8 +169,8 @@ def read_prompt(
         priority=found.priority,
         patterns=patterns,
         excludes=excludes,
-        examples=tuple(found.examples),
-        counter_examples=tuple(found.counter_examples),
+        examples=(*found.examples, *more.examples),
+        counter_examples=(*found.counter_examples, *more.counter_examples),
         inputs=tuple(found.inputs),
         confirm=found.confirm,
         handoffs=tuple(found.handoffs),
@@ -169,16 +183,19 @@ def read_prompt(
         tools=tuple(found.tools),
         output=found.output,
         needs=needs,
-        context=tuple(
-            ContextShift(one.when, one.shift, frozenset(one.after)) for one in found.context
-        ),
+        context=_context(found),
         absorbs=tuple(found.absorbs),
         starts_session=found.starts_session,
         corrects=found.corrects,
         only_looks=found.only_looks,
+        more=more.document,
     )
-    whole = (*problems, *body_problems)
+    whole = (*problems, *body_problems, *more.problems)
     return PromptDraft(whole, prompt, body, body_line, inputs_read="inputs" not in doubtful)
+
+
+def _context(found: FrontMatter) -> tuple[ContextShift, ...]:
+    return tuple(ContextShift(one.when, one.shift, frozenset(one.after)) for one in found.context)
 
 
 def _stand_in(front: Document, path: Path) -> tuple["FrontMatter | None", frozenset[str]]:
