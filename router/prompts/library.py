@@ -144,7 +144,9 @@ class PromptLibrary:
         if missing:
             message = f"prompt '{prompt.name}' got no value for: {', '.join(missing)}"
             where = prompt.front.where(("inputs",))
-            raise DispatchError(message, where=where, hint="remove the input, or supply it")
+            near = nearest(missing[0], values)
+            hint = f"did you mean '{near}'?" if near else "remove the input, or supply it"
+            raise DispatchError(message, where=where, hint=hint)
         return self._templates.render(
             _template_name(prompt), {name: values[name] for name in prompt.inputs}
         )
@@ -253,7 +255,9 @@ def _input_problems(prompt: PromptFile, templates: TemplateSet) -> Iterator[Prob
     for name, where in wanted.items():
         if name not in prompt.inputs:
             message = f"uses '{name}', which the inputs of {prompt.name} do not list"
-            yield Problem(where, message, f"add '{name}' to the inputs in {prompt.path}")
+            near = nearest(name, list(prompt.inputs))
+            hint = f"did you mean '{near}'? Else add '{name}'" if near else f"add '{name}'"
+            yield Problem(where, message, f"{hint} to the inputs in {prompt.path}")
     for index, name in enumerate(prompt.inputs):
         if name not in wanted:
             message = f"lists the input '{name}', which the template does not use"

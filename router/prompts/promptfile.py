@@ -4,6 +4,7 @@ The front matter is the only place where an intent is defined. `read_prompt` rep
 problem that one file shows by itself; what needs the other files is checked by the library.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,9 @@ from kds.router.prompts.frontmatter import (
 from kds.router.prompts.promptmend import NAMELESS, doubtful_keys, mended
 
 FENCE: Final = "---"
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_QUOTES: Final = 'put it in single quotes: in double ones YAML reads "\\b" as a backspace'
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +269,9 @@ def _compile(entry: NotEntry, shown: str, where: str, *, checked: bool) -> Patte
         which = "neither 'regex' nor 'literal'" if entry.regex is None else "both"
         message = f"a pattern has {which}" + (" 'regex' and 'literal'" if which == "both" else "")
         return Problem(shown, message, "give each pattern exactly one of the two")
+    if found := _CONTROL.search(entry.regex or entry.literal or ""):
+        message = f"a pattern has the control character {found[0]!r}"
+        return Problem(shown, message, _QUOTES)
     if entry.literal is not None:
         return Pattern.literal(entry.literal, where=where, exact=entry.exact)
     made = Pattern.compile(entry.regex or "", where=where, exact=entry.exact, checked=checked)

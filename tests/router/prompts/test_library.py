@@ -236,3 +236,18 @@ def test_a_template_is_checked_although_the_front_matter_is_wrong(root: Path) ->
     write(root, "internal/yours.md", "---\nname: yours\nbad: 1\n---\n{% if %}\n")
     found = [line.split(" ")[0] for line in problems(root)]
     assert {"mine.md:4", "yours.md:3", "yours.md:5"} <= set(found)
+
+
+def test_a_misspelt_input_is_told_the_nearest(root: Path) -> None:
+    body = "{{ message }} {{ expandd }}"
+    path = agent(root, "tester", "TEST", body=body)
+    path.write_text(path.read_text().replace("[message]", "[message, expandd]"))
+    library = PromptLibrary.from_roots([root])
+    values = {"message": "x", "expanded": "x"}
+    with pytest.raises(DispatchError) as caught:
+        library.render(library.get("tester"), values)
+    assert caught.value.hint == "did you mean 'expanded'?"
+    path.write_text(path.read_text().replace("[message, expandd]", "[message, expanded]"))
+    with pytest.raises(PromptFileError) as wrong:
+        PromptLibrary.from_roots([root])
+    assert wrong.value.problems[-1].hint.startswith("did you mean 'expanded'?")

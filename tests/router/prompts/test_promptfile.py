@@ -267,3 +267,12 @@ def test_a_prompt_without_an_intent_has_none_of_its_traits() -> None:
         "committer.md:9 has 'corrects' and no intent",
         "committer.md:10 has 'only_looks' and no intent",
     ]
+
+
+def test_a_backspace_in_a_pattern_is_a_backslash_in_the_wrong_quotes() -> None:
+    found = parsed(GOOD.replace('"\\\\bcommit\\\\b"', '"\\bcommit\\b"'))
+    assert isinstance(found, tuple)
+    assert [(one.where, one.message) for one in found] == [
+        ("committer.md:7", "a pattern has the control character '\\x08'"),
+    ]
+    assert found[0].hint.startswith("put it in single quotes")
