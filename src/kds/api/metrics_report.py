@@ -4,7 +4,7 @@ Only what was measured is reported: a figure that nothing stands behind is None.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -17,9 +17,6 @@ from kds.brain.memory.recall_log import RECALL
 from kds.brain.memory.values import Metric
 from kds.evaluation.measures import Spread, mean, rounded, share, spread
 from kds.query.metric import SessionHits, session_hits
-
-CORRECT: Final = "CORRECT"
-"""The intent of "wrong file", "not what I meant": the turn before it was not what was wanted."""
 
 HOURLY: Final = timedelta(days=2)
 """Up to this span figures are counted by the hour, beyond it by the day."""
@@ -64,7 +61,7 @@ class Corrections:
     judged: int
     """Turns that were acted on and followed by another one within two hours."""
     corrected: int
-    """Those of them that a CORRECT turn followed."""
+    """Those of them that a correction followed."""
     accuracy: float | None
     by_intent: Mapping[str, int]
     """What was corrected."""
@@ -123,14 +120,19 @@ class MetricsReport:
         }
 
 
-def report_metrics(metrics: Sequence[Metric], *, since: datetime, until: datetime) -> MetricsReport:
-    """Work out the figures of measurements made from ``since`` to ``until``, oldest first."""
+def report_metrics(
+    metrics: Sequence[Metric], *, since: datetime, until: datetime, corrections: Collection[str]
+) -> MetricsReport:
+    """Work out the figures of measurements made from ``since`` to ``until``, oldest first.
+
+    ``corrections`` are intents of messages that say the turn before was not what was wanted.
+    """
     turns = [metric for metric in metrics if metric.name == TURN]
     recalls = [metric for metric in metrics if metric.name == RECALL]
     return MetricsReport(
         since,
         until,
-        _turns(turns) if turns else None,
+        _turns(turns, corrections) if turns else None,
         _recalls([metric.data for metric in recalls]) if recalls else None,
         session_hits(metrics),
         tuple(_buckets(turns, recalls, since, until)),
@@ -172,7 +174,7 @@ def _budget(rows: Iterable[Mapping[str, Any]]) -> Budget | None:
     return Budget(len(shares), mean(shares) or 0.0, sum(one > 1.0 for one in shares))
 
 
-def _turns(metrics: Sequence[Metric]) -> Turns:
+def _turns(metrics: Sequence[Metric], corrections: Collection[str]) -> Turns:
     rows = [metric.data for metric in metrics]
     costs: list[Mapping[str, Any]] = [_mapping(row.get("cpu_ms")) for row in rows]
     confidences = [_number(row.get("confidence")) for row in rows if row.get("action") == "route"]
@@ -182,20 +184,20 @@ def _turns(metrics: Sequence[Metric]) -> Turns:
         intents=_tally(row.get("intent") for row in rows),
         actions=_tally(row.get("action") for row in rows),
         confidence=mean(confidences),
-        corrections=_corrections(metrics),
+        corrections=_corrections(metrics, corrections),
         cpu_ms=spread([sum(map(_number, cost.values())) for cost in costs]),
         stages_ms=_stages(costs),
         rewrites=rewrites_of([_mapping(row["rewriting"]) for row in rows if row.get("rewriting")]),
     )
 
 
-def _corrections(metrics: Sequence[Metric]) -> Corrections:
+def _corrections(metrics: Sequence[Metric], corrections: Collection[str]) -> Corrections:
     judged, corrected = 0, Counter[str]()
     for turn, following in _pairs(metrics):
-        if turn.data.get("action") != "route" or turn.data.get("intent") == CORRECT:
+        if turn.data.get("action") != "route" or turn.data.get("intent") in corrections:
             continue
         judged += 1
-        if following.data.get("intent") == CORRECT:
+        if following.data.get("intent") in corrections:
             corrected[str(turn.data.get("intent"))] += 1
     count = corrected.total()
     accuracy = 1.0 - count / judged if judged else None

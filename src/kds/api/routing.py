@@ -20,8 +20,9 @@ from kds.brain.workspace import Workspace
 from kds.evaluation.rule_tests import RuleOutcome, run_rule_tests
 from kds.learning.library import with_learned
 from kds.router.answer import make_answer
-from kds.router.classify import WRITES, make_classify
-from kds.router.decide import Precision, make_decide, usual_precision
+from kds.router.classify import WRITES
+from kds.router.conversation import remembered
+from kds.router.decide import Precision, usual_precision
 from kds.router.dispatch import make_dispatch
 from kds.router.expand import make_expand
 from kds.router.intents.model import IntentModel
@@ -41,6 +42,7 @@ from kds.router.references.ruleset import load_rules
 from kds.router.resolve import make_resolve
 from kds.router.rewrite import FindRewriter, make_rewrite, no_rewriter
 from kds.router.step import Step
+from kds.router.understanding import understanding
 
 ENTRANCES: Final = ("prompts/user/kds.md", "prompts/internal/intent-router.md")
 """Prompts whose `#file:` invocation means: route what follows."""
@@ -108,14 +110,17 @@ def build_steps(
 
     A model is asked once a turn at most: what was asked back about is read as it was then.
     """
-    understand = (
-        make_resolve(parts.resolver, known),
-        make_decide(parts.decider, precision),
-        make_expand(parts.resolver, known),
-        make_rewrite(parts.resolver, rewriter, known),
-        make_classify(parts.model, parts.turns),
+    discourse_of = remembered(parts.resolver, known)
+    understand = understanding(
+        parts.resolver,
+        parts.model,
+        discourse_of,
+        turns=parts.turns,
+        decider=parts.decider,
+        precision=precision,
+        rewriter=rewriter,
     )
-    recall = make_rewrite(parts.resolver, rewriter, known, only_kept=True)
+    recall = make_rewrite(parts.resolver, rewriter, discourse_of, only_kept=True)
     dispatch = make_dispatch(
         parts.library,
         feature_of=parts.resolver.feature_of,

@@ -16,10 +16,11 @@ from kds.brain.memory.values import Stats
 from kds.cli.guard import Refusal
 from kds.cli.memory.options import looking, read_span
 from kds.cli.memory.upkeep import EMPTY
-from kds.cli.options import check_picture, json_option, workspace_option
+from kds.cli.options import check_picture, find_workspace, json_option, workspace_option
 from kds.cli.output import fields, percent, print_json, print_line, print_table
 from kds.evaluation.intents.plots import SUFFIXES, load_drawing
 from kds.evaluation.measures import Spread
+from kds.router.prompts.library import PromptLibrary
 
 DEFAULT_SPAN: Final = "7d"
 SHOWN_INTENTS: Final = 8
@@ -60,7 +61,8 @@ def metrics(*, since: str, as_json: bool, plot: Path | None, workspace: Path | N
     with looking(workspace) as store:
         found = store.metrics.since(until - span) if store else ()
         stats = store.stats() if store else EMPTY
-    report = report_metrics(found, since=until - span, until=until)
+    corrections = PromptLibrary.load(find_workspace(workspace).prompts_dir).corrections()
+    report = report_metrics(found, since=until - span, until=until, corrections=corrections)
     if plot is not None:
         draw_metrics(plot, report)
     if as_json:

@@ -19,6 +19,7 @@ from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.message import clean_message
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
+from kds.router.prompts.examplefile import SUFFIX
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.prompts.texts import FOLDERS
@@ -204,7 +205,8 @@ def _check_size(message: str) -> None:
 
 def _stamps(workspace: Workspace) -> Iterator[tuple[str, int, int]]:
     """Name, time and size of every file that prompts, rules and learned examples come from."""
-    folders = [(workspace.prompts_dir / name, "*.md") for name in FOLDERS]
+    patterns = ("*.md", f"*{SUFFIX}")
+    folders = [(workspace.prompts_dir / name, one) for name in FOLDERS for one in patterns]
     for folder, pattern in [*folders, (workspace.rules_dir, "*.yaml")]:
         for path in folder.glob(pattern):
             yield _stamp(path)

@@ -45,7 +45,9 @@ async def metrics(
         store = served.memory_if_any()
         found = store.metrics.since(since) if store else ()
         stats = schemas.MemoryStats.of(store.stats() if store else None, enabled=True)
-        return report_metrics(found, since=since, until=until).as_dict() | {
+        corrections = served.conversations.library.corrections()
+        report = report_metrics(found, since=since, until=until, corrections=corrections)
+        return report.as_dict() | {
             "memory": stats.model_dump(include=set(schemas.StoredReply.model_fields)),
         }
 

@@ -41,7 +41,7 @@ def recalled(hits: int, ms: float = 5.0, **more: Any) -> Metric:
 
 def report(*metrics: Metric, span: timedelta = WEEK) -> MetricsReport:
     found = sorted(metrics, key=lambda metric: metric.at)
-    return report_metrics(found, since=NOW - span, until=NOW)
+    return report_metrics(found, since=NOW - span, until=NOW, corrections={"CORRECT"})
 
 
 def test_nothing_measured_is_none_and_not_zero() -> None:

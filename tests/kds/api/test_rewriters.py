@@ -163,7 +163,7 @@ def test_it_is_measured_without_a_word_of_what_was_said(
         ("rejected", False),
     ]
     assert "scrollable" not in str(found)
-    report = report_metrics(rows, since=utc_now() - KEPT, until=utc_now())
+    report = report_metrics(rows, since=utc_now() - KEPT, until=utc_now(), corrections=())
     assert report.turns is not None
     assert report.turns.rewrites is not None
     assert (report.turns.rewrites.asked, report.turns.rewrites.used) == (2, 1)

@@ -16,6 +16,7 @@ from kds.cli.progress import slow
 from kds.evaluation.intents.example_reach import ExampleReach, example_reach
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
+from kds.router.prompts.strays import stray_files
 
 SHOWN_STRAYS: Final = 3
 """Examples of a prompt that are named one by one where they do not reach it."""
@@ -43,12 +44,29 @@ def list_(*, as_json: bool, workspace: Path | None) -> None:
     print_table(("intent", "prompt", "what it does"), rows)
 
 
-@prompts.command(epilog="\b\nExample:\n  kds prompts show code-executor")
+@prompts.command(
+    epilog="""\b
+Examples:
+  kds prompts show code-executor
+  kds prompts show code-executor --examples"""
+)
 @click.argument("name")
+@click.option("--examples", is_flag=True, help="Print the file of its examples instead.")
 @workspace_option
-def show(*, name: str, workspace: Path | None) -> None:
-    """Print the file of the prompt NAME as it stands."""
-    click.echo(_library(workspace).get(name).path.read_text(encoding="utf-8"), nl=False)
+def show(*, name: str, examples: bool, workspace: Path | None) -> None:
+    """Print the file of the prompt NAME as it stands.
+
+    The examples of an agent may lie in a file beside it. Copy both to have a prompt of your own.
+    """
+    prompt = _library(workspace).get(name)
+    path = prompt.path
+    if examples:
+        if prompt.more is None:
+            raise Refusal(f"{prompt.name} has no file of examples", "leave out --examples")
+        path = Path(prompt.more.path)
+    elif prompt.more is not None:
+        click.echo(f"kds: its examples are in {prompt.more.path}; --examples prints them", err=True)
+    click.echo(path.read_text(encoding="utf-8"), nl=False)
 
 
 @prompts.command(
@@ -90,24 +108,30 @@ def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
         ctx.exit(BAD_INPUT)
     with slow("typing the examples"):
         found = example_reach(library, find_workspace(workspace))
+    strays = stray_files(find_workspace(workspace))
     if as_json:
-        print_json(_check_dict(library, found))
+        print_json(_check_dict(library, found, strays))
     else:
-        _print_check(library, found, find_workspace(workspace).prompts_dir)
+        _print_check(library, found, strays, find_workspace(workspace).prompts_dir)
 
 
-def _check_dict(library: PromptLibrary, found: Sequence[ExampleReach]) -> Mapping[str, object]:
+def _check_dict(
+    library: PromptLibrary, found: Sequence[ExampleReach], strays: Sequence[Problem]
+) -> Mapping[str, object]:
     return {
         "prompts": len(library.prompts()),
         "agents": len(library.agents()),
         "problems": [],
         "passed_over": problem_rows(library.passed_over),
+        "strays": problem_rows(strays),
         "examples": [one.as_dict() for one in found],
     }
 
 
-def _print_check(library: PromptLibrary, found: Sequence[ExampleReach], own: Path) -> None:
-    for note in library.passed_over:
+def _print_check(
+    library: PromptLibrary, found: Sequence[ExampleReach], strays: Sequence[Problem], own: Path
+) -> None:
+    for note in (*library.passed_over, *strays):
         complain(f"{note.where}: {note.message}", note.hint)
     for one in found:
         _warn_of_strays(one)
@@ -162,8 +186,10 @@ def _summary(prompt: PromptFile) -> Mapping[str, object]:
         "inputs": list(prompt.inputs),
         "confirm": prompt.confirm,
         "handoffs": list(prompt.handoffs),
+        "examples": len(prompt.examples),
         "prompt_file": prompt.ref,
         "path": str(prompt.path),
+        "examples_path": prompt.more.path if prompt.more else None,
     }
 
 
