@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-import kds
 import kds.agents
 from kds.brain.workspace import Workspace, own_settings_path
 from kds.router.prompts.library import PromptLibrary
@@ -52,7 +51,9 @@ class RewriterSource:
         """Return the rewriter; None when no model is set up. Raises SettingsError."""
         if not self._may_name_a_model():
             return None
-        settings = kds.load_settings(self._workspace, environ=self._environ)
+        from kds.brain.settings import load_settings
+
+        settings = load_settings(self._workspace, environ=self._environ)
         mode = self._mode_of(settings)
         key = (settings.model, settings.rewriting.timeout_s, mode)
         with self._lock:

@@ -6,7 +6,7 @@ from datetime import datetime
 from time import perf_counter
 from typing import Final
 
-from kds.api.routing import Parts
+from kds.api.workspace_parts import Parts
 from kds.brain.errors import KdsError
 from kds.brain.turn import StepRecord, Turn, Utterance
 from kds.router.classify import make_classify

@@ -11,7 +11,6 @@ from fastapi import FastAPI, Request
 from fastapi import Path as PathParameter
 from starlette.responses import JSONResponse, Response
 
-from kds.api.continuation import goes_on
 from kds.brain.errors import ConfigError, DispatchError
 from kds.brain.journal import LoadedContext
 from kds.brain.settings import load_settings
@@ -21,7 +20,7 @@ from kds.router.prompts.promptfile import PromptFile
 from kds.service import memory_api, query_api, schemas, sessions_api
 from kds.service.errors import NotServedError, TooLargeError, add_error_handlers
 from kds.service.health import Vitals
-from kds.service.hook_reply import hook_output, read_hook
+from kds.service.hook_reply import goes_on, hook_output, read_hook
 from kds.service.operation import (
     ConversationQuery,
     WorkspaceQuery,

@@ -6,11 +6,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import JSONResponse, Response
 
-from kds.api.metrics_report import report_metrics
 from kds.brain.clock import utc_now
 from kds.brain.errors import MessageError
 from kds.brain.memory.profile_values import Consent
 from kds.brain.memory.store import MemoryStore
+from kds.evaluation.metrics_report import report_metrics
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
 from kds.query.values import Query as Question
 from kds.service import memory_schemas as schemas

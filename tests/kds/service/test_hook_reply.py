@@ -15,6 +15,7 @@ from kds.service.hook_reply import (
     TEXT_LIMIT,
     HookCall,
     HookInputError,
+    goes_on,
     hook_output,
     hook_text,
     read_hook,
@@ -230,3 +231,37 @@ def test_the_limit_is_below_that_of_claude_code() -> None:
     text = hook_text(routed(prompt="\U0001f600 a line\n" * 5000))
     assert text is not None
     assert units(text) <= TEXT_LIMIT < 10_000
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "as discussed, use tabs",
+        "continue with the FAB button",
+        "Continue",
+        "where were we?",
+        "lets pick up where we left off",
+        "back to the login form",
+        "same as yesterday please",
+        "we were working on the parser",
+        "in the previous session you added a menu",
+    ],
+)
+def test_a_message_that_says_so_goes_on(message: str) -> None:
+    assert goes_on(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Make it purple",
+        "still not working",
+        "Add a continue button",
+        "why does the session expire?",
+        "use the previous version of numpy",
+        "it should resume the download",
+        "run this before the tests",
+    ],
+)
+def test_a_message_that_merely_points_somewhere_does_not(message: str) -> None:
+    assert not goes_on(message)
