@@ -23,11 +23,9 @@ from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.prompts.texts import FOLDERS
 from kds.service.desk import Desk, open_desk
+from kds.service.schemas import MESSAGE_LIMIT
 
 logger = logging.getLogger(__name__)
-
-MESSAGE_LIMIT: Final = 100_000
-"""Characters of one message, as in the service (kds/service/schemas.py)."""
 
 NAMES_KEPT: Final = 100
 """Conversation names remembered for completion: as many values as one answer may hold (MCP
