@@ -13,7 +13,9 @@ from kds.service.value_view import HitScores, Reply, Rounded
 Format = Literal["markdown", "json"]
 
 
-def _second(at: datetime) -> str:
+def _second(at: datetime | str) -> str:
+    if isinstance(at, str):  # the SDK reads again what was written
+        return at
     return at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
