@@ -23,9 +23,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from kds.api.measures import percentile
 from kds.brain.memory.sqlite_store import FILE_NAME, SqliteStore
 from kds.brain.memory.values import Archive, Message, Role, Scope, Session
-from kds.evaluation.measures import percentile
 
 SESSION_MESSAGES = 100
 APPENDS = 1000

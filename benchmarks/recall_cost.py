@@ -21,6 +21,7 @@ from time import perf_counter, process_time
 import numpy as np
 from memory_store import MODEL, Writer, build, read_options
 
+from kds.api.measures import percentile
 from kds.brain.memory.assembly import assemble
 from kds.brain.memory.query import WORD
 from kds.brain.memory.recall import recall
@@ -28,7 +29,6 @@ from kds.brain.memory.recalled import RecallSettings
 from kds.brain.memory.sqlite_store import FILE_NAME, SqliteStore
 from kds.brain.memory.tokens import estimate_tokens
 from kds.brain.memory.values import EVERYWHERE, Scope
-from kds.evaluation.measures import percentile
 
 QUESTIONS = 300
 ASSEMBLIES = 10_000

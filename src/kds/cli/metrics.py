@@ -7,9 +7,7 @@ from typing import Final
 
 import click
 
-from kds.api.metrics_plots import draw_metrics
-from kds.api.metrics_report import MetricsReport, Recalls, Turns, report_metrics
-from kds.api.rewriting_metric import Rewrites
+from kds.api.measures import Spread
 from kds.brain.clock import utc_now
 from kds.brain.memory.metrics import KEPT
 from kds.brain.memory.values import Stats
@@ -19,7 +17,9 @@ from kds.cli.memory.upkeep import EMPTY
 from kds.cli.options import check_picture, find_workspace, json_option, workspace_option
 from kds.cli.output import fields, percent, print_json, print_line, print_table
 from kds.evaluation.intents.plots import SUFFIXES, load_drawing
-from kds.evaluation.measures import Spread
+from kds.evaluation.metrics_plots import draw_metrics
+from kds.evaluation.metrics_report import MetricsReport, Recalls, Turns, report_metrics
+from kds.evaluation.rewriting_figures import Rewrites
 from kds.router.prompts.library import PromptLibrary
 
 DEFAULT_SPAN: Final = "7d"

@@ -9,13 +9,13 @@ from typing import Any, Final, TypeVar
 import click
 
 import kds
-from kds.api.desk import LOADING, Desk
 from kds.brain.errors import WorkspaceError
 from kds.brain.message import clean_message
 from kds.brain.workspace import HOME_VARIABLE, Workspace
 from kds.cli.guard import Refusal, complain
 from kds.cli.progress import slow
 from kds.hooks.start import start_service
+from kds.service.desk import LOADING, Desk
 
 F = TypeVar("F", bound=Callable[..., Any])
 

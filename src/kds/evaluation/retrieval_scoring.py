@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kds.api.measures import mean, percentile, rounded
 from kds.brain.memory.fusion import Weights, weigh
 from kds.brain.memory.recall import recall
 from kds.brain.memory.recalled import Hit, RecallSettings
 from kds.brain.memory.store import Embedder, MemoryStore
 from kds.brain.memory.values import Scope
-from kds.evaluation.measures import mean, percentile, rounded
 from kds.evaluation.retrieval_data import Conversation, RetrievalQuery
 
 POOL: Final = 60

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Final
 
-from kds.api.routing import Parts
+from kds.api.workspace_parts import Parts
 from kds.brain.errors import KdsError
 from kds.brain.turn import StepRecord, Turn, Utterance
 from kds.router.conversation import DiscourseOf, sent_along

@@ -7,13 +7,12 @@ from typing import Final
 from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
-from kds.api.continuation import goes_on
 from kds.brain.errors import ConfigError
 from kds.brain.settings import Settings, load_settings
 from kds.brain.workspace import Workspace
 from kds.service import schemas
 from kds.service.errors import TooLargeError
-from kds.service.hook_call import HookCall, read_hook
+from kds.service.hook_call import HookCall, goes_on, read_hook
 from kds.service.hook_reply import hook_output
 from kds.service.operation import router_worker, served_workspace
 from kds.service.transcript import read_transcript

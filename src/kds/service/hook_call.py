@@ -1,6 +1,7 @@
 """What a hook asks: its input, whichever client wrote it (DESIGN 7)."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,6 +11,22 @@ from kds.hooks.prompt import EVENTS, is_for_routing
 
 PROBE: Final = "kds_probe"
 """A key that no client writes: see `HookCall.probe`."""
+
+_GOES_ON: Final = re.compile(
+    r"""\b(?:
+      as\ (?:we\ )?(?:discussed|agreed|said|planned|before)
+    | (?:like|from|as)\ (?:last\ time|before|yesterday|earlier|the\ last\ (?:chat|session|time))
+    | (?:continue|carry\ on|go\ on|keep\ going|proceed)\ (?:with|on|where|from)
+    | pick(?:ing)?\ (?:it\ |this\ |that\ )?(?:back\ )?up
+    | (?:where|what)\ (?:was\ i|were\ we|did\ we\ (?:leave|stop))
+    | back\ to\ (?:the|our|my|work)
+    | (?:last|previous|earlier|other)\ (?:session|chat|conversation|window)
+    | we\ (?:were|had\ been)\ (?:working|talking|doing|on)
+    )\b
+    | ^\W*(?:continue|go\ on|carry\ on|keep\ going|resume)\W*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""How the first message of a conversation says that it goes on with an earlier one."""
 
 _NAMES: Final = ("hook_event_name", "hookEventName")
 _SESSIONS: Final = ("session_id", "sessionId")
@@ -70,6 +87,17 @@ def read_hook(raw: bytes) -> HookCall:
     transcript, planning = _text(data, *_TRANSCRIPTS), data.get(_MODE) == "plan"
     folder = _text(data, "cwd")
     return HookCall(prompt or "", folder, session, event, transcript, probe, planning)
+
+
+def goes_on(message: str) -> bool:
+    """Whether ``message`` says itself that it continues something.
+
+    >>> goes_on("Continue with the FAB button"), goes_on("as discussed, use tabs")
+    (True, True)
+    >>> goes_on("Make it purple"), goes_on("Add a resume upload")
+    (False, False)
+    """
+    return _GOES_ON.search(message) is not None
 
 
 def _event(data: dict[str, Any]) -> str:

@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.api.metrics_report import report_metrics
 from kds.api.rehearsal import RehearsalJournal
 from kds.api.rewriters import RewriterSource
-from kds.api.routing import Parts, Router
+from kds.api.routing import Router
 from kds.api.turn_metric import TURN
+from kds.api.workspace_parts import Parts
 from kds.brain.clock import utc_now
 from kds.brain.memory.metrics import KEPT
 from kds.brain.memory.remembering import ConversationMemory
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
+from kds.evaluation.metrics_report import report_metrics
 
 from ...agents.openai_server import Failure, FakeProvider, Slow, Text  # noqa: TID252  # one server for all
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.agents.agent import Agent
-from kds.api.routing import Parts
+from kds.api.workspace_parts import Parts
 from kds.brain.documents.store import FILE_NAME, DocumentStore
 from kds.brain.settings import ModelSettings
 from kds.brain.workspace import Workspace

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.service.hook_call import HookCall, HookInputError, read_hook
+from kds.service.hook_call import HookCall, HookInputError, goes_on, read_hook
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,37 @@ def test_only_prompts_in_a_person_s_words_are_for_routing() -> None:
 def test_the_plan_mode_of_a_client_is_seen(mode: str | None, planning: bool) -> None:
     call = read_hook(json.dumps({"prompt": "Go on", "permission_mode": mode}).encode())
     assert call.planning is planning
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "as discussed, use tabs",
+        "continue with the FAB button",
+        "Continue",
+        "where were we?",
+        "lets pick up where we left off",
+        "back to the login form",
+        "same as yesterday please",
+        "we were working on the parser",
+        "in the previous session you added a menu",
+    ],
+)
+def test_a_message_that_says_so_goes_on(message: str) -> None:
+    assert goes_on(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Make it purple",
+        "still not working",
+        "Add a continue button",
+        "why does the session expire?",
+        "use the previous version of numpy",
+        "it should resume the download",
+        "run this before the tests",
+    ],
+)
+def test_a_message_that_merely_points_somewhere_does_not(message: str) -> None:
+    assert not goes_on(message)

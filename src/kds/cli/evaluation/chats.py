@@ -7,7 +7,9 @@ from typing import Final
 
 import click
 
-from kds.api.routing import load_resolver, precision_of
+from kds.api.rehearsal import MinuteClock
+from kds.api.routing import precision_of
+from kds.api.workspace_parts import load_resolver
 from kds.brain.turn import Turn, Utterance
 from kds.cli.evaluation.dialogues import WARM_UP
 from kds.cli.options import (
@@ -27,7 +29,6 @@ from kds.evaluation.chats.curve_plot import curve_svg
 from kds.evaluation.chats.playing import PlayedChatTurn, play_chat, play_with
 from kds.evaluation.chats.precision_curve import precision_curve
 from kds.evaluation.chats.recent_noun import recent_noun_turn
-from kds.evaluation.playback import MinuteClock
 from kds.router.language.words import Analysis
 
 COMPARED: Final = (

@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 import kds
+from kds.api.rehearsal import MinuteClock
 from kds.brain.errors import DialogueFileError, DispatchError, Problem
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import (
@@ -20,7 +21,7 @@ from kds.cli.output import decimal, fields, percent, print_json, print_table
 from kds.cli.progress import tracked
 from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
 from kds.evaluation.failures import describe
-from kds.evaluation.playback import MinuteClock, PlayedDialogue, Score, play, score
+from kds.evaluation.playback import PlayedDialogue, Score, play, score
 
 SHOWN_FAILURES: Final = 10
 """Failures that `kds eval` lists unless --errors asks for all of them."""

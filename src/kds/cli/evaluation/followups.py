@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import click
 
-from kds.api.desk import LOADING
-from kds.api.routing import Parts
+from kds.api.workspace_parts import Parts
 from kds.brain.documents.store import FILE_NAME, DocumentStore
 from kds.brain.errors import KdsError
 from kds.brain.workspace import BRAIN, Workspace
@@ -34,6 +33,7 @@ from kds.evaluation.followup_scoring import (
     unknown_places,
 )
 from kds.query.service import QueryService
+from kds.service.desk import LOADING
 
 SHOWN: Final = CUTOFFS[-1]
 """Passages that have to hold the answer."""

@@ -6,8 +6,8 @@ from typing import Final
 
 import click
 
-from kds.api.desk import LOADING
-from kds.api.routing import Parts
+from kds.api.measures import rounded
+from kds.api.workspace_parts import Parts
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import check_picture, find_workspace, json_option, workspace_option
 from kds.cli.output import percent, print_json, print_table
@@ -15,8 +15,8 @@ from kds.cli.progress import reported, slow
 from kds.evaluation.intents.data import INTENT_FORM, LabelledMessage, load_intents
 from kds.evaluation.intents.intent_scores import SEEDS, Confusion, IntentReport, score_intents
 from kds.evaluation.intents.plots import SUFFIXES, draw_plots, load_drawing
-from kds.evaluation.measures import rounded
 from kds.router.intents.model import IntentModel
+from kds.service.desk import LOADING
 
 SHOWN_CONFUSIONS: Final = 10
 

@@ -6,12 +6,12 @@ from typing import Final
 
 import click
 
+from kds.api.rehearsal import MinuteClock
 from kds.cli.options import common_options, open_router
 from kds.cli.output import percent, print_json, print_table
 from kds.cli.progress import tracked
 from kds.evaluation.examples import MULTI_FORM, read_multi
 from kds.evaluation.multi_scoring import MultiScore, Split, score_splits, split
-from kds.evaluation.playback import MinuteClock
 
 SHOWN: Final = 15
 """Wrong messages that are listed."""

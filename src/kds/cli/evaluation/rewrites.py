@@ -7,8 +7,7 @@ from typing import Final, cast
 import click
 
 from kds.api.rewriters import RewriterSource
-from kds.api.rewriting_metric import Rewrites
-from kds.api.routing import load_resolver
+from kds.api.workspace_parts import load_resolver
 from kds.brain.workspace import Workspace
 from kds.cli.guard import Refusal
 from kds.cli.options import (
@@ -28,6 +27,7 @@ from kds.evaluation.rewrite_scoring import (
     rewrite,
     score_rewrites,
 )
+from kds.evaluation.rewriting_figures import Rewrites
 from kds.router.discourse.history import Utterance
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.resolver import Resolver

@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from kds.api.rule_tests import RuleOutcome, describe_outcome
 from kds.brain.errors import ConfigError
 from kds.cli.evaluation.dialogues import play_all, read_all
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about, problem_rows
@@ -13,7 +14,6 @@ from kds.cli.options import common_options, open_router
 from kds.cli.output import fields, print_json, print_table
 from kds.cli.progress import slow
 from kds.evaluation.rule_record import RuleRecord, rule_records
-from kds.evaluation.rule_tests import RuleOutcome, describe_outcome
 
 SHOWN_PLACES: Final = 3
 """Wrong turns whose places the table names, for each rule."""

@@ -1,6 +1,5 @@
 """`kds mcp`: the router for clients of the Model Context Protocol (DESIGN 7)."""
 
-import importlib
 import signal
 from pathlib import Path
 
@@ -40,5 +39,6 @@ def mcp(*, address: str | None, workspace: Path | None) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         anyio.run(server.run_stdio_async)
     else:
-        serve_http = importlib.import_module("kds.mcp.http").serve_http  # FastAPI: 0.2 s of CPU
+        from kds.mcp.http import serve_http  # FastAPI: 0.2 s of CPU
+
         serve_http(server, wanted, announce=lambda line: click.echo(line, err=True))

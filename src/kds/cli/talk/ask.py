@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 import kds
-from kds.api.desk import LOADING
 from kds.brain.errors import MessageError
 from kds.cli.guard import complain
 from kds.cli.options import (
@@ -19,6 +18,7 @@ from kds.cli.options import (
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
 from kds.cli.talk.answering import NO_ANSWER, WAITING, harmless, show_stream, tell_about
+from kds.service.desk import LOADING
 from kds.session.answer import Answer
 
 agent_option = click.option(

@@ -9,7 +9,6 @@ from typing import Final
 import click
 
 import kds
-from kds.api.desk import LOADING
 from kds.api.session_names import NOTHING
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
@@ -20,6 +19,7 @@ from kds.cli.output import print_entries, print_line, print_turn, print_why
 from kds.cli.progress import slow
 from kds.cli.talk.answering import WAITING, harmless, show_stream, tell_about
 from kds.cli.talk.ask import model_option, session_option
+from kds.service.desk import LOADING
 from kds.session.answer import Answer
 
 PROMPT: Final = "kds> "

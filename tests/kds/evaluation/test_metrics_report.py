@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from kds.api.metrics_report import MetricsReport, report_metrics
 from kds.api.turn_metric import TURN, turn_metric
 from kds.brain.memory.recall import recall
 from kds.brain.memory.recall_log import RECALL, log_recall
 from kds.brain.memory.sqlite_store import SqliteStore
 from kds.brain.memory.values import Metric
 from kds.brain.turn import StepRecord, Turn
+from kds.evaluation.metrics_report import MetricsReport, report_metrics
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 WEEK = timedelta(days=7)

@@ -4,18 +4,21 @@ A test that expects a change must pass by the rule it stands in: passing through
 it would go on passing when its own rule is broken.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from kds.api.rehearsal import RehearsalJournal
+from kds.api.rehearsal import MinuteClock, RehearsalJournal
+from kds.api.same_text import matches
 from kds.brain.turn import UNKNOWN, ContextEntry, Turn, Utterance
-from kds.evaluation.playback import MinuteClock
-from kds.evaluation.rule_record import fired_rules
-from kds.evaluation.scoring import matches
 from kds.router.load import make_load
 from kds.router.pipeline import Pipeline
 from kds.router.references.rule import Rule, RuleTest
 from kds.router.step import Step
+
+_SWITCH_NOTE: Final = re.compile(r"^the topic changes \((?P<rule>[^)]+)\)")
+"""How the expand step names the rule that saw a topic switch."""
 
 StepsWithout = Callable[[str], Sequence[Step]]
 """The steps that rewrite, as they would be without the rule of this id."""
@@ -55,6 +58,13 @@ def run_rule_tests(
 ) -> tuple[RuleOutcome, ...]:
     """Run every test of ``rules`` through the steps that rewrite: resolve and expand."""
     return tuple(_outcome(rule, test, rewriting, without) for rule in rules for test in rule.tests)
+
+
+def fired_rules(turn: Turn) -> tuple[str, ...]:
+    """The ids of the rules at work on a turn: behind its references, or its topic switch."""
+    switches = (match["rule"] for note in turn.why if (match := _SWITCH_NOTE.match(note)))
+    rules = [reference.rule for reference in turn.references]
+    return tuple(dict.fromkeys([*rules, *switches]))
 
 
 def describe_outcome(outcome: RuleOutcome) -> str:

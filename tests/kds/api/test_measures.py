@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.evaluation.measures import mean, percentile, rounded, share
+from kds.api.measures import mean, percentile, rounded, share
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(1, 100))

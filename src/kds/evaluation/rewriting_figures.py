@@ -1,12 +1,11 @@
-"""What is measured of the turns that a model was to rewrite, and what it adds up to."""
+"""What the turns add up to that a model was to rewrite."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kds.brain.turn import Rewriting
-from kds.evaluation.measures import Spread, spread
+from kds.api.measures import Spread, spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +29,8 @@ class Rewrites:
     """What the turns waited in which it was asked."""
 
 
-def rewriting_metric(rewriting: Rewriting) -> Mapping[str, object]:
-    """Return the record of a turn that a model was to rewrite: nothing of what was said."""
-    return {
-        "model": rewriting.model,
-        "outcome": rewriting.outcome,
-        "reason": rewriting.reason,
-        "cached": rewriting.cached,
-        "ms": round(rewriting.ms, 3),
-    }
-
-
 def rewrites_of(rows: Sequence[Mapping[str, Any]]) -> Rewrites | None:
-    """Add up the records of turns, as `rewriting_metric` made them; None when there are none."""
+    """Add up the records of turns, as `turn_metric` made them; None when there are none."""
     if not rows:
         return None
     outcomes = Counter(row.get("outcome") for row in rows)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final
 
-import kds
 from kds.brain.clock import Clock, utc_now
 from kds.brain.settings_variables import switch, variables_set
 from kds.brain.turn import Turn, Utterance
@@ -19,6 +18,7 @@ from kds.service.client import (
 )
 
 if TYPE_CHECKING:  # the router and the memory: whoever asks a service needs neither
+    from kds.api.conversations import Conversations
     from kds.api.turn_log import TurnRecord
 
 LOADING: Final = "loading rules, prompts and the intent model"
@@ -49,7 +49,7 @@ class Desk:
         self._clock = clock
         self._tell = tell
         self._watch = watch
-        self._own: kds.Conversations | None = None
+        self._own: Conversations | None = None
         self.alone = False
         """Whether a message found no service that might have answered it."""
 
@@ -81,17 +81,19 @@ class Desk:
                 rewrite=rewrite,
             )  # fmt: skip
 
-    def own(self) -> "kds.Conversations":
+    def own(self) -> "Conversations":
         """What routes in this process; loaded when it is first needed.
 
         Raises ConfigError when rules, prompts or settings do not load.
         """
         if self._own is None:
+            from kds.api.conversations import Conversations  # 1.2 s of CPU
+
             if _has_settings(self._workspace):
-                kds.load_settings(self._workspace)
-            self._own = kds.Conversations.open(
-                self._workspace, clock=self._clock, turns=self._turns
-            )
+                from kds.brain.settings import load_settings  # 0.3 s of CPU
+
+                load_settings(self._workspace)
+            self._own = Conversations.open(self._workspace, clock=self._clock, turns=self._turns)
             for warning in self._own.warnings:
                 self._tell(warning)
         return self._own

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kds.api.metrics_report import Bucket, MetricsReport
+from kds.api.measures import Spread
 from kds.evaluation.intents.plots import load_drawing
-from kds.evaluation.measures import Spread
+from kds.evaluation.metrics_report import Bucket, MetricsReport
 
 
 def draw_metrics(path: Path, report: MetricsReport) -> None:

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from kds.api.rule_tests import describe_outcome, run_rule_tests
 from kds.brain.turn import Reference, Turn
-from kds.evaluation.rule_tests import describe_outcome, run_rule_tests
 from kds.router.references.rule import Rule, RuleTest, Signal
 from kds.router.step import Step
 

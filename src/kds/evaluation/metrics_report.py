@@ -10,12 +10,12 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
 
-from kds.api.rewriting_metric import Rewrites, rewrites_of
+from kds.api.measures import Spread, mean, rounded, share, spread
 from kds.api.turn_metric import TURN
 from kds.brain.journal import MAX_AGE
 from kds.brain.memory.recall_log import RECALL
 from kds.brain.memory.values import Metric
-from kds.evaluation.measures import Spread, mean, rounded, share, spread
+from kds.evaluation.rewriting_figures import Rewrites, rewrites_of
 from kds.query.metric import SessionHits, session_hits
 
 HOURLY: Final = timedelta(days=2)
