@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from kds.agents.agent import Agent
 
 if TYPE_CHECKING:
-    from kds.agents.deadline import Deadline as Deadline
     from kds.agents.graph import AgentState as AgentState
     from kds.agents.graph import agent_node as agent_node
     from kds.agents.graph import handoff_of as handoff_of
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from kds.brain.settings import ModelSettings as ModelSettings
 
 _HOMES = {
-    "kds.agents.deadline": "Deadline",
     "kds.agents.graph": "AgentState agent_node handoff_of intent_of router_node",
     "kds.agents.loading": "as_tool load names",
     "kds.agents.model_error": "ModelError",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -22,9 +21,6 @@ if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported w
 
     from kds.agents.running import AgentRunnable
     from kds.agents.tools import TurnTool
-
-TIMEOUT_S: Final = 60.0
-"""Seconds that a reply may take where nothing else is set (settings: model.timeout_s)."""
 
 CERTAIN: Final = 1.0
 """Confidence in the intent of a message that was handed to its agent by name."""
@@ -133,9 +129,8 @@ class Agent:
 
         Without a model the reply is the rendered prompt. ``tools`` are those that the prompt
         file may name (`kds.agents.tools`). Without ``timeout_s`` a reply may take as long as the
-        model has for a request, else `TIMEOUT_S`. Raises DispatchError for a tool that is unknown.
+        model has for a request, else a minute. Raises DispatchError for a tool that is unknown.
         """
-        made: AgentRunnable = importlib.import_module("kds.agents.running").AgentRunnable(
-            self, model, tools=tools, timeout_s=timeout_s
-        )
-        return made
+        from kds.agents.running import AgentRunnable
+
+        return AgentRunnable(self, model, tools=tools, timeout_s=timeout_s)

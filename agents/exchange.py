@@ -1,13 +1,12 @@
 """What is said between an agent and its model until there is a reply.
 
 The exchange itself asks nobody: it yields what is to be done next (`AskModel`, `UseTool`), is
-sent what came of it, and returns the AgentReply. So the same code serves callers that wait,
-that stream and that run in an event loop (`kds.agents.running`).
+sent what came of it, and returns the AgentReply (`kds.agents.run`).
 """
 
 import json
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
@@ -22,7 +21,6 @@ from langchain_core.messages import (
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 
-from kds.agents.agent import Agent
 from kds.agents.answer import (
     answer_notes,
     clean,
@@ -36,8 +34,10 @@ from kds.agents.handing import FIELD, HAND_OFF, Handing
 from kds.agents.model_error import ModelError
 from kds.agents.models import model_label
 from kds.agents.reply import AgentReply, Handoff, ToolUse, Usage
-from kds.brain.turn import Turn, Utterance
+from kds.brain.turn import Utterance
+from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.outputschema import schema_faults
+from kds.router.prompts.promptfile import PromptFile
 
 MOST_ROUNDS: Final = 8
 """Times that a model may use tools before it has to answer."""
@@ -78,20 +78,27 @@ Steps = Generator[Step, Any, None]
 
 
 class Exchange:
-    """One agent, one turn, one model. `steps` runs once."""
+    """One agent, one turn, one model; ``blank`` is the reply without what the model says.
+
+    `steps` runs once.
+    """
 
     def __init__(
         self,
-        agent: Agent,
-        turn: Turn,
+        prompt: PromptFile,
+        library: PromptLibrary,
+        blank: AgentReply,
         model: BaseChatModel,
         *,
         tools: Mapping[str, BaseTool],
         notes: Sequence[str] = (),
     ) -> None:
-        self._agent, self._turn, self._model = agent, turn, model
+        self._prompt, self._blank, self._model = prompt, blank, model
         self._tools = dict(tools)
-        self._handing = Handing.of(agent.prompt, agent.library)
+        self._handing = Handing.of(prompt, library)
+        self._offers = bool(self._handing.targets) and HAND_OFF not in self._tools
+        """Whether the model is given the tool to hand on; a last line does it as well."""
+        turn = blank.turn
         self._messages: list[BaseMessage] = [
             SystemMessage(turn.prompt),
             *(_earlier(utterance) for utterance in turn.history),
@@ -103,10 +110,11 @@ class Exchange:
         self._uses: list[ToolUse] = []
         self._usage: Usage | None = None
         self._notes = list(notes)
+        self._refused = False
 
     def steps(self) -> Generator[Step, Any, AgentReply]:
         """Talk until there is a reply. Raises ModelError, and what is thrown in."""
-        schema = self._agent.prompt.output
+        schema = self._prompt.output
         if schema is None or self._tools:
             yield from self._talk()
         if schema is not None:
@@ -125,28 +133,26 @@ class Exchange:
         try:
             answer = yield AskModel(self._bound(), tuple(self._messages))
         except ModelError as error:
-            if self._tools or not self._handing.targets or not refuses_tools(error):
+            if self._tools or not self._offers or not refuses_tools(error):
                 raise
-            self._handing = Handing({})
-            self._notes.append("no handoffs: the model takes no tools")
+            self._offers = False
+            self._refused = True
             answer = yield AskModel(self._bound(), tuple(self._messages))
         return self._heard(answer)
 
     def _bound(self) -> Runnable[Any, Any]:
         """The model with its tools."""
-        tools = list(self._tools.values())
-        if self._handing.targets and HAND_OFF not in self._tools:
-            tools.append(self._handing.tool())
+        tools = [*self._tools.values(), *([self._handing.tool()] if self._offers else [])]
         if not tools:
             return self._model
         try:
             return self._model.bind_tools(tools)
         except NotImplementedError:
-            name = model_label(self._model)
-            hint = "use another model, or remove 'tools' from the prompt file"
             if self._tools:
+                name = model_label(self._model)
+                hint = "use another model, or remove 'tools' from the prompt file"
                 raise ModelError(f"{name} takes no tools", kind="refused", hint=hint) from None
-            self._handing = Handing({})
+            self._offers = False
             return self._model
 
     def _heard(self, answer: AIMessage) -> AIMessage:
@@ -167,49 +173,45 @@ class Exchange:
         """Do what the model calls for; False when there is nothing to tell it."""
         for broken in answer.invalid_tool_calls:
             reason = f"the arguments are no JSON: {broken['error'] or broken['args']}"
-            self._failed(broken["name"] or "", {}, broken["id"], reason)
+            self._failed({**broken, "args": {}}, reason)
         handed_on = bool(answer.text) and not answer.invalid_tool_calls
         for index, call in enumerate(answer.tool_calls):
-            tool = self._tools.get(call["name"])
-            if index >= MOST_CALLS:
-                self._failed(call["name"], call["args"], call["id"], "too many calls at once")
-            elif tool is not None:
-                self._used(call, (yield UseTool(tool, call)))
-            elif call["name"] == HAND_OFF and self._handing.targets:
-                handed_on = self._hand_off(call) and handed_on
-                continue
-            else:
-                known = ", ".join(self._tools) or "none"
-                reason = f"there is no such tool; there are: {known}"
-                self._failed(call["name"], call["args"], call["id"], reason)
-            handed_on = False
+            handed_on = (yield from self._take(call, index)) and handed_on
         return bool(answer.tool_calls or answer.invalid_tool_calls) and not handed_on
 
-    def _hand_off(self, call: ToolCall) -> bool:
-        handoff = self._handing.given(call["args"].get("intent"), call["args"].get("reason"))
-        if handoff is None:
-            allowed = ", ".join(self._handing.targets)
-            self._failed(HAND_OFF, call["args"], call["id"], f"intent must be one of: {allowed}")
+    def _take(self, call: ToolCall, index: int) -> Generator[Step, Any, bool]:
+        """Do one call; True when it hands the work on."""
+        name, tool = call["name"], self._tools.get(call["name"])
+        if index >= MOST_CALLS:
+            reason = "too many calls at once"
+        elif tool is not None:
+            self._used(call, (yield UseTool(tool, call)))
             return False
-        self._handoffs.setdefault(handoff.intent, handoff)
-        told = "noted; now give your answer to the user"
-        self._messages.append(ToolMessage(told, tool_call_id=call["id"] or "", name=HAND_OFF))
-        return True
+        elif name == HAND_OFF and self._handing.targets:
+            handoff = self._handing.given(call["args"].get("intent"), call["args"].get("reason"))
+            if handoff is not None:
+                self._handoffs.setdefault(handoff.intent, handoff)
+                self._tell(call, "noted; now give your answer to the user")
+                return True
+            reason = f"intent must be one of: {', '.join(self._handing.targets)}"
+        else:
+            reason = f"there is no such tool; there are: {', '.join(self._tools) or 'none'}"
+        self._failed(call, reason)
+        return False
 
     def _used(self, call: ToolCall, result: ToolMessage) -> None:
         text = clean(str(result.text)[:RESULT_CHARS])
         failed = result.status == "error"
         self._uses.append(ToolUse(call["name"], clean(call["args"]), text, failed=failed))
-        told = ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"])
-        self._messages.append(told)
+        self._tell(call, text)
 
-    def _failed(
-        self, name: str, arguments: Mapping[str, Any], call_id: str | None, reason: str
-    ) -> None:
-        self._uses.append(ToolUse(name, clean(arguments), reason, failed=True))
-        self._messages.append(
-            ToolMessage(reason, tool_call_id=call_id or "", name=name, status="error")
-        )
+    def _failed(self, call: Mapping[str, Any], reason: str) -> None:
+        self._uses.append(ToolUse(call["name"], clean(call["args"]), reason, failed=True))
+        self._tell(call, reason, status="error")
+
+    def _tell(self, call: Mapping[str, Any], text: str, **status: Any) -> None:
+        told = ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], **status)
+        self._messages.append(told)
 
     def _structure(self, schema: Mapping[str, object]) -> Steps:
         """Get the data: from the answer where it is JSON that fits, else by asking for it."""
@@ -217,7 +219,7 @@ class Exchange:
         if data is not None and not schema_faults(schema, data):
             self._data = data
             return
-        titled = {"title": self._agent.name.replace("-", "_"), **schema}
+        titled = {"title": self._prompt.name.replace("-", "_"), **schema}
         asking = self._asking(titled)
         for _ in range(1 + REPAIRS):
             made = yield AskModel(asking, tuple(self._messages), structured=True)
@@ -258,20 +260,17 @@ class Exchange:
     def _reply(self) -> AgentReply:
         text = GAP.join(self._texts)
         self._take_handoff(text)
+        if self._refused and not self._handoffs:
+            self._notes.append("no handoffs: the model takes no tools")
         if not text.strip():
             self._notes.append("the model gave no text")
-        return AgentReply(
-            agent=self._agent.name,
-            intent=self._agent.intent or self._turn.intent,
+        return replace(
+            self._blank,
             text=text,
-            prompt=self._turn.prompt,
-            turn=self._turn,
-            answered=True,
             data=self._data,
             handoffs=tuple(self._handoffs.values()),
             tools=tuple(self._uses),
             usage=self._usage,
-            model=model_label(self._model),
             notes=tuple(dict.fromkeys(self._notes)),
         )
 

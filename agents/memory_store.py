@@ -17,6 +17,7 @@ from typing import Any, Final
 from kds.agents.item_filter import matches
 from kds.agents.item_vectors import BATCH, ItemVectors
 from kds.brain.errors import KdsError
+from kds.brain.installation import install_line
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.side_stores import Item as StoredItem
 from kds.brain.sessions.side_stores import ItemStore, ItemText, Namespace
@@ -42,7 +43,7 @@ try:
 except ModuleNotFoundError as error:
     raise KdsError(
         f"'{error.name}' is needed for a LangGraph store, and not installed",
-        hint="pip install 'kds[langgraph]' (the extra 'langgraph' of KDS)",
+        hint=f"{install_line('langgraph')} (the extra 'langgraph' of KDS)",
     ) from error
 
 WHOLE: Final = "$"

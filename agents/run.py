@@ -1,11 +1,12 @@
-"""Does what an exchange asks for within its deadline: at once, in pieces, or in an event loop.
+"""Does what an exchange asks for, in time: one way, for callers with and without an event loop.
 
 Every error of a model becomes a ModelError without secrets; what a tool raises is told to the
 model as text.
 """
 
+import asyncio
 import os
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,13 +19,13 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 
 from kds.agents.answer import has_end
-from kds.agents.deadline import Deadline
 from kds.agents.exchange import GAP, AskModel, Step, UseTool
 from kds.agents.model_error import ModelError, model_error, without_secrets
 from kds.agents.models import model_label, model_secrets
 from kds.agents.reply import AgentReply
 from kds.brain.errors import KdsError
 from kds.brain.message import well_formed
+from kds.brain.patience import Inbox, Patience
 
 TEXT_CHARS: Final = 1_000_000
 """Characters of one answer: a model that goes beyond will not stop by itself."""
@@ -33,67 +34,57 @@ Result = AIMessage | ToolMessage | Mapping[str, Any] | ModelError | None
 """What comes of a step; an error is thrown into the exchange."""
 
 
+class LoopInbox:
+    """An inbox (`kds.brain.patience`) of the running event loop, which goes on meanwhile."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._items: asyncio.Queue[Any] = asyncio.Queue()
+
+    def put(self, item: Any, /) -> None:
+        """Take an item. Raises RuntimeError when the loop is closed."""
+        self._loop.call_soon_threadsafe(self._items.put_nowait, item)
+
+    async def get(self, left_s: float, /) -> Any:
+        """Return the next item. Raises TimeoutError."""
+        if not self._items.empty():
+            return self._items.get_nowait()
+        async with asyncio.timeout(left_s):
+            return await self._items.get()
+
+
 @dataclass(slots=True)
 class Run:
-    """One exchange under way. One of its four methods is called, once."""
+    """One exchange under way. `pieces` runs once."""
 
     steps: Generator[Step, Any, AgentReply]
     blank: AgentReply
     """The reply before anything is said: pieces of a stream are made of it."""
     model: BaseChatModel
     timeout_s: float
-    deadline: Deadline
+    patience: Patience
     config: RunnableConfig
     options: Mapping[str, Any]
     """Further arguments of the call, for the model."""
+    inbox: Callable[[], Inbox]
+    """How to wait: with `kds.brain.patience.BlockingInbox` no event loop is needed."""
     streams: bool
 
-    def finish(self) -> AgentReply:
-        """Run to the end. Raises ModelError."""
-        step = self._next(None)
-        while not isinstance(step, AgentReply):
-            step = self._next(self._done(step))
-        return step
-
-    async def afinish(self) -> AgentReply:
-        """As `finish`."""
-        step = self._next(None)
-        while not isinstance(step, AgentReply):
-            step = self._next(await self._adone(step))
-        return step
-
-    def pieces(self) -> Iterator[AgentReply]:
-        """Run to the end, and yield texts as they come; last what else there is. As `finish`."""
+    async def pieces(self) -> AsyncGenerator[AgentReply, None]:
+        """Run to the end; yield texts as they come, last what else there is. Raises ModelError."""
         said = _Said(self.blank)
         step = self._next(None)
         while not isinstance(step, AgentReply):
-            if not self.streams or isinstance(step, UseTool):
-                step = self._next(self._done(step))
+            if isinstance(step, UseTool) or not self.streams:
+                step = self._next(await self._done(step))
                 continue
             said.begin()
             failure: ModelError | None = None
             try:
-                for chunk in self.deadline.each(partial(self._stream, step)):
-                    yield from said.heard(chunk)
-            except Exception as error:  # noqa: BLE001  # foreign code; it goes into the exchange
-                failure = self._failure(error)
-            step = self._next(failure or self._streamed(said.whole()))
-        yield said.rest(step)
-
-    async def apieces(self) -> AsyncIterator[AgentReply]:
-        """As `pieces`."""
-        said = _Said(self.blank)
-        step = self._next(None)
-        while not isinstance(step, AgentReply):
-            if not self.streams or isinstance(step, UseTool):
-                step = self._next(await self._adone(step))
-                continue
-            said.begin()
-            failure: ModelError | None = None
-            try:
-                async with aclosing(self.deadline.aeach(partial(self._stream, step))) as chunks:
+                stream = partial(self._stream, step)
+                async with aclosing(self.patience.heard(stream, self.inbox())) as chunks:
                     async for chunk in chunks:
-                        for piece in said.heard(chunk):
+                        if piece := said.heard(chunk):
                             yield piece
             except Exception as error:  # noqa: BLE001  # foreign code; it goes into the exchange
                 failure = self._failure(error)
@@ -110,50 +101,36 @@ class Run:
             reply: AgentReply = stop.value
             return reply
 
-    def _done(self, step: Step) -> Result:
+    async def _done(self, step: Step) -> Result:
         if isinstance(step, UseTool):
-            return self._called(step)
+            return await self._called(step)
+        ask = partial(step.runnable.invoke, list(step.messages), self.config, **self.options)
         try:
-            answer = self.deadline.call(partial(self._ask, step))
+            answer = await self.patience.called(ask, self.inbox())
         except Exception as error:  # noqa: BLE001  # foreign code; it goes into the exchange
             return self._failure(error)
         return self._read(answer, structured=step.structured)
 
-    async def _adone(self, step: Step) -> Result:
-        if isinstance(step, UseTool):
-            return await self._acalled(step)
-        try:
-            answer = await self.deadline.acall(partial(self._ask, step))
-        except Exception as error:  # noqa: BLE001  # foreign code; it goes into the exchange
-            return self._failure(error)
-        return self._read(answer, structured=step.structured)
-
-    def _ask(self, step: AskModel) -> object:
-        return step.runnable.invoke(list(step.messages), self.config, **self.options)
-
-    def _stream(self, step: AskModel) -> Iterator[object]:
+    def _stream(self, step: AskModel) -> Iterable[object]:
         return step.runnable.stream(list(step.messages), self.config, **self.options)
 
-    def _called(self, step: UseTool) -> ToolMessage:
+    async def _called(self, step: UseTool) -> ToolMessage:
         try:
-            return _result(self.deadline.call(partial(self._use, step)), step)
+            returned = await self._use(step)
         except Exception as error:  # noqa: BLE001  # a tool is foreign code: the model is told
             return _refusal(error, step)
+        if isinstance(returned, ToolMessage):
+            return returned
+        return ToolMessage(str(returned), tool_call_id=step.call["id"] or "")
 
-    async def _acalled(self, step: UseTool) -> ToolMessage:
+    async def _use(self, step: UseTool) -> object:
         """In the event loop where the tool is made for one: what it holds may be bound to it."""
-        try:
-            if _is_async(step.tool):
-                call = {**step.call, "type": "tool_call"}
-                returned = await self.deadline.wait(step.tool.ainvoke(call, self.config))
-            else:
-                returned = await self.deadline.acall(partial(self._use, step))
-            return _result(returned, step)
-        except Exception as error:  # noqa: BLE001  # a tool is foreign code: the model is told
-            return _refusal(error, step)
-
-    def _use(self, step: UseTool) -> object:
-        return step.tool.invoke({**step.call, "type": "tool_call"}, self.config)
+        call: Any = {**step.call, "type": "tool_call"}
+        inbox = self.inbox()
+        if isinstance(inbox, LoopInbox) and _is_async(step.tool):
+            async with asyncio.timeout(self.patience.left_s):
+                return await step.tool.ainvoke(call, self.config)
+        return await self.patience.called(partial(step.tool.invoke, call, self.config), inbox)
 
     def _read(self, answer: Any, *, structured: bool = False) -> Result:
         """The answer, if it is one."""
@@ -190,21 +167,21 @@ class _Said:
         """A new answer."""
         self._chunks, self._size = [], 0
 
-    def heard(self, chunk: Any) -> Iterator[AgentReply]:
+    def heard(self, chunk: Any) -> AgentReply | None:
         """Take a chunk; the piece that it is for the caller, if it holds text."""
         if not isinstance(chunk, AIMessageChunk):
             raise TypeError(f"a {type(chunk).__name__} came in the stream, no message")
         self._chunks.append(chunk)
         text = well_formed(str(chunk.text))
         if not text:
-            return
+            return None
         if not self._size and self._shown:
             text = GAP + text
         self._size += len(text)
         if self._size > TEXT_CHARS:
             raise ValueError(f"the answer is longer than {TEXT_CHARS} characters")
         self._shown += text
-        yield replace(self._blank, text=text)
+        return replace(self._blank, text=text)
 
     def whole(self) -> AIMessage | None:
         """The answer, when its stream has ended."""
@@ -225,12 +202,6 @@ def _is_async(tool: BaseTool) -> bool:
     if isinstance(tool, StructuredTool | Tool):
         return tool.coroutine is not None
     return type(tool)._arun is not BaseTool._arun
-
-
-def _result(returned: Any, step: UseTool) -> ToolMessage:
-    if isinstance(returned, ToolMessage):
-        return returned
-    return ToolMessage(str(returned), tool_call_id=step.call["id"] or "")
 
 
 def _refusal(error: Exception, step: UseTool) -> ToolMessage:

@@ -6,27 +6,59 @@ Whatever the model does, no call takes longer than ``timeout_s`` in all: retries
 trickles, several rounds of tools. A stream yields replies that add up (`AgentReply.__add__`).
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import aclosing
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final, Protocol
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from kds.agents.agent import TIMEOUT_S, Agent
-from kds.agents.deadline import Deadline
 from kds.agents.exchange import Exchange
 from kds.agents.models import model_label, model_timeout
 from kds.agents.reply import AgentReply
-from kds.agents.run import Run
+from kds.agents.run import LoopInbox, Run
 from kds.agents.runnable import RouterInput, message_text
 from kds.agents.tools import AnyTool, chosen_tools, ready
 from kds.brain.errors import MessageError
+from kds.brain.patience import BlockingInbox, Inbox, Patience, one_by_one
 from kds.brain.turn import Turn
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
+
+TIMEOUT_S: Final = 60.0
+"""Seconds that a reply may take where nothing else is set (settings: model.timeout_s)."""
 
 AgentInput = Turn | RouterInput
 """A Turn from the router, or a message in any shape that the router takes (`RouterInput`);
 {"turn": Turn} as well."""
+
+
+class Prompted(Protocol):
+    """What can be run: a `kds.agents.agent.Agent`."""
+
+    @property
+    def prompt(self) -> PromptFile:
+        """Its prompt file."""
+        ...
+
+    @property
+    def library(self) -> PromptLibrary:
+        """The prompt files of the agents that it may hand on to."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """The name of the prompt file."""
+        ...
+
+    def taking(self, turn: Turn) -> Turn:
+        """``turn`` as a turn of this agent, with its prompt."""
+        ...
+
+    def turn(self, message: str) -> Turn:
+        """A turn for a message that nobody routed."""
+        ...
 
 
 class AgentRunnable(Runnable[AgentInput, AgentReply]):
@@ -38,7 +70,7 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
 
     def __init__(
         self,
-        agent: Agent,
+        agent: Prompted,
         model: BaseChatModel | None = None,
         *,
         tools: Iterable[AnyTool] = (),
@@ -108,62 +140,60 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
     def _invoke(
         self, given: AgentInput, run_manager: object, config: RunnableConfig, **kwargs: Any
     ) -> AgentReply:
-        run = self._run(given, config, kwargs)
-        return run if isinstance(run, AgentReply) else run.finish()
+        [reply] = one_by_one(self._run(given, config, kwargs, BlockingInbox, streams=False))
+        return reply
 
     async def _ainvoke(
         self, given: AgentInput, run_manager: object, config: RunnableConfig, **kwargs: Any
     ) -> AgentReply:
-        run = self._run(given, config, kwargs)
-        return run if isinstance(run, AgentReply) else await run.afinish()
+        async with aclosing(self._run(given, config, kwargs, LoopInbox, streams=False)) as replies:
+            [reply] = [reply async for reply in replies]
+        return reply
 
     def _transform(
-        self,
-        pieces: Iterator[AgentInput],
-        run_manager: object,
-        config: RunnableConfig,
+        self, given: Iterator[AgentInput], run_manager: object, config: RunnableConfig,
         **kwargs: Any,
-    ) -> Iterator[AgentReply]:
-        run = self._run(_sum(list(pieces)), config, kwargs)
-        if isinstance(run, AgentReply):
-            yield run
-        else:
-            yield from run.pieces()
+    ) -> Iterator[AgentReply]:  # fmt: skip
+        yield from one_by_one(self._run(_sum(list(given)), config, kwargs, BlockingInbox))
 
     async def _atransform(
-        self,
-        pieces: AsyncIterator[AgentInput],
-        run_manager: object,
-        config: RunnableConfig,
+        self, given: AsyncIterator[AgentInput], run_manager: object, config: RunnableConfig,
         **kwargs: Any,
-    ) -> AsyncIterator[AgentReply]:
-        run = self._run(_sum([piece async for piece in pieces]), config, kwargs)
-        if isinstance(run, AgentReply):
-            yield run
-            return
-        async for piece in run.apieces():
-            yield piece
+    ) -> AsyncIterator[AgentReply]:  # fmt: skip
+        whole = _sum([piece async for piece in given])
+        async with aclosing(self._run(whole, config, kwargs, LoopInbox)) as replies:
+            async for reply in replies:
+                yield reply
 
-    def _run(
-        self, given: AgentInput, config: RunnableConfig, options: Mapping[str, Any]
-    ) -> AgentReply | Run:
-        turn = self.turn(given)
-        intent = self.agent.intent or turn.intent
-        blank = AgentReply(self.agent.name, intent, "", turn.prompt, turn)
+    async def _run(
+        self, given: AgentInput, config: RunnableConfig, options: Mapping[str, Any],
+        inbox: Callable[[], Inbox], *, streams: bool = True,
+    ) -> AsyncGenerator[AgentReply, None]:  # fmt: skip
+        """Yield the pieces of the reply, or the whole; ``inbox`` says how the caller waits."""
+        turn, prompt = self.turn(given), self.agent.prompt
+        blank = AgentReply(prompt.name, prompt.intent or turn.intent, "", turn.prompt, turn)
         if self.model is None:
-            return replace(blank, text=turn.prompt, notes=self._notes)
+            yield replace(blank, text=turn.prompt, notes=self._notes)
+            return
+        blank = replace(blank, answered=True, model=model_label(self.model))
         tools = {name: ready(tool, turn) for name, tool in self._tools.items()}
-        exchange = Exchange(self.agent, turn, self.model, tools=tools, notes=self._notes)
-        return Run(
+        exchange = Exchange(
+            prompt, self.agent.library, blank, self.model, tools=tools, notes=self._notes
+        )
+        run = Run(
             steps=exchange.steps(),
-            blank=replace(blank, answered=True, model=model_label(self.model)),
+            blank=blank,
             model=self.model,
             timeout_s=self.timeout_s,
-            deadline=Deadline(self.timeout_s),
+            patience=Patience(self.timeout_s),
             config=config,
             options=options,
-            streams=self.agent.prompt.output is None,
+            inbox=inbox,
+            streams=streams and prompt.output is None,
         )
+        async with aclosing(run.pieces()) as pieces:
+            async for piece in pieces:
+                yield piece
 
 
 async def _one(given: AgentInput) -> AsyncIterator[AgentInput]:

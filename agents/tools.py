@@ -83,9 +83,11 @@ def chosen_tools(
 ) -> tuple[dict[str, AnyTool], tuple[str, ...]]:
     """The tools that ``prompt`` names, by name; and notes on those that are not there.
 
-    Raises DispatchError, with the line of the file, for a name that nobody knows.
+    Raises DispatchError for what is no tool, and, with the line of the file, for a name that
+    nobody knows.
     """
-    known = {tool.name: tool for tool in (TurnTool(READ_CONVERSATION, _read_conversation), *tools)}
+    given = (TurnTool(READ_CONVERSATION, _read_conversation), *map(_checked, tools))
+    known = {tool.name: tool for tool in given}
     chosen: dict[str, AnyTool] = {}
     notes: list[str] = []
     for index, name in enumerate(prompt.tools):
@@ -101,6 +103,13 @@ def chosen_tools(
 def ready(tool: AnyTool, turn: Turn) -> BaseTool:
     """``tool``, made for ``turn`` where it is one of those."""
     return tool.make(turn) if isinstance(tool, TurnTool) else tool
+
+
+def _checked(tool: object) -> AnyTool:
+    if isinstance(tool, AnyTool):
+        return tool
+    hint = "pass the tool itself, such as a function under `@tool` of langchain_core.tools"
+    raise DispatchError(f"a {type(tool).__name__} is no tool", hint=hint)
 
 
 def _unknown(

@@ -24,9 +24,9 @@ from kds.api.conversations import Conversations
 from kds.brain.summaries.facts import facts_of
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.documents.docx import read_docx
-from kds.documents.html import read_html
 from kds.learning.log import LearningLog
+from kds.readers.docx import read_docx
+from kds.readers.html import read_html
 from kds.router.language.analysis import Language
 from kds.router.pattern import Pattern
 from kds.router.prompts.library import PromptLibrary

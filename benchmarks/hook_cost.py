@@ -25,7 +25,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kds.evaluation.measures import percentile
+from kds.api.measures import percentile
 
 RUNS = 100
 WARM_UPS = 3

@@ -23,12 +23,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from kds.api.measures import percentile
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.text_search import words_of
 from kds.brain.passages.values import Message, Role
 from kds.brain.sessions.session_values import Archive, Session
 from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
-from kds.evaluation.measures import percentile
 
 SESSION_MESSAGES = 100
 APPENDS = 1000

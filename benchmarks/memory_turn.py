@@ -22,13 +22,13 @@ from pathlib import Path
 from time import process_time
 from typing import Final
 
+from kds.api.measures import percentile
 from kds.brain.passages.values import Message, Role
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.sessions.window import Budget, lay_out
 from kds.brain.summaries.extractive import ExtractiveSummarizer, Limit
 from kds.brain.words.tokens import estimate_tokens
 from kds.brain.workspace import Workspace
-from kds.evaluation.measures import percentile
 
 AT: Final = datetime(2025, 11, 3, tzinfo=UTC)
 ROLES: Final[tuple[Role, ...]] = ("user", "assistant", "tool", "system")

@@ -27,11 +27,11 @@ from time import process_time
 from intent_peers import OOS, Pair, Peer, intent_peers
 from rewrite_peers import Rewrite, rewrite_peers
 
-from kds.api.routing import load_resolver
+from kds.api.measures import percentile, share
+from kds.api.workspace_parts import load_resolver
 from kds.brain.workspace import Workspace
 from kds.evaluation.examples import RewriteExample, read_rewrites
 from kds.evaluation.intents.data import LabelledMessage, load_intents
-from kds.evaluation.measures import percentile, share
 from kds.evaluation.rewrite_scoring import Rewritten, score_rewrites
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -22,11 +22,11 @@ from typing import Any, Final
 from kds.brain.clock import utc_now
 from kds.brain.documents.document_store import FILE_NAME, DocumentStore
 from kds.brain.workspace import Workspace
-from kds.documents.reading import read_document, read_source
 from kds.evaluation.followup_data import read_follow_ups
 from kds.query.metric import SessionHits, session_hits
 from kds.query.service import QueryService
 from kds.query.values import Query, QueryReply
+from kds.readers.reading import read_document, read_source
 from kds.transit.history import Message
 
 DOCUMENTS: Final = Path(__file__).resolve().parent.parent / "tests" / "documents"

@@ -21,6 +21,7 @@ from time import perf_counter, process_time
 import numpy as np
 from memory_store import MODEL, Writer, build, read_options
 
+from kds.api.measures import percentile
 from kds.brain.passages.assembly import assemble
 from kds.brain.passages.query import WORD
 from kds.brain.passages.recall import recall
@@ -28,7 +29,6 @@ from kds.brain.passages.recalled import RecallSettings
 from kds.brain.passages.values import EVERYWHERE, Scope
 from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
 from kds.brain.words.tokens import estimate_tokens
-from kds.evaluation.measures import percentile
 
 QUESTIONS = 300
 ASSEMBLIES = 10_000

@@ -19,13 +19,13 @@ from time import process_time
 
 import yaml
 
-from kds.api.routing import load_resolver
+from kds.api.measures import percentile
+from kds.api.same_text import matches
+from kds.api.workspace_parts import load_resolver
 from kds.brain.clock import utc_now
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.evaluation.examples import read_rewrites
-from kds.evaluation.measures import percentile
-from kds.evaluation.scoring import matches
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
 

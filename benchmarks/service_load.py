@@ -34,7 +34,7 @@ from kds.brain.documents.document_store import FILE_NAME, DocumentStore
 from kds.brain.errors import KdsError
 from kds.brain.journal import ContextJournal
 from kds.brain.workspace import Workspace
-from kds.documents.reading import read_document, read_source
+from kds.readers.reading import read_document, read_source
 from kds.service.address import ServiceAddress
 from kds.service.background import health
 from kds.service.client import ServiceClient

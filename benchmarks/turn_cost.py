@@ -17,8 +17,8 @@ from pathlib import Path
 from time import process_time
 
 import kds
-from kds.evaluation.measures import percentile
-from kds.evaluation.playback import MinuteClock
+from kds.api.measures import percentile
+from kds.api.rehearsal import MinuteClock
 
 DIALOGUES = Path(__file__).resolve().parent.parent / "tests" / "dialogues"
 ROUNDS = 5

@@ -4,6 +4,7 @@ import importlib
 from types import ModuleType
 
 from kds.brain.errors import KdsError
+from kds.brain.installation import install_line
 
 
 def load_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
@@ -20,5 +21,5 @@ def load_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
             raise
         raise KdsError(
             f"'{name}' is needed to {purpose}, and not installed",
-            hint=f"pip install 'kds[{extra}]' (the extra '{extra}' of KDS)",
+            hint=f"{install_line(extra)} (the extra '{extra}' of KDS)",
         ) from error

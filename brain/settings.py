@@ -20,6 +20,8 @@ recall:
   embeddings: minilm                   # unset: words and names only
 conversation:
   join: true         # a new chat of an assistant goes on where the workspace stands; unset: empty
+hook:
+  mode: line         # docs/hook.md; agent: the prompts of the agents too
 references:
   precision: 0.93                      # docs/references.md; 1: nothing is ever written out
 rewriting:

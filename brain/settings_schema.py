@@ -12,6 +12,8 @@ CONTEXT_LIMIT: Final = 262_144
 
 RewritingMode = Literal["rules-only", "rules-first", "model-first"]
 
+HookMode = Literal["line", "agent"]
+
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -102,6 +104,13 @@ class ConversationSettings(_Section):
     """Whether a new one of an assistant goes on with what was said in the workspace before."""
 
 
+class HookSettings(_Section):
+    """What the prompt hook adds to a prompt."""
+
+    mode: HookMode = "line"
+    """``line``: a hint at most, and only when KDS is sure; ``agent``: the agent's prompt too."""
+
+
 class ReferenceSettings(_Section):
     """What is written out of what a message refers to."""
 
@@ -122,6 +131,7 @@ class Settings(_Section):
     memory: MemorySettings = MemorySettings()
     recall: RecallOptions = RecallOptions()
     conversation: ConversationSettings = ConversationSettings()
+    hook: HookSettings = HookSettings()
     references: ReferenceSettings = ReferenceSettings()
     rewriting: RewritingSettings = RewritingSettings()
     learning: LearningSettings = LearningSettings()

@@ -37,7 +37,7 @@ def to_wire(turn: Turn) -> dict[str, object]:
         "in_scope": round(turn.in_scope, 4),
         "context": [entry_to_wire(entry) for entry in turn.context],
         "unresolved": list(turn.unresolved),
-        "rewriting": None if turn.rewriting is None else _rewriting_to_wire(turn.rewriting),
+        "rewriting": None if turn.rewriting is None else rewriting_to_wire(turn.rewriting),
         "records": [
             {"step": record.step, "cpu_ms": round(record.cpu_ms, 3), "notes": list(record.notes)}
             for record in turn.records
@@ -70,7 +70,8 @@ def entry_to_wire(entry: ContextEntry) -> dict[str, object]:
     }
 
 
-def _rewriting_to_wire(rewriting: Rewriting) -> dict[str, object]:
+def rewriting_to_wire(rewriting: Rewriting) -> dict[str, object]:
+    """Return what became of asking a model as JSON values: nothing of what was said."""
     return {
         "model": rewriting.model,
         "outcome": rewriting.outcome,

@@ -26,14 +26,6 @@ MANY_PARTS: Final = 6
 """A message of more parts is a text: a paste, a list, a specification. It has one intent, and to
 score each of its parts took a third of the time of real messages."""
 
-ABSORBS: Final = {
-    "CORRECT": frozenset({"EXECUTE", "PLAN"}),
-    "GOVERN": frozenset({"VALIDATE", "ASK"}),
-    "ANALYZE_SCREENSHOT": frozenset({"ASK"}),
-}
-"""What the sentences after one of these intents only spell out: "Wrong file. Change the other
-one." is one correction, "I changed a prompt. Check it." one review."""
-
 _IMAGE: Final = re.compile(r"\[(?:image|screenshot)\b|!\[[^\]]*\]\(", re.IGNORECASE)
 """How chats mark an attached image. A file name is not enough: "rename logo.png"."""
 
@@ -116,7 +108,7 @@ def _requests(model: IntentModel, text: str, situation: Situation) -> Sequence[_
     for request in scored:
         if request.verdict.intent == model.none or request.verdict.confidence < PART_MIN:
             continue
-        if kept and request.verdict.intent in ABSORBS.get(kept[0].verdict.intent, ()):
+        if kept and model.book.absorbs(kept[0].verdict.intent, request.verdict.intent):
             continue
         kept.append(request)
     different = {request.verdict.intent for request in kept}

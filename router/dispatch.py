@@ -22,9 +22,6 @@ from kds.router.step import Step
 FeatureOf = Callable[[str], str | None]
 """The feature that a message is about ("FAB button"), or None. Supplied by the language side."""
 
-STARTS_SESSION: Final = "PLAN"
-"""The intent that starts a session (DESIGN 3)."""
-
 READS: Final = frozenset(
     {
         *("message", "at", "context", "references", "expanded", "context_ref", "context_switch"),
@@ -42,7 +39,7 @@ def make_dispatch(library: PromptLibrary, *, feature_of: FeatureOf, workspace: s
     def dispatch(turn: Turn) -> Turn:
         decision = decide(turn.intent, turn.confidence, turn.alternatives, in_scope=turn.in_scope)
         agent = _agent(library, turn.intent if decision.action == "route" else UNKNOWN)
-        session, session_note = _session(turn, decision, feature_of)
+        session, session_note = _session(turn, decision, library, feature_of)
         decided = replace(
             turn,
             action=decision.action,
@@ -67,28 +64,36 @@ def _agent(library: PromptLibrary, intent: str) -> PromptFile:
     return agent
 
 
-def _session(turn: Turn, decision: Decision, feature_of: FeatureOf) -> tuple[str | None, str]:
+def _session(
+    turn: Turn, decision: Decision, library: PromptLibrary, feature_of: FeatureOf
+) -> tuple[str | None, str]:
     """The session of a turn, and a line that says where it comes from (DESIGN 3)."""
     if turn.context_switch:
         return None, "topic switch: the new session begins with the next message"
     points_back = bool(turn.references) or turn.context_ref is not None
-    starts = decision.action == "route" and turn.intent == STARTS_SESSION and not points_back
-    if starts and (feature := feature_of(turn.expanded or turn.message)):
+    starts = decision.action == "route" and _starts_session(library, turn.intent)
+    if starts and not points_back and (feature := feature_of(turn.expanded or turn.message)):
         started = session_id(feature, turn.at)
         return started, f"session {started}: a new plan for '{feature}'"
-    return _inherited(turn, feature_of)
+    return _inherited(turn, library, feature_of)
 
 
-def _inherited(turn: Turn, feature_of: FeatureOf) -> tuple[str | None, str]:
+def _inherited(turn: Turn, library: PromptLibrary, feature_of: FeatureOf) -> tuple[str | None, str]:
     if not turn.context:
         return None, "no session: the context is empty"
     newest = turn.context[-1]
     if newest.session_id is not None:
         return newest.session_id, f"session {newest.session_id}: inherited"
-    if newest.intent == STARTS_SESSION and (feature := feature_of(newest.user_message)):
+    if _starts_session(library, newest.intent) and (feature := feature_of(newest.user_message)):
         started = session_id(feature, newest.timestamp)
         return started, f"session {started}: begun by the topic switch before"
     return None, "no session: the message before has none"
+
+
+def _starts_session(library: PromptLibrary, intent: str) -> bool:
+    """Whether messages of ``intent`` start a session (DESIGN 3); its prompt file says so."""
+    agent = library.for_intent(intent)
+    return agent is not None and agent.starts_session
 
 
 def _question(library: PromptLibrary, candidates: tuple[str, ...]) -> str:

@@ -9,21 +9,23 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Turn
-from kds.router.references.decision import is_answered
-from kds.router.references.resolver import Known, Resolver, apply_edits, nothing_known
+from kds.router.conversation import DiscourseOf, remembered
+from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.step import Step
 
 READS: Final = frozenset({"message", "history", "context", "references", "edits"})
 WRITES: Final = frozenset({"expanded", "context_ref", "context_switch"})
 
 
-def make_expand(resolver: Resolver, known: Known = nothing_known) -> Step:
-    """The expand step. ``resolver`` knows the rules for topic switches."""
+def make_expand(resolver: Resolver, discourse_of: DiscourseOf | None = None) -> Step:
+    """The expand step. ``resolver`` knows the rules for topic switches.
+
+    ``discourse_of`` says what a message is read after; None: the remembered context.
+    """
+    discourse_of = discourse_of or remembered(resolver)
 
     def expand(turn: Turn) -> Turn:
-        rule = resolver.switch(
-            turn.message, resolver.discourse(turn.context, known(), as_said=is_answered(turn))
-        )
+        rule = resolver.switch(turn.message, discourse_of(turn))
         expanded = apply_edits(turn.message, turn.edits)
         targets = [reference.target for reference in turn.references if reference.target]
         return replace(

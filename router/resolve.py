@@ -9,24 +9,26 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Turn
+from kds.router.conversation import DiscourseOf, remembered
 from kds.router.references.decision import is_answered
-from kds.router.references.resolver import Known, Resolver, nothing_known
+from kds.router.references.resolver import Resolver
 from kds.router.step import Step
 
 READS: Final = frozenset({"message", "history", "context"})
 WRITES: Final = frozenset({"references", "edits", "unresolved"})
 
 
-def make_resolve(resolver: Resolver, known: Known = nothing_known) -> Step:
+def make_resolve(resolver: Resolver, discourse_of: DiscourseOf | None = None) -> Step:
     """The resolve step over the rules and the language layer of ``resolver``.
 
-    ``known`` is asked for what the conversation referred to before its context begins.
+    ``discourse_of`` says what a message is read after; None: the remembered context.
     """
+    discourse_of = discourse_of or remembered(resolver)
 
     def resolve(turn: Turn) -> Turn:
         resolution = resolver.resolve(
             turn.message,
-            resolver.discourse(turn.context, known(), as_said=is_answered(turn)),
+            discourse_of(turn),
             reply=turn.history[-1].text if is_answered(turn) else "",
         )
         notes = resolution.notes or ("no reference to resolve",)

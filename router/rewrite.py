@@ -14,8 +14,8 @@ from typing import Final
 from kds.brain.errors import KdsError
 from kds.brain.turn import Rewriting, Turn
 from kds.brain.visible import one_line
-from kds.router.references.decision import is_answered
-from kds.router.references.resolver import Known, Resolver, nothing_known
+from kds.router.conversation import DiscourseOf, remembered
+from kds.router.references.resolver import Resolver
 from kds.router.rewriting.writer import CheckedRewriter, could_lean, rewrite_turn
 from kds.router.step import Step
 
@@ -40,9 +40,17 @@ def no_rewriter() -> CheckedRewriter | None:
 
 
 def make_rewrite(
-    resolver: Resolver, find: FindRewriter, known: Known = nothing_known, *, only_kept: bool = False
+    resolver: Resolver,
+    find: FindRewriter,
+    discourse_of: DiscourseOf | None = None,
+    *,
+    only_kept: bool = False,
 ) -> Step:
-    """The rewrite step. With ``only_kept`` no model is asked: what it said before counts."""
+    """The rewrite step. With ``only_kept`` no model is asked: what it said before counts.
+
+    ``discourse_of`` says what a message is read after; None: the remembered context.
+    """
+    discourse_of = discourse_of or remembered(resolver)
 
     def rewrite(turn: Turn) -> Turn:
         if not could_lean(turn):
@@ -56,8 +64,7 @@ def make_rewrite(
             return _noted(turn, "no model is set up") if turn.rewrite else turn
         if turn.rewrite and checked.mode == "rules-only":
             return _noted(turn, "no model is asked: the settings say rules-only")
-        discourse = resolver.discourse(turn.context, known(), as_said=is_answered(turn))
-        return rewrite_turn(turn, discourse, checked, only_kept=only_kept)
+        return rewrite_turn(turn, discourse_of(turn), checked, only_kept=only_kept)
 
     return Step("rewrite", READS, WRITES, rewrite)
 

@@ -92,7 +92,7 @@ def _preload() -> None:
 
     import kds
     import kds.agents
-    import kds.cli.route
+    import kds.cli.talk.route
     import kds.session.session
     from kds.brain.clock import utc_now
 

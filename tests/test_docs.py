@@ -104,3 +104,11 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert readme.count("<!-- test command -->") == 1
     assert "<!-- test command -->" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_every_path_that_the_architecture_names_exists() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    prose = _FENCE.sub("", text)
+    named = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", prose)) - {"kds-brain/cache/documents.json"}
+    assert len(named) > 40
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []

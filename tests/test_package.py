@@ -68,7 +68,7 @@ def test_import_kds_imports_kds_and_nothing_else() -> None:
         ("import kds.api.routing", ("spacy", "sklearn", "langchain_core", "detect_secrets")),
         ("import kds.agents", ("langchain_core",)),
         (
-            "from kds.agents import AgentReply, Deadline, ModelError, load_chat_model",
+            "from kds.agents import AgentReply, Agent, ModelError, load_chat_model",
             ("langchain_core",),
         ),
     ],

@@ -7,12 +7,12 @@ deletion itself: a process that dies in between leaves it to the next one.
 """
 
 import sqlite3
-from time import monotonic, sleep
 from typing import Final
 
 from kds.brain.database.database import Database
 from kds.brain.database.database_file import backups, set_aside_files
 from kds.brain.errors import StoreError
+from kds.brain.patience import Patience
 from kds.brain.private_file import locked, remove_private
 
 PAUSE_S: Final = 0.01
@@ -60,7 +60,13 @@ def scrub(
             for index in database.kind.indexes:
                 connection.execute(f"INSERT INTO {index}({index}) VALUES ('optimize')")
             connection.execute("VACUUM")
-            _empty_log(connection, database, patience)
+            if not log_emptied(connection, timeout_s=patience):
+                raise StoreError(
+                    f"what was deleted is still in the log of {database.kind.what}: another "
+                    "process reads it",
+                    where=str(database.path),
+                    hint=BUSY_HINT,
+                )
             # Unless more was deleted meanwhile: then it is due again.
             connection.execute(
                 "UPDATE state SET value = 0 WHERE key = 'scrub_due' AND value = ?", (due,)
@@ -73,18 +79,13 @@ def _due(database: Database) -> int:
     return int(row[0])
 
 
-def _empty_log(connection: sqlite3.Connection, database: Database, timeout_s: float) -> None:
-    """Write the log into the file and cut it to nothing.
+def log_emptied(connection: sqlite3.Connection, *, timeout_s: float) -> bool:
+    """Write the log into the file and cut it to nothing; False when others read it all the time.
 
     SQLite waits for readers, but not for another process that does the same at the moment.
     """
-    end = monotonic() + timeout_s
-    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-        if monotonic() > end:
-            raise StoreError(
-                f"what was deleted is still in the log of {database.kind.what}: another process "
-                "reads it",
-                where=str(database.path),
-                hint=BUSY_HINT,
-            )
-        sleep(PAUSE_S)
+
+    def emptied() -> bool:
+        return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+
+    return Patience(timeout_s).until(emptied, pause_s=PAUSE_S)

@@ -60,7 +60,9 @@ class _Session(_Part):
     summaries: tuple[_Summary, ...] = ()
 
 
-class _File(_Part):
+class ArchiveFile(_Part):
+    """What `to_json` writes and `from_json` reads."""
+
     kds_memory: Literal[1]
     sessions: tuple[_Session, ...]
 
@@ -81,7 +83,7 @@ def to_json(archives: Iterable[Archive]) -> str:
 def from_json(text: str, *, where: str = "the archive") -> tuple[Archive, ...]:
     """Read what `to_json` wrote. Raises StoreError that names every wrong place."""
     try:
-        file = _File.model_validate_json(text)
+        file = ArchiveFile.model_validate_json(text)
     except ValidationError as error:
         raise _refusal(error, where) from error
     for number, session in enumerate(file.sessions):

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Final, Literal, Protocol
 
 from kds.brain.passages.values import Message
-from kds.brain.summaries.deadline import CallError, call_within
+from kds.brain.patience import CallError, call_within
 from kds.brain.summaries.extractive import Digest, ExtractiveSummarizer, Limit, lacking
 from kds.brain.summaries.facts import Fact, Told
 from kds.brain.summaries.sentences import Reading, read

@@ -1,15 +1,17 @@
 """What the conversation says about the intent of the next message, in log odds.
 
-Few and small: the words of the message come first. They are set by hand, since examples in
-prompt files stand alone; intents that a workspace adds are not touched by them.
+Few and small: the words of the message come first. They are set by hand, under `context` of the
+prompt file of each intent, since examples stand alone.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kds.router.intents.evidence import without_lead_in
+from kds.router.intents.evidence import IntentRules, without_lead_in
+from kds.router.prompts.frontmatter import When
+from kds.router.prompts.promptfile import ContextShift
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +30,6 @@ class Situation:
 
 NO_SITUATION: Final = Situation()
 
-NOTHING_TO_CORRECT: Final = -1.0
-"""CORRECT as the first message of a conversation: there is nothing yet that could be wrong."""
-
-QUESTIONS_FOLLOW: Final = 0.7
-"""ASK after ASK, for messages that could be questions: reviews come in runs of questions."""
-
-CHANGES_FOLLOW: Final = 0.3
-"""EXECUTE when the message points back to something that was built or planned."""
-
-IMAGE_SHOWN: Final = 4.0
-"""ANALYZE_SCREENSHOT when an image came with the message."""
-
 _QUESTION: Final = re.compile(
     r"\?\s*$|^(?:what|how|why|where|who|whom|whose|when|which|is|are|does|do|did|can|could|should"
     r"|would|will|and|or|but|so|same|for|in|on|under|with|if)\b",
@@ -47,15 +37,28 @@ _QUESTION: Final = re.compile(
 )
 
 
-def context_shifts(situation: Situation, message: str) -> Mapping[str, float]:
+def context_shifts(
+    situation: Situation, message: str, rules: Iterable[IntentRules]
+) -> Mapping[str, float]:
     """Shifts by intent, in log odds; intents that are not named stay as they are."""
     shifts: dict[str, float] = {}
-    if situation.has_attachment:
-        shifts["ANALYZE_SCREENSHOT"] = IMAGE_SHOWN
-    if situation.previous_intent is None and not situation.has_session:
-        shifts["CORRECT"] = NOTHING_TO_CORRECT
-    if situation.previous_intent == "ASK" and _QUESTION.search(without_lead_in(message)):
-        shifts["ASK"] = QUESTIONS_FOLLOW
-    elif situation.has_reference and situation.previous_intent in ("PLAN", "EXECUTE"):
-        shifts["EXECUTE"] = CHANGES_FOLLOW
+    for one in rules:
+        told = [shift.shift for shift in one.context if _tells(shift, situation, message)]
+        if told:
+            shifts[one.intent] = sum(told)
     return shifts
+
+
+def _tells(shift: ContextShift, situation: Situation, message: str) -> bool:
+    """Whether the sign that ``shift`` speaks of is there."""
+    if shift.after and situation.previous_intent not in shift.after:
+        return False
+    return _SIGNS[shift.when](situation, message)
+
+
+_SIGNS: Final[Mapping[When, Callable[[Situation, str], bool]]] = {
+    "first": lambda at, _: at.previous_intent is None and not at.has_session,
+    "question": lambda _, message: _QUESTION.search(without_lead_in(message)) is not None,
+    "reference": lambda at, _: at.has_reference,
+    "image": lambda at, _: at.has_attachment,
+}

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.router.prompts.promptfile import IntentPattern, PromptFile
+from kds.router.prompts.promptfile import ContextShift, IntentPattern, PromptFile
 
 _LEAD_IN: Final = re.compile(
     r"(?:(?:please|pls|plz|kindly|ok(?:ay)?|alright|all right|right|so|and|then|now|next|also|well"
@@ -47,7 +47,8 @@ _TAIL: Final = re.compile(r"[\s,]+(?:please|pls|plz|thanks|thank you|thx)[\s.!?]
 class IntentRules:
     """The patterns of one intent, those that speak against it, and its priority.
 
-    Without one of its ``needs`` in the message, an intent that has any is not chosen.
+    Without one of its ``needs`` in the message, an intent that has any is not chosen. ``context``
+    is what the conversation says about it, ``absorbs`` what sentences after it only spell out.
     """
 
     intent: str
@@ -55,12 +56,20 @@ class IntentRules:
     patterns: tuple[IntentPattern, ...] = ()
     excludes: tuple[IntentPattern, ...] = ()
     needs: tuple[IntentPattern, ...] = ()
+    context: tuple[ContextShift, ...] = ()
+    absorbs: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, prompt: PromptFile) -> "IntentRules":
         """The rules of an agent. Its intent must be set."""
         return cls(
-            prompt.intent or "", prompt.priority, prompt.patterns, prompt.excludes, prompt.needs
+            intent=prompt.intent or "",
+            priority=prompt.priority,
+            patterns=prompt.patterns,
+            excludes=prompt.excludes,
+            needs=prompt.needs,
+            context=prompt.context,
+            absorbs=frozenset(prompt.absorbs),
         )
 
 
@@ -141,6 +150,10 @@ class RuleBook:
         """
         forms = [found for text in dict.fromkeys(texts) if (found := readings(text))]
         return tuple(_find(rules, forms, notes) for rules in self.rules)
+
+    def absorbs(self, intent: str, other: str) -> bool:
+        """Whether a sentence of intent ``other``, after one of ``intent``, only spells it out."""
+        return any(other in rules.absorbs for rules in self.rules if rules.intent == intent)
 
     def is_phrase(self, text: str) -> bool:
         """Whether the whole of ``text`` is a fixed phrase of some intent."""

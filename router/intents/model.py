@@ -149,7 +149,7 @@ class IntentModel:
         readings = self._read(texts, findings)
         if (decided := self._verbatim(readings)) is not None:
             return decided
-        shifts = context_shifts(situation, texts[0])
+        shifts = context_shifts(situation, texts[0], self.book.rules)
         log_p = self.learned.mix.log_p(readings.margins, readings.rule_scores)
         log_p, lacking = self._with_needs(log_p + self._row(shifts), findings, notes)
         none = self._none

@@ -43,7 +43,7 @@ SHIPPED: Final = Path(__file__).parent.parent / "fitted" / "intents.npz"
 KEPT: Final = 3
 """Cache files that stay: a user who tries two branches of prompts should not wait each time."""
 
-LIBRARIES: Final = ("kds", "numpy", "scikit-learn", "regex")
+LIBRARIES: Final = ("kds-router", "numpy", "scikit-learn", "regex")
 _TERM_END: Final = "\n"
 """Terms hold no line ends: the analyzers split at white space."""
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from kds.brain.document import nearest
+from kds.brain.document import NodePath, nearest
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import DispatchError, Problem, PromptFileError
+from kds.router.prompts.examplefile import ExamplesText
 from kds.router.prompts.promptfile import PromptDraft, PromptFile, read_prompt
 from kds.router.prompts.template import TemplateSet, TemplateSource
 from kds.router.prompts.texts import PromptTexts, gathered, packaged_root
@@ -62,8 +63,9 @@ class PromptLibrary:
         """The library of these texts. Raises PromptFileError with the problems of all files."""
         sources: dict[str, TemplateSource] = {}
         drafts: list[PromptDraft] = []
+        examples = dict(found.examples)
         for name, path, text in found.texts:
-            source, draft = _read(name, path, text, found.cache)
+            source, draft = _read(name, path, text, found.cache, examples.get(name))
             sources |= {name: source} if source else {}
             drafts.append(draft)
         templates = TemplateSet(sources)
@@ -103,6 +105,10 @@ class PromptLibrary:
         """The agent of an intent, or None."""
         return self._by_intent.get(intent)
 
+    def corrections(self) -> frozenset[str]:
+        """The intents of messages that say the one before was misread, or badly done."""
+        return frozenset(agent.intent for agent in self._agents if agent.intent and agent.corrects)
+
     def agent_of(self, intent: str) -> PromptFile:
         """The agent of an intent, however that is cased; see `intent_named`."""
         return self._by_intent[self.intent_named(intent)]
@@ -138,7 +144,9 @@ class PromptLibrary:
         if missing:
             message = f"prompt '{prompt.name}' got no value for: {', '.join(missing)}"
             where = prompt.front.where(("inputs",))
-            raise DispatchError(message, where=where, hint="remove the input, or supply it")
+            near = nearest(missing[0], values)
+            hint = f"did you mean '{near}'?" if near else "remove the input, or supply it"
+            raise DispatchError(message, where=where, hint=hint)
         return self._templates.render(
             _template_name(prompt), {name: values[name] for name in prompt.inputs}
         )
@@ -151,7 +159,11 @@ def _library(found: PromptTexts) -> PromptLibrary:
 
 
 def _read(
-    name: str, path: Path, text: str | Problem, cache: DocumentCache | None
+    name: str,
+    path: Path,
+    text: str | Problem,
+    cache: DocumentCache | None,
+    examples: ExamplesText | None,
 ) -> tuple[TemplateSource | None, PromptDraft]:
     """The template of a file, unless there is none to read, and what else the file holds."""
     if isinstance(text, Problem):
@@ -159,7 +171,14 @@ def _read(
     if path.name.startswith("_"):
         return TemplateSource(text, str(path)), PromptDraft(())
     ships = path.is_relative_to(packaged_root())
-    draft = read_prompt(text, path=path, ref=f"prompts/{name}", cache=cache, trusted=ships)
+    draft = read_prompt(
+        text,
+        path=path,
+        ref=f"prompts/{name}",
+        cache=cache,
+        trusted=ships,
+        examples=examples,
+    )
     source = TemplateSource(draft.body, str(path), draft.body_line) if draft.body else None
     return source, draft
 
@@ -175,7 +194,7 @@ def _problems_together(
     yield from _same_names(prompts)
     yield from _same_intents([draft.prompt for draft in drafts if draft.prompt])
     if complete:
-        yield from _unknown_handoffs(prompts)
+        yield from _unknown_intents(prompts)
     for draft in drafts:
         if draft.inputs_read and draft.prompt:
             yield from _input_problems(draft.prompt, templates)
@@ -207,15 +226,26 @@ def _same_intents(prompts: list[PromptFile]) -> Iterator[Problem]:
             yield Problem(prompt.front.where(("intent",)), message, hint)
 
 
-def _unknown_handoffs(prompts: list[PromptFile]) -> Iterator[Problem]:
+def _unknown_intents(prompts: list[PromptFile]) -> Iterator[Problem]:
+    """What prompts say of intents that no prompt has."""
     intents = [prompt.intent for prompt in prompts if prompt.intent]
     for prompt in prompts:
-        for index, intent in enumerate(prompt.handoffs):
+        for at, told, intent in _named_intents(prompt):
             if intent not in intents:
                 near = nearest(intent, intents)
                 hint = f"did you mean {near}?" if near else f"use one of: {', '.join(intents)}"
-                where = prompt.front.where(("handoffs", index))
-                yield Problem(where, f"hands off to unknown intent {intent}", hint)
+                yield Problem(prompt.front.where(at), f"{told} unknown intent {intent}", hint)
+
+
+def _named_intents(prompt: PromptFile) -> Iterator[tuple[NodePath, str, str]]:
+    """The other intents that a prompt names: where, how to say it, and which."""
+    for index, intent in enumerate(prompt.handoffs):
+        yield ("handoffs", index), "hands off to", intent
+    for index, intent in enumerate(prompt.absorbs):
+        yield ("absorbs", index), "absorbs", intent
+    for index, shift in enumerate(prompt.context):
+        for intent in sorted(shift.after):
+            yield ("context", index), "has a 'context' after", intent
 
 
 def _input_problems(prompt: PromptFile, templates: TemplateSet) -> Iterator[Problem]:
@@ -225,7 +255,9 @@ def _input_problems(prompt: PromptFile, templates: TemplateSet) -> Iterator[Prob
     for name, where in wanted.items():
         if name not in prompt.inputs:
             message = f"uses '{name}', which the inputs of {prompt.name} do not list"
-            yield Problem(where, message, f"add '{name}' to the inputs in {prompt.path}")
+            near = nearest(name, list(prompt.inputs))
+            hint = f"did you mean '{near}'? Else add '{name}'" if near else f"add '{name}'"
+            yield Problem(where, message, f"{hint} to the inputs in {prompt.path}")
     for index, name in enumerate(prompt.inputs):
         if name not in wanted:
             message = f"lists the input '{name}', which the template does not use"

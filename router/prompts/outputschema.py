@@ -7,7 +7,6 @@ steps are bounded when they load (`schema_steps`), steps and time when data is h
 that do.
 """
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import cache
@@ -18,6 +17,7 @@ import regex
 
 from kds.brain.document import Document, NodePath
 from kds.brain.errors import Problem
+from kds.brain.patience import Patience
 from kds.router.pattern import SEARCH_LIMIT_S, Pattern
 from kds.router.prompts.schema_steps import MOST_NODES, REFERENCES, StepCount
 
@@ -49,11 +49,11 @@ class _Budget:
 
     def __init__(self) -> None:
         self.checks = MOST_CHECKS
-        self.until = time.monotonic() + LIMIT_S
+        self.patience = Patience(LIMIT_S)
 
     def spend(self) -> None:
         self.checks -= 1
-        if self.checks < 0 or time.monotonic() > self.until:
+        if self.checks < 0 or self.patience.is_over:
             raise _SpentError
 
 

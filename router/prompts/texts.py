@@ -15,6 +15,7 @@ import kds.prompts
 from kds.brain.document import read_text
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem
+from kds.router.prompts.examplefile import ExamplesText, examples_path
 from kds.router.prompts.promptfile import FENCE
 
 FOLDERS: Final = ("user", "internal", "shared")
@@ -29,12 +30,14 @@ def packaged_root() -> Path:
 class PromptTexts:
     """What lies in the folders of prompts: each file by its name within its root, with its text.
 
-    ``problems`` are those of files that cannot be prompts, ``passed_over`` those of mere notes.
+    ``problems`` are those of files that cannot be prompts, ``passed_over`` those of mere notes;
+    ``examples`` are the files beside prompts, by the names of these.
     """
 
     texts: tuple[tuple[str, Path, str | Problem], ...]
     passed_over: tuple[Problem, ...]
     problems: tuple[Problem, ...]
+    examples: tuple[tuple[str, ExamplesText], ...] = ()
     cache: DocumentCache | None = field(default=None, compare=False)
 
 
@@ -51,8 +54,19 @@ def gathered(roots: Iterable[Path], cache: DocumentCache | None = None) -> Promp
         texts=tuple((name, path, read_text(path)) for name, path in files.items()),
         passed_over=tuple(notes.values()),
         problems=(*problems, *links, *unfenced.values()),
+        examples=tuple(_examples(files)),
         cache=cache,
     )
+
+
+def _examples(files: Mapping[str, Path]) -> Iterator[tuple[str, ExamplesText]]:
+    """The files of examples beside prompts: each belongs to the prompt in the same folder."""
+    for name, path in files.items():
+        beside = examples_path(path)
+        if path.name.startswith("_") or not beside.is_file():
+            continue
+        inside = beside.resolve().is_relative_to(path.parent.parent.resolve())
+        yield name, ExamplesText(beside, read_text(beside) if inside else _leaves(beside))
 
 
 def _files(roots: Iterable[Path]) -> tuple[dict[str, Path], list[Problem]]:
@@ -65,9 +79,13 @@ def _files(roots: Iterable[Path]) -> tuple[dict[str, Path], list[Problem]]:
             if path.resolve().is_relative_to(home):
                 files[f"{path.parent.name}/{path.name}"] = path
             else:
-                message = "is a link that leaves the prompts folder"
-                problems.append(Problem(f"{path}:1", message, "copy the file into the folder"))
+                problems.append(_leaves(path))
     return files, problems
+
+
+def _leaves(path: Path) -> Problem:
+    message = "is a link that leaves the prompts folder"
+    return Problem(f"{path}:1", message, "copy the file into the folder")
 
 
 def _without_front_matter(

@@ -1,8 +1,4 @@
-"""What a rewrite left out and brought in, word by word.
-
-Functions take the pieces of the message (or of the sentence that it leans on), those of the
-rewrite, and the positions of what both have (`rewriting_text.align`).
-"""
+"""What a rewrite left out and brought in, word by word. Each check looks at one comparison."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -12,8 +8,9 @@ from kds.brain.words.irregular import FORMS
 from kds.brain.words.stem import stem
 from kds.router.language import closed_class as cc
 from kds.router.rewriting import words as known
-from kds.router.rewriting.text import Piece, read_pieces, straight
-from kds.router.rewriting.told import Analyse, Fault, Told
+from kds.router.rewriting.comparison import Comparison, Reading
+from kds.router.rewriting.text import Piece
+from kds.router.rewriting.told import Fault, Told
 
 GROWTH: Final = 5.0
 """Times as many words as the message has; GROWN more are always allowed. The rewrites of CANARD
@@ -31,9 +28,8 @@ RUN: Final = 14
 
 def strange(pieces: Sequence[Piece], told: Told) -> Fault | None:
     """The first piece that nobody said: a name, a number, a word."""
-    apart = any(piece.key in known.SETTING_APART for piece in read_pieces(told.message))
     for piece in pieces:
-        if _was_said(piece, told) or (apart and piece.key in known.BESIDES):
+        if _was_said(piece, told) or (told.sets_apart and piece.key in known.BESIDES):
             continue
         if piece.key in known.NEGATIONS:
             return Fault("negation", piece.text)
@@ -54,35 +50,40 @@ def _was_said(piece: Piece, told: Told) -> bool:
     return piece.key in told.keys
 
 
-def lost(mine: Sequence[Piece], kept: set[int], told: Told, analyse: Analyse) -> Fault | None:
+def lost(these: Comparison) -> Fault | None:
     """The first word of the message that did not come back, and may not go."""
-    polite = known.POLITE.match(straight(told.message))
-    start = polite.end() if polite else 0
-    pointing = _pointing(mine, told.message, analyse)
-    for i, piece in enumerate(mine):
-        if i in kept or piece.start < start or i in pointing or may_go(piece, i):
+    mine, pointing = these.before.pieces, _pointing(these.before)
+    for i in these.content:
+        if i in these.kept or i in pointing or mine[i].start < these.before.wish_end:
             continue
-        before_pointing = i + 1 in pointing and i + 1 not in kept
-        if not (before_pointing and piece.lower in cc.PREPOSITIONS | cc.QUANTIFIERS):
-            return Fault("lost word", piece.text)
+        before_pointing = i + 1 in pointing and i + 1 not in these.kept
+        if not (before_pointing and mine[i].lower in cc.PREPOSITIONS | cc.QUANTIFIERS):
+            return Fault("lost word", mine[i].text)
     return None
 
 
-def _pointing(mine: Sequence[Piece], message: str, analyse: Analyse) -> frozenset[int]:
+def _pointing(message: Reading) -> frozenset[int]:
     """Positions of phrases that point back: "it", "that file", "the second one"."""
-    analysis = analyse(message)
-    spans = [
-        (analysis.words[phrase.start].start, analysis.words[phrase.end - 1].end)
-        for phrase in analysis.phrases
-        if phrase.determiner in cc.DEMONSTRATIVES
-    ]
-    found = {i for i, piece in enumerate(mine) if piece.key in known.POINTING}
-    for i, piece in enumerate(mine):
-        inside = any(start <= piece.start and piece.end <= end for start, end in spans)
-        ranking = i + 1 < len(mine) and mine[i + 1].lower in ("one", "ones") and _ranks(piece)
-        if (inside or ranking) and piece.key not in known.NEGATIONS:
-            found.add(i)
-    return frozenset(found)
+    phrases = [*_demonstrated(message), *_ranked(message.pieces)]
+    itself = (i for i, piece in enumerate(message.pieces) if piece.key in known.POINTING)
+    within = (i for i in phrases if message.pieces[i].key not in known.NEGATIONS)
+    return frozenset((*itself, *within))
+
+
+def _demonstrated(message: Reading) -> Iterator[int]:
+    words = message.analysis.words
+    for phrase in message.analysis.phrases:
+        if phrase.determiner in cc.DEMONSTRATIVES:
+            start, end = words[phrase.start].start, words[phrase.end - 1].end
+            yield from (
+                i for i, p in enumerate(message.pieces) if start <= p.start and p.end <= end
+            )
+
+
+def _ranked(pieces: Sequence[Piece]) -> Iterator[int]:
+    for i, (one, two) in enumerate(pairwise(pieces)):
+        if two.lower in ("one", "ones") and _ranks(one):
+            yield i
 
 
 def _ranks(piece: Piece) -> bool:
@@ -90,31 +91,22 @@ def _ranks(piece: Piece) -> bool:
     return piece.key in known.RANKING or piece.lower.endswith(("er", "est"))
 
 
-def may_go(piece: Piece, i: int) -> bool:
-    """Whether the piece at ``i`` may be missing: it points back, fills, or goes with another."""
-    if piece.key in known.NEGATIONS:
-        return i == 0 and piece.key == "no"
-    if piece.kind in ("number", "code"):
-        return False
-    return piece.key in known.POINTING | known.FILLING | known.CARRYING
-
-
-def turned(
-    mine: Sequence[Piece], pieces: Sequence[Piece], pairs: Sequence[tuple[int, int]]
-) -> Fault | None:
+def turned(these: Comparison) -> Fault | None:
     """ "to the header" must not come back as "from the header", nor "them" as "to them"."""
-    kept, taken = {i for i, _ in pairs}, {j for _, j in pairs}
-    for i, j in pairs:
+    mine, theirs = these.before.pieces, these.theirs
+    for i, j in these.pairs:
         if mine[i].lower in cc.PREPOSITIONS or mine[i].key in known.CARRYING:
             continue
-        before = _preposition(mine, i, kept)
-        after = _preposition(pieces, j, taken, reach=PHRASE if before else 2)
+        before = _preposition(mine, i, these.kept)
+        after = _preposition(theirs, j, these.taken, reach=PHRASE if before else 2)
         if before != after and "of" not in (before, after):
             return Fault("changed meaning", f"'{after}' instead of '{before}'")
     return None
 
 
-def _preposition(pieces: Sequence[Piece], i: int, kept: set[int], *, reach: int = PHRASE) -> str:
+def _preposition(
+    pieces: Sequence[Piece], i: int, kept: frozenset[int], *, reach: int = PHRASE
+) -> str:
     """The preposition before a phrase; "" when another word of the message stands between."""
     for j in range(i - 1, max(i - reach - 1, -1), -1):
         if pieces[j].lower in cc.PREPOSITIONS:
@@ -125,14 +117,12 @@ def _preposition(pieces: Sequence[Piece], i: int, kept: set[int], *, reach: int 
     return ""
 
 
-def tenses(
-    mine: Sequence[Piece], pieces: Sequence[Piece], pairs: Sequence[tuple[int, int]]
-) -> Fault | None:
+def tenses(these: Comparison) -> Fault | None:
     """ "pays" may come back as "pay", but not as "paid"."""
-    for i, j in pairs:
-        one, two = mine[i].lower, pieces[j].lower
-        if one != two and _is_past(one, mine[i].key) != _is_past(two, pieces[j].key):
-            return Fault("changed meaning", f"'{pieces[j].text}' instead of '{mine[i].text}'")
+    for i, j in these.pairs:
+        one, two = these.before.pieces[i], these.theirs[j]
+        if one.lower != two.lower and _is_past(one.lower, one.key) != _is_past(two.lower, two.key):
+            return Fault("changed meaning", f"'{two.text}' instead of '{one.text}'")
     return None
 
 
@@ -147,80 +137,64 @@ def _is_past(form: str, key: str) -> bool:
     return form.endswith("ed") and len(form) > 4
 
 
-def vague(mine: Sequence[Piece]) -> bool:
-    """True for "do it", "and that?": whatever comes in, nothing of the message holds it."""
-    return all(may_go(piece, i) for i, piece in enumerate(mine))
-
-
-def longer(mine: Sequence[Piece], pieces: Sequence[Piece]) -> Fault | None:
+def longer(these: Comparison) -> Fault | None:
     """It must not grow out of proportion."""
-    most = max(len(mine) + GROWN, int(GROWTH * len(mine)))
-    return Fault("length", f"{len(pieces)} words") if len(pieces) > most else None
+    own, count = len(these.before.pieces) + len(these.fragment), len(these.after.pieces)
+    return (
+        Fault("length", f"{count} words") if count > max(own + GROWN, int(GROWTH * own)) else None
+    )
 
 
-def brought_in(
-    pieces: Sequence[Piece],
-    kept: set[int],
-    told: Told,
-    *,
-    own: frozenset[str] = frozenset(),
-) -> Fault | None:
-    """What came in must be a phrase of the conversation, and must not limit or turn the rest.
-
-    ``own``: keys that the message itself has, where ``pieces`` are compared with another text.
-    """
-    for run in _runs(pieces, kept):
+def brought_in(these: Comparison) -> Fault | None:
+    """What came in must be a phrase of the conversation, and must not limit or turn the rest."""
+    for run in these.runs:
         if len(run) > RUN:
             return Fault("length", f"{len(run)} words at one place")
         fault = (
-            _limiting(run, pieces, told, own)
-            or _together(run, pieces, told, own)
-            or _compound(run, pieces, told)
-            or _counted(run, pieces, told)
+            _limiting(run, these)
+            or _together(run, these)
+            or _compound(run, these.theirs, these.told)
+            or _counted(run, these.theirs, these.told)
         )
         if fault is not None:
             return fault
     return None
 
 
-def _runs(pieces: Sequence[Piece], kept: set[int]) -> Iterator[range]:
-    """Positions of what was brought in, place by place."""
-    start = None
-    for j in range(len(pieces) + 1):
-        inside = j < len(pieces) and j not in kept
-        if inside and start is None:
-            start = j
-        elif not inside and start is not None:
-            yield range(start, j)
-            start = None
-
-
-def _limiting(run: range, pieces: Sequence[Piece], told: Told, own: frozenset[str]) -> Fault | None:
-    apart = any(piece.key in known.SETTING_APART for piece in read_pieces(told.message))
+def _limiting(run: range, these: Comparison) -> Fault | None:
+    told = these.told
+    free = (_own(these) | known.BESIDES) if told.sets_apart else _own(these)
     for j in run:
-        key = pieces[j].key
-        named = pieces[j].kind == "name" and pieces[j].text in told.proper
-        if key not in known.LIMITING or key in own or named or (apart and key in known.BESIDES):
+        piece = these.theirs[j]
+        named = piece.kind == "name" and piece.text in told.proper
+        if piece.key not in known.LIMITING - free or named:
             continue
-        follows = next((p.key for p in pieces[j + 1 :] if p.key not in ("the", "a")), "")
-        if (key, follows) not in told.pairs:
-            return Fault("changed meaning", pieces[j].text)
+        if (piece.key, _follows(these.theirs, j)) not in told.pairs:
+            return Fault("changed meaning", piece.text)
     return None
 
 
-def _together(run: range, pieces: Sequence[Piece], told: Told, own: frozenset[str]) -> Fault | None:
+def _together(run: range, these: Comparison) -> Fault | None:
     """ "it" is one thing: "and" comes in with a name that had it, or for "them"."""
-    if any(piece.lower in known.SEVERAL for piece in read_pieces(told.message)):
+    if these.told.is_of_several:
         return None
     for j in run:
-        joint = pieces[j].key
-        if joint not in ("and", "or") or joint in own:
+        joint = these.theirs[j].key
+        if joint not in {"and", "or"} - _own(these):
             continue
-        follows = next((p.key for p in pieces[j + 1 :] if p.key not in ("the", "a")), "")
-        before = pieces[j - 1].key if j else ""
-        if not {(before, joint), (joint, follows)} <= told.pairs:
-            return Fault("changed meaning", pieces[j].text)
+        before = these.theirs[j - 1].key if j else ""
+        if not {(before, joint), (joint, _follows(these.theirs, j))} <= these.told.pairs:
+            return Fault("changed meaning", these.theirs[j].text)
     return None
+
+
+def _own(these: Comparison) -> frozenset[str]:
+    """Keys that the message itself has, where the rewrite is compared with another text."""
+    return these.told.own_keys if these.fragment else frozenset()
+
+
+def _follows(pieces: Sequence[Piece], j: int) -> str:
+    return next((one.key for one in pieces[j + 1 :] if one.key not in ("the", "a")), "")
 
 
 def _compound(run: range, pieces: Sequence[Piece], told: Told) -> Fault | None:
@@ -252,9 +226,10 @@ def _go_together(one: Piece, two: Piece, told: Told) -> bool:
     return bool(joined) or (one.key, two.key) in told.compounds
 
 
-def negated(mine: Sequence[Piece], pieces: Sequence[Piece]) -> Fault | None:
+def negated(these: Comparison) -> Fault | None:
     """Negations must come back, before the same words. A leading "no" answers, and may go."""
-    before, after = list(_negations(mine)), list(_negations(pieces))
+    mine = these.before.pieces
+    before, after = list(_negations(mine)), list(_negations(these.theirs))
     if before and mine[0].key == "no" and len(after) == len(before) - 1:
         before = before[1:]
     if len(before) != len(after):
@@ -273,27 +248,12 @@ def _negations(pieces: Sequence[Piece]) -> Iterator[str]:
             yield "" if follows in known.POINTING else follows
 
 
-def pointless(
-    mine: Sequence[Piece], pieces: Sequence[Piece], pairs: Sequence[tuple[int, int]]
-) -> Fault | None:
+def pointless(these: Comparison) -> Fault | None:
     """What pointed back is gone, and nothing stands in its place."""
-    kept, taken = {i for i, _ in pairs}, {j for _, j in pairs}
-    gone = [p.text for i, p in enumerate(mine) if i not in kept and p.key in known.POINTING]
+    pieces = these.before.pieces
+    gone = [
+        one for i, one in enumerate(pieces) if i not in these.kept and one.key in known.POINTING
+    ]
     empty = known.JOINING | known.CARRYING | known.POINTING | known.FILLING
-    brought = any(p.key not in empty for j, p in enumerate(pieces) if j not in taken)
-    return Fault("lost word", gone[0]) if gone and not brought else None
-
-
-def longest(text: str, pieces: Sequence[Piece], kept: set[int]) -> str:
-    """The longest phrase that was brought in, without the words that join it."""
-    found = ""
-    for run in _runs(pieces, kept):
-        inner = list(run)
-        while inner and pieces[inner[0]].key in known.JOINING:
-            inner.pop(0)
-        while inner and pieces[inner[-1]].key in known.JOINING:
-            inner.pop()
-        if inner:
-            phrase = straight(text)[pieces[inner[0]].start : pieces[inner[-1]].end]
-            found = max(found, phrase, key=len)
-    return found
+    brought = any(these.theirs[j].key not in empty for run in these.runs for j in run)
+    return Fault("lost word", gone[0].text) if gone and not brought else None

@@ -1,5 +1,6 @@
 """The form of a rewrite: what shows without understanding it that it is none."""
 
+import re
 import unicodedata
 from typing import Final
 
@@ -14,28 +15,39 @@ OUTPUT_TOKENS: Final = 150
 _QUOTES: Final = "\"'`“”‘’«»"
 
 
+_LINE_END: Final = re.compile("[\n\r\u2028\u2029]")
+
+_PATTERNS: Final = (
+    ("prefix", known.PREFIX), ("instructions", known.OBEYING), ("markup", known.MARKUP),
+)  # fmt: skip
+
+
 def form(text: str, told: Told) -> Fault | None:
     """What can be seen without reading: shape, length, script, what no message would have."""
     if not text:
         return Fault("empty")
-    if "\n" in text or "\r" in text or "\u2028" in text or "\u2029" in text:
+    if _LINE_END.search(text):
         return Fault("lines", "more than one line")
     limit = max(OUTPUT_TOKENS, estimate_tokens(told.message))
     if len(text) > 12 * limit or estimate_tokens(text) > limit:
         return Fault("length", f"more than {limit} tokens")
     if strange := next((char for char in text if not _is_usual(char, told)), None):
         return Fault("characters", f"U+{ord(strange):04X}")
-    for name, pattern in (
-        ("prefix", known.PREFIX),
-        ("instructions", known.OBEYING),
-        ("markup", known.MARKUP),
-    ):
+    return _announced(text, straight(told.message).lower()) or _quoted(text, told.message)
+
+
+def _announced(text: str, message: str) -> Fault | None:
+    """What a model writes around a rewrite, unless the message has it."""
+    for name, pattern in _PATTERNS:
         match = pattern.search(straight(text))
-        if match is not None and match[0].strip().lower() not in straight(told.message).lower():
+        if match is not None and match[0].strip().lower() not in message:
             return Fault(name, match[0].strip())
-    if text[0] in _QUOTES and text[-1] in _QUOTES and told.message.strip()[:1] not in _QUOTES:
-        return Fault("quotes")
     return None
+
+
+def _quoted(text: str, message: str) -> Fault | None:
+    quoted = text[0] in _QUOTES and text[-1] in _QUOTES
+    return Fault("quotes") if quoted and message.strip()[:1] not in _QUOTES else None
 
 
 def _is_usual(char: str, told: Told) -> bool:

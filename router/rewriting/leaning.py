@@ -4,15 +4,15 @@ A rewrite of such a message is a sentence said before with the message's words i
 """
 
 import re
-from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kds.router.language import closed_class as cc
 from kds.router.rewriting import words as known
-from kds.router.rewriting.changes import brought_in, longer, may_go, negated, tenses
-from kds.router.rewriting.mood import mood, mood_of, requests
-from kds.router.rewriting.text import Piece, align, keys, read_pieces, straight
-from kds.router.rewriting.told import Analyse, Fault, Taken, Told
+from kds.router.rewriting.changes import brought_in, longer, negated, tenses
+from kds.router.rewriting.comparison import Check, Comparison, Reading, first_fault
+from kds.router.rewriting.mood import mood, requests
+from kds.router.rewriting.text import Piece, align
+from kds.router.rewriting.told import Fault, Taken, Told
 
 SENTENCES_READ: Final = 12
 """Sentences of the conversation, newest first, that a message may lean on."""
@@ -20,52 +20,62 @@ SENTENCES_READ: Final = 12
 _SENTENCE: Final = re.compile(r"[^.?!\n]*(?:[.?!]+(?=\s|$)|\.(?=\S)|\n|$)")
 
 
-def leans(message: str, analyse: Analyse) -> bool:
+_PREPOSITIONS: Final = frozenset(("for", "to", "in", "on", "with", "at"))
+
+
+def leans(message: Reading) -> bool:
     """True for a message that is no sentence of its own: "What about X?", "Same for X", "Why?"."""
-    if not any(clause.verb is not None for clause in analyse(message).clauses):
+    if not message.clauses:
         return True
-    match = known.CUE.match(straight(message))
+    match = known.CUE.match(message.straight)
     return bool(match and match["cue"])
 
 
-def as_sentence(
-    text: str, pieces: Sequence[Piece], told: Told, analyse: Analyse
-) -> Taken | Fault | None:
+def as_sentence(message: Reading, after: Reading, told: Told) -> Taken | Fault | None:
     """Judge a rewrite as a sentence said before with the message's words in it.
 
     None when there is no such sentence.
     """
-    fragment = _fragment(told.message)
-    if not fragment:
+    fragment, sentences = _fragment(message), _sentences_before(told)
+    if not (fragment and sentences):
         return None
-    faults: list[Fault] = []
-    for sentence in _sentences_before(told):
-        outcome = _substituted(text, pieces, fragment, sentence, told, analyse)
-        if isinstance(outcome, Taken):
-            return outcome
-        if outcome is not None:
-            faults.append(outcome)
-    return faults[0] if faults else None
+    placed = dict(align(fragment, after.pieces))
+    if len(placed) < len(fragment):
+        return Fault("lost word", next(p.text for i, p in enumerate(fragment) if i not in placed))
+    inside = frozenset(placed.values())
+    fault = None
+    for sentence in sentences:
+        before = Reading(sentence, after.analyse)
+        these = Comparison(before, after, told, fragment=fragment, inside=inside)
+        if not _is_of(these):
+            continue
+        found = first_fault(these, _AS_SENTENCE)
+        if found is None:
+            first, last = after.pieces[min(inside)], after.pieces[max(inside)]
+            return Taken(after.text, after.straight[first.start : last.end])
+        fault = fault or found
+    return fault
 
 
-def _fragment(message: str) -> tuple[Piece, ...]:
+def _fragment(message: Reading) -> tuple[Piece, ...]:
     """What the message adds: without its cue ("what about"), without what points back."""
-    match = known.CUE.match(straight(message))
+    match = known.CUE.match(message.straight)
     start = match.end() if match else 0
-    tail = known.TAIL.search(straight(message), start)
-    end = tail.start() if tail else len(message)
-    behind = [piece for piece in read_pieces(message) if start <= piece.start < end]
-    if start and behind and behind[0].lower in ("for", "to", "in", "on", "with", "at"):
+    tail = known.TAIL.search(message.straight, start)
+    end = tail.start() if tail else len(message.text)
+    behind = [piece for piece in message.pieces if start <= piece.start < end]
+    if start and behind and behind[0].lower in _PREPOSITIONS:
         behind = behind[1:]
-    return tuple(
-        piece
-        for piece in behind
-        if piece.key not in known.CARRYING | known.FILLING
-        and (piece.key not in known.POINTING or piece.lower in cc.WH)
-    )
+    return tuple(piece for piece in behind if _adds(piece))
 
 
-def _sentences_before(told: Told) -> Iterator[str]:
+def _adds(piece: Piece) -> bool:
+    if piece.key in known.CARRYING | known.FILLING:
+        return False
+    return piece.key not in known.POINTING or piece.lower in cc.WH
+
+
+def _sentences_before(told: Told) -> list[str]:
     replied = told.replies if told.message.rstrip().endswith("?") else ()
     texts = (told.expanded, *reversed(told.said), *reversed(replied))
     found = (
@@ -75,92 +85,56 @@ def _sentences_before(told: Told) -> Iterator[str]:
         if len(sentence.split()) > 1
     )
     seen = [one for one in dict.fromkeys(found) if one != told.message.strip()]
-    return iter(seen[:SENTENCES_READ])
+    return seen[:SENTENCES_READ]
 
 
-def _substituted(
-    text: str,
-    pieces: Sequence[Piece],
-    fragment: Sequence[Piece],
-    sentence: str,
-    told: Told,
-    analyse: Analyse,
-) -> Taken | Fault | None:
-    """Judge ``text`` as ``sentence`` with ``fragment`` in it; None when it is not that sentence."""
-    placed = dict(align(fragment, pieces))
-    if len(placed) < len(fragment):
-        lost = next(piece for i, piece in enumerate(fragment) if i not in placed)
-        return Fault("lost word", lost.text)
-    base = read_pieces(sentence)
-    inside = set(placed.values())
-    rest = [piece for j, piece in enumerate(pieces) if j not in inside]
-    pairs = align(base, rest)
-    kept = {i for i, _ in pairs}
-    content = [i for i, piece in enumerate(base) if not may_go(piece, i)]
-    if not content or sum(i in kept for i in content) * 2 < len(content):
-        return None
-    matched = {j for _, j in pairs}
-    fault = (
-        _one_slot(base, kept, content)
-        or _verbs_kept(base, kept, sentence, analyse)
-        or _same_place(pieces, inside, rest, pairs, [i for i in content if i not in kept])
-        or brought_in(rest, matched, told, own=frozenset(keys(read_pieces(told.message))))
-        or longer([*base, *fragment], pieces)
-        or negated(base, rest)
-        or tenses(base, rest, pairs)
-        or _sentence_mood(told.message, sentence, text, analyse)
-        or requests(sentence, text, told, analyse)
-    )
-    phrase = straight(text)
-    first, last = (min(inside), max(inside)) if inside else (0, 0)
-    brought = phrase[pieces[first].start : pieces[last].end] if inside else ""
-    return fault or Taken(text, brought)
+def _is_of(these: Comparison) -> bool:
+    """Whether half of the sentence came back: else the rewrite is of another one."""
+    content = these.content
+    return bool(content) and sum(i in these.kept for i in content) * 2 >= len(content)
 
 
-def _one_slot(base: Sequence[Piece], kept: set[int], content: Sequence[int]) -> Fault | None:
+def _gone(these: Comparison) -> list[int]:
+    return [i for i in these.content if i not in these.kept]
+
+
+def _one_slot(these: Comparison) -> Fault | None:
     """What the message's words replace is one phrase."""
-    gone = [i for i in content if i not in kept]
-    if gone and any(i in kept for i in content if gone[0] < i < gone[-1]):
-        return Fault("lost word", base[gone[-1]].text)
+    gone = _gone(these)
+    if gone and any(i in these.kept for i in these.content if gone[0] < i < gone[-1]):
+        return Fault("lost word", these.before.pieces[gone[-1]].text)
     return None
 
 
-def _verbs_kept(
-    base: Sequence[Piece], kept: set[int], sentence: str, analyse: Analyse
-) -> Fault | None:
+def _verbs_kept(these: Comparison) -> Fault | None:
     """Another verb makes it another request. A wish around an order may go."""
-    polite = known.POLITE.match(straight(sentence))
-    start = polite.end() if polite else 0
-    analysis = analyse(sentence)
-    verbs = {
-        analysis.words[clause.verb].start for clause in analysis.clauses if clause.verb is not None
-    }
-    for i, piece in enumerate(base):
-        if i not in kept and piece.start in verbs and piece.start >= start:
+    before = these.before
+    verbs = {before.analysis.words[verb].start for verb, _ in before.clauses}
+    for i, piece in enumerate(before.pieces):
+        if i not in these.kept and piece.start in verbs and piece.start >= before.wish_end:
             return Fault("lost word", piece.text)
     return None
 
 
-def _same_place(
-    pieces: Sequence[Piece],
-    inside: set[int],
-    rest: Sequence[Piece],
-    pairs: Sequence[tuple[int, int]],
-    gone: Sequence[int],
-) -> Fault | None:
+def _same_place(these: Comparison) -> Fault | None:
     """The message's words stand where the words stood that they replace."""
-    if not (inside and gone):
+    gone, first = _gone(these), min(these.inside)
+    if not gone:
         return None
-    weighty = {j for i, j in pairs if rest[j].key not in known.JOINING | known.CARRYING}
-    before = sum(j in weighty and i < gone[0] for i, j in pairs)
-    outside = [j for j in range(len(pieces)) if j not in inside]
-    first = min(inside)
-    found = sum(k in weighty and j < first for k, j in enumerate(outside))
-    return None if found == before else Fault("changed meaning", pieces[first].text)
+    light = known.JOINING | known.CARRYING
+    weighty = {j: i for i, j in these.pairs if these.theirs[j].key not in light}
+    before = sum(i < gone[0] for i in weighty.values())
+    # What stands before the first of the message's words has none of them before it.
+    found = sum(j < first for j in weighty)
+    return None if found == before else Fault("changed meaning", these.after.pieces[first].text)
 
 
-def _sentence_mood(message: str, sentence: str, text: str, analyse: Analyse) -> Fault | None:
-    after = mood_of(text, analyse)
-    if message.rstrip().endswith("?"):
-        return None if after == "question" else Fault("no question any more")
-    return mood(sentence, text, analyse)
+def _mood(these: Comparison) -> Fault | None:
+    if these.told.message.rstrip().endswith("?"):
+        return None if these.after.mood == "question" else Fault("no question any more")
+    return mood(these)
+
+
+_AS_SENTENCE: Final[tuple[Check, ...]] = (
+    _one_slot, _verbs_kept, _same_place, brought_in, longer, negated, tenses, _mood, requests,
+)  # fmt: skip

@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from kds.router.rewriting import words as known
-from kds.router.rewriting.text import read_pieces, straight
-from kds.router.rewriting.told import Analyse, Fault, Told
+from kds.router.rewriting.comparison import Comparison, Reading
+from kds.router.rewriting.told import Fault, Told
 
 _INNER_END: Final = re.compile(r"[.?!;:]+[\"')\]]*(?=\s+\S)")
 _ABBREVIATED: Final = re.compile(
@@ -13,43 +13,33 @@ _ABBREVIATED: Final = re.compile(
 )
 
 
-def mood(message: str, text: str, analyse: Analyse) -> Fault | None:
+def mood(these: Comparison) -> Fault | None:
     """A question stays a question, an order an order."""
-    polite = known.POLITE.match(straight(message)) is not None
-    before, after = mood_of(message, analyse), mood_of(text, analyse)
+    before, after = these.before.mood, these.after.mood
+    polite = these.before.wish_end > 0
     if "question" in (before, after):
         if before == after or (polite and after == "imperative"):
             return None
         return Fault("no question any more" if before == "question" else "a question now")
-    if polite or "imperative" not in (before, after) or _opening(message) == _opening(text):
+    if "imperative" not in (before, after) or before == "fragment":
+        return None  # a fragment leans on an order, or on none: `leaning` knows
+    if polite or _opening(these.before) == _opening(these.after):
         return None
-    if before == "fragment":
-        return None  # it leans on an order, or on none: `leaning` knows
     return Fault("no order any more" if before == "imperative" else "an order now")
 
 
-def mood_of(text: str, analyse: Analyse) -> str:
-    """Say what a text is: "question", "imperative", "statement", or "fragment" without a verb."""
-    if text.rstrip(" \"')”’").endswith("?"):
-        return "question"
-    clauses = [clause for clause in analyse(text).clauses if clause.verb is not None]
-    main = next((clause for clause in clauses if not clause.subordinate), None)
-    return "fragment" if main is None else main.mood
-
-
-def _opening(text: str) -> str:
+def _opening(text: Reading) -> str:
     """The first word that says something, as it is written: "close" is no "closed"."""
-    return next((p.lower for p in read_pieces(text) if p.key not in known.FILLING), "")
+    return next((one.lower for one in text.pieces if one.key not in known.FILLING), "")
 
 
-def requests(
-    message: str, text: str, told: Told, analyse: Analyse, *, leaning: bool = False
-) -> Fault | None:
+def requests(these: Comparison) -> Fault | None:
     """A rewrite asks for one thing where the message did, and for none where it has no verb."""
-    if _sentences(text, told) > _sentences(message, told):
+    told = these.told
+    if _sentences(these.after.text, told) > _sentences(these.before.text, told):
         return Fault("more sentences")
-    before, after = _verbs(message, told, analyse), _verbs(text, told, analyse)
-    return Fault("another request") if after > (before if leaning else max(before, 1)) else None
+    before, after = _verbs(these.before, told), _verbs(these.after, told)
+    return Fault("another request") if after > max(before, not these.leaning) else None
 
 
 def _sentences(text: str, told: Told) -> int:
@@ -67,12 +57,8 @@ def _inside_name(text: str, end: re.Match[str], told: Told) -> bool:
     return any(name in said for said in told.texts)
 
 
-def _verbs(text: str, told: Told, analyse: Analyse) -> int:
+def _verbs(text: Reading, told: Told) -> int:
     """How many verbs of sentences of their own there are; names are none."""
-    analysis = analyse(text)
-    verbs = [
-        analysis.words[clause.verb]
-        for clause in analysis.clauses
-        if clause.verb is not None and not clause.subordinate
-    ]
+    words = text.analysis.words
+    verbs = [words[verb] for verb, clause in text.clauses if not clause.subordinate]
     return sum(word.tag != "VBG" and word.text not in told.proper for word in verbs)

@@ -48,6 +48,21 @@ class Told:
         return (*self.said, *self.replies, self.expanded, self.message)
 
     @cached_property
+    def own_keys(self) -> frozenset[str]:
+        """Every word of the message in any form."""
+        return frozenset(keys(read_pieces(self.message)))
+
+    @cached_property
+    def sets_apart(self) -> bool:
+        """Whether the message sets something apart: "others", "else"."""
+        return bool(self.own_keys & known.SETTING_APART)
+
+    @cached_property
+    def is_of_several(self) -> bool:
+        """Whether the message may point to several things: "them"."""
+        return any(piece.lower in known.SEVERAL for piece in read_pieces(self.message))
+
+    @cached_property
     def pieces(self) -> tuple[tuple[Piece, ...], ...]:
         """The pieces of each text."""
         return tuple(read_pieces(text) for text in self.texts)

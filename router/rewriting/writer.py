@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from time import monotonic, perf_counter
 from typing import Final, Literal, Protocol
 
-from kds.brain.summaries.deadline import CallError, call_within
+from kds.brain.patience import CallError, Patience, call_within
 from kds.brain.turn import Outcome, Rewriting, Turn, Utterance
 from kds.brain.visible import one_line
 from kds.router.discourse.history import Discourse
@@ -88,9 +88,8 @@ class CheckedRewriter:
         self._analyse = analyse
         self._timeout_s = timeout_s
         self._rest_s = rest_s
-        self._clock = clock
         self._answers = Answers()
-        self._rests_until = 0.0
+        self._rest = Patience(0.0, clock=clock)
         self._rest_reason: str | None = None
 
     def wants(self, turn: Turn) -> bool:
@@ -108,7 +107,7 @@ class CheckedRewriter:
         """
         history = said_before(turn)[-HISTORY:]
         key = self._key(history, turn.message, turn.expanded)
-        if self.wants(turn) and self._answers.kept(key) is None and not self._rests():
+        if self.wants(turn) and self._answers.kept(key) is None and self._rest.is_over:
             self._answers.put_ahead(key, self._ask(key, history, turn.message, turn.expanded))
 
     def attempt(
@@ -126,7 +125,7 @@ class CheckedRewriter:
             return self._judged(Asked(answer), told, started, cached=True)
         if only_kept:
             return None
-        if asked is None and self._rests():
+        if asked is None and not self._rest.is_over:
             note = "it failed moments ago, and is not asked again so soon"
             return self._attempt("resting", started, note=note, reason=self._rest_reason)
         if asked is None:
@@ -151,14 +150,11 @@ class CheckedRewriter:
             cause = error.__cause__
             kind = getattr(cause, "kind", type(cause).__name__)
             self._rest_reason = "timeout" if cause is None else str(kind)
-            self._rests_until = self._clock() + self._rest_s
+            self._rest.renew(self._rest_s)
             ms = (perf_counter() - started) * 1000.0
             return Asked(None, ms, self._rest_reason, _cut(error.message))
         self._answers.keep(key, answer)
         return Asked(answer, (perf_counter() - started) * 1000.0)
-
-    def _rests(self) -> bool:
-        return self._clock() < self._rests_until
 
     def _judged(self, asked: Asked, told: Told, started: float, *, cached: bool) -> Attempt:
         answer = asked.answer or ""

@@ -12,8 +12,6 @@ TYPE_CHECKING = False  # type checkers take it for true; `typing` would cost the
 if TYPE_CHECKING:
     from kds.agents import RouterRunnable as RouterRunnable
     from kds.api.conversations import Conversations as Conversations
-    from kds.api.desk import Desk as Desk
-    from kds.api.desk import open_desk as open_desk
     from kds.api.routing import Router as Router
     from kds.api.turn_log import TurnLog as TurnLog
     from kds.brain.errors import ConfigError as ConfigError
@@ -52,6 +50,8 @@ if TYPE_CHECKING:
     from kds.learning.log import LearningLog as LearningLog
     from kds.router.prompts.library import PromptLibrary as PromptLibrary
     from kds.service.background import spawn_service as spawn_service
+    from kds.service.desk import Desk as Desk
+    from kds.service.desk import open_desk as open_desk
     from kds.session.answer import Answer as Answer
     from kds.session.session import Session as Session
 
@@ -67,7 +67,7 @@ _HOMES = {
     "kds.brain.turn": "UNKNOWN ContextEntry IntentScore Reference StepRecord Turn",
     "kds.brain.workspace": "Workspace",
     "kds.api.conversations": "Conversations",
-    "kds.api.desk": "Desk open_desk",
+    "kds.service.desk": "Desk open_desk",
     "kds.evaluation.dialogues": (
         "Dialogue ExpectedTurn find_dialogue_files is_dialogue_file read_dialogues"
     ),
@@ -90,7 +90,7 @@ def __getattr__(name: str) -> object:
     import importlib  # late: the hook imports this package and must stay quick
 
     if name == "__version__":
-        return importlib.import_module("importlib.metadata").version("kds")
+        return importlib.import_module("importlib.metadata").version("kds-router")
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'kds' has no attribute '{name}'")

@@ -31,13 +31,6 @@ def test_an_intent_without_an_agent_is_an_error(library: PromptLibrary) -> None:
         Agent.for_intent("DANCE", library, workspace="/w")
 
 
-def test_an_agent_is_found_by_intent_and_by_name(library: PromptLibrary) -> None:
-    for name in ("PLAN", "work-planner"):
-        assert Agent.named(name, library, workspace="/w").name == "work-planner"
-    with pytest.raises(DispatchError, match="no prompt file 'work-plannr'"):
-        Agent.named("work-plannr", library, workspace="/w")
-
-
 def test_a_message_makes_a_turn_of_its_own(library: PromptLibrary) -> None:
     agent = Agent.named("PLAN", library, workspace="/w")
     turn = agent.turn(" dark mode ", clock=lambda: datetime(2025, 11, 3, tzinfo=UTC))

@@ -1,9 +1,11 @@
 """An agent as a Runnable, with the real client of OpenAI against a fake provider."""
 
 import asyncio
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,10 +25,10 @@ from langchain_openai import ChatOpenAI
 from kds import agents
 from kds.agents import Agent, AgentReply, ModelError, Usage, load_chat_model, running
 from kds.agents.answer import has_end
-from kds.agents.deadline import Deadline
 from kds.agents.models import model_timeout
 from kds.agents.running import AgentRunnable
 from kds.brain.errors import DispatchError, MessageError
+from kds.brain.patience import Patience
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import ContextEntry, Turn
 
@@ -142,6 +144,37 @@ def test_the_event_loop_gives_the_same(planner: AgentRunnable, provider: FakePro
     pieces = asyncio.run(streamed())
     assert [piece.text for piece in pieces] == ["Step ", "one.", ""]
     assert _sum(pieces).usage == Usage(12, 5, 17)
+
+
+def test_a_call_without_await_works_inside_a_running_loop_and_streams_piece_by_piece(
+    planner: AgentRunnable, provider: FakeProvider
+) -> None:
+    async def in_a_notebook() -> tuple[str, str]:
+        with closing(planner.stream("dark mode")) as pieces:  # type: ignore[type-var]  # a generator
+            return next(pieces).text, planner.invoke("dark mode").text
+
+    provider.play(Stall("First "), Text("Step one."))
+    assert asyncio.run(in_a_notebook()) == ("First ", "Step one.")
+
+
+@pytest.mark.parametrize("call", ["agent.invoke('dark mode')", "list(agent.stream('dark mode'))"])
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such signal")
+def test_an_interrupt_ends_a_call_at_once(provider: FakeProvider, call: str) -> None:
+    provider.play(default=Slow())
+    code = f"""
+import signal
+from kds import agents
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background have it ignored
+agent = agents.load("PLAN", model="{provider.url}#m")
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as done:
+        assert provider.wait_asked()
+        done.send_signal(signal.SIGINT)
+        assert done.communicate(timeout=PATIENCE_S)[0] == "interrupted\n"
 
 
 def test_a_batch_answers_in_order(planner: AgentRunnable, provider: FakeProvider) -> None:
@@ -274,7 +307,7 @@ def test_a_stream_gives_what_came_before_the_end(
     planner: AgentRunnable, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(running, "Deadline", partial(Deadline, clock=lambda: now[0]))
+    monkeypatch.setattr(running, "Patience", partial(Patience, clock=lambda: now[0]))
     provider.play(Stall("Well, "))
     pieces = planner.with_model(planner.model, timeout_s=PATIENCE_S).stream("dark mode")
     assert next(pieces).text == "Well, "

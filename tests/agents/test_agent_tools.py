@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -14,6 +15,7 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, tool
 
+from kds import agents
 from kds.agents import Agent, ModelError, ToolUse, TurnTool, Usage, built_in_tools
 from kds.agents.exchange import MOST_CALLS, MOST_ROUNDS
 from kds.agents.tools import chosen_tools, ready
@@ -175,6 +177,13 @@ def test_a_tool_that_nobody_has_given_is_an_error_with_its_line(
         keeper("ad").as_runnable(tools=[add])
     assert str(caught.value.where).endswith("record-keeper.md:5")
     assert caught.value.hint == "did you mean add?"
+
+
+@pytest.mark.parametrize("given", ["run", print, {"name": "run"}])
+def test_what_is_no_tool_is_refused_with_the_fix(given: Any, workspace: Path) -> None:
+    with pytest.raises(DispatchError, match=f"a {type(given).__name__} is no tool") as caught:
+        agents.load("PLAN", tools=[given])
+    assert "@tool" in str(caught.value.hint)
 
 
 def test_a_model_that_takes_no_tools_is_named(keeper: Callable[[str], Agent]) -> None:

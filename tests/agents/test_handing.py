@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, strategies
 from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 
 from kds.agents import Agent, Handoff
 from kds.agents.handing import Handing
@@ -65,6 +66,17 @@ def test_a_last_line_hands_on_as_well(
     provider.play(Text("The plan.\n\n**Handoff: EXECUTE** - the plan is agreed"))
     reply = make_agent().as_runnable(model).invoke("dark mode")
     assert reply.handoffs == (TO_EXECUTE,)
+
+
+def test_a_last_line_hands_on_where_the_model_takes_no_tools(
+    make_agent: MakeAgent, model: BaseChatModel, provider: FakeProvider
+) -> None:
+    said = "The plan.\n\nHandoff: EXECUTE - the plan is agreed"
+    plain = make_agent().as_runnable(FakeListChatModel(responses=[said])).invoke("dark mode")
+    provider.play(Failure(400, "this model does not support tools"), Text(said))
+    refusing = make_agent().as_runnable(model).invoke("dark mode")
+    assert (plain.handoffs, plain.notes) == ((TO_EXECUTE,), ())
+    assert (refusing.handoffs, refusing.notes) == ((TO_EXECUTE,), ())
 
 
 def test_a_provider_that_refuses_the_tool_is_asked_without_it(

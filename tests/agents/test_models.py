@@ -14,6 +14,7 @@ from langchain_openai import ChatOpenAI
 
 from kds.agents import ModelError, load_chat_model
 from kds.agents.models import checked_model, model_label, model_secrets
+from kds.brain.installation import install_line
 from kds.brain.settings import ModelSettings
 
 from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
@@ -195,7 +196,7 @@ def test_a_missing_integration_names_its_extra(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(ModelError, match="'langchain_anthropic' is needed") as caught:
         _load("anthropic:x")
     assert caught.value.kind == "extra"
-    assert str(caught.value.hint).startswith("pip install 'kds[anthropic]'")
+    assert str(caught.value.hint).startswith(install_line("anthropic"))
 
 
 def test_a_missing_integration_is_said_before_a_missing_key(

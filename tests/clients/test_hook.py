@@ -10,26 +10,36 @@ from .conftest import Install, await_service, logged_messages
 from .model_server import FakeModel
 
 FIRST, SECOND = "I want to add a FAB button", "Make it purple"
-EXPANDED = "Make the FAB button purple"
-
+HINT = 'KDS: "it" probably means "the FAB button".'
 MARK = 'KDS: "'
-"""How the line begins that the hook adds."""
+"""How every line begins that the hook adds."""
 
 
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize("carry_on", [True, False], ids=["same session", "new session"])
-def test_the_second_message_arrives_expanded_with_the_agents_prompt(
-    client: Client, install: Install, model: FakeModel, executor_sentence: str, carry_on: bool
+def test_the_second_message_arrives_with_a_hint_within_its_session_alone(
+    client: Client, install: Install, model: FakeModel, carry_on: bool
 ) -> None:
     install(client.name)
     client.ask(FIRST)
     client.ask(SECOND, carry_on=carry_on)
     first, second = model.turns
-    assert MARK in first.newest
-    assert EXPANDED not in first.text
-    assert EXPANDED in second.newest
-    assert executor_sentence in second.newest
+    assert MARK not in first.newest
+    assert (HINT in second.newest) is carry_on
+    assert MARK not in second.newest.replace(HINT, "")
     assert logged_messages(client.project) == [FIRST, SECOND]
+
+
+@pytest.mark.usefixtures("service")
+def test_a_user_may_have_the_prompts_of_the_agents(
+    client: Client, install: Install, model: FakeModel, executor_sentence: str
+) -> None:
+    install(client.name)
+    (client.project / "kds-brain" / "settings.yaml").write_text("hook: {mode: agent}\n")
+    client.ask(FIRST)
+    client.ask(SECOND, carry_on=True)
+    assert HINT in model.turns[1].newest
+    assert executor_sentence in model.turns[1].newest
 
 
 @pytest.mark.usefixtures("service")
@@ -42,8 +52,7 @@ def test_with_the_files_of_both_clients_one_hook_runs_per_message(
         install(name, in_venv=in_venv)
     client.ask(FIRST)
     client.ask(SECOND, carry_on=True)
-    assert [turn.newest.count(MARK) for turn in model.turns] == [1, 1]
-    assert EXPANDED in model.turns[1].newest
+    assert [turn.newest.count(HINT) for turn in model.turns] == [0, 1]
     assert logged_messages(client.project) == [FIRST, SECOND]
 
 
@@ -54,8 +63,9 @@ def test_installing_twice_leaves_one_hook(
     install(client.name)
     install(client.name)
     client.ask(FIRST)
-    assert [turn.newest.count(MARK) for turn in model.turns] == [1]
-    assert logged_messages(client.project) == [FIRST]
+    client.ask(SECOND, carry_on=True)
+    assert model.turns[1].newest.count(HINT) == 1
+    assert logged_messages(client.project) == [FIRST, SECOND]
 
 
 def test_without_a_service_the_prompt_goes_through_as_it_is(
@@ -76,7 +86,6 @@ def test_the_hook_starts_the_service_for_the_prompts_to_come(
     client.ask("Good morning")
     await_service(client.project)
     client.ask(FIRST)
-    assert MARK in model.turns[-1].newest
     assert FIRST in logged_messages(client.project)
 
 
@@ -94,9 +103,10 @@ def test_copilot_brings_the_context_to_models_of_every_api(
     client: Client, install: Install, model: FakeModel, wire: Mapping[str, str]
 ) -> None:
     install(client.name)
-    assert replace(client, more=wire).ask(FIRST) == "ok"
-    [turn] = model.turns
-    assert MARK in turn.newest
+    other = replace(client, more=wire)
+    assert other.ask(FIRST) == "ok"
+    other.ask(SECOND, carry_on=True)
+    assert HINT in model.turns[1].newest
 
 
 @pytest.mark.usefixtures("service")

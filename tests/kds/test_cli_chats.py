@@ -49,25 +49,6 @@ def test_what_went_wrong_can_be_read_with_the_reasons(kds_call: Run, file: str) 
     assert wrong["why"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["none.jsonl"], "none.jsonl"),
-        (["bad.jsonl"], "bad.jsonl:1"),
-        (["chats.jsonl", "--errors", "chats.jsonl"], "names the file of examples itself"),
-        (["chats.jsonl", "--plot", "curve.png"], "fix: end its name in .svg"),
-        (["chats.jsonl", "--plot", "none/curve.svg"], "no such folder 'none'"),
-    ],
-)
-def test_bad_input_is_refused_with_its_place(
-    kds_call: Run, file: str, arguments: list[str], said: str
-) -> None:
-    Path("bad.jsonl").write_text('{"id": "a"}\n')
-    result = kds_call("eval", "chats", *arguments)
-    assert result.code == 2
-    assert said in result.err
-
-
 def test_the_curve_is_drawn_and_told_only_where_it_is_asked_for(kds_call: Run, file: str) -> None:
     plain = json.loads(kds_call("eval", "chats", file, "--json").out)
     drawn = json.loads(kds_call("eval", "chats", file, "--json", "--plot", "curve.svg").out)

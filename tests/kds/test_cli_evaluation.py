@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from kds.brain.installation import install_line
+
+from .evaluation.test_followup_scoring import DOCUMENT
+
 Run = Callable[..., Any]
 
 BAD_INPUT = 2
@@ -83,21 +87,13 @@ def test_the_file_of_examples_is_not_overwritten(kds_call: Run, workspace: Path)
     assert Path(file).read_text() == before
 
 
-def test_a_folder_for_errors_that_is_not_there_is_refused_first(
-    kds_call: Run, workspace: Path
-) -> None:
-    result = kds_call("eval", "rewrites", _jsonl("r.jsonl", REWRITES), "--errors", "no/x.jsonl")
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert "no such folder 'no'" in result.err
-
-
 def test_without_sacrebleu_the_extra_is_named(
     kds_call: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
     result = kds_call("eval", "rewrites", _jsonl("r.jsonl", REWRITES))
     assert (result.code, result.out) == (BAD_INPUT, "")
-    assert "fix: pip install 'kds[eval]'" in result.err
+    assert f"fix: {install_line('eval')}" in result.err
 
 
 def test_odd_text_is_measured(kds_call: Run, workspace: Path) -> None:
@@ -117,6 +113,33 @@ def test_several_intents_are_scored(kds_call: Run, fitted_workspace: Path) -> No
     assert "Commit my changes" in shown
     assert "METRICS" in shown
     assert not (fitted_workspace / "kds-brain" / "conversation-context.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "said"),
+    [
+        ("chats", ["none.jsonl"], "none.jsonl"),
+        ("chats", ["bad.json"], "bad.json:1"),
+        ("chats", ["good.json", "--errors", "good.json"], "names the file of examples itself"),
+        ("chats", ["good.json", "--plot", "curve.png"], "fix: end its name in .svg"),
+        ("chats", ["good.json", "--plot", "none/curve.svg"], "no such folder 'none'"),
+        ("follow-ups", ["none.yaml"], "none.yaml"),
+        ("follow-ups", ["bad.yaml"], "bad.yaml:5"),
+        ("follow-ups", ["bad.yaml", "--errors", "no/such/x.jsonl"], "no such folder 'no/such'"),
+        ("follow-ups", ["bad.yaml", "--errors", "bad.yaml"], "names the file of examples itself"),
+        ("retrieval", ["bad.json", "--write"], "add --tune"),
+        ("retrieval", ["bad.json"], "bad.json: queries is missing"),
+        ("rewrites", ["good.json", "--errors", "no/x.jsonl"], "no such folder 'no'"),
+    ],
+)
+def test_bad_input_is_refused_with_its_place(
+    kds_call: Run, workspace: Path, command: str, arguments: list[str], said: str
+) -> None:
+    Path("bad.json").write_text('{"conversations": []}\n')
+    Path("bad.yaml").write_text(DOCUMENT)
+    result = kds_call("eval", command, *arguments)
+    assert (result.code, result.out) == (BAD_INPUT, "")
+    assert said in result.err
 
 
 @pytest.mark.parametrize("command", ["rewrites", "multi"])

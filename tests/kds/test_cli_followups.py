@@ -55,23 +55,6 @@ def test_an_answer_that_stands_nowhere_is_a_fault_of_the_file(kds_call: Run, fil
     assert "talks.yaml:13: no section '3' of agreement.md has 'in June'" in result.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["none.yaml"], "none.yaml"),
-        (["agreement.md"], "agreement.md:5"),
-        (["talks.yaml", "--errors", "no/such/folder.jsonl"], "no such folder 'no/such'"),
-        (["talks.yaml", "--errors", "talks.yaml"], "names the file of examples itself"),
-    ],
-)
-def test_bad_input_is_refused_with_its_place(
-    kds_call: Run, file: str, arguments: list[str], said: str
-) -> None:
-    result = kds_call("eval", "follow-ups", *arguments)
-    assert result.code == 2
-    assert said in result.err
-
-
 @pytest.fixture(scope="session")
 def measured(fitted_brain: Path) -> dict[str, Any]:
     """The figures of the sixty follow-ups over three documents."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kds.cli.intent_lint import print_findings
+from kds.cli.library.intent_lint import print_findings
 from kds.evaluation.intents.lint import LintFinding
 from kds.router.prompts import library
 from kds.router.prompts.library import PromptLibrary

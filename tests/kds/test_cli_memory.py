@@ -13,7 +13,7 @@ import pytest
 from kds.brain.sessions.session_values import Session
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.cli.guard import Refusal
-from kds.cli.memory_options import read_span
+from kds.cli.memory.options import read_span
 
 Run = Callable[..., Any]
 

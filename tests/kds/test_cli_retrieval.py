@@ -60,12 +60,6 @@ def test_tuned_weights_are_written_on_request(kds_call: Run, file: str, workspac
     assert written["recall"] == {f"rerank_{name}": value for name, value in weights.items()}
 
 
-def test_nothing_is_written_without_tuning(kds_call: Run, file: str) -> None:
-    result = kds_call("eval", "retrieval", file, "--write")
-    assert result.code == 2
-    assert "add --tune" in result.err
-
-
 def test_a_model_of_the_users_own_is_used(
     kds_call: Run, file: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,10 +71,3 @@ def test_a_model_of_the_users_own_is_used(
     monkeypatch.syspath_prepend(workspace)
     result = kds_call("eval", "retrieval", file, "--embeddings", "tiny_model:Tiny", "--json")
     assert json.loads(result.out)["recall_at_10"] == 1.0
-
-
-def test_a_wrong_file_is_told_with_its_place(kds_call: Run, workspace: Path) -> None:
-    Path("r.json").write_text('{"conversations": []}')
-    result = kds_call("eval", "retrieval", "r.json")
-    assert result.code == 2
-    assert "r.json: queries is missing" in result.err

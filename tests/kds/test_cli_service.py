@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import kds
-from kds.api.desk import Desk
 from kds.brain.workspace import Workspace
 from kds.hooks import start as hook_start
 from kds.service import background
 from kds.service.address import ServiceAddress
+from kds.service.desk import Desk
 
 from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 

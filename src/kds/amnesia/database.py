@@ -10,10 +10,10 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Final
 
 from kds.amnesia.inventory import COMPANIONS
+from kds.brain.database.deletion import log_emptied
 from kds.brain.errors import StoreError
 from kds.brain.private_file import append_private, locked, remove_private
 
@@ -22,8 +22,6 @@ LOCK_TIMEOUT_S: Final = 30.0
 
 EMPTY_TIMEOUT_S: Final = 2.0
 """How long we wait for readers so that the old file can be emptied. Answers take milliseconds."""
-
-_PAUSE_S: Final = 0.01
 
 
 class HeldDatabase:
@@ -109,11 +107,6 @@ def _emptied(connection: sqlite3.Connection) -> bool:
             blank.execute(f"PRAGMA page_size = {size}")
             blank.execute("VACUUM")
             blank.backup(connection)
-        end = monotonic() + EMPTY_TIMEOUT_S
-        while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-            if monotonic() > end:
-                return False
-            sleep(_PAUSE_S)
+        return log_emptied(connection, timeout_s=EMPTY_TIMEOUT_S)
     except sqlite3.Error:
         return False
-    return True

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from kds.api.records import Records
 from kds.api.rewriters import RewriterSource
-from kds.api.routing import Parts, Router, precision_of
+from kds.api.routing import Router, precision_of
 from kds.api.turn_log import TurnLog, TurnRecord
+from kds.api.workspace_parts import Parts
 from kds.brain.clock import Clock, utc_now
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace

@@ -14,13 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-import kds
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import MessageError
 from kds.brain.journal import MAX_AGE, ContextJournal, Journal, LoadedContext
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
+from kds.learning.log import LearningLog
 from kds.learning.signs import IntentNames, sign_in
 from kds.router.log import make_log
 from kds.router.pipeline import Pipeline
@@ -105,15 +105,10 @@ class Records:
         return tidy_conversations(self.workspace.conversations_dir, now=time.time)
 
     def _note(self, turn: Turn, conversation: str | None) -> None:
-        """Tell the memory of a turn that stands in the context by now, and the learning.
-
-        Hardly a turn teaches anything, and what learns imports all that the intent model does.
-        """
+        """Tell the memory of a turn that stands in the context by now, and the learning."""
         self._turns.note(turn, conversation)
         if sign_in(turn, self._names, conversation) is not None:
-            kds.LearningLog(self.workspace, self.library, clock=self._clock).note(
-                turn, conversation
-            )
+            LearningLog(self.workspace, self.library, clock=self._clock).note(turn, conversation)
 
     @cached_property
     def _names(self) -> IntentNames:

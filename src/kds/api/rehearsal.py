@@ -1,11 +1,38 @@
-"""A conversation context that lives in memory: for dialogues, which must leave no trace."""
+"""A context in memory and a clock that is told when: for dialogues, which must leave no trace."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from kds.brain.clock import Clock
 from kds.brain.journal import LIMIT, MAX_AGE, LoadedContext
 from kds.brain.secrets.redaction import storable
 from kds.brain.turn import ContextEntry
+
+START: Final = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
+"""When every dialogue begins, so that session ids are the same on every day."""
+MINUTE: Final = timedelta(minutes=1)
+
+
+class MinuteClock:
+    """A clock that stands still until it is told to move on.
+
+    >>> clock = MinuteClock()
+    >>> clock.tick()
+    >>> clock().isoformat()
+    '2025-11-03T09:01:00+00:00'
+    """
+
+    def __init__(self, start: datetime = START) -> None:
+        self.now = start
+
+    def __call__(self) -> datetime:
+        """Tell the time."""
+        return self.now
+
+    def tick(self) -> None:
+        """Move on by one minute."""
+        self.now += MINUTE
 
 
 class RehearsalJournal:

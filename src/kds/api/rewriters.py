@@ -3,19 +3,15 @@
 import os
 from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import kds
-import kds.agents
+from kds.brain.settings import ModelSettings, Settings, load_settings
 from kds.brain.workspace import Workspace, own_settings_path
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.resolver import Resolver
 from kds.router.rewriting.writer import REST_S, CheckedRewriter, Mode, Rewriter
 
-if TYPE_CHECKING:  # settings and agents cost 75 ms of imports, and are seldom needed
-    from kds.brain.settings import ModelSettings, Settings
-
-MakeRewriter = Callable[["ModelSettings", PromptLibrary], Rewriter | None]
+MakeRewriter = Callable[[ModelSettings, PromptLibrary], Rewriter | None]
 
 _NAMING: Final = ("KDS_MODEL", "KDS_MODEL_URL")
 
@@ -52,7 +48,7 @@ class RewriterSource:
         """Return the rewriter; None when no model is set up. Raises SettingsError."""
         if not self._may_name_a_model():
             return None
-        settings = kds.load_settings(self._workspace, environ=self._environ)
+        settings = load_settings(self._workspace, environ=self._environ)
         mode = self._mode_of(settings)
         key = (settings.model, settings.rewriting.timeout_s, mode)
         with self._lock:
@@ -60,8 +56,10 @@ class RewriterSource:
                 self._found = key, self._made(settings, mode)
             return self._found[1]
 
-    def _made(self, settings: "Settings", mode: Mode) -> CheckedRewriter | None:
-        rewriter = (self._make or kds.agents.configured_rewriter)(settings.model, self._library)
+    def _made(self, settings: Settings, mode: Mode) -> CheckedRewriter | None:
+        from kds.agents.rewriter import configured_rewriter  # for who names a model
+
+        rewriter = (self._make or configured_rewriter)(settings.model, self._library)
         if rewriter is None:
             return None
         timeout_s = settings.rewriting.timeout_s
@@ -73,7 +71,7 @@ class RewriterSource:
             rest_s=self._rest_s,
         )
 
-    def _mode_of(self, settings: "Settings") -> Mode:
+    def _mode_of(self, settings: Settings) -> Mode:
         """A memory that is not to rewrite queries does not have them rewritten by a model."""
         if not settings.memory.enable_query_rewriting:
             return "rules-only"

@@ -2,100 +2,47 @@
 
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import kds.agents
-from kds.api.named_agent import make_named
 from kds.api.rehearsal import RehearsalJournal
 from kds.api.rewriters import RewriterSource
+from kds.api.rule_tests import RuleOutcome, run_rule_tests
+from kds.api.workspace_parts import Parts, load_resolver
 from kds.brain.clock import Clock, utc_now
-from kds.brain.document_cache import DocumentCache
-from kds.brain.errors import ConfigError, DispatchError, StoreError, WorkspaceError
+from kds.brain.errors import ConfigError, DispatchError, WorkspaceError
 from kds.brain.journal import ContextJournal, Journal
 from kds.brain.message import clean_message
 from kds.brain.settings import load_settings
 from kds.brain.turn import UNKNOWN, StepRecord, Turn, Utterance
 from kds.brain.workspace import Workspace
-from kds.evaluation.rule_tests import RuleOutcome, run_rule_tests
-from kds.learning.library import with_learned
 from kds.router.answer import make_answer
-from kds.router.classify import make_classify
-from kds.router.decide import Precision, make_decide, usual_precision
+from kds.router.classify import WRITES
+from kds.router.conversation import remembered
+from kds.router.decide import Precision, usual_precision
 from kds.router.dispatch import make_dispatch
 from kds.router.expand import make_expand
-from kds.router.intents.model import IntentModel
-from kds.router.intents.model_cache import open_model
-from kds.router.intents.turn_model import TurnModel, turn_model_for
-from kds.router.language.analysis import open_language
 from kds.router.load import make_load
 from kds.router.log import make_log
 from kds.router.pipeline import GIVEN, Pipeline
 from kds.router.prompts.invocation import parse_invocation
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
-from kds.router.references.decision import PRECISION, Decider, shipped_decider
+from kds.router.references.decision import PRECISION
 from kds.router.references.resolver import Known, Resolver, nothing_known
 from kds.router.references.rule import Rule
-from kds.router.references.ruleset import load_rules
 from kds.router.resolve import make_resolve
 from kds.router.rewrite import FindRewriter, make_rewrite, no_rewriter
 from kds.router.step import Step
+from kds.router.understanding import understanding
 
 ENTRANCES: Final = ("prompts/user/kds.md", "prompts/internal/intent-router.md")
 """Prompts whose `#file:` invocation means: route what follows."""
 
-SPACY_MODEL: Final = "KDS_SPACY_MODEL"
-"""Environment variable that names an installed spaCy pipeline, such as en_core_web_sm."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What is loaded once for a workspace, and shared by every conversation in it."""
-
-    workspace: Workspace
-    library: PromptLibrary
-    resolver: Resolver
-    model: IntentModel
-    turns: TurnModel | None = None
-    """What real turns say; None where the agents are not the packaged ones."""
-    decider: Decider | None = None
-    """Which proposed edits are written; None: all of them."""
-    warnings: tuple[str, ...] = ()
-
-    @classmethod
-    def load(cls, workspace: Workspace, *, may_write: bool) -> "Parts":
-        """Read rules, prompts and what was learned, and open the model. Raises ConfigError.
-
-        Unless it ``may_write``, a model that has to be fitted is not kept for the next time.
-        """
-        cache = DocumentCache.open(workspace.cache_dir)
-        shipped = PromptLibrary.load(workspace.prompts_dir, cache=cache)
-        library, warnings = with_learned(shipped, workspace, may_write=may_write)
-        resolver = load_resolver(workspace, cache=cache)
-        opened = open_model(library.prompts(), workspace.cache_dir, may_write=may_write)
-        warnings = (*warnings, *opened.warnings)
-        if may_write:
-            try:
-                cache.save()
-            except StoreError as error:
-                warnings += (f"{error.where}: {error.message}; the next start is no faster",)
-        turns = turn_model_for(opened.model.learned.labels)
-        return cls(
-            workspace, library, resolver, opened.model, turns,
-            shipped_decider(), warnings,
-        )  # fmt: skip
-
-
-def load_resolver(
-    workspace: Workspace, *, without: str | None = None, cache: DocumentCache | None = None
-) -> Resolver:
-    """The resolver over the rules of a workspace, but for ``without``. Raises RuleFileError."""
-    found = load_rules(workspace.rules_dir, cache=cache)
-    rules = [rule for rule in found.rules if rule.id != without]
-    language = open_language(found.entities, os.environ.get(SPACY_MODEL) or None)
-    return Resolver(language, rules, found.knowledge)
+CERTAIN: Final = 1.0
+"""Confidence in an intent that nobody had to guess."""
 
 
 def build_steps(
@@ -109,14 +56,17 @@ def build_steps(
 
     A model is asked once a turn at most: what was asked back about is read as it was then.
     """
-    understand = (
-        make_resolve(parts.resolver, known),
-        make_decide(parts.decider, precision),
-        make_expand(parts.resolver, known),
-        make_rewrite(parts.resolver, rewriter, known),
-        make_classify(parts.model, parts.turns),
+    discourse_of = remembered(parts.resolver, known)
+    understand = understanding(
+        parts.resolver,
+        parts.model,
+        discourse_of,
+        turns=parts.turns,
+        decider=parts.decider,
+        precision=precision,
+        rewriter=rewriter,
     )
-    recall = make_rewrite(parts.resolver, rewriter, known, only_kept=True)
+    recall = make_rewrite(parts.resolver, rewriter, discourse_of, only_kept=True)
     dispatch = make_dispatch(
         parts.library,
         feature_of=parts.resolver.feature_of,
@@ -272,15 +222,50 @@ class Router:
     ) -> Turn:
         text, agent = _addressed(clean_message(message), self._parts.library)
         if agent is not None:
-            named = make_named(agent)
+            named = _named(agent)
             pipeline = Pipeline(named if s.name == named.name else s for s in pipeline.steps)
         turn = Turn(message=text, at=self._clock(), history=tuple(history), rewrite=rewrite)
         return pipeline.run(turn)
 
 
+def make_named(agent: PromptFile) -> Step:
+    """The step that stands in for classify when the user names an ``agent`` with an intent.
+
+    It never judges whether the agent fits: who names a prompt file wants that prompt.
+    """
+
+    def classify(turn: Turn) -> Turn:
+        if agent.intent is None:
+            raise ValueError(f"{agent.ref} is no agent")
+        return replace(
+            turn,
+            intent=agent.intent,
+            confidence=CERTAIN,
+            alternatives=(),
+            secondary_intents=(),
+            notes=(*turn.notes, f"intent {agent.intent}: the message names its prompt {agent.ref}"),
+        )
+
+    return Step("classify", frozenset(), WRITES, classify)
+
+
 def _rewriting(resolver: Resolver) -> tuple[Step, ...]:
     """The steps that the tests inside rule files exercise."""
     return (make_resolve(resolver), make_expand(resolver))
+
+
+def _named(agent: PromptFile) -> Step:
+    """Stands in for the classify step when the message names its prompt: that one is wanted."""
+
+    def classify(turn: Turn) -> Turn:
+        note = f"intent {agent.intent}: the message names its prompt {agent.ref}"
+        intent = agent.intent or UNKNOWN
+        return replace(
+            turn, intent=intent, confidence=1.0, alternatives=(), secondary_intents=(),
+            notes=(*turn.notes, note),
+        )  # fmt: skip
+
+    return Step("classify", frozenset(), WRITES, classify)
 
 
 def precision_of(workspace: Workspace, environ: Mapping[str, str] = os.environ) -> Precision:

@@ -38,6 +38,17 @@ def find_session(store: SessionStore | None, name: str) -> Session:
     raise StoreError(f"no session '{name}'", hint="kds memory show lists those there are")
 
 
+def session_page(
+    store: SessionStore | None, *, limit: int, offset: int
+) -> tuple[tuple[Session, ...], int | None]:
+    """Return a page of the sessions, the one changed last first, and where the next page begins.
+
+    None: there are no more. Without a store there are none at all.
+    """
+    found = store.sessions(limit=limit + 1, offset=offset) if store else ()
+    return found[:limit], offset + limit if len(found) > limit else None
+
+
 def all_sessions(store: SessionStore) -> tuple[Session, ...]:
     """Return every session, the one changed last first."""
     found: list[Session] = []

@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Final
 
-from kds.api.rewriting_metric import rewriting_metric
 from kds.brain.turn import Turn
+from kds.brain.wire import rewriting_to_wire
 
 TURN: Final = "turn"
 """Name of the measurement."""
@@ -28,5 +28,5 @@ def turn_metric(turn: Turn, conversation: str | None = None) -> Mapping[str, obj
         "references": len(turn.references),
         "switch": turn.context_switch,
         "cpu_ms": {record.step: round(record.cpu_ms, 3) for record in turn.records},
-        **({} if turn.rewriting is None else {"rewriting": rewriting_metric(turn.rewriting)}),
+        **({} if turn.rewriting is None else {"rewriting": rewriting_to_wire(turn.rewriting)}),
     }

@@ -13,31 +13,31 @@ import click
 from kds.cli.guard import Refusal, guarded, wants_json
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
-    "route": ("kds.cli.route:route", "Route MESSAGE: expand it, find its intent, pick the agent."),
-    "explain": ("kds.cli.route:explain", "Route MESSAGE unlogged, and print every step's record."),
-    "ask": ("kds.cli.ask:ask", "Route MESSAGE, run its agent, print the answer."),
-    "chat": ("kds.cli.chat:chat", "Talk to the router: every turn shows what became of it."),
-    "context": ("kds.cli.context:context", "Load, log, clear or locate the conversation context."),
-    "prompts": ("kds.cli.prompts:prompts", "List, show and check the prompt files."),
-    "rules": ("kds.cli.rules:rules", "Check the reference rules."),
-    "intents": ("kds.cli.intent_lint:intents", "Check the examples that intents learn from."),
-    "serve": ("kds.cli.serve:serve", "Keep a warm router, and answer on a socket or HTTP."),
-    "service": ("kds.cli.service:service", "Start, stop or look at the service in the background."),
-    "init": ("kds.cli.init:init", "Set KDS up in the coding assistants of a project."),
-    "doctor": ("kds.cli.doctor:doctor", "Check workspace, service, hook and client files."),
-    "export": ("kds.cli.export:export", "Write skills, prompt files, agents or a plugin."),
-    "mcp": ("kds.cli.mcp:mcp", "Serve the router to MCP clients."),
-    "memory": ("kds.cli.memory:memory", "Search, show and look after remembered sessions."),
-    "learn": ("kds.cli.learn:learn", "Review what was learned from your corrections."),
-    "amnesia": ("kds.cli.amnesia:amnesia", "Forget what was learned here, with a way back."),
-    "docs": ("kds.cli.docs:docs", "Add, search and show documents, with citations."),
-    "metrics": ("kds.cli.metrics:metrics", "KDS's own numbers: recalls, turns, corrections."),
-    "test": ("kds.cli.dialogues:test", "Run dialogue files as tests."),
-    "eval": ("kds.cli.evaluation:evaluate", "Score the router on annotated data."),
-    "invoke": ("kds.cli.invoke:invoke", ""),
+    "route": ("talk.route:route", "Route MESSAGE: expand it, find its intent, pick the agent."),
+    "explain": ("talk.route:explain", "Route MESSAGE unlogged, and print every step's record."),
+    "ask": ("talk.ask:ask", "Route MESSAGE, run its agent, print the answer."),
+    "chat": ("talk.chat:chat", "Talk to the router: every turn shows what became of it."),
+    "context": ("talk.context:context", "Load, log, clear or locate the conversation context."),
+    "prompts": ("library.prompts:prompts", "List, show and check the prompt files."),
+    "rules": ("library.rules:rules", "Check the reference rules."),
+    "intents": ("library.intent_lint:intents", "Check the examples that intents learn from."),
+    "serve": ("setup.serve:serve", "Keep a warm router, and answer on a socket or HTTP."),
+    "service": ("setup.service:service", "Start, stop or look at the service in the background."),
+    "init": ("setup.init:init", "Set KDS up in the coding assistants of a project."),
+    "doctor": ("setup.doctor:doctor", "Check workspace, service, hook and client files."),
+    "export": ("setup.export:export", "Write skills, prompt files, agents or a plugin."),
+    "mcp": ("setup.mcp:mcp", "Serve the router to MCP clients."),
+    "memory": ("memory.group:memory", "Search, show and look after remembered sessions."),
+    "learn": ("learning.group:learn", "Review what was learned from your corrections."),
+    "amnesia": ("learning.amnesia:amnesia", "Forget what was learned here, with a way back."),
+    "docs": ("docs.group:docs", "Add, search and show documents, with citations."),
+    "metrics": ("metrics:metrics", "KDS's own numbers: recalls, turns, corrections."),
+    "test": ("evaluation.dialogues:test", "Run dialogue files as tests."),
+    "eval": ("evaluation.group:evaluate", "Score the router on annotated data."),
+    "invoke": ("talk.invoke:invoke", ""),
 }
-"""Subcommand -> where it is defined, loaded when it is called; and its line in `kds --help`,
-which must not load them all. Without such a line it is hidden."""
+"""Subcommand -> where in this room it is defined, loaded when it is called; and its line in
+`kds --help`, which must not load them all. Without such a line it is hidden."""
 
 
 OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
@@ -55,7 +55,7 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
+        command: click.Command = getattr(importlib.import_module(f"kds.cli.{module}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -80,7 +80,7 @@ Examples:
   kds route 'Make it purple' --why
   kds '#file:KDS/prompts/user/kds.md I want to add a FAB button'""",
 )
-@click.version_option(None, "--version", package_name="kds", message="%(prog)s %(version)s")
+@click.version_option(None, "--version", package_name="kds-router", message="%(prog)s %(version)s")
 def app() -> None:
     """Route developer chat: resolve what a message refers to, and pick the agent for it."""
 

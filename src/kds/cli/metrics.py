@@ -3,23 +3,24 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from kds.api.metrics_plots import draw_metrics
-from kds.api.metrics_report import MetricsReport, Recalls, Turns, report_metrics
-from kds.api.rewriting_metric import Rewrites
+from kds.api.measures import Spread
 from kds.brain.clock import utc_now
 from kds.brain.sessions.metrics import KEPT
 from kds.brain.sessions.session_values import Stats
 from kds.cli.guard import Refusal
-from kds.cli.memory_options import looking, read_span
-from kds.cli.memory_upkeep import EMPTY
-from kds.cli.options import check_picture, json_option, workspace_option
-from kds.cli.output import percent, print_json, print_line, print_table
+from kds.cli.memory.options import looking, read_span
+from kds.cli.memory.upkeep import EMPTY
+from kds.cli.options import check_picture, find_workspace, json_option, workspace_option
+from kds.cli.output import fields, percent, print_json, print_line, print_table
 from kds.evaluation.intents.plots import SUFFIXES, load_drawing
-from kds.evaluation.measures import Spread
+from kds.evaluation.metrics_plots import draw_metrics
+from kds.evaluation.metrics_report import MetricsReport, Recalls, Turns, report_metrics
+from kds.evaluation.rewriting_figures import Rewrites
+from kds.router.prompts.library import PromptLibrary
 
 DEFAULT_SPAN: Final = "7d"
 SHOWN_INTENTS: Final = 8
@@ -60,11 +61,13 @@ def metrics(*, since: str, as_json: bool, plot: Path | None, workspace: Path | N
     with looking(workspace) as store:
         found = store.metrics.since(until - span) if store else ()
         stats = store.stats() if store else EMPTY
-    report = report_metrics(found, since=until - span, until=until)
+    corrections = PromptLibrary.load(find_workspace(workspace).prompts_dir).corrections()
+    report = report_metrics(found, since=until - span, until=until, corrections=corrections)
     if plot is not None:
         draw_metrics(plot, report)
     if as_json:
-        print_json(report.as_dict() | {"memory": _size_dict(stats)})
+        memory = fields(stats, "sessions messages tokens size_bytes")
+        print_json(report.as_dict() | {"memory": memory})
     else:
         _print(report, stats)
 
@@ -200,12 +203,3 @@ def _bars() -> str:
     except UnicodeEncodeError:
         return _PLAIN_BARS
     return _BARS
-
-
-def _size_dict(stats: Stats) -> dict[str, Any]:
-    return {
-        "sessions": stats.sessions,
-        "messages": stats.messages,
-        "tokens": stats.tokens,
-        "size_bytes": stats.size_bytes,
-    }

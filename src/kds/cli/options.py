@@ -2,20 +2,22 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import click
 
 import kds
-from kds.api.desk import LOADING, Desk
 from kds.brain.errors import WorkspaceError
 from kds.brain.message import clean_message
 from kds.brain.workspace import HOME_VARIABLE, Workspace
 from kds.cli.guard import Refusal, complain
 from kds.cli.progress import slow
 from kds.hooks.start import start_service
+from kds.service.desk import LOADING, Desk
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 STDIN: Final = "-"
 
@@ -27,6 +29,20 @@ workspace_option = click.option(
     help="Folder of the workspace, the one with kds-brain/.  [default: $KDS_HOME, else searched]",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def common_options(command: F) -> F:
+    """`--json` and `--workspace`, which nearly every command takes."""
+    return json_option(workspace_option(command))
+
+
+def errors_option(says: str) -> Callable[[F], F]:
+    """`--errors`: where to write what came out wrong."""
+    return click.option(
+        "--errors", type=click.Path(path_type=Path, dir_okay=False), metavar="OUT.jsonl", help=says
+    )
+
+
 message_argument = click.argument("words", nargs=-1, metavar="[MESSAGE]")
 
 

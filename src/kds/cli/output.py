@@ -5,7 +5,8 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
@@ -97,16 +98,52 @@ def print_entries(entries: Sequence[ContextEntry]) -> None:
         click.echo("the conversation context is empty")
         return
     rows = [
-        (_clock_time(entry.timestamp), entry.intent, entry.user_message, entry.context_ref or "",
+        (moment(entry.timestamp), entry.intent, entry.user_message, entry.context_ref or "",
          entry.session_id or "")
         for entry in entries
     ]  # fmt: skip
     print_table(("time", "intent", "message", "refers to", "session"), rows)
 
 
-def _clock_time(moment: datetime) -> str:
+def moment(at: datetime) -> str:
     """A UTC moment to the second: `2025-11-03T09:00:00Z`."""
-    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> counted(1, "page"), counted(1200, "page")
+    ('1 page', '1,200 pages')
+    """
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def fields(value: object, names: str) -> dict[str, Any]:
+    """The fields of ``value`` that are named, in this order, as JSON has them.
+
+    >>> fields(datetime(2025, 11, 3), "year month")
+    {'year': 2025, 'month': 11}
+    """
+    return {name: _plain(getattr(value, name)) for name in names.split()}
+
+
+def write_json_lines(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
+    """Write what `--errors` asks for: one JSON object a line."""
+    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _plain(value: object) -> object:
+    match value:
+        case datetime():
+            return moment(value)
+        case Mapping():
+            return dict(value)
+        case tuple():
+            return list(value)
+    return value
 
 
 def _turn_lines(turn: Turn) -> Iterable[tuple[str, str]]:

@@ -2,13 +2,13 @@
 
 from pathlib import PurePosixPath
 
+from kds.brain.installation import kds_version
 from kds.clients.generated import (
     MAX_DESCRIPTION,
     PREFIX,
     GeneratedFile,
     file_name,
     front_door,
-    kds_version,
     shortened,
     with_front_matter,
 )

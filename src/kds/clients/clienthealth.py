@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kds.brain.installation import install_line
 from kds.clients.doubling import claude_has_own_hook
 from kds.clients.entries import PROMPT_EVENTS, SERVER
 from kds.clients.export import FileChange, plan_export
@@ -95,7 +96,7 @@ def programs() -> Iterator[Finding]:
         yield Finding("programs", "ok", "kds and kds-hook are on the PATH")
     else:
         said = "kds and kds-hook are only on the PATH of an environment: files name their place"
-        yield Finding("programs", "note", said, "pipx install kds, then kds init")
+        yield Finding("programs", "note", said, _install())
 
 
 def servers(project: Project) -> Iterator[Finding]:
@@ -158,8 +159,12 @@ def _shared_path(project: Project, name: str) -> Iterator[Finding]:
     if not is_tracked(project.folder, name):
         return
     found = f"git tracks {name}, and it names a program by its path on this machine"
-    fix = f"pipx install kds, then kds init; else take {name} out of git"
+    fix = f"{_install()}; else take {name} out of git"
     yield Finding("mcp", "note", found, fix)
+
+
+def _install() -> str:
+    return f"{install_line(tool='pipx install')}, then kds init"
 
 
 def _command_of(value: object) -> Path:

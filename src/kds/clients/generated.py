@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
@@ -30,11 +29,6 @@ class GeneratedFile:
 
     path: PurePosixPath
     text: str
-
-
-def kds_version() -> str:
-    """The version of the installed KDS."""
-    return version("kds")
 
 
 def file_name(prompt: PromptFile) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kds.brain.errors import ConfigError, KdsError
-from kds.clients.generated import kds_version
+from kds.brain.installation import kds_version, mend_line, other_kds
 
 Mark = Literal["ok", "note", "problem"]
 """``note``: works, and could be better, or is not in use."""
@@ -44,6 +44,9 @@ def this_kds() -> Iterator[Finding]:
     """Which Python and which KDS this is."""
     python = ".".join(str(part) for part in sys.version_info[:3])
     yield Finding("kds", "ok", f"kds {kds_version()}, Python {python} at {sys.executable}")
+    other = other_kds()
+    if other:
+        yield Finding("kds", "problem", other, mend_line())
 
 
 def is_well(findings: Iterable[Finding]) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kds.brain.errors import ConfigError, Problem
+from kds.brain.installation import install_line
 from kds.brain.workspace import BRAIN
 from kds.clients.doubling import claude_has_own_hook
 from kds.clients.entries import hook_settings, mcp_server, shared_command
@@ -200,7 +201,8 @@ def _plan_servers(planning: _Planning) -> None:
     if not planning.programs.shared:
         planning.plan.notes.append(
             "kds is not on the PATH outside of an environment, so the files name it by its path "
-            "on this machine: do not commit them, or install it with `pipx install kds` first"
+            "on this machine: do not commit them, or install it first with "
+            f"`{install_line(tool='pipx install')}`"
         )
 
 

@@ -7,6 +7,7 @@ sentences that tell the model where to look, and have the types that templates e
 from collections.abc import Sequence
 from typing import Final
 
+from kds.brain.turn import UNKNOWN
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 
@@ -16,9 +17,6 @@ EXPANDED: Final = (
     "unsaid) replaced by what the conversation says it stands for. When KDS has given its "
     "reading of the message, that one."
 )
-
-NO_AGENT: Final = "UNKNOWN"
-"""The intent of the agent that asks back. It serves the router, and nobody calls it by name."""
 
 
 def render_static(
@@ -33,8 +31,8 @@ def render_static(
 
 
 def called_agents(library: PromptLibrary) -> tuple[PromptFile, ...]:
-    """The agents that can be called by name: all but the one that asks back."""
-    return tuple(agent for agent in library.agents() if agent.intent != NO_AGENT)
+    """The agents that can be called by name: all but the one that asks back for the router."""
+    return tuple(agent for agent in library.agents() if agent.intent != UNKNOWN)
 
 
 def _values(
@@ -50,7 +48,7 @@ def _values(
     return {
         "message": message,
         "expanded": EXPANDED,
-        "intent": prompt.intent or NO_AGENT,
+        "intent": prompt.intent or UNKNOWN,
         "confidence": 1.0,
         "alternatives": [],
         "secondary_intents": [],

@@ -4,8 +4,9 @@ import json
 from pathlib import PurePosixPath
 from typing import Final
 
+from kds.brain.installation import kds_version
 from kds.clients.entries import SERVER, hook_settings, mcp_server, shared_command
-from kds.clients.generated import FRONT_DOOR, GeneratedFile, kds_version
+from kds.clients.generated import FRONT_DOOR, GeneratedFile
 from kds.clients.mark import GENERATOR, digest_of
 from kds.clients.skills import skill_files
 from kds.router.prompts.library import PromptLibrary

@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import WorkspaceError
+from kds.brain.installation import install_line
 from kds.clients.entries import HOOK_PROGRAM, NEVER_FAILS, NO_START, SERVER, shared_command
 
 _ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
 """What lies beside the `bin` folder of a virtual environment, and of a conda environment."""
 
 _HOOK_CALL: Final = re.compile(r"(?:^|[\\/\s\"'])kds-hook(?:\.exe)?(?:[\s\"';|&]|$)")
+
+_FETCHERS: Final = ("uvx", "pipx")
+"""They fetch a package by the name of its program: for `kds` that is another author's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ def find_programs(*, path: str | None = None, scripts: Path | None = None) -> Pr
         raise WorkspaceError(
             "the programs kds and kds-hook are neither on the PATH nor beside this Python",
             where=str(folder),
-            hint="install KDS again, for instance with `pipx install kds`",
+            hint=f"install KDS again: {install_line(tool='pipx install')}",
         )
     return Programs(shlex.quote(found[0]), found[1], shared=False)
 
@@ -88,7 +92,9 @@ def calls_server(command: object, arguments: object) -> bool:
     words = arguments if isinstance(arguments, list) else []
     program = Path(str(command).replace("\\", "/")).name.removesuffix(".exe")
     by_name = program == SERVER and words[:1] == ["mcp"]
-    return by_name or ("kds" in words and "mcp" in words and program != "docker")
+    if program == "docker" or (program in _FETCHERS and not {"--from", "--spec"} & set(words)):
+        return False
+    return by_name or ("kds" in words and "mcp" in words)
 
 
 def _without_environments(path: str) -> str:

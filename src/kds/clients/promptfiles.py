@@ -3,6 +3,7 @@
 from pathlib import PurePosixPath
 from typing import Final
 
+from kds.brain.installation import kds_version
 from kds.clients.generated import (
     MAX_DESCRIPTION,
     PREFIX,
@@ -10,7 +11,6 @@ from kds.clients.generated import (
     GeneratedFile,
     file_name,
     front_door,
-    kds_version,
     shortened,
     with_front_matter,
 )

@@ -7,15 +7,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from kds.brain.installation import kds_version
 from kds.brain.workspace import Workspace
 from kds.clients.entries import NO_START
-from kds.clients.generated import kds_version
 from kds.clients.health import Finding
 from kds.clients.programs import hook_arguments
 from kds.hooks.log import read_hook_log
 from kds.service.address import ServiceAddress
 from kds.service.client import reach
-from kds.service.hook_reply import PROBE
+from kds.service.hook_call import PROBE
 
 SERVICE_TIMEOUT_S: Final = 5.0
 HOOK_TIMEOUT_S: Final = 20.0

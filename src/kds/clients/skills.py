@@ -3,6 +3,7 @@
 from pathlib import PurePosixPath
 from typing import Final
 
+from kds.brain.installation import kds_version
 from kds.clients.generated import (
     FRONT_DOOR,
     MAX_DESCRIPTION,
@@ -11,7 +12,6 @@ from kds.clients.generated import (
     GeneratedFile,
     file_name,
     front_door,
-    kds_version,
     shortened,
     with_front_matter,
 )

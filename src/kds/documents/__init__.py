@@ -1,1 +1,1 @@
-"""Reading documents of every kind into sections."""
+"""The documents of a workspace: its files and folders, read into its store."""

@@ -15,9 +15,9 @@ from kds.brain.documents.content import Source
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.document_values import Document
 from kds.brain.errors import KdsError, StoreError
-from kds.documents.error import DocumentError
 from kds.documents.folder import Choice, documents_in
-from kds.documents.reading import file_source, read_document, read_source
+from kds.readers.error import DocumentError
+from kds.readers.reading import file_source, read_document, read_source
 
 State = Literal["added", "replaced", "unchanged", "failed", "gone", "removed"]
 

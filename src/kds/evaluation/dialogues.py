@@ -4,14 +4,14 @@ One format for `kds test`, `kds eval dialogues` and the pytest plugin. A scalar 
 list of one; a list means "any of these". Every problem of a file is reported at once.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kds.brain.document import Document, NodePath, nearest
+from kds.brain.document import Document, NodePath, nearest, parse_yaml
 from kds.brain.errors import DialogueFileError, Problem
-from kds.evaluation.dialogue_source import load, read_text
 
 DIALOGUE_KEYS: Final = ("id", "turns", "note")
 TURN_KEYS: Final = (
@@ -231,3 +231,47 @@ def _kind(value: object) -> str:
         int: "a number", float: "a number", type(None): "nothing",
     }  # fmt: skip
     return names.get(type(value), f"a {type(value).__name__}")
+
+
+def load(text: str, path: Path) -> Document:
+    """Parse ``text``: JSON when ``path`` ends so, else YAML. Raises DialogueFileError.
+
+    >>> load("- id: a\\n  turns: []", Path("x.yaml")).where((0, "turns"))
+    'x.yaml:2'
+    """
+    document = parse_yaml(text, path=str(path))
+    if path.suffix.lower() == ".json":
+        # Only the lines of the YAML reading are kept: JSON is the judge of its own values.
+        return Document(str(path), _load_json(text, path), document.lines)
+    if document.problems:
+        raise DialogueFileError(document.problems)
+    return document
+
+
+def read_text(path: Path) -> str:
+    """Return the text of the file at ``path``; DialogueFileError when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        reason, hint = f"is not UTF-8 (byte {error.start})", "save the file as UTF-8"
+        raise _refusal(str(path), reason, hint) from error
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror or error}"
+        raise _refusal(str(path), reason, "check the path and its permissions") from error
+
+
+def _load_json(text: str, path: Path) -> object:
+    try:
+        data: object = json.loads(text)
+    except json.JSONDecodeError as error:
+        where, hint = f"{path}:{error.lineno}", f"look at column {error.colno}"
+        raise _refusal(where, f"is not JSON: {error.msg}", hint) from error
+    except RecursionError as error:
+        raise _refusal(
+            str(path), "is nested too deeply", "keep to dialogues, turns, keys"
+        ) from error
+    return data
+
+
+def _refusal(where: str, message: str, hint: str) -> DialogueFileError:
+    return DialogueFileError([Problem(where, message, hint)])

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from kds.api.same_text import matches
 from kds.brain.document import Document, NodePath, parse_yaml, read_text, validate
 from kds.brain.errors import ConfigError, Problem
-from kds.evaluation.scoring import matches
 
 FOLLOW_UP_FORM: Final = """\
 - id: agreement-dates

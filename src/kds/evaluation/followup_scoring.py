@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from time import process_time
 from typing import Final
 
+from kds.api.measures import mean, percentile, rounded, share
+from kds.api.same_text import matches
 from kds.brain.documents.document_values import Section
 from kds.brain.errors import Problem
 from kds.evaluation.followup_data import Place, Question, Talk, plain
-from kds.evaluation.measures import mean, percentile, rounded, share
-from kds.evaluation.scoring import matches
 from kds.query.metric import FROM_TURN
 from kds.query.service import QueryService
 from kds.query.values import Chunk, Query, QueryReply

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kds.api.measures import rounded, share
 from kds.brain.turn import Turn
 from kds.evaluation.examples import MultiExample
-from kds.evaluation.measures import rounded, share
 
 Route = Callable[[str], Turn]
 

@@ -6,19 +6,15 @@ is written to the workspace (issue 2). What plays is a callable, so a test may h
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from time import process_time
-from typing import Final, Protocol
+from typing import Protocol
 
+from kds.api.measures import percentile, rounded, share
+from kds.api.rehearsal import MinuteClock
 from kds.brain.clock import Clock
 from kds.brain.turn import Turn, Utterance
 from kds.evaluation.dialogues import Dialogue, ExpectedTurn
-from kds.evaluation.measures import percentile, rounded, share
 from kds.evaluation.scoring import Verdict, judge
-
-START: Final = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
-"""When every dialogue begins, so that session ids are the same on every day."""
-MINUTE: Final = timedelta(minutes=1)
 
 
 class Route(Protocol):
@@ -53,27 +49,6 @@ class PlayedDialogue:
     def passed(self) -> bool:
         """True when every turn met every expectation."""
         return all(played.verdict.passed for played in self.turns)
-
-
-class MinuteClock:
-    """A clock that stands still until it is told to move on.
-
-    >>> clock = MinuteClock()
-    >>> clock.tick()
-    >>> clock().isoformat()
-    '2025-11-03T09:01:00+00:00'
-    """
-
-    def __init__(self, start: datetime = START) -> None:
-        self.now = start
-
-    def __call__(self) -> datetime:
-        """Tell the time."""
-        return self.now
-
-    def tick(self) -> None:
-        """Move on by one minute."""
-        self.now += MINUTE
 
 
 def play(dialogue: Dialogue, open_route: OpenRoute) -> PlayedDialogue:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kds.api.measures import mean, percentile, rounded
 from kds.brain.passages.fusion import Weights, weigh
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Hit, RecallSettings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
 from kds.brain.sessions.memory_store import MemoryStore
-from kds.evaluation.measures import mean, percentile, rounded
 from kds.evaluation.retrieval_data import Conversation, RetrievalQuery
 
 POOL: Final = 60

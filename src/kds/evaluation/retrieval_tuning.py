@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kds.api.measures import rounded
 from kds.brain.passages.fusion import Weights
-from kds.evaluation.measures import rounded
 from kds.evaluation.retrieval_scoring import Ranking, Retrieved, ranking
 
 ALPHAS: Final = tuple(step / 20 for step in range(15))

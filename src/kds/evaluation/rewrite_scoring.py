@@ -12,13 +12,14 @@ from time import thread_time
 from types import ModuleType
 from typing import Final
 
-from kds.api.rewriting_metric import Rewrites, rewrites_of, rewriting_metric
+from kds.api.measures import mean, percentile, rounded, share
+from kds.api.same_text import bare, matches
 from kds.brain.clock import utc_now
 from kds.brain.extras import load_extra
 from kds.brain.turn import Rewriting, Turn
+from kds.brain.wire import rewriting_to_wire
 from kds.evaluation.examples import RewriteExample
-from kds.evaluation.measures import mean, percentile, rounded, share
-from kds.evaluation.scoring import bare, matches
+from kds.evaluation.rewriting_figures import Rewrites, rewrites_of
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
 
@@ -143,7 +144,7 @@ def score_rewrites(rewritten: Sequence[Rewritten]) -> RewriteScore:
         ms_p50=percentile(times, 50),
         ms_p99=percentile(times, 99),
         rewrites=rewrites_of(
-            [rewriting_metric(one.rewriting) for one in rewritten if one.rewriting is not None]
+            [rewriting_to_wire(one.rewriting) for one in rewritten if one.rewriting is not None]
         ),
     )
 

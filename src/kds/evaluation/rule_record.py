@@ -1,16 +1,11 @@
 """How the reference rules did on dialogues: how often each fired, and was right."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from kds.brain.turn import Turn
+from kds.api.rule_tests import fired_rules
 from kds.evaluation.playback import PlayedDialogue, PlayedTurn
 from kds.router.references.rule import Rule
-
-_SWITCH_NOTE: Final = re.compile(r"^the topic changes \((?P<rule>[^)]+)\)")
-"""How the expand step names the rule that saw a topic switch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +24,6 @@ class RuleRecord:
     def wrong(self) -> int:
         """The turns that came out wrong."""
         return len(self.wrong_at)
-
-
-def fired_rules(turn: Turn) -> tuple[str, ...]:
-    """The ids of the rules at work on a turn: behind its references, or its topic switch."""
-    switches = (match["rule"] for note in turn.why if (match := _SWITCH_NOTE.match(note)))
-    rules = [reference.rule for reference in turn.references]
-    return tuple(dict.fromkeys([*rules, *switches]))
 
 
 def rule_records(rules: Iterable[Rule], played: Sequence[PlayedDialogue]) -> tuple[RuleRecord, ...]:

@@ -1,11 +1,10 @@
 """Compares a routed turn with what a dialogue expects of it (DESIGN 8)."""
 
 import re
-import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from kds.api.same_text import bare, matches
 from kds.brain.turn import UNKNOWN, Turn
 from kds.evaluation.dialogues import ExpectedTurn
 
@@ -62,31 +61,6 @@ def judge(expected: ExpectedTurn, turn: Turn) -> Verdict:
     )
 
 
-def matches(text: str, accepted: Iterable[str]) -> bool:
-    """Tell whether ``text`` is one of ``accepted``, but for case, punctuation and spaces.
-
-    >>> matches("Make the FAB button purple.", ["make the fab-button purple"])
-    True
-    >>> matches("Make FAB button purple", ["Make the FAB button purple"])
-    False
-    """
-    return bare(text) in {bare(candidate) for candidate in accepted}
-
-
-def bare(text: str) -> str:
-    """Reduce ``text`` to what a comparison looks at: no case, no punctuation, no spaces.
-
-    A text of nothing but punctuation is kept, or "?" would equal "!".
-
-    >>> bare("Put it in `app.py`, please!")
-    'putitinapppyplease'
-    """
-    folded = unicodedata.normalize("NFD", text).casefold()
-    kept = "".join(character for character in folded if not _is_noise(character))
-    # once more: marks that a sign kept apart stand side by side now, and have an order
-    return unicodedata.normalize("NFD", kept or folded)
-
-
 def bare_reference(text: str) -> str:
     """Reduce a context reference: like ``bare``, and without a leading article.
 
@@ -94,10 +68,6 @@ def bare_reference(text: str) -> str:
     True
     """
     return bare(_ARTICLE.sub("", text))
-
-
-def _is_noise(character: str) -> bool:
-    return character in "`´" or character.isspace() or unicodedata.category(character)[0] == "P"
 
 
 def _intent_met(expected: ExpectedTurn, turn: Turn) -> bool:

@@ -70,7 +70,7 @@ def main() -> int:
 def _version() -> str:
     from importlib.metadata import version  # 30 ms, for a person who asks
 
-    return version("kds")
+    return version("kds-router")
 
 
 def _guarded(*, start: bool, remarks: list[str]) -> None:

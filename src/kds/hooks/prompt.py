@@ -10,6 +10,10 @@ EVENTS = {
 OWN_LINE = 'KDS: "'
 """How every line begins that KDS adds to a conversation (`kds.service.hook_reply`)."""
 
+MEMORY_NOTE = "#memory"
+"""How a note to the client's own memory begins; other words behind a `#` are headings, files and
+issues."""
+
 NOT_TYPED = (
     "<task-notification",
     "<agent-message",
@@ -32,14 +36,17 @@ _ENTRANCES = (
 def is_for_routing(prompt: str) -> bool:
     """Tell whether a person wrote ``prompt`` to the assistant, in words of their own.
 
-    Not so: slash commands and shell escapes; prompts of KDS named by `#file:` or `@`, which make
-    the assistant call `kds route` itself; lines KDS put out; what other agents sent.
+    Not so: slash commands, shell escapes and notes to a memory; prompts of
+    KDS named by `#file:` or `@`, which make the assistant call `kds route` itself; lines KDS put
+    out; what other agents sent.
 
     >>> [is_for_routing(text) for text in ("/kds plan it", "/etc/hosts is wrong", "!ls", "Go on")]
     [False, True, False, True]
+    >>> [is_for_routing(text) for text in ("#memory use pnpm", "#42 fails again")]
+    [False, True]
     """
     text = prompt.lstrip("\ufeff \t\r\n")
-    if not text or text.startswith(("!", OWN_LINE, *NOT_TYPED)):
+    if not text or text.startswith(("!", MEMORY_NOTE, OWN_LINE, *NOT_TYPED)):
         return False
     if text[0] == "/":
         return _is_path(text.split(None, 1)[0])

@@ -22,9 +22,6 @@ from kds.router.prompts.library import PromptLibrary
 MAX_CHARACTERS: Final = 80
 """A message that only names an intent is short; longer ones are not looked at."""
 
-CORRECT: Final = "CORRECT"
-"""The intent of a message that is about another one: never what that one was meant to be."""
-
 _REFERS_BACK: Final = re.compile(
     r"""\b(?:i|we)\s(?:only\s|just\s|really\s|actually\s)?
           (?:meant|mean|wanted|said|asked|was\sasking|were\sasking)\b
@@ -48,7 +45,11 @@ _EMPTY: Final = frozenset("a an the to or and of that is what it its with everyt
 class IntentNames:
     """The words by which the prompt files name their intents, each of exactly one of them."""
 
+    corrections: frozenset[str]
+    """Intents of messages that are about another one: never what that one was meant to be."""
+
     def __init__(self, library: PromptLibrary) -> None:
+        self.corrections = library.corrections()
         named: dict[str, tuple[set[str], set[str]]] = {
             agent.intent: (_own_names(agent.intent, agent.ask), _further(agent.name, agent.ask))
             for agent in library.agents()
@@ -79,7 +80,7 @@ def sign_in(
         entry, intent = turn.context[-1], turn.intent
         return _event("clarified", turn, entry, intent, conversation)
     named = _named_intent(turn.message, names)
-    entry_meant = _meant(turn.context) if named else None
+    entry_meant = _meant(turn.context, names) if named else None
     if named is None or entry_meant is None or named == entry_meant.intent:
         return None
     return _event("corrected", turn, entry_meant, named, conversation)
@@ -107,12 +108,13 @@ def _named_intent(message: str, names: IntentNames) -> str | None:
         denied = next((i for i, word in enumerate(words) if word in _NEGATION), len(words))
         said += words[:denied]
     intent = names.named(said)
-    return None if intent in (CORRECT, UNKNOWN) else intent
+    return None if intent == UNKNOWN or intent in names.corrections else intent
 
 
-def _meant(context: Sequence[ContextEntry]) -> ContextEntry | None:
+def _meant(context: Sequence[ContextEntry], names: IntentNames) -> ContextEntry | None:
     """The message that a correction is about: the newest that is none itself."""
-    return next((entry for entry in reversed(context) if entry.intent != CORRECT), None)
+    newest_first = reversed(context)
+    return next((one for one in newest_first if one.intent not in names.corrections), None)
 
 
 def _event(

@@ -2,70 +2,57 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, AliasPath, BeforeValidator, Field
 
 from kds.brain.passages.recalled import Hit, Recall
-from kds.brain.passages.values import Role
+from kds.brain.passages.values import ChunkKind, Role
 from kds.brain.sessions.session_values import Session
+from kds.service.value_view import HitScores, Reply, Rounded
 
 Format = Literal["markdown", "json"]
 
 
-class _Result(BaseModel):
-    model_config = ConfigDict(frozen=True)
+def _second(at: datetime | str) -> str:
+    if isinstance(at, str):  # the SDK reads again what was written
+        return at
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-class SourceScores(_Result):
-    """What each search gave a passage, 0 to 1; null: it has nothing to say of it."""
-
-    dense: float | None
-    lexical: float
-    code: float
+Second = Annotated[str, BeforeValidator(_second), Field(description="ISO 8601, UTC.")]
+"""A moment to the second: `2025-11-03T09:00:00Z`."""
 
 
-class RecalledPassage(_Result):
+class RecalledPassage(Reply):
     """A part of a message that answers the question, and where it was said."""
 
-    text: str
-    session: str = Field(description="The id of its session, for session_export.")
-    title: str
-    message: str
-    role: Role
-    speaker: str | None
-    at: str = Field(description="ISO 8601, UTC.")
-    kind: Literal["prose", "code"]
-    score: float
-    scores: SourceScores
-    elsewhere: bool = Field(description="Of another session than the one asked about.")
+    text: str = Field(validation_alias=AliasPath("passage", "body"))
+    session: str = Field(
+        validation_alias=AliasPath("passage", "session_id"),
+        description="The id of its session, for session_export.",
+    )
+    title: str = ""
+    message: str = Field(validation_alias=AliasPath("passage", "message_id"))
+    role: Role = Field(validation_alias=AliasPath("passage", "role"))
+    speaker: str | None = Field(validation_alias=AliasPath("passage", "speaker"))
+    at: Second = Field(validation_alias=AliasPath("passage", "at"))
+    kind: ChunkKind = Field(validation_alias=AliasPath("passage", "kind"))
+    score: Rounded
+    scores: HitScores = Field(validation_alias=AliasChoices("scores", "parts"))
+    elsewhere: bool
+    """Of another session than the one asked about."""
     why: list[str]
 
     @classmethod
     def of(cls, hit: Hit, session: Session | None) -> "RecalledPassage":
         """Take what a recall found."""
-        passage = hit.passage
-        return cls(
-            text=passage.body,
-            session=passage.session_id,
-            title=session.title if session else "",
-            message=passage.message_id,
-            role=passage.role,
-            speaker=passage.speaker,
-            at=moment(passage.at),
-            kind=passage.kind,
-            score=round(hit.score, 4),
-            scores=SourceScores(
-                dense=None if hit.parts.dense is None else round(hit.parts.dense, 4),
-                lexical=round(hit.parts.lexical, 4),
-                code=round(hit.parts.code, 4),
-            ),
-            elsewhere=hit.elsewhere,
-            why=list(hit.why),
+        return cls.model_validate(hit).model_copy(
+            update={"title": session.title if session else ""}
         )
 
 
-class MemoryHits(_Result):
+class MemoryHits(Reply):
     """What past conversations say about a question, the best first."""
 
     query: str
@@ -86,39 +73,26 @@ class MemoryHits(_Result):
         )
 
 
-class ListedSession(_Result):
+class ListedSession(Reply):
     """A session: when it was held, and how long it is."""
 
     id: str
     title: str
-    created_at: str
-    updated_at: str
+    created_at: Second
+    updated_at: Second
     document_context: str | None
-    messages: int
-    tokens: int
-
-    @classmethod
-    def of(cls, session: Session) -> "ListedSession":
-        """Take what is stored of a session."""
-        return cls(
-            id=session.id,
-            title=session.title,
-            created_at=moment(session.created_at),
-            updated_at=moment(session.updated_at),
-            document_context=session.document_context,
-            messages=session.message_count,
-            tokens=session.token_count,
-        )
+    messages: int = Field(validation_alias=AliasChoices("messages", "message_count"))
+    tokens: int = Field(validation_alias=AliasChoices("tokens", "token_count"))
 
 
-class SessionList(_Result):
+class SessionList(Reply):
     """Sessions, the one changed last first."""
 
     sessions: list[ListedSession]
     next_offset: int | None = Field(description="Ask from there for more; null: these are all.")
 
 
-class ExportedSession(_Result):
+class ExportedSession(Reply):
     """A session written out, or a part of it."""
 
     id: str
@@ -127,8 +101,3 @@ class ExportedSession(_Result):
     content: str
     characters: int = Field(description="Of the whole export.")
     next_offset: int | None = Field(description="Ask from there for the rest; null: that is all.")
-
-
-def moment(at: datetime) -> str:
-    """A UTC moment to the second: `2025-11-03T09:00:00Z`."""
-    return at.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from kds.api.embeddings import load_embedder
 from kds.api.memory_place import memory_if_any
-from kds.api.session_names import NOTHING, find_session
+from kds.api.session_names import NOTHING, find_session, session_page
 from kds.brain.clock import utc_now
 from kds.brain.errors import MessageError
 from kds.brain.passages.recalled import recall_settings
@@ -19,7 +19,7 @@ from kds.brain.sessions.metrics import logged_recall
 from kds.brain.sessions.portable import archive, to_json, to_markdown
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.mcp.memory_schemas import ExportedSession, Format, ListedSession, MemoryHits, SessionList
+from kds.mcp.memory_schemas import ExportedSession, Format, MemoryHits, SessionList
 from kds.mcp.results import result, told
 
 SURFACE: Final = "mcp"
@@ -78,10 +78,8 @@ class _MemoryTools:
     ) -> Annotated[CallToolResult, SessionList]:
         """List the remembered sessions, the one changed last first."""
         with told(), memory_if_any(self._workspace) as store:
-            sessions = store.sessions(limit=limit + 1, offset=offset) if store else ()
-        more = offset + limit if len(sessions) > limit else None
-        listed = [ListedSession.of(one) for one in sessions[:limit]]
-        found = SessionList(sessions=listed, next_offset=more)
+            sessions, following = session_page(store, limit=limit, offset=offset)
+        found = SessionList.model_validate({"sessions": sessions, "next_offset": following})
         return result(_sessions_text(found), found)
 
     def session_export(

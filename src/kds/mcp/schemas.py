@@ -4,12 +4,13 @@ Claude Code, Codex and opencode hand the model this JSON and leave the text out 
 anthropics/claude-code), so whatever a model must know stands here too: see ``next_step``.
 """
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from kds.brain.journal import LoadedContext
-from kds.brain.turn import Action, Turn
+from kds.brain.turn import Action, IntentScore, Reference, StepRecord, Turn
 from kds.brain.wire import entry_to_wire
 
 Clarification = Literal["none", "accepted", "declined", "cancelled", "unanswered", "unsupported"]
@@ -23,30 +24,12 @@ class _Result(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class RankedIntent(_Result):
-    """A candidate intent and its calibrated probability."""
-
-    intent: str
-    confidence: Score
-
-
-class ResolvedReference(_Result):
-    """A mention that points back: `message[start:end]`, empty when it is implicit."""
-
-    text: str
-    start: int
-    end: int
-    target: str
-    rule: str
-    score: Score
-
-
 class Resolution(_Result):
     """What a message says once its references are resolved."""
 
     message: str
     expanded: str = Field(description="The message as it can be understood without the chat.")
-    references: list[ResolvedReference]
+    references: list[Reference]
     context_ref: str | None = Field(description="What the message is about, from the context.")
     context_switch: bool = Field(description="Whether the message changes the topic.")
 
@@ -64,7 +47,7 @@ class RoutedMessage(Resolution):
     intent: str
     confidence: Score
     secondary_intents: list[str]
-    alternatives: list[RankedIntent]
+    alternatives: list[IntentScore]
     question: str | None
     candidates: list[str] = Field(description="The intents that `question` offers.")
     clarification: Clarification = Field(description="What became of the question, if asked.")
@@ -121,14 +104,6 @@ class ClearedContext(_Result):
     cleared: int
 
 
-class ExplainedStep(_Result):
-    """What one step of the router recorded, and its CPU time in milliseconds."""
-
-    step: str
-    cpu_ms: float
-    notes: list[str]
-
-
 class Explanation(_Result):
     """How the router arrives at its decision, step by step. Nothing was remembered."""
 
@@ -138,15 +113,12 @@ class Explanation(_Result):
     confidence: Score
     action: Action
     agent: str | None
-    steps: list[ExplainedStep]
+    steps: list[StepRecord]
 
     @classmethod
     def of(cls, turn: Turn) -> "Explanation":
         """Take the records of a turn."""
-        steps = [
-            {"step": record.step, "cpu_ms": round(record.cpu_ms, 3), "notes": list(record.notes)}
-            for record in turn.records
-        ]
+        steps = [replace(record, cpu_ms=round(record.cpu_ms, 3)) for record in turn.records]
         return cls.model_validate({**turn.as_dict(), "steps": steps})
 
 

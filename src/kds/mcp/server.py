@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from typing import Any, Final
 
 import anyio
@@ -29,6 +28,7 @@ from pydantic import AnyUrl
 
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
+from kds.brain.installation import kds_version
 from kds.brain.workspace import Workspace
 from kds.mcp import prompts, resources
 from kds.mcp.arguments import check_arguments
@@ -39,9 +39,10 @@ from kds.mcp.tools import add_tools
 from kds.mcp.workplace import Workplace
 
 INSTRUCTIONS: Final = (
-    "KDS routes what a developer says. Call route_message with each message of the user, word "
-    "for word, before you act on it, and follow `next_step` of the result: the message comes "
-    "back with its references filled in, and with the instructions of the agent it is for."
+    "KDS knows what was said in this workspace. When a message of the user points to something "
+    "that you cannot see, or the user asks for KDS or one of its agents, call route_message with "
+    "the message, word for word: it comes back with its references filled in and the instructions "
+    "of the agent it is for. Other messages need no call."
 )
 
 WATCH_S: Final = 2.0
@@ -68,7 +69,7 @@ class KdsServer(MCPServer[None]):
             title="KDS",
             description="Routes developer chat: references, intent, agent, prompt.",
             instructions=INSTRUCTIONS,
-            version=version("kds"),
+            version=kds_version(),
             log_level="WARNING",
             lifespan=self._watching,
             subscriptions=self._bus,

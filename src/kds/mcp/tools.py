@@ -9,6 +9,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import BeforeValidator, Field
 
+from kds.api.records import NAME_LIMIT
 from kds.brain.clock import utc_now
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry, Turn
@@ -29,8 +30,9 @@ from kds.mcp.wording import (
     resolved_text,
     routed_text,
 )
-from kds.mcp.workplace import MESSAGE_LIMIT, Workplace
+from kds.mcp.workplace import Workplace
 from kds.router.prompts.promptfile import PromptFile
+from kds.service.schemas import MESSAGE_LIMIT
 
 Message = Annotated[
     str,
@@ -48,7 +50,7 @@ Conversation = Annotated[
     Field(
         description="Name of the conversation, such as the client's session id. "
         "Nothing: the one that all windows of the workspace share.",
-        json_schema_extra={"maxLength": 128},
+        json_schema_extra={"maxLength": NAME_LIMIT},
     ),
 ]
 MaybeText = Annotated[str, _Absent]

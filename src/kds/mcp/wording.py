@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from kds.brain.turn import Reference
 from kds.mcp.schemas import (
     ClearedContext,
     ContextView,
     Explanation,
     Resolution,
-    ResolvedReference,
     RoutedMessage,
 )
 
@@ -74,5 +74,5 @@ def _routed_lines(routed: RoutedMessage) -> Iterator[str]:
         yield routed.prompt
 
 
-def _reference(reference: ResolvedReference) -> str:
+def _reference(reference: Reference) -> str:
     return f"'{reference.text or '(implied)'}' -> {reference.target}"

@@ -10,23 +10,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import kds
-from kds.api.desk import Desk, open_desk
 from kds.api.records import conversation_path
+from kds.api.turn_log import TurnLog
 from kds.brain.errors import ConfigError, KdsError, MessageError
 from kds.brain.journal import ContextJournal
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.message import clean_message
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
+from kds.learning.log import LearningLog
+from kds.router.prompts.examplefile import SUFFIX
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.prompts.texts import FOLDERS
+from kds.service.desk import Desk, open_desk
+from kds.service.schemas import MESSAGE_LIMIT
 
 logger = logging.getLogger(__name__)
-
-MESSAGE_LIMIT: Final = 100_000
-"""Characters of one message, as in the service (kds/service/schemas.py)."""
 
 NAMES_KEPT: Final = 100
 """Conversation names remembered for completion: as many values as one answer may hold (MCP
@@ -118,12 +118,12 @@ class Workplace:
     def clear(self, conversation: str | None) -> int:
         """Forget the context of a conversation, and what it referred to; returns the entries."""
         count = self.journal(conversation).clear()
-        kds.TurnLog(self.workspace).forget(conversation)
+        TurnLog(self.workspace).forget(conversation)
         return count
 
     def learn(self, asked: Turn, intent: str, *, conversation: str | None) -> None:
         """Note which intent the user chose for a message; never fails."""
-        kds.LearningLog(self.workspace, self.library()).chosen(asked, intent, conversation)
+        LearningLog(self.workspace, self.library()).chosen(asked, intent, conversation)
 
     def conversations(self) -> tuple[str, ...]:
         """The names of conversations that are known: used here, or read off their files.
@@ -204,7 +204,8 @@ def _check_size(message: str) -> None:
 
 def _stamps(workspace: Workspace) -> Iterator[tuple[str, int, int]]:
     """Name, time and size of every file that prompts, rules and learned examples come from."""
-    folders = [(workspace.prompts_dir / name, "*.md") for name in FOLDERS]
+    patterns = ("*.md", f"*{SUFFIX}")
+    folders = [(workspace.prompts_dir / name, one) for name in FOLDERS for one in patterns]
     for folder, pattern in [*folders, (workspace.rules_dir, "*.yaml")]:
         for path in folder.glob(pattern):
             yield _stamp(path)

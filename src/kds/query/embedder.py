@@ -6,9 +6,9 @@ from threading import Lock
 from time import monotonic
 from typing import Final
 
-from kds.agents.deadline import Deadline
 from kds.api.embeddings import EmbeddingsError, load_embedder
 from kds.brain.passages.store import Embedder
+from kds.brain.patience import Patience
 
 QUESTION_S: Final = 1.0
 """Seconds that the vector of one question may take: a model in the process takes 10-30 ms, one
@@ -28,7 +28,10 @@ class PatientEmbedder:
     inner: Embedder
     limit_s: float = QUESTION_S
     clock: Callable[[], float] = monotonic
-    _rests_until: float = field(default=float("-inf"), repr=False)
+    _rest: Patience = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._rest = Patience(0.0, clock=self.clock)
 
     @property
     def name(self) -> str:
@@ -41,12 +44,12 @@ class PatientEmbedder:
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a question. Raises EmbeddingsError, or what the model raises."""
-        if (left_s := self._rests_until - self.clock()) > 0:
+        if left_s := self._rest.left_s:
             raise EmbeddingsError(f"it failed, and is tried again in {left_s:.0f} s")
         try:
-            return Deadline(self.limit_s).call(lambda: self.inner.embed_query(text))
+            return Patience(self.limit_s).call(lambda: self.inner.embed_query(text))
         except BaseException:
-            self._rests_until = self.clock() + REST_S
+            self._rest.renew(REST_S)
             raise
 
 

@@ -1,40 +1,52 @@
 """Reading a question after what was said before it: what it refers to, and its intent."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from time import perf_counter
 from typing import Final
 
-from kds.api.routing import Parts
+from kds.api.workspace_parts import Parts
 from kds.brain.errors import KdsError
 from kds.brain.turn import StepRecord, Turn, Utterance
-from kds.router.classify import make_classify
-from kds.router.discourse.history import Discourse
+from kds.router.conversation import DiscourseOf, sent_along
 from kds.router.discourse.mention import Mention
-from kds.router.references.resolver import apply_edits
+from kds.router.pipeline import Pipeline
 from kds.router.rewrite import FindRewriter
-from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
+from kds.router.rewriting.writer import CheckedRewriter
+from kds.router.step import Step
+from kds.router.understanding import named, understanding
 
 TERMS: Final = 5
 """Things of one question that are remembered."""
 
 
+MEANING: Final = ("resolve", "decide", "expand")
+"""The steps that find what the question means by the rules; a model and the intent come later."""
+
+EVERYTHING: Final = frozenset(field.name for field in fields(Turn))
+"""What a turn carries that has been read: later steps find what earlier ones left."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A question as the rules read it, and what they read it after.
+    """A question as the rules read it, and the steps that it goes through.
 
     ``rewriter`` is set when a model may do better: see `Reader.ask_model`.
     """
 
     turn: Turn
-    discourse: Discourse = field(default_factory=Discourse)
+    steps: tuple[Step, ...] = ()
     rewriter: CheckedRewriter | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads questions with the rules and the intent model of a workspace."""
+    """Reads questions with the steps of the router, over what was sent along or remembered.
+
+    All proposed edits are written: the decision that drops most of them for a message at work is
+    fitted on such messages, and would drop those of follow-up questions over documents, which
+    are tidier. Nor does what people typed at work say what a question wants.
+    """
 
     parts: Parts
     find_rewriter: FindRewriter
@@ -53,23 +65,11 @@ class Reader:
         Without ``rewrites`` it stays as it is.
         """
         turn = Turn(text, at, history=tuple(said), expanded=text)
+        steps = self._steps(sent_along(self.parts.resolver, known))
         if not rewrites:
-            return Reading(turn)
-        resolver = self.parts.resolver
-        discourse = resolver.replay((*known, *said))
-        resolution = resolver.resolve(text, discourse)
-        targets = [reference.target for reference in resolution.references]
-        turn = replace(
-            turn,
-            references=resolution.references,
-            edits=resolution.edits,
-            unresolved=resolution.unresolved,
-            expanded=apply_edits(text, resolution.edits),
-            context_ref=targets[0] if targets else None,
-            context_switch=resolver.switch(text, discourse) is not None,
-            records=(StepRecord("resolve", resolution.notes),),
-        )
-        return self._with_rewriter(Reading(turn, discourse))
+            return Reading(turn, steps)
+        meaning = Pipeline(named(steps, *MEANING), given=EVERYTHING)
+        return self._with_rewriter(Reading(meaning.run(turn), steps))
 
     def ask_model(self, reading: Reading) -> Turn:
         """Have a model rewrite the question, where one may; the rules' reading, where not.
@@ -78,14 +78,11 @@ class Reader:
         """
         if reading.rewriter is None:
             return reading.turn
-        started = perf_counter()
-        turn = rewrite_turn(reading.turn, reading.discourse, reading.rewriter)
-        ms = (perf_counter() - started) * 1000.0
-        return _recorded(turn, turn.notes, ms)
+        return Pipeline(named(reading.steps, "rewrite"), given=EVERYTHING).run(reading.turn)
 
     def classify(self, turn: Turn) -> Turn:
         """Find the intent of a question that stands alone."""
-        return make_classify(self.parts.model).run(turn)
+        return Pipeline(named(self._steps(), "classify"), given=EVERYTHING).run(turn)
 
     def terms(self, turn: Turn) -> list[str]:
         """What a question is about: what it referred to, and what it names itself."""
@@ -94,20 +91,25 @@ class Reader:
         targets = [reference.target for reference in turn.references]
         return list(dict.fromkeys([*targets, *named]))[:TERMS]
 
+    def _steps(self, discourse_of: DiscourseOf | None = None) -> tuple[Step, ...]:
+        parts = self.parts
+        return understanding(
+            parts.resolver,
+            parts.model,
+            discourse_of or sent_along(parts.resolver),
+            rewriter=self.find_rewriter,
+        )
+
     def _with_rewriter(self, reading: Reading) -> Reading:
         try:
             rewriter = self.find_rewriter()
         except KdsError as error:
-            notes = (f"no model was asked: {error.message}",)
-            return replace(reading, turn=_recorded(reading.turn, notes, 0.0))
+            record = StepRecord("rewrite", (f"no model was asked: {error.message}",))
+            turn = replace(reading.turn, records=(*reading.turn.records, record))
+            return replace(reading, turn=turn)
         if rewriter is None or not rewriter.wants(reading.turn):
             return reading
         return replace(reading, rewriter=rewriter)
-
-
-def _recorded(turn: Turn, notes: Sequence[str], ms: float) -> Turn:
-    record = StepRecord("rewrite", tuple(notes), ms)
-    return replace(turn, notes=(), records=(*turn.records, record))
 
 
 def _names_something(mention: Mention) -> bool:

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Final, Self
 
 from kds.api.rewriters import RewriterSource
-from kds.api.routing import Parts
+from kds.api.workspace_parts import Parts
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.message import clean_message

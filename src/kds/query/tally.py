@@ -8,7 +8,7 @@ from threading import Lock
 from time import perf_counter
 from typing import Final
 
-from kds.evaluation.measures import percentile
+from kds.api.measures import percentile
 from kds.query.values import QueryReply
 
 RECENT: Final = 1000

@@ -4,33 +4,28 @@ There is no /docs: the page would load its scripts from a content network, and K
 nobody. Routing runs on the worker's thread; the event loop only reads and writes.
 """
 
-import importlib.metadata
 from typing import Annotated, Final
 
 from fastapi import FastAPI, Request
 from fastapi import Path as PathParameter
 from starlette.responses import JSONResponse, Response
 
-from kds.api.continuation import goes_on
-from kds.brain.errors import ConfigError, DispatchError
+from kds.brain.errors import DispatchError
+from kds.brain.installation import kds_version
 from kds.brain.journal import LoadedContext
-from kds.brain.settings import load_settings
 from kds.brain.wire import entry_to_wire, to_wire
-from kds.brain.workspace import Workspace
-from kds.router.prompts.promptfile import PromptFile
-from kds.service import memory_api, query_api, schemas, sessions_api
-from kds.service.errors import NotServedError, TooLargeError, add_error_handlers
+from kds.service import memory_api, query_api, replies, schemas, sessions_api
+from kds.service.errors import NotServedError, add_error_handlers
 from kds.service.health import Vitals
-from kds.service.hook_reply import hook_output, read_hook
+from kds.service.hook_api import Doubles, hook
 from kds.service.operation import (
     ConversationQuery,
     WorkspaceQuery,
-    replies,
+    documented,
     router_worker,
     served_workspace,
 )
 from kds.service.routed import routed
-from kds.service.transcript import read_transcript
 from kds.service.worker import Worker
 from kds.service.workspaces import Workspaces
 
@@ -64,7 +59,7 @@ def make_app(
     """
     app = FastAPI(
         title="KDS service",
-        version=importlib.metadata.version("kds"),
+        version=kds_version(),
         description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
@@ -73,6 +68,7 @@ def make_app(
     app.state.worker = worker
     app.state.archivist = archivist or worker
     app.state.vitals = vitals or Vitals()
+    app.state.doubles = Doubles()
     add_error_handlers(app)
     _add_routes(app)
     for module in (query_api, sessions_api, memory_api):
@@ -81,35 +77,35 @@ def make_app(
 
 
 def _add_routes(app: FastAPI) -> None:
-    app.add_api_route("/healthz", healthz, responses=replies(schemas.HealthReply))
+    app.add_api_route("/healthz", healthz, responses=documented(replies.HealthReply))
     app.add_api_route(
         "/route",
         route,
         methods=["POST"],
-        responses=replies(schemas.TurnReply, 400, 404, 409, 422, 503),
+        responses=documented(replies.TurnReply, 400, 404, 409, 422, 503),
     )
-    context = replies(schemas.ContextReply, 400, 404, 422, 503)
+    context = documented(replies.ContextReply, 400, 404, 422, 503)
     app.add_api_route("/context", load_context, responses=context)
     app.add_api_route("/context", log_context, methods=["POST"], responses=context)
     app.add_api_route(
         "/context",
         clear_context,
         methods=["DELETE"],
-        responses=replies(schemas.ClearedReply, 400, 404, 422, 503),
+        responses=documented(replies.ClearedReply, 400, 404, 422, 503),
     )
     app.add_api_route(
-        "/prompts", list_prompts, responses=replies(list[schemas.PromptReply], 404, 422)
+        "/prompts", list_prompts, responses=documented(list[replies.PromptReply], 404, 422)
     )
     app.add_api_route(
         "/prompts/{name}",
         show_prompt,
-        responses=replies(schemas.PromptBodyReply, 404, 422),
+        responses=documented(replies.PromptBodyReply, 404, 422),
     )
     app.add_api_route(
         "/hook",
         hook,
         methods=["POST"],
-        responses=replies(schemas.HookReply, 400, 404, 503)
+        responses=documented(replies.HookReply, 400, 404, 503)
         | {204: {"description": "Nothing to add to the prompt."}},
         openapi_extra=schemas.HOOK_INPUT,
     )
@@ -118,7 +114,7 @@ def _add_routes(app: FastAPI) -> None:
 async def healthz(request: Request) -> Response:
     """Tell how the service is: its process, its workspaces, and whether a reload failed."""
     vitals: Vitals = request.app.state.vitals
-    return JSONResponse(vitals.report(request.app.state.workspaces))
+    return vitals.report(request.app.state.workspaces).response()
 
 
 async def route(request: Request, asked: schemas.RouteRequest) -> Response:
@@ -154,13 +150,15 @@ async def clear_context(
     """Forget a conversation, and tell how many entries it had."""
     conversations = served_workspace(request, workspace).conversations
     count = await router_worker(request).run(lambda: conversations.clear(conversation))
-    return JSONResponse({"cleared": count})
+    return replies.ClearedReply(cleared=count).response()
 
 
 async def list_prompts(request: Request, workspace: WorkspaceQuery = None) -> Response:
     """List the prompts of a workspace: the packaged ones, and its own laid over them."""
     library = served_workspace(request, workspace).conversations.library
-    return JSONResponse([_prompt(prompt) for prompt in library.prompts()])
+    return JSONResponse(
+        [replies.PromptReply.model_validate(prompt).model_dump() for prompt in library.prompts()]
+    )
 
 
 async def show_prompt(
@@ -172,51 +170,9 @@ async def show_prompt(
         prompt = library.get(name)
     except DispatchError as error:
         raise NotServedError(error.message, where=error.where, hint=error.hint) from error
-    return JSONResponse({**_prompt(prompt), "body": prompt.body})
-
-
-async def hook(request: Request) -> Response:
-    """Answer the prompt hook of Claude Code or Copilot: what to add to the user's prompt."""
-    served = served_workspace(request, None)
-    call = read_hook(await request.body())
-    if not call.for_routing:
-        return Response(status_code=204)
-    if len(call.prompt) > schemas.MESSAGE_LIMIT:
-        raise TooLargeError(
-            f"the prompt is longer than {schemas.MESSAGE_LIMIT:,} characters", where="prompt"
-        )
-    turn = await router_worker(request).run(
-        lambda: served.route(
-            call.prompt,
-            history=read_transcript(call.transcript, prompt=call.prompt) if call.transcript else (),
-            conversation=call.session,
-            join=True,
-            inherit=goes_on(call.prompt) or _joins(served.workspace),
-            log=not call.probe,
-            rewrite=False,  # a hook has 1.5 s, and whoever reads its output is a model
-        )
-    )
-    output = hook_output(turn)
-    return Response(status_code=204) if output is None else JSONResponse(output)
-
-
-def _joins(workspace: Workspace) -> bool:
-    """Whether the user wants new chats to go on where the workspace stands."""
-    try:
-        return load_settings(workspace).conversation.join
-    except ConfigError:  # told by `kds doctor`; a hook fails open
-        return False
+    return replies.PromptBodyReply.model_validate(prompt).response()
 
 
 def _context(loaded: LoadedContext) -> Response:
     entries = [entry_to_wire(entry) for entry in loaded.entries]
     return JSONResponse({"entries": entries, "warnings": list(loaded.warnings)})
-
-
-def _prompt(prompt: PromptFile) -> dict[str, object]:
-    return {
-        "name": prompt.name,
-        "description": prompt.description,
-        "intent": prompt.intent,
-        "ref": prompt.ref,
-    }

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -18,6 +18,7 @@ from typing import Any, Final, Literal
 from filelock import FileLock, Timeout
 
 from kds.brain.errors import KdsError, StoreError, WorkspaceError
+from kds.brain.patience import Patience
 from kds.brain.private_file import read_private
 from kds.brain.workspace import Workspace
 from kds.service.address import ServiceAddress
@@ -112,9 +113,13 @@ def start(
 
     Raises KdsError with the last line of its log when it does not come up.
     """
-    _wait(lambda: coming(workspace) is None or is_running(workspace), COMING_S)
+    Patience(COMING_S).until(
+        lambda: coming(workspace) is None or is_running(workspace), pause_s=POLL_S
+    )
     # one that has its lock and is yet to answer needs no second, which would take over from it
-    _wait(lambda: not is_running(workspace) or health(workspace) is not None, timeout_s)
+    Patience(timeout_s).until(
+        lambda: not is_running(workspace) or health(workspace) is not None, pause_s=POLL_S
+    )
     if (running := health(workspace)) is not None:
         return running
     answered: list[Mapping[str, Any]] = []
@@ -125,7 +130,7 @@ def start(
                 answered.append(answer)
             return bool(answered) or (process.poll() is not None and not is_running(workspace))
 
-        _wait(up, timeout_s)
+        Patience(timeout_s).until(up, pause_s=POLL_S)
     if not answered:
         path = ServiceAddress(workspace.brain).log_path
         raise KdsError(
@@ -148,7 +153,7 @@ def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S
     with suppress(OSError):  # the hook may start it again at once
         ServiceAddress(workspace.brain).starting_path.unlink()
     _signal(pid, signal.SIGTERM)
-    if _wait(lambda: not is_running(workspace), timeout_s):
+    if Patience(timeout_s).until(lambda: not is_running(workspace), pause_s=POLL_S):
         return "stopped"
     if not force:
         raise KdsError(
@@ -156,7 +161,7 @@ def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S
             hint="kds service stop --force",
         )
     _signal(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-    _wait(lambda: not is_running(workspace), timeout_s)
+    Patience(timeout_s).until(lambda: not is_running(workspace), pause_s=POLL_S)
     return "killed"
 
 
@@ -188,16 +193,6 @@ def _lives(pid: int) -> bool:
 def _signal(pid: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, number)
-
-
-def _wait(done: Callable[[], bool], timeout_s: float) -> bool:
-    """Ask ``done`` until it is, for at most ``timeout_s`` seconds."""
-    deadline = time.monotonic() + timeout_s
-    while not done():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(POLL_S)
-    return True
 
 
 def _mark(path: Path, pid: int) -> None:

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse
 
 from kds.brain.errors import DispatchError, KdsError, MessageError
 from kds.brain.message import well_formed
-from kds.service.hook_reply import HookInputError
+from kds.service.hook_call import HookInputError
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -1,6 +1,5 @@
 """What the service says of itself at /healthz."""
 
-import importlib.metadata
 import os
 import sys
 import time
@@ -9,7 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.service.workspaces import ServedWorkspace, Workspaces
+from kds.brain.installation import kds_version
+from kds.service.replies import HealthReply, WorkspaceReply
+from kds.service.workspaces import Workspaces
 
 _MEMORY: Final = Path("/proc/self/statm")
 
@@ -18,25 +19,24 @@ class Vitals:
     """The process: its version, age and memory."""
 
     def __init__(self, *, clock: Clock = utc_now) -> None:
-        self.version = importlib.metadata.version("kds")
+        self.version = kds_version()
         self.pid = os.getpid()
         self.started_at = clock()
         self._started = time.monotonic()
 
-    def report(self, workspaces: Workspaces) -> dict[str, object]:
+    def report(self, workspaces: Workspaces) -> HealthReply:
         """The reply of /healthz. ``degraded``: what was changed is wrong, what was before holds."""
         each = list(workspaces)
-        degraded = any(one.degraded for one in each)
-        return {
-            "status": "degraded" if degraded else "ok",
-            "version": self.version,
-            "pid": self.pid,
-            "started_at": as_text(self.started_at),
-            "uptime_s": round(time.monotonic() - self._started, 3),
-            "rss_bytes": resident_bytes(),
-            "turns": sum(one.turns for one in each),
-            "workspaces": [_workspace(one) for one in each],
-        }
+        return HealthReply(
+            status="degraded" if any(one.degraded for one in each) else "ok",
+            version=self.version,
+            pid=self.pid,
+            started_at=self.started_at,
+            uptime_s=round(time.monotonic() - self._started, 3),
+            rss_bytes=resident_bytes(),
+            turns=sum(one.turns for one in each),
+            workspaces=[WorkspaceReply.model_validate(one) for one in each],
+        )
 
 
 def resident_bytes() -> int | None:
@@ -56,18 +56,3 @@ def as_text(moment: datetime) -> str:
     '2025-11-03T09:00:00Z'
     """
     return moment.isoformat().replace("+00:00", "Z")
-
-
-def _workspace(served: ServedWorkspace) -> dict[str, object]:
-    reload = served.reload
-    return {
-        "root": served.root,
-        "turns": served.turns,
-        "reload": {
-            "count": reload.count,
-            "at": None if reload.at is None else as_text(reload.at),
-            "error": reload.error,
-        },
-        "settings_error": served.settings_error,
-        "warnings": list(served.warnings),
-    }

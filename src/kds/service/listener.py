@@ -131,8 +131,11 @@ class Listener(uvicorn.Server):
 class Connection(H11Protocol):
     """A connection that has to ask for something in time, and comes from a user we trust.
 
-    uvicorn ends a connection that is silent after an answer, but not one that never asked,
-    nor one that sends a request byte by byte.
+    uvicorn ends a connection that is silent after an answer (`timeout_keep_alive`) or sends a head
+    without end (`h11_max_incomplete_event_size`; its 16 kB are left as they are). It has no limit
+    for one that never asked, nor for one that sends a request byte by byte. Its
+    `limit_concurrency` answers newcomers with 503 for as long as others hold what there is, so
+    whoever is silent would shut everybody else out: here the silent one goes.
     """
 
     _deadline: asyncio.TimerHandle | None = None

@@ -7,6 +7,7 @@ from fastapi import Query, Request
 
 from kds.api.records import NAME_LIMIT
 from kds.service import schemas
+from kds.service.replies import ErrorReply
 from kds.service.security import WORKSPACE
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace, Workspaces
@@ -61,10 +62,10 @@ def archive_worker(request: Request) -> Worker:
     return worker
 
 
-def replies(model: Any, *statuses: int, success: int = 200) -> dict[int | str, dict[str, Any]]:
+def documented(model: Any, *statuses: int, success: int = 200) -> dict[int | str, dict[str, Any]]:
     """The documentation of an operation's replies: the good one, and every error it may have."""
     errors: dict[int | str, dict[str, Any]] = {
-        status: {"model": schemas.ErrorReply, "description": _ERRORS[status]}
+        status: {"model": ErrorReply, "description": _ERRORS[status]}
         for status in sorted({*statuses, *_ANYWHERE})
     }
     return {success: {"model": model, "description": "Done."}, **errors}

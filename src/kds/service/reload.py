@@ -17,6 +17,7 @@ import watchfiles
 from kds.brain.errors import KdsError
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.workspace import Workspace
+from kds.router.prompts.examplefile import SUFFIX
 from kds.router.prompts.texts import FOLDERS
 from kds.service.errors import describe_fault
 from kds.service.workspaces import ServedWorkspace
@@ -117,6 +118,7 @@ def fingerprint(workspace: Workspace) -> Fingerprint:
     """What tells one state of a workspace's prompts, rules and learned examples from another."""
     files = [
         *(path for name in FOLDERS for path in (workspace.prompts_dir / name).glob("*.md")),
+        *(path for name in FOLDERS for path in (workspace.prompts_dir / name).glob(f"*{SUFFIX}")),
         *workspace.rules_dir.glob("*.yaml"),
         workspace.brain / LEARNED,
     ]

@@ -1,13 +1,17 @@
-"""What goes over the wire: the bodies of requests and replies, documented in /openapi.json.
+"""What comes over the wire: the bodies of requests, documented in /openapi.json.
 
-Requests are strict: a field too many or of another type is a 422, not a guess.
+They are strict: a field too many or of another type is a 422, not a guess.
 """
 
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from kds.api.records import NAME_LIMIT
+from kds.brain.database.instant import within_reach
+from kds.brain.passages.values import Role
+from kds.brain.sessions.profile import PURPOSE_LIMIT
+from kds.brain.sessions.session_table import ID_LIMIT, TITLE_LIMIT
 from kds.service.client import HISTORY_LIMIT, KNOWN_LIMIT
 
 MESSAGE_LIMIT: Final = 100_000
@@ -38,7 +42,7 @@ _CONVERSATION = Field(
     "workspace, which all its windows share.",
     examples=["f3b1c9e2-8a57-4d0e-9c55-0d8c3c1f6a11"],
 )
-_WORKSPACE = Field(
+WORKSPACE = Field(
     default=None,
     min_length=1,
     max_length=PATH_LIMIT,
@@ -47,18 +51,20 @@ _WORKSPACE = Field(
 )
 
 
-class _Request(BaseModel):
+class RequestBody(BaseModel):
+    """What comes in: strict and frozen."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class UtteranceRequest(_Request):
+class UtteranceRequest(RequestBody):
     """Something that was said before."""
 
     text: str = Field(max_length=MESSAGE_LIMIT)
     role: Literal["user", "assistant"] = "user"
 
 
-class RouteRequest(_Request):
+class RouteRequest(RequestBody):
     """One message to route."""
 
     message: str = _MESSAGE
@@ -92,10 +98,10 @@ class RouteRequest(_Request):
         "They count in the place of those of the service; where they cannot, the reply is a 409.",
         examples=[{"KDS_MEMORY": "on"}],
     )
-    workspace: str | None = _WORKSPACE
+    workspace: str | None = WORKSPACE
 
 
-class ContextRequest(_Request):
+class ContextRequest(RequestBody):
     """One message to remember as it stands."""
 
     message: str = _MESSAGE
@@ -118,175 +124,77 @@ class ContextRequest(_Request):
         examples=["fab-button-20251103"],
     )
     conversation: str | None = _CONVERSATION
-    workspace: str | None = _WORKSPACE
+    workspace: str | None = WORKSPACE
 
 
-class ErrorDetail(BaseModel):
-    """What is wrong, where, and how to fix it."""
-
-    message: str
-    where: str | None
-    hint: str | None
-
-
-class ErrorReply(BaseModel):
-    """Every reply but those of the 2xx kind."""
-
-    error: ErrorDetail
-
-
-class EntryReply(BaseModel):
-    """One line of the conversation context."""
-
-    timestamp: str = Field(description="ISO 8601, UTC.")
-    user_message: str = Field(description="What the user said, with secrets taken out.")
-    intent: str
-    session_id: str | None
-    context_ref: str | None = None
+_TITLE = Field(
+    default=None,
+    min_length=1,
+    max_length=TITLE_LIMIT,
+    description="Without one the beginning of the first question serves.",
+    examples=["Closing of the Maple Street deal"],
+)
+_DOCUMENT = Field(
+    default=None,
+    max_length=PATH_LIMIT,
+    description="Path of the document that the session is about; null: none.",
+    examples=["contracts/servicing-agreement.md"],
+)
 
 
-class ContextReply(BaseModel):
-    """A conversation context, oldest first: at most ten entries, none older than two hours."""
+class NewSession(RequestBody):
+    """A session to begin."""
 
-    entries: list[EntryReply]
-    warnings: list[str]
-
-
-class ClearedReply(BaseModel):
-    """How many entries were forgotten."""
-
-    cleared: int
-
-
-class ScoreReply(BaseModel):
-    """A candidate intent and its calibrated probability."""
-
-    intent: str
-    confidence: float
-
-
-class ReferenceReply(BaseModel):
-    """A mention, where it stands in the message, and what it points to."""
-
-    text: str
-    start: int
-    end: int
-    target: str
-    rule: str
-    score: float
-
-
-class RecordReply(BaseModel):
-    """What one step of the router did."""
-
-    step: str
-    notes: list[str]
-    cpu_ms: float
-
-
-class TurnRewritingReply(BaseModel):
-    """That a model was asked to rewrite the message (docs/rewriting.md)."""
-
-    model: str
-    outcome: Literal["used", "unchanged", "rejected", "failed", "resting"]
-    reason: str | None
-    cached: bool
-    ms: float
-
-
-class TurnReply(BaseModel):
-    """What became of a message."""
-
-    message: str
-    expanded: str = Field(description="The message, so that it can be read on its own.")
-    intent: str
-    confidence: float
-    action: Literal["route", "clarify", "abstain"]
-    secondary_intents: list[str]
-    alternatives: list[ScoreReply]
-    question: str | None = Field(description="What to ask the user when the action is `clarify`.")
-    candidates: list[str]
-    context_ref: str | None
-    references: list[ReferenceReply]
-    context_switch: bool
-    session_id: str | None
-    agent: str | None
-    prompt_file: str | None
-    prompt: str = Field(description="The agent's prompt, filled in.")
-    why: list[str]
-    at: str = Field(description="When the message came: ISO 8601, UTC.")
-    in_scope: float
-    context: list[EntryReply]
-    unresolved: list[str] = Field(description="Words that point back, nobody knows to what.")
-    rewriting: TurnRewritingReply | None = Field(description="null: no model was asked.")
-    records: list[RecordReply]
-    warnings: list[str] = Field(description="Such as prompts that are broken at the moment.")
-
-
-class PromptReply(BaseModel):
-    """A prompt file, in short."""
-
-    name: str
-    description: str
-    intent: str | None
-    ref: str
-
-
-class PromptBodyReply(PromptReply):
-    """A prompt file with its template."""
-
-    body: str
-
-
-class ReloadReply(BaseModel):
-    """The last time prompts and rules were read anew."""
-
-    count: int
-    at: str | None
-    error: str | None = Field(description="Set while the files on disk are broken.")
-
-
-class WorkspaceReply(BaseModel):
-    """One served workspace."""
-
-    root: str
-    turns: int
-    reload: ReloadReply
-    settings_error: str | None = Field(
-        description="Set while changed settings are wrong: those before stay in use."
+    id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=ID_LIMIT,
+        description="Printable characters, no blanks at the ends, nor `/export` or `/messages`"
+        " at the end; null: a random one.",
+        examples=["export-20251103"],
     )
-    warnings: list[str]
+    title: str | None = _TITLE
+    document: str | None = _DOCUMENT
+    workspace: str | None = WORKSPACE
 
 
-class HealthReply(BaseModel):
-    """The service itself."""
+class SessionChange(RequestBody):
+    """What is to change of a session; what is left out stays."""
 
-    status: Literal["ok", "degraded"]
-    version: str
-    pid: int
-    started_at: str
-    uptime_s: float
-    rss_bytes: int | None = Field(description="Resident memory; null where nobody can tell.")
-    turns: int
-    workspaces: list[WorkspaceReply]
+    title: str | None = _TITLE
+    document: str | None = _DOCUMENT
+    workspace: str | None = WORKSPACE
 
 
-class HookSpecificOutput(BaseModel):
-    """The key that Claude Code reads."""
+class NewMessage(RequestBody):
+    """A message to store."""
 
-    model_config = ConfigDict(extra="allow")
+    role: Role = Field(examples=["user"])
+    content: str = Field(
+        min_length=1, max_length=MESSAGE_LIMIT, examples=["What is the Determination Date?"]
+    )
+    speaker: str | None = Field(
+        default=None, min_length=1, max_length=TEXT_LIMIT, description="Who of several it was."
+    )
+    at: Annotated[AwareDatetime, AfterValidator(within_reach)] | None = Field(
+        default=None, strict=False, description="When it was said, year 2 to 9998; null: now."
+    )
+    id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=ID_LIMIT,
+        description="With an id of yours a message that is sent twice is stored once.",
+    )
+    workspace: str | None = WORKSPACE
 
-    hookEventName: str  # noqa: N815  # the client's spelling
-    additionalContext: str  # noqa: N815  # the client's spelling
 
+class GrantRequest(RequestBody):
+    """Consent to something: for what the profile may be kept and used."""
 
-class HookReply(BaseModel):
-    """What a client adds to the prompt, under the keys of both clients."""
-
-    model_config = ConfigDict(extra="allow")
-
-    additionalContext: str  # noqa: N815  # the client's spelling
-    hookSpecificOutput: HookSpecificOutput  # noqa: N815  # the client's spelling
+    purpose: str = Field(
+        min_length=1, max_length=PURPOSE_LIMIT, examples=["answers that suit my work"]
+    )
+    workspace: str | None = WORKSPACE
 
 
 HOOK_INPUT: Final[dict[str, Any]] = {
@@ -319,4 +227,4 @@ HOOK_INPUT: Final[dict[str, Any]] = {
         },
     }
 }
-"""The body of `POST /hook` is read by `kds.service.hook_reply`, not by a model here."""
+"""The body of `POST /hook` is read by `kds.service.hook_call`, not by a model here."""

@@ -1,22 +1,43 @@
 """Sessions over HTTP: begun, listed, read, changed, written out, erased."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import asdict
+from typing import Annotated, Final, Literal, TypeVar
 
-from fastapi import APIRouter, Request
-from starlette.responses import JSONResponse, Response
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import Response
 
+from kds.api.session_names import session_page
 from kds.brain.errors import MessageError, StoreError
 from kds.brain.passages.values import Message
 from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.portable import archive, to_json, to_markdown
+from kds.brain.sessions.portable import ArchiveFile, archive, to_json, to_markdown
+from kds.brain.sessions.session_table import ID_LIMIT
 from kds.brain.sessions.session_values import Session
 from kds.query.session import checked_id, checked_session
-from kds.service import session_schemas as schemas
 from kds.service.errors import ConflictError, NotServedError
-from kds.service.operation import WorkspaceQuery, archive_worker, replies, served_workspace
-from kds.service.session_schemas import ExportFormat, LimitQuery, OffsetQuery, SessionPath
+from kds.service.operation import WorkspaceQuery, archive_worker, documented, served_workspace
+from kds.service.replies import (
+    DeletedReply,
+    MessageReply,
+    SavedSession,
+    SessionPage,
+    SessionsReply,
+)
+from kds.service.schemas import NewMessage, NewSession, SessionChange
 from kds.service.workspaces import ServedWorkspace
+
+MOST: Final = 200
+"""Sessions or messages of one page."""
+
+ExportFormat = Literal["json", "markdown"]
+
+SessionPath = Annotated[
+    str,
+    Path(max_length=ID_LIMIT, description="Id of a session.", examples=["export-20251103"]),
+]
+LimitQuery = Annotated[int, Query(ge=1, le=MOST, description="Most entries of a page.")]
+OffsetQuery = Annotated[int, Query(ge=0, le=2**31, description="Entries to skip.")]
 
 _Result = TypeVar("_Result")
 
@@ -26,9 +47,9 @@ _ONE = "/{session:path}"
 """An id may hold a slash: a hook's conversation is named by its client."""
 
 
-@router.post("", status_code=201, responses=replies(
-    schemas.SavedSession, 400, 404, 409, 422, 503, success=201))  # fmt: skip
-async def create_session(request: Request, asked: schemas.NewSession) -> Response:
+@router.post("", status_code=201, responses=documented(
+    SavedSession, 400, 404, 409, 422, 503, success=201))  # fmt: skip
+async def create_session(request: Request, asked: NewSession) -> Response:
     """Begin a session."""
     served = served_workspace(request, asked.workspace)
     chosen = None if asked.id is None else checked_session(asked.id)
@@ -48,7 +69,7 @@ async def create_session(request: Request, asked: schemas.NewSession) -> Respons
     return await _saved(request, served, create, document=asked.document, status=201)
 
 
-@router.get("", responses=replies(schemas.SessionsReply, 404, 422, 503))
+@router.get("", responses=documented(SessionsReply, 404, 422, 503))
 async def list_sessions(
     request: Request,
     limit: LimitQuery = 50,
@@ -58,21 +79,17 @@ async def list_sessions(
     """List sessions, the one changed last first."""
     served = served_workspace(request, workspace)
 
-    def read() -> tuple[Session, ...]:
-        store = served.memory_if_any()
-        return store.sessions(limit=limit + 1, offset=offset) if store else ()
+    def read() -> SessionsReply:
+        sessions, following = session_page(served.memory_if_any(), limit=limit, offset=offset)
+        return SessionsReply.model_validate({"sessions": sessions, "next_offset": following})
 
-    found = await _work(request, read)
-    listed = [schemas.SessionReply.of(one) for one in found[:limit]]
-    more = offset + limit if len(found) > limit else None
-    reply = schemas.SessionsReply(sessions=listed, next_offset=more)
-    return JSONResponse(reply.model_dump())
+    return (await _work(request, read)).response()
 
 
-@router.get(f"{_ONE}/export", responses=replies(schemas.ExportReply, 404, 422, 503) | {
+@router.get(f"{_ONE}/export", responses=documented(ArchiveFile, 404, 422, 503) | {
     200: {
         "description": "The session: JSON that can be imported again, or Markdown to read.",
-        "model": schemas.ExportReply,
+        "model": ArchiveFile,
         "content": {"text/markdown": {"schema": {"type": "string"}}},
     }
 })  # fmt: skip
@@ -90,7 +107,7 @@ async def export_session(
     return Response(to_json([found]), media_type="application/json")
 
 
-@router.get(_ONE, responses=replies(schemas.SessionPage, 404, 422, 503))
+@router.get(_ONE, responses=documented(SessionPage, 404, 422, 503))
 async def show_session(
     request: Request,
     session: SessionPath,
@@ -111,18 +128,12 @@ async def show_session(
 
     found, messages = await _work(request, read)
     end = offset + limit
-    page = schemas.SessionPage(
-        **schemas.SessionReply.of(found).model_dump(),
-        page=[schemas.MessageReply.of(message) for message in messages],
-        next_offset=end if end < found.message_count else None,
-    )
-    return JSONResponse(page.model_dump())
+    more = {"page": messages, "next_offset": end if end < found.message_count else None}
+    return SessionPage.model_validate(asdict(found) | more).response()
 
 
-@router.patch(_ONE, responses=replies(schemas.SavedSession, 400, 404, 409, 422, 503))
-async def change_session(
-    request: Request, session: SessionPath, asked: schemas.SessionChange
-) -> Response:
+@router.patch(_ONE, responses=documented(SavedSession, 400, 404, 409, 422, 503))
+async def change_session(request: Request, session: SessionPath, asked: SessionChange) -> Response:
     """Give a session a title, or say which document it is about; what is left out stays."""
     served = served_workspace(request, asked.workspace)
 
@@ -139,7 +150,7 @@ async def change_session(
     return await _saved(request, served, change, document=asked.document)
 
 
-@router.delete(_ONE, responses=replies(schemas.DeletedReply, 404, 422, 503))
+@router.delete(_ONE, responses=documented(DeletedReply, 404, 422, 503))
 async def delete_session(
     request: Request, session: SessionPath, workspace: WorkspaceQuery = None
 ) -> Response:
@@ -151,14 +162,12 @@ async def delete_session(
         served.memory.delete(session)
 
     await _work(request, delete)
-    return JSONResponse({"deleted": session})
+    return DeletedReply(deleted=session).response()
 
 
-@router.post(f"{_ONE}/messages", status_code=201, responses=replies(
-    schemas.MessageReply, 400, 404, 409, 422, 503, success=201))  # fmt: skip
-async def add_message(
-    request: Request, session: SessionPath, asked: schemas.NewMessage
-) -> Response:
+@router.post(f"{_ONE}/messages", status_code=201, responses=documented(
+    MessageReply, 400, 404, 409, 422, 503, success=201))  # fmt: skip
+async def add_message(request: Request, session: SessionPath, asked: NewMessage) -> Response:
     """Store a message at the end of a session; when this returns it is on the disk."""
     served = served_workspace(request, asked.workspace)
     chosen = None if asked.id is None else checked_id(asked.id)
@@ -178,7 +187,7 @@ async def add_message(
         return found
 
     stored = await _work(request, add)
-    return JSONResponse(schemas.MessageReply.of(stored).model_dump(), 201)
+    return MessageReply.model_validate(stored).response(201)
 
 
 async def _work(request: Request, call: Callable[[], _Result]) -> _Result:
@@ -216,6 +225,5 @@ async def _saved(
         return saved, served.queries.library.note_on(document) if document else None
 
     session, note = await _work(request, work)
-    fields = schemas.SessionReply.of(session).model_dump()
-    reply = schemas.SavedSession(**fields, warnings=[note] if note else [])
-    return JSONResponse(reply.model_dump(), status)
+    warnings = [note] if note else []
+    return SavedSession.model_validate(asdict(session) | {"warnings": warnings}).response(status)

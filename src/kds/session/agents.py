@@ -6,11 +6,10 @@ then what the agent before it left (`prompts/internal/agent-handover.md`).
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kds.agents.agent import Agent
 from kds.agents.models import checked_model, load_chat_model, model_timeout
@@ -26,6 +25,8 @@ from kds.session.run import AgentRun, Speech
 
 if TYPE_CHECKING:  # imported with the model (decision 4)
     from langchain_core.language_models import BaseChatModel
+
+    from kds.agents.tools import AnyTool
 
 HANDOVER: Final = "agent-handover"
 """The prompt file with what an agent is told about the one before it."""
@@ -127,7 +128,7 @@ class AgentDesk:
         return bool(self._model is not None or settings.name or settings.base_url)
 
     def start(self, assignment: Assignment) -> AgentRun:
-        """Put an agent to work, in a thread of its own."""
+        """Have an agent work, in a thread of its own, while it is listened to."""
         return AgentRun(
             lambda: self._speech(assignment),
             agent=assignment.agent.name,
@@ -160,15 +161,14 @@ class AgentDesk:
                 yield piece.text
         yield replace(whole, turn=turn)
 
-    def _tools(self) -> Sequence[Any]:
+    def _tools(self) -> Sequence[AnyTool]:
         """The tools that prompt files may name; they come with LangChain, so with a model."""
-        from kds.documents.place import documents_path  # 0.1 s of imports, for who has a model
+        from kds.agents.tools import built_in_tools  # LangChain: for who has a model
+        from kds.documents.place import documents_path  # 0.1 s of imports
 
-        tools = importlib.import_module("kds.agents.tools")
-        made: Sequence[Any] = tools.built_in_tools(
+        return built_in_tools(
             memory=memory_path(self._workspace), documents=documents_path(self._workspace)
         )
-        return made
 
     def _loaded(self) -> BaseChatModel | None:
         """The model, if there is any; loading it imports LangChain: about a second."""

@@ -5,6 +5,7 @@ Everything here is decided from the prompt files and what was said; nobody is as
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 from kds.agents.agent import Agent
@@ -16,17 +17,8 @@ from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 
 AMNESIA: Final = "AMNESIA"
-CORRECT: Final = "CORRECT"
-
-CONFIRMED: Final = frozenset({AMNESIA, "COMMIT"})
-"""Confirmed whatever their prompt files say (issue 6): a project may bring its own, and what
-cannot be taken back must not begin because a cloned file leaves out one line."""
-
-LOOKING: Final = frozenset(
-    {"ASK", "RESUME", "METRICS", "VALIDATE", "GOVERN", "ANALYZE_SCREENSHOT", UNKNOWN}
-)
-"""Intents that only look. Their work does not go on by itself: a question is no order to build,
-so "go ahead" after one means what the router makes of it."""
+"""The one intent that is known by name here: what follows a yes is done by KDS itself, not by a
+model that follows a prompt, so no prompt file can say it (`kds.session.forgetting`)."""
 
 MAX_CHAIN: Final = 5
 """Agents that serve one message without the user saying anything: PLAN, EXECUTE, TEST and two
@@ -48,7 +40,11 @@ class Course:
 
     def must_confirm(self, intent: str) -> bool:
         """Tell whether the user has to say yes before the agent of ``intent`` begins."""
-        return intent in CONFIRMED or self.agent(intent).prompt.confirm
+        return intent in _always_confirmed() or self.agent(intent).prompt.confirm
+
+    def corrects(self, intent: str) -> bool:
+        """Tell whether messages of ``intent`` say that something is wrong."""
+        return intent in self.library.corrections()
 
     def question(self, intent: str, turn: Turn, detail: str = "") -> str:
         """The question for confirmation: what will happen, and what the message was."""
@@ -93,11 +89,25 @@ class Course:
         A correction is never next: only the user can say that something is wrong.
         """
         for offer in offers:
-            if offer.intent in chain or offer.intent == CORRECT:
+            if offer.intent in chain or self.corrects(offer.intent):
                 continue
-            if offer.chosen or intent not in LOOKING:
+            if offer.chosen or not self._only_looks(intent):
                 return offer
         return None
+
+    def _only_looks(self, intent: str) -> bool:
+        """Whether the agent changes nothing. Its work does not go on by itself: a question is no
+        order to build, so "go ahead" after one means what the router makes of it."""
+        prompt = self.library.for_intent(intent)
+        return prompt is not None and prompt.only_looks
+
+
+@cache
+def _always_confirmed() -> frozenset[str]:
+    """Confirmed whatever the prompt files of a project say (issue 6): what the packaged ones ask
+    for. What cannot be taken back must not begin because a cloned file leaves out one line."""
+    agents = PromptLibrary.load().agents()
+    return frozenset(agent.intent for agent in agents if agent.intent and agent.confirm)
 
 
 def _phrase(prompt: PromptFile) -> str:

@@ -5,83 +5,72 @@ is left to do is kept as work in progress, so that "continue" takes it up.
 """
 
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from threading import Event, Lock
 from typing import Final
 
 from kds.agents.agent import Agent
-from kds.agents.model_error import ModelError
 from kds.agents.reply import AgentReply
 from kds.brain.errors import KdsError, StoreError, WorkspaceError
 from kds.brain.turn import Turn
-from kds.brain.work import Offer, Work, WorkStore
+from kds.brain.work import Work, WorkStore
 from kds.session.agents import AgentDesk, Assignment, first_assignment
 from kds.session.answer import Answer
-from kds.session.course import AMNESIA, MAX_CHAIN, Course
+from kds.session.course import AMNESIA, Course
 from kds.session.forgetting import Forgetting
 from kds.session.memory import Said, SessionMemory
 from kds.session.opening import Opening
 from kds.session.run import AgentRun
+from kds.session.served import BETWEEN, Served
 
 HALTED: Final = "[halted]"
 BROKEN_OFF: Final = "[broken off]"
 """Behind what is kept of a reply that has no end."""
 
-BETWEEN: Final = "\n\n"
-"""Between the replies of two agents, and before a question."""
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """With what the messages of one conversation are served."""
+
+    desk: AgentDesk
+    course: Course
+    memory: SessionMemory
+    work: WorkStore
+    forgetting: Forgetting
+    conversation: str | None = None
 
 
 class Exchange:
     """Serves one opening. `pieces` once; `halt` from any thread at any time."""
 
-    def __init__(
-        self,
-        opening: Opening,
-        *,
-        desk: AgentDesk,
-        course: Course,
-        memory: SessionMemory,
-        work: WorkStore,
-        forgetting: Forgetting,
-        conversation: str | None = None,
-        follow: bool = False,
-    ) -> None:
+    def __init__(self, opening: Opening, means: Means, *, follow: bool = False) -> None:
         self.id = uuid.uuid4().hex
         self._opening = opening
-        self._desk = desk
-        self._course = course
-        self._memory = memory
-        self._work = work
-        self._forgetting = forgetting
-        self._conversation = conversation
+        self._means = means
         self._follow = follow
+        self._served = Served(chain=opening.chain, notes=opening.notes)
         self._halted = Event()
         self._over = Event()
         self._lock = Lock()
         self._run: AgentRun | None = None
-        self._replies: list[AgentReply] = []
-        self._notes: list[str] = [*opening.notes]
-        self._chain: list[str] = [*opening.chain]
-        self._offers: tuple[Offer, ...] = ()
-        self._question: str | None = None
-        self._error: KdsError | None = None
-        self._forgot = False
 
     def pieces(self) -> Iterator[str | Answer]:
         """Yield the answer as it comes, and at last the whole of it."""
+        opening, means = self._opening, self._means
         try:
             yield from self._serve()
-            answer = self._answer()
+            served = self._served.noted(*means.memory.take_notes())
             self._over.set()
-            yield answer
+            yield served.as_answer(
+                opening, means.course, halted=self._halted.is_set(), session=means.memory.session
+            )
         finally:
             if not self._over.is_set():  # whoever leaves in the middle halts what runs
                 self.halt()
                 self._change(lambda now: now.idle() if now.exchange == self.id else now)
-            if not self._forgot:
-                self._memory.close_turn(self._opening.turn, self._said(), self._conversation)
+            if not self._served.forgot:
+                means.memory.close_turn(opening.turn, self._served.said, means.conversation)
 
     def halt(self) -> str | None:
         """Stop it; returns the name of the agent that was running, if one was.
@@ -95,211 +84,158 @@ class Exchange:
             run = self._run
         if run is None or not run.halt():
             return None
-        if run.text.strip():
-            self._memory.reply(f"{run.text.rstrip()}{BETWEEN}{HALTED}", agent=run.agent)
+        self._keep_part(run, HALTED)
         return run.agent
 
     def _serve(self) -> Iterator[str]:
         opening = self._opening
         if not opening.legs:
-            self._question = opening.says if opening.asks else None
-            self._memory.reply(opening.says)
+            asked = opening.says if opening.asks else None
+            self._served = replace(self._served, question=asked)
+            self._means.memory.reply(opening.says)
             yield opening.says
             return
-        self._begin()
-        turn, legs, confirmed = opening.turn, list(opening.legs), opening.confirmed
+        self._change(self._begun)
+        turn, legs, confirmed = opening.turn, opening.legs, opening.confirmed
         while legs and not self._halted.is_set():
-            intent = legs.pop(0)
-            if self._replies:
+            intent, *rest = legs
+            if self._served.replies:
                 yield BETWEEN
-                turn = self._course.turn_for(turn, intent, legs)
-            if self._course.must_confirm(intent) and not confirmed:
-                yield self._ask_first(turn, intent, legs)
+                turn = self._means.course.turn_for(turn, intent, rest)
+            if self._means.course.must_confirm(intent) and not confirmed:
+                yield self._ask_first(turn, intent, tuple(rest))
                 return
             confirmed = False
             yield from self._serve_one(turn, intent)
-            if self._error:  # "continue" asks again
-                legs.insert(0, intent)
-            if not self._goes_on(legs) or self._error or self._halted.is_set():
-                return
-            if not legs and self._follow and (following := self._following(intent)):
-                legs.append(following.intent)
+            legs = self._next_legs(legs)
 
-    def _begin(self) -> None:
-        """Note what is under way: nothing of the exchange before is, whatever was left."""
+    def _begun(self, now: Work) -> Work:
+        """What is under way: nothing of the exchange before is, whatever was left."""
         opening = self._opening
-        kept = replace(opening.turn, prompt="", records=())
-
-        def begun(now: Work) -> Work:
-            return replace(
-                now.idle(),
-                turn=kept,
-                exchange=self.id,
-                rest=opening.legs[1:],
-                chain=opening.chain,
-                halted=opening.stopped or now.halted,
-                session=self._memory.session,
-            )
-
-        self._change(begun)
+        return replace(
+            now.idle(),
+            turn=_kept(opening.turn),
+            exchange=self.id,
+            rest=opening.legs[1:],
+            chain=opening.chain,
+            halted=opening.stopped or now.halted,
+            session=self._means.memory.session,
+        )
 
     def _serve_one(self, turn: Turn, intent: str) -> Iterator[str]:
-        self._chain.append(intent)
+        self._served = replace(self._served, chain=(*self._served.chain, intent))
         if intent == AMNESIA:
             yield from self._amnesia(turn)
             return
-        run = self._start(turn, intent)
+        run = self._start(turn, self._means.course.agent(intent))
         if run is None:
             return
         yield from run
-        if run.reply is not None:
-            if not run.text and run.reply.text:
-                yield run.reply.text
-            self._finish(intent, run.reply)
-        else:
-            self._break_off(run, turn)
+        if run.reply is None:
+            self._served = self._served.broken_off(run, turn)
+            if run.outcome == "failed":
+                self._keep_part(run, BROKEN_OFF)
+            return
+        if not run.text and run.reply.text:
+            yield run.reply.text
+        self._served = self._served.replied(run.reply, self._means.course)
+        reply = self._served.replies[-1]
+        if reply.answered:
+            self._means.memory.reply(reply.text, agent=reply.agent)
 
-    def _start(self, turn: Turn, intent: str) -> AgentRun | None:
-        assignment = self._assignment(turn, self._course.agent(intent))
+    def _start(self, turn: Turn, agent: Agent) -> AgentRun | None:
+        assignment = self._assignment(turn, agent)
         with self._lock:
             if self._halted.is_set():
                 return None
-            self._run = self._desk.start(assignment)
+            self._run = self._means.desk.start(assignment)
             return self._run
 
     def _assignment(self, turn: Turn, agent: Agent) -> Assignment:
-        if not self._replies:
-            return replace(first_assignment(self._opening, agent, self._memory), turn=turn)
-        before = self._replies[-1]
+        opening, memory = self._opening, self._means.memory
+        if not self._served.replies:
+            return replace(first_assignment(opening, agent, memory), turn=turn)
+        before = self._served.replies[-1]
         said = Said("assistant", before.text, before.agent) if before.answered else None
-        return Assignment(
-            agent, turn, earlier=self._memory.earlier(""), before=said, asked=self._opening.said
-        )
+        earlier = memory.earlier("")
+        return Assignment(agent, turn, earlier=earlier, before=said, asked=opening.said)
 
-    def _finish(self, intent: str, reply: AgentReply) -> None:
-        if reply.answered and not (reply.text.strip() or reply.handoffs or reply.data):
-            # No answer at all: the same as a model that fails, and it can be asked again.
-            self._error = ModelError(
-                f"{reply.model} gave no text", kind="garbage", hint="try again, or another model"
-            )
-            reply = replace(reply, text=reply.prompt, answered=False)
-        if reply.answered:
-            self._memory.reply(reply.text, agent=reply.agent)
-        self._replies.append(reply)
-        self._notes += [f"{reply.agent}: {note}" for note in reply.notes]
-        self._offers = self._course.offers(intent, reply)
-
-    def _break_off(self, run: AgentRun, turn: Turn) -> None:
-        """Keep what there is of a reply that did not come to its end."""
-        self._error = run.error
-        why = HALTED if run.outcome == "halted" else BROKEN_OFF
-        said = run.text.strip()
-        if said and run.outcome == "failed":
-            self._memory.reply(f"{run.text.rstrip()}{BETWEEN}{why}", agent=run.agent)
-        note = f"halted: {run.agent}" if run.error is None else f"{run.agent}: {run.error.message}"
-        self._notes.append(note)
-        self._replies.append(
-            AgentReply(
-                agent=run.agent,
-                intent=turn.intent,
-                text=run.text if said else turn.prompt,
-                prompt=turn.prompt,
-                turn=turn,
-                notes=(note,),
-            )
-        )
+    def _keep_part(self, run: AgentRun, why: str) -> None:
+        if run.text.strip():
+            self._means.memory.reply(f"{run.text.rstrip()}{BETWEEN}{why}", agent=run.agent)
 
     def _amnesia(self, turn: Turn) -> Iterator[str]:
         """Forget. No model is asked: what is deleted is for KDS to say."""
         try:
-            text = self._forgetting.forget()
-            self._forgot = True
+            text = self._means.forgetting.forget()
         except KdsError as error:
-            self._error = error
-            self._notes.append(f"{turn.agent}: {error.message}")
+            failed = self._served.noted(f"{turn.agent}: {error.message}")
+            self._served = replace(failed, error=error)
             return
+        self._served = replace(self._served, forgot=True)
         yield text
-        reply = AgentReply(
-            agent=turn.agent or "", intent=AMNESIA, text=text, prompt=turn.prompt, turn=turn,
-            answered=True,
-        )  # fmt: skip
-        self._replies.append(reply)
+        reply = AgentReply(turn.agent or "", AMNESIA, text, turn.prompt, turn, answered=True)
+        self._served = replace(self._served, replies=(*self._served.replies, reply))
 
-    def _ask_first(self, turn: Turn, intent: str, legs: Sequence[str]) -> str:
+    def _ask_first(self, turn: Turn, intent: str, rest: tuple[str, ...]) -> str:
         """Keep what waits for a yes, and return the question. Raises StoreError."""
-        detail = self._forgetting.preview() if intent == AMNESIA else ""
-        question = self._course.question(intent, turn, detail)
-        kept = replace(turn, prompt="", records=())
-
-        def pending(now: Work) -> Work:
-            return replace(
-                now, turn=kept, confirm=intent, rest=tuple(legs), offers=(),
-                chain=tuple(self._chain), exchange=self.id,
-            )  # fmt: skip
-
-        self._work.change(pending)
-        self._memory.reply(question)
-        self._question, self._offers = question, ()
+        means = self._means
+        detail = means.forgetting.preview() if intent == AMNESIA else ""
+        question = means.course.question(intent, turn, detail)
+        chain = self._served.chain
+        means.work.change(
+            lambda now: replace(
+                now, turn=_kept(turn), confirm=intent, rest=rest, offers=(), chain=chain,
+                exchange=self.id,
+            )
+        )  # fmt: skip
+        means.memory.reply(question)
+        self._served = replace(self._served, question=question, offers=())
         return question
 
-    def _goes_on(self, legs: Sequence[str]) -> bool:
-        """Note that an agent is done; False when another process has halted the rest."""
-        done = tuple(self._chain)
+    def _next_legs(self, legs: tuple[str, ...]) -> tuple[str, ...]:
+        """What is still to serve, when the agent of the first of ``legs`` is done; noted, too."""
+        failed = self._served.error is not None
+        rest = legs if failed else legs[1:]  # "continue" asks again
+        self._progress(rest)
+        if failed or self._halted.is_set():
+            return ()
+        return rest or (self._following() if self._follow else ())
+
+    def _progress(self, rest: tuple[str, ...]) -> None:
+        """Keep how far the work has come; halted when another process has dropped the rest."""
+        served = self._served
 
         def progress(now: Work) -> Work:
             if now.exchange != self.id or self._halted.is_set():
                 return now
-            return replace(now, rest=tuple(legs), chain=done, offers=self._offers)
+            return replace(now, rest=rest, chain=served.chain, offers=served.offers)
 
         before = self._change(progress)
-        if before is None or before.halted is None or before.halted.exchange != self.id:
-            return True
-        self._halted.set()
-        self._notes.append("halted from outside: what was left was dropped")
-        return False
+        if before is not None and before.halted and before.halted.exchange == self.id:
+            self._halted.set()
+            self._note("halted from outside: what was left was dropped")
 
-    def _following(self, intent: str) -> Offer | None:
-        """The agent that takes over by itself, when the work is to be followed."""
-        if not self._replies[-1].answered:
-            self._notes.append("nothing was handed over: there is no reply to hand on")
-            return None
-        offer = self._course.next_offer(intent, self._offers, self._chain)
-        if offer is None or len(self._chain) >= MAX_CHAIN:
-            return None
-        return None if self._course.must_confirm(offer.intent) else offer
+    def _following(self) -> tuple[str, ...]:
+        """The agent that takes over by itself, if one does."""
+        if not self._served.replies[-1].answered:
+            self._note("nothing was handed over: there is no reply to hand on")
+            return ()
+        offer = self._served.next_offer(self._means.course)
+        return () if offer is None else (offer.intent,)
 
     def _change(self, edit: Callable[[Work], Work]) -> Work | None:
         """Change the work in progress; when that fails, the answer goes on and says so."""
         try:
-            return self._work.change(edit).work
+            return self._means.work.change(edit).work
         except (StoreError, WorkspaceError) as error:
-            self._notes.append(f"what comes next is not kept: {error.message}")
+            self._note(f"what comes next is not kept: {error.message}")
             return None
 
-    def _said(self) -> str:
-        return BETWEEN.join(reply.text for reply in self._replies if reply.answered)
+    def _note(self, note: str) -> None:
+        self._served = self._served.noted(note)
 
-    def _answer(self) -> Answer:
-        opening = self._opening
-        texts = [reply.text for reply in self._replies]
-        said = self._question if self._question else ("" if opening.legs else opening.says)
-        self._notes += [*self._memory.take_notes()]
-        with suppress(IndexError):
-            self._offers = self._next_first(self._replies[-1].intent)
-        return Answer(
-            turn=opening.turn,
-            replies=tuple(self._replies),
-            text=BETWEEN.join(filter(None, (*texts, said))),
-            question=self._question,
-            handoffs=() if self._error or self._halted.is_set() else self._offers,
-            notes=tuple(dict.fromkeys(self._notes)),
-            halted=self._halted.is_set(),
-            stopped=opening.stopped,
-            error=self._error,
-            session=self._memory.session,
-        )
 
-    def _next_first(self, intent: str) -> tuple[Offer, ...]:
-        first = self._course.next_offer(intent, self._offers, self._chain)
-        others = tuple(one for one in self._offers if one != first)
-        return self._offers if first is None else (first, *others)
+def _kept(turn: Turn) -> Turn:
+    """A turn as it is kept with the work: what can be made anew is not."""
+    return replace(turn, prompt="", records=())

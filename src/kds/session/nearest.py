@@ -7,12 +7,12 @@ intent model. When the service goes away, this process loads those, and goes on.
 from collections.abc import Sequence
 from typing import Self
 
-from kds.api.desk import Desk
 from kds.api.records import Records
 from kds.brain.clock import Clock, utc_now
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
+from kds.service.desk import Desk
 from kds.session.memory import SessionMemory
 
 

@@ -15,7 +15,7 @@ from kds.brain.turn import UNKNOWN, Turn
 from kds.brain.work import Halted, Offer, Work, WorkInMemory, WorkStore
 from kds.router.log import entry_of
 from kds.router.prompts.promptfile import PromptFile
-from kds.session.course import CORRECT, Course
+from kds.session.course import Course
 from kds.session.memory import SessionMemory
 from kds.session.nearest import NearestConversations
 from kds.session.words import goes_ahead, goes_on, reaction
@@ -130,7 +130,7 @@ class Opener:
     def _routed(self, text: str, agent: str | None, work: Work, halt: HaltAll) -> Opening:
         dropped = (f"not confirmed, so {work.confirm} was dropped",) if work.confirm else ()
         turn = self._route(self._addressed(text, agent) if agent else text)
-        is_correction = turn.action == "route" and turn.intent == CORRECT
+        is_correction = turn.action == "route" and self.course.corrects(turn.intent)
         # What an agent had said until now was said before the message that halts it.
         stopped = self._stop(work, halt()) if is_correction else None
         if self.log:
@@ -175,7 +175,11 @@ class Opener:
             return next((one for one in work.offers if one.intent == wanted), None)
         last = work.chain[-1] if work.chain else UNKNOWN
         following = self.course.next_offer(last, work.offers, work.chain)
-        others = (one for one in work.offers if one.intent not in (*work.chain, CORRECT))
+        others = (
+            one
+            for one in work.offers
+            if one.intent not in work.chain and not self.course.corrects(one.intent)
+        )
         return following or next(others, None)
 
     def _route(self, text: str) -> Turn:

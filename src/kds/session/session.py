@@ -6,7 +6,6 @@
 Several threads may share a session. A correction halts what runs in it.
 """
 
-import importlib
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ from kds.brain.workspace import Workspace
 from kds.session.agents import AgentDesk, first_assignment
 from kds.session.answer import Answer
 from kds.session.course import Course
-from kds.session.exchange import Exchange
+from kds.session.exchange import Exchange, Means
 from kds.session.forgetting import Forgetting
 from kds.session.memory import Said, SessionMemory
 from kds.session.nearest import NearestConversations
@@ -60,8 +59,9 @@ class Session:
     ) -> None:
         self._notes = notes
         self._opener = opener
-        self._desk = desk
-        self._forgetting = forgetting
+        self._means = Means(
+            desk, opener.course, opener.memory, opener.work, forgetting, opener.conversation
+        )
         self._lock = Lock()
         self._running: WeakSet[Exchange] = WeakSet()
 
@@ -131,7 +131,7 @@ class Session:
     @property
     def has_model(self) -> bool:
         """Whether a model is configured; whether it answers will be seen."""
-        return self._desk.has_model
+        return self._means.desk.has_model
 
     @property
     def alone(self) -> bool:
@@ -171,7 +171,8 @@ class Session:
         self, message: str, *, agent: str | None = None, follow: bool = False
     ) -> AsyncIterator[str | Answer]:
         """As `stream`, off the event loop; halted when the task is cancelled."""
-        asyncio = importlib.import_module("asyncio")  # 40 ms: whoever has a loop has it, too
+        import asyncio  # 40 ms: whoever has a loop has it, too
+
         exchange = await asyncio.to_thread(self._begin, message, agent=agent, follow=follow)
         pieces = exchange.pieces()
         try:
@@ -210,7 +211,7 @@ class Session:
         if course.must_confirm(intent) and not opening.confirmed:
             notes = (*notes, f"{course.agent(intent).name} is asked only after a yes")
         assignment = first_assignment(opening, course.agent(intent), self.memory)
-        return Preview(opening.turn, self._desk.messages(assignment), notes=notes)
+        return Preview(opening.turn, self._means.desk.messages(assignment), notes=notes)
 
     def clear(self) -> int:
         """Begin afresh: forget the context and the work in progress; returns the entries.
@@ -245,16 +246,7 @@ class Session:
         return self._exchange(opening, follow=follow)
 
     def _exchange(self, opening: Opening, *, follow: bool) -> Exchange:
-        exchange = Exchange(
-            opening,
-            desk=self._desk,
-            course=self._opener.course,
-            memory=self.memory,
-            work=self._opener.work,
-            forgetting=self._forgetting,
-            conversation=self.conversation,
-            follow=follow,
-        )
+        exchange = Exchange(opening, self._means, follow=follow)
         with self._lock:
             self._running.add(exchange)
         return exchange

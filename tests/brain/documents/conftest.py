@@ -12,8 +12,8 @@ from document_texts import GUIDE, LEASE, content_of, source_of
 
 from kds.brain.documents.document_store import FILE_NAME, DocumentStore
 from kds.brain.documents.document_values import Document
-from kds.documents.markdown import read_markdown
-from kds.documents.plain import read_plain
+from kds.readers.markdown import read_markdown
+from kds.readers.plain import read_plain
 
 Put = Callable[..., Document]
 

@@ -12,7 +12,7 @@ from kds.brain.documents.content import Source
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.document_values import Document
 from kds.brain.errors import StoreError
-from kds.documents.markdown import read_markdown
+from kds.readers.markdown import read_markdown
 
 Put = Callable[..., Document]
 

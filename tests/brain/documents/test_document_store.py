@@ -15,7 +15,7 @@ from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.document_values import Document
 from kds.brain.errors import StoreError
 from kds.brain.sessions.sqlite_store import SqliteStore
-from kds.documents.plain import read_plain
+from kds.readers.plain import read_plain
 
 Put = Callable[..., Document]
 MARKS = ("quokkaquokka", "zyzzyvazyzzyva")

@@ -7,10 +7,9 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kds.api.rehearsal import RehearsalJournal
+from kds.api.rehearsal import MinuteClock, RehearsalJournal
 from kds.brain.journal import ContextJournal
 from kds.brain.turn import ContextEntry
-from kds.evaluation.playback import MinuteClock
 
 _steps = st.lists(
     st.one_of(

@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.api.metrics_report import report_metrics
 from kds.api.rehearsal import RehearsalJournal
 from kds.api.rewriters import RewriterSource
-from kds.api.routing import Parts, Router
+from kds.api.routing import Router
 from kds.api.turn_metric import TURN
+from kds.api.workspace_parts import Parts
 from kds.brain.clock import utc_now
 from kds.brain.sessions.metrics import KEPT
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
+from kds.evaluation.metrics_report import report_metrics
 
 from ...agents.openai_server import Failure, FakeProvider, Slow, Text  # noqa: TID252  # one server for all
 
@@ -163,7 +164,7 @@ def test_it_is_measured_without_a_word_of_what_was_said(
         ("rejected", False),
     ]
     assert "scrollable" not in str(found)
-    report = report_metrics(rows, since=utc_now() - KEPT, until=utc_now())
+    report = report_metrics(rows, since=utc_now() - KEPT, until=utc_now(), corrections=())
     assert report.turns is not None
     assert report.turns.rewrites is not None
     assert (report.turns.rewrites.asked, report.turns.rewrites.used) == (2, 1)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kds import DispatchError, MessageError, PromptFileError, Router, StoreError, WorkspaceError
-from kds.evaluation.playback import MinuteClock
+from kds.api.rehearsal import MinuteClock
 
 FAB = "I want to add a FAB button"
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kds.brain.installation import install_line
 from kds.brain.workspace import Workspace
 from kds.service.address import ServiceAddress
 from kds.service.server import Service, ServiceOptions
@@ -332,7 +333,7 @@ def test_programs_of_an_environment_and_their_path_in_git_are_told(
     monkeypatch.setattr("sys.executable", str(programs / "python"))
     kds_call("init", "--client", "claude")
     checks = _doctor(kds_call)[1]
-    assert checks["programs"][0]["fix"] == "pipx install kds, then kds init"
+    assert checks["programs"][0]["fix"] == f"{install_line(tool='pipx install')}, then kds init"
     assert [finding["mark"] for finding in checks["mcp"]] == ["ok"]
     for arguments in (("init", "-q"), ("add", ".mcp.json")):
         subprocess.run([real, *arguments], cwd=project, check=True)
@@ -358,3 +359,12 @@ def test_an_undo_names_the_service_that_runs_on(
     kds_call("init", "--client", "claude")
     undone = kds_call("init", "--undo").out
     assert f"a service is running for it (process {os.getpid()}): kds service stop" in undone
+
+
+def test_another_distribution_called_kds_is_a_problem_with_its_fix(
+    project: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kds.clients.health.other_kds", lambda: "another author's package")
+    code, checks = _doctor(kds_call)
+    assert (code, checks["kds"][1]["found"]) == (1, "another author's package")
+    assert checks["kds"][1]["fix"].startswith("pip uninstall -y kds; pip install --force-reinstall")

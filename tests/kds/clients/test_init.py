@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from kds.brain.installation import install_line
 from kds.clients.jsontext import parse_json_text
 
 from .conftest import Snapshot
@@ -286,7 +287,7 @@ def test_programs_that_are_nowhere_are_an_error(
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     refused = kds_call("init", "--client", "claude")
     assert refused.code == 2
-    assert "pipx install kds" in refused.err
+    assert install_line(tool="pipx install") in refused.err
 
 
 def test_parts_can_be_left_out(project: Path, kds_call: Call) -> None:

@@ -1,14 +1,11 @@
-"""Stores and files for the readers. `document_files` can be imported."""
+"""A store, and a folder of files."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kds.brain.documents.document_store import DocumentStore
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from kds.brain.documents.document_store import DocumentStore
 from kds.documents import indexing
 from kds.documents.folder import Choice
 from kds.documents.indexing import Report, add_documents
-from kds.documents.reading import read_document
+from kds.readers.reading import read_document
 
 
 def states(report: Report) -> dict[str, str]:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kds.api.rehearsal import RehearsalJournal
-from kds.api.routing import Parts, Router, workspace_at
+from kds.api.rehearsal import MinuteClock, RehearsalJournal
+from kds.api.routing import Router, workspace_at
+from kds.api.workspace_parts import Parts
 from kds.evaluation.dialogues import Dialogue, read_dialogues
-from kds.evaluation.playback import MinuteClock, play
+from kds.evaluation.playback import play
 
 LEFT_AS_TYPED = """\
 - id: lease-deposit

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kds.api.routing import load_resolver
+from kds.api.workspace_parts import load_resolver
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
 from kds.evaluation.examples import RewriteExample

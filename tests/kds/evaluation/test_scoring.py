@@ -7,9 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kds.api.same_text import bare, matches
 from kds.brain.turn import Turn
 from kds.evaluation.dialogues import ExpectedTurn
-from kds.evaluation.scoring import bare, bare_reference, judge, matches
+from kds.evaluation.scoring import bare_reference, judge
 
 AT = datetime(2025, 11, 3, tzinfo=UTC)
 

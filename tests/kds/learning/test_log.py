@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kds.api.conversations import Conversations
+from kds.api.rehearsal import MinuteClock
 from kds.brain.clock import utc_now
 from kds.brain.turn import ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
-from kds.evaluation.playback import MinuteClock
 from kds.learning.learning import Learning
 from kds.learning.log import LearningLog
 from kds.mcp.workplace import Workplace

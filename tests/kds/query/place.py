@@ -4,7 +4,7 @@ from pathlib import Path
 
 from kds.brain.documents.document_store import FILE_NAME, DocumentStore
 from kds.brain.workspace import Workspace
-from kds.documents.reading import read_document, read_source
+from kds.readers.reading import read_document, read_source
 
 AGREEMENT = """\
 # Harbor Loan Agreement

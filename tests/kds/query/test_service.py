@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kds.api.rehearsal import MinuteClock
 from kds.brain.errors import MessageError
 from kds.brain.sessions.sqlite_store import FILE_NAME
 from kds.brain.workspace import Workspace
-from kds.evaluation.playback import MinuteClock
 from kds.query.metric import session_hits
 from kds.query.service import QueryService
 from kds.query.values import Query, QueryReply

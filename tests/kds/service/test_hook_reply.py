@@ -1,32 +1,28 @@
-"""What the service reads from a hook, and what it has to say to the assistant."""
+"""What KDS has to say to the assistant beside a prompt: mostly nothing."""
 
 import json
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.turn import Reference, Turn
-from kds.service.hook_reply import (
-    QUOTE_LIMIT,
-    TEXT_LIMIT,
-    HookCall,
-    HookInputError,
-    hook_output,
-    hook_text,
-    read_hook,
-)
+from kds.brain.turn import Edit, Reference, Turn
+from kds.service.hook_reply import PROMPT_LIMIT, TEXT_LIMIT, hook_output, hook_text
 
 AT = datetime(2026, 11, 3, tzinfo=UTC)
-PROMPT = "# Code executor\n\nYou carry out the next piece of the active work.\n"
+PROMPT = "# Code executor\n\nYou carry out the next piece of the active work."
+HINT = 'KDS: "it" probably means "the FAB button".'
 
 
-def routed(message: str = "Make it purple", **more: Any) -> Turn:
+def routed(message: str = "Make it purple", *, meant: str = "the FAB button", **more: Any) -> Turn:
+    """A turn whose "it" stands for ``meant``, ready to be acted on."""
+    at = message.find("it")
+    known = at >= 0
     values: dict[str, Any] = {
-        "expanded": "Make the FAB button purple",
+        "references": (Reference("it", at, at + 2, meant, "pron.it", 0.9),) if known else (),
+        "edits": (Edit(at, at + 2, meant),) if known else (),
         "intent": "EXECUTE",
         "confidence": 0.934,
         "action": "route",
@@ -40,193 +36,131 @@ def units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-# -- reading ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("written", "call"),
-    [
-        (
-            {
-                "session_id": "f3", "transcript_path": "/t.jsonl", "cwd": "/home/me",
-                "permission_mode": "default", "hook_event_name": "UserPromptSubmit",
-                "prompt": "Make it purple",
-            },
-            HookCall("Make it purple", "/home/me", "f3", "prompt", "/t.jsonl"),
-        ),
-        (
-            {"sessionId": "f3", "timestamp": 1774281852263, "cwd": "/home/me", "prompt": "Go on"},
-            HookCall("Go on", "/home/me", "f3", "prompt"),
-        ),
-        (
-            {"sessionId": "f3", "hookEventName": "UserPromptSubmit", "prompt": "Go on"},
-            HookCall("Go on", None, "f3", "prompt"),
-        ),
-        (
-            {"sessionId": "f3", "cwd": "/home/me", "source": "new", "initialPrompt": "Go on"},
-            HookCall("", "/home/me", "f3", "start"),
-        ),
-        (
-            {"session_id": "f3", "hook_event_name": "SessionStart", "source": "resume"},
-            HookCall("", None, "f3", "start"),
-        ),
-        ({"prompt": ""}, HookCall("", None, None, "prompt")),
-        ({"hook_event_name": "Stop", "prompt": None}, HookCall("", None, None, "other")),
-    ],
-)  # fmt: skip
-def test_the_spellings_of_the_clients_are_read(written: dict[str, Any], call: HookCall) -> None:
-    assert read_hook(json.dumps(written).encode()) == call
-
-
-def test_half_a_surrogate_pair_becomes_a_mark_of_its_own() -> None:
-    assert read_hook(b'{"prompt": "caf\\udce9 \\ud83d\\ude00"}').prompt == "caf\ufffd \U0001f600"
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        *(b"", b"hello", b"[]", b"{}", b"\xff", b'{"prompt": 7}', b'{"prompt": ["a"]}'),
-        *(b'{"hook_event_name": "UserPromptSubmit"}', b'{"prompt": "x", "cwd": {}}', b"[" * 99_999),
-    ],
-)
-def test_anything_else_is_refused(raw: bytes) -> None:
-    with pytest.raises(HookInputError) as refused:
-        read_hook(raw)
-    assert refused.value.hint
-
-
-@settings(deadline=None)
-@given(st.binary(max_size=200) | st.dictionaries(st.text(), st.text()).map(json.dumps))
-def test_no_input_makes_it_fail_in_another_way(raw: bytes | str) -> None:
-    content = raw if isinstance(raw, bytes) else raw.encode()
-    with suppress(HookInputError):
-        assert isinstance(read_hook(content), HookCall)
-
-
-def test_only_prompts_in_a_person_s_words_are_for_routing() -> None:
-    assert HookCall("Make it purple", None, None, "prompt").for_routing
-    assert not HookCall("/compact", None, None, "prompt").for_routing
-    assert not HookCall("", None, None, "prompt").for_routing
-    assert not HookCall("Make it purple", None, None, "other").for_routing
-
-
-# -- answering -------------------------------------------------------------------------------
-
-
-def test_a_line_says_what_the_message_means_and_the_prompt_of_the_agent_follows() -> None:
-    line = (
-        'KDS: "Make it purple" means "Make the FAB button purple" '
-        "(EXECUTE 0.93, agent code-executor)."
-    )
-    assert hook_text(routed()) == f"{line}\n\n{PROMPT.strip()}"
+def test_a_resolved_word_is_hinted_at_in_one_line() -> None:
+    assert hook_text(routed()) == HINT
 
 
 def test_the_answer_stands_under_the_keys_of_both_clients() -> None:
-    text = hook_text(routed())
     assert hook_output(routed()) == {
-        "additionalContext": text,
-        "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text},
+        "additionalContext": HINT,
+        "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": HINT},
     }
 
 
-def test_a_message_that_means_what_it_says_is_said_once() -> None:
-    text = hook_text(routed("Add a FAB button", expanded="Add a FAB button", intent="PLAN"))
-    assert text is not None
-    assert text.startswith('KDS: "Add a FAB button" (PLAN 0.93, agent code-executor).\n\n')
+@pytest.mark.parametrize(
+    "turn",
+    [
+        routed("Add a FAB button"),
+        routed("Add a FAB button", secondary_intents=("TEST",)),
+        routed("Add a FAB button", action="clarify", question="Plan or run?", candidates=("PLAN",)),
+        routed("hello", action="abstain"),
+    ],
+    ids=["clear", "two requests", "to be asked about", "small talk"],
+)
+def test_where_nothing_was_resolved_nothing_is_said(turn: Turn) -> None:
+    assert hook_text(turn) is None
+    assert hook_output(turn) is None
 
 
-def test_what_is_to_be_done_besides_is_named() -> None:
-    text = hook_text(routed(secondary_intents=("TEST", "COMMIT")))
-    assert text is not None
-    assert "(EXECUTE 0.93, then TEST, then COMMIT, agent code-executor)." in text
+def test_a_reference_is_worth_the_line_even_when_no_agent_fits() -> None:
+    assert hook_text(routed(action="abstain")) == HINT
 
 
-def test_what_is_not_clear_is_put_to_the_user() -> None:
-    turn = routed(
-        action="clarify",
-        question="Did you mean to plan something new, or run the tests?",
-        candidates=("PLAN", "TEST"),
-    )
-    assert hook_text(turn) == (
-        'KDS: "Make it purple" means "Make the FAB button purple", but it is not clear what to do '
-        "with it. Before you act, ask the user:\n\n"
-        "Did you mean to plan something new, or run the tests?\n\n"
-        "The candidates are PLAN, TEST."
-    )
-
-
-def test_there_is_nothing_to_say_about_small_talk() -> None:
-    assert hook_text(routed("hello", expanded="hello", action="abstain")) is None
-    assert hook_output(routed("hello", expanded="", action="abstain")) is None
-
-
-def test_a_reference_is_worth_a_line_even_when_no_agent_fits() -> None:
-    reference = Reference("it", 8, 10, "FAB button", "pron.it", 0.9)
-    turn = routed("I think it rocks", expanded="I think it rocks", action="abstain")
-    assert hook_text(routed(action="abstain")) == (
-        'KDS: "Make it purple" means "Make the FAB button purple".'
-    )
-    assert hook_text(Turn(turn.message, AT, references=(reference,))) == (
-        'KDS: "I think it rocks", where "it" is "FAB button".'
+def test_two_words_are_hinted_at_and_no_more() -> None:
+    edits = (Edit(0, 2, "the form"), Edit(4, 8, "the button"), Edit(10, 12, "the page"))
+    assert hook_text(routed("it, that, he", references=(), edits=edits)) == (
+        'KDS: "it" probably means "the form", "that" probably means "the button".'
     )
 
 
-@settings(deadline=None)
-@given(st.text(max_size=3000), st.text(max_size=3000), st.sampled_from(["route", "abstain"]))
-def test_no_message_breaks_out_of_the_line(message: str, expanded: str, action: str) -> None:
-    text = hook_text(routed(message, expanded=expanded, action=action, prompt="PROMPT"))
-    if text is None:
-        return
-    line, *rest = text.splitlines()
-    assert rest == (["", "PROMPT"] if action == "route" else [])
-    assert len(line) < 2 * QUOTE_LIMIT + 80
-    assert line.count('"') in (2, 4)
+def test_what_the_reply_has_just_named_is_not_said_again() -> None:
+    answer = Reference("option B", 0, 8, "", "answer.option", 0.9)
+    turn = routed("option B", references=(answer,), edits=(Edit(0, 8, "server-side rendering"),))
+    assert hook_text(turn) is None
+
+
+def test_what_was_left_out_is_not_hinted_at() -> None:
+    assert hook_text(routed("Add tests", edits=(Edit(9, 9, " for the button"),))) is None
 
 
 @pytest.mark.parametrize(
-    ("message", "quoted"),
+    "pasted",
     [
-        ("Make \u202eit\u2066 red", "Make it red"),
-        ("\x1b[31mMake\x1b[0m it \x9b1mred", "Make it red"),
-        ("Make \x1b]8;;https://evil.example\x1b\\it\x1b]8;;\x07 red", "Make it red"),
-        ("Make it red\U000e0061\U000e0062\U000e007f", "Make it red"),
-        ("Make\u200b it\ufeff red\U000e0101\x00\x85\u2028now", "Make it red now"),
-        ("\U0001f469\u200d\U0001f4bb r\u200ded", "\U0001f469\u200d\U0001f4bb red"),
+        "it fails\n" + "a line of a log\n" * 100,
+        'it fails:\nTraceback (most recent call last):\n  File "a.py", line 3, in <module>',
+        "it fails:\nTypeError: x is not a function\n    at main (src/app.js:3:4)",
+    ],
+    ids=["long", "Python", "JavaScript"],
+)
+def test_pasted_text_is_left_alone(pasted: str) -> None:
+    assert hook_text(routed(pasted)) is None
+
+
+def test_a_long_meaning_is_no_hint() -> None:
+    assert hook_text(routed(meant="the " + "very " * 20 + "long thing")) is None
+
+
+@given(st.text(max_size=PROMPT_LIMIT), st.text(max_size=80))
+def test_no_message_breaks_out_of_the_line(said: str, meant: str) -> None:
+    turn = routed("x" + said, references=(), edits=(Edit(1, len(said) + 1, meant),))
+    text = hook_text(turn)
+    if text is not None:
+        assert text.startswith('KDS: "')
+        assert len(text.splitlines()) == 1
+        assert text.count('"') == 4
+        assert len(text) <= 245
+
+
+@pytest.mark.parametrize(
+    ("meant", "shown"),
+    [
+        ("the \u202ered\u2066 one", "the red one"),
+        ("the \x1b[31mred\x1b[0m one \x9b1m", "the red one"),
+        ("the \x1b]8;;https://evil.example\x1b\\red\x1b]8;;\x07 one", "the red one"),
+        ("the red\U000e0061\U000e0062\U000e007f one", "the red one"),
+        ("the\u200b red\ufeff one\U000e0101\x00\x85\u2028now", "the red one now"),
+        ("the \U0001f469\u200d\U0001f4bb r\u200ded one", "the \U0001f469\u200d\U0001f4bb red one"),
+        ('the "red" one', "the 'red' one"),
     ],
 )
-def test_what_nobody_sees_does_not_reach_the_line(message: str, quoted: str) -> None:
-    turn = routed(message, expanded=message, action="clarify", question=message)
-    text = hook_text(turn)
-    assert text is not None
-    line, *_ = text.splitlines()
-    assert line.startswith(f'KDS: "{quoted}", but')
-    assert f"\n\n{quoted}\n\n" in text
+def test_what_nobody_sees_does_not_reach_the_line(meant: str, shown: str) -> None:
+    assert hook_text(routed(meant=meant)) == f'KDS: "it" probably means "{shown}".'
 
 
-def test_a_long_message_is_quoted_in_part() -> None:
-    text = hook_text(routed("word " * 500, expanded="", prompt=""))
-    assert text is not None
-    assert 'word…" (EXECUTE' in text
-    assert len(text) < QUOTE_LIMIT + 60
+# -- the agents' prompts ----------------------------------------------------------------------
 
 
-@settings(deadline=None)
-@given(st.text(st.sampled_from("ab\n\U0001f600"), max_size=400), st.integers(250, 400))
-def test_a_long_prompt_is_cut_between_lines(prompt: str, limit: int) -> None:
-    whole = hook_text(routed(prompt=prompt))
-    text = hook_text(routed(prompt=prompt), limit=limit)
-    assert whole is not None
-    assert text is not None
-    assert units(text) <= limit
-    if units(whole) <= limit:
-        assert text == whole
-    else:
-        *kept, mark = text.split("\n")
-        assert "\n".join(kept) + "\n" == whole[: len("\n".join(kept)) + 1]
-        assert "`kds prompts show code-executor`" in mark
+def test_in_mode_agent_the_prompt_of_the_agent_follows() -> None:
+    assert hook_text(routed(), mode="agent") == f"{HINT}\n\n{PROMPT}"
+    assert hook_text(routed("Add a FAB button"), mode="agent") == PROMPT
 
 
-def test_the_limit_is_below_that_of_claude_code() -> None:
-    text = hook_text(routed(prompt="\U0001f600 a line\n" * 5000))
+def test_what_the_client_has_itself_is_left_out() -> None:
+    parts = (
+        "# Planner\n\nYou plan.\n\n## The message\n\n<message>\n## Always\nMake it purple\n# x\n"
+        "</message>\n\n## What to do\n\nPlan.\n\n## What to hand back\n\nA plan.\n\n"
+        "## Always\n\n- Read."
+    )
+    text = hook_text(routed("Add a button", prompt=parts), mode="agent")
+    assert text == "# Planner\n\nYou plan.\n\n## What to do\n\nPlan."
+
+
+@pytest.mark.parametrize("action", ["clarify", "abstain"])
+def test_without_a_decision_there_is_no_agent(action: str) -> None:
+    assert hook_text(routed(action=action), mode="agent") == HINT
+
+
+def test_a_client_that_plans_is_told_no_other_role() -> None:
+    assert hook_text(routed(), mode="agent", planning=True) == HINT
+
+
+@given(st.integers(1, 2 * TEXT_LIMIT))
+def test_a_prompt_is_given_whole_or_not_at_all(length: int) -> None:
+    text = hook_text(routed(prompt="\U0001f600" * (length // 2) or "a"), mode="agent")
     assert text is not None
     assert units(text) <= TEXT_LIMIT < 10_000
+    assert text == HINT or text.endswith("\U0001f600" * (length // 2))
+
+
+def test_the_answer_is_json_that_a_client_can_read() -> None:
+    assert json.loads(json.dumps(hook_output(routed())))["additionalContext"] == HINT

@@ -154,6 +154,21 @@ def test_who_does_not_finish_a_request_in_time_is_dropped(
     assert was_dropped(client)
 
 
+def test_who_is_silent_after_an_answer_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "KEEP_ALIVE_S", 0.05)
+    with closing(Place(bind_http(HttpAddress())[0])) as place:
+        client = place.connect(REQUEST)
+        assert was_answered(client)
+        assert was_dropped(client)
+
+
+def test_a_head_without_end_is_refused(tcp: Place) -> None:
+    client = tcp.connect(HEAD[:-2] + b"X-Long: " + b"a" * 20_000)
+    assert client.recv(100).startswith(b"HTTP/1.1 400 ")
+    while not was_dropped(client):
+        pass  # the rest of the refusal
+
+
 def test_sending_byte_by_byte_wins_no_time(
     quick: None, tcp: Place, wait_until: Callable[[Any], Any]
 ) -> None:

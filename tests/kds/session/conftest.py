@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import kds
-from kds.api.routing import Parts
+from kds.api.workspace_parts import Parts
 
 from ...agents.openai_server import FakeProvider, serving  # noqa: TID252  # one server for all
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all

@@ -58,22 +58,15 @@ def test_an_agent_without_a_reply_has_failed() -> None:
     assert "ended without a reply" in str(run.error)
 
 
-@pytest.fixture
-def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What the clock of a run shows, to set by hand."""
-    time = [0.0]
-    monkeypatch.setattr(agent_run, "monotonic", lambda: time[0])
-    return time
-
-
-def test_its_time_is_all_it_gets(now: list[float]) -> None:
+def test_its_time_is_all_it_gets() -> None:
+    now = [0.0]
     stuck = threading.Event()
 
     def speak() -> Speech:
         yield "one "
         stuck.wait()
 
-    run = AgentRun(speak, agent="a", timeout_s=PATIENCE_S)
+    run = AgentRun(speak, agent="a", timeout_s=PATIENCE_S, clock=lambda: now[0])
     pieces = iter(run)
     assert next(pieces) == "one "
     now[0] = 2 * PATIENCE_S
@@ -83,9 +76,8 @@ def test_its_time_is_all_it_gets(now: list[float]) -> None:
     stuck.set()
 
 
-def test_loading_does_not_count_as_its_time(
-    now: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_loading_does_not_count_as_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
     monkeypatch.setattr(agent_run, "LOADING_S", 2 * PATIENCE_S)
 
     def load() -> None:
@@ -95,7 +87,7 @@ def test_loading_does_not_count_as_its_time(
         threading.Event().wait(MOMENT_S)
         yield from speaking("one", REPLY)
 
-    run = AgentRun(speak, agent="a", timeout_s=PATIENCE_S, load=load)
+    run = AgentRun(speak, agent="a", timeout_s=PATIENCE_S, load=load, clock=lambda: now[0])
     assert list(run) == ["one"]
     assert run.outcome == "done"
 

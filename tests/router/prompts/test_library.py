@@ -55,6 +55,15 @@ def test_a_prompt_is_found_by_name_by_place_and_by_intent(root: Path) -> None:
     assert library.for_intent("DANCE") is None
 
 
+def test_intents_that_nobody_has_are_told_wherever_a_prompt_names_them(root: Path) -> None:
+    extra = "absorbs: [PLAM]\ncontext:\n  - {when: question, after: [PLAN, EXECUT], shift: 1}\n"
+    agent(root, "tester", "TEST", extra=extra)
+    assert problems(root) == [
+        "tester.md:6 absorbs unknown intent PLAM",
+        "tester.md:8 has a 'context' after unknown intent EXECUT",
+    ]
+
+
 def test_an_unknown_prompt_is_told_the_nearest(root: Path) -> None:
     with pytest.raises(DispatchError, match="did you mean 'work-planner'"):
         PromptLibrary.from_roots([root]).get("work-planer")
@@ -227,3 +236,18 @@ def test_a_template_is_checked_although_the_front_matter_is_wrong(root: Path) ->
     write(root, "internal/yours.md", "---\nname: yours\nbad: 1\n---\n{% if %}\n")
     found = [line.split(" ")[0] for line in problems(root)]
     assert {"mine.md:4", "yours.md:3", "yours.md:5"} <= set(found)
+
+
+def test_a_misspelt_input_is_told_the_nearest(root: Path) -> None:
+    body = "{{ message }} {{ expandd }}"
+    path = agent(root, "tester", "TEST", body=body)
+    path.write_text(path.read_text().replace("[message]", "[message, expandd]"))
+    library = PromptLibrary.from_roots([root])
+    values = {"message": "x", "expanded": "x"}
+    with pytest.raises(DispatchError) as caught:
+        library.render(library.get("tester"), values)
+    assert caught.value.hint == "did you mean 'expanded'?"
+    path.write_text(path.read_text().replace("[message, expandd]", "[message, expanded]"))
+    with pytest.raises(PromptFileError) as wrong:
+        PromptLibrary.from_roots([root])
+    assert wrong.value.problems[-1].hint.startswith("did you mean 'expanded'?")

@@ -1,7 +1,8 @@
 from pathlib import Path
 
 from kds.brain.errors import Problem
-from kds.router.prompts.promptfile import DEFAULT_PRIORITY, PromptFile, parse_prompt
+from kds.router.prompts.frontmatter import DEFAULT_PRIORITY
+from kds.router.prompts.promptfile import ContextShift, PromptFile, parse_prompt
 
 GOOD = """\
 ---
@@ -193,3 +194,85 @@ def test_tools_have_names_that_providers_accept() -> None:
 def test_a_schema_is_checked_with_its_line() -> None:
     [problem] = messages(STRUCTURED.format(tools="", branch="{type: text}"))
     assert problem.startswith("committer.md:9 'type' is not as JSON Schema has it: 'text'")
+
+
+TRAITS = """\
+context:
+  - {when: question, after: [TEST, ASK], shift: 0.7}
+  - {when: first, shift: -1}
+absorbs: [ASK]
+starts_session: true
+corrects: true
+only_looks: true
+"""
+
+
+def test_what_follows_from_an_intent_is_read_from_its_file() -> None:
+    prompt = parsed(GOOD.replace("confirm: true\n", TRAITS))
+    assert isinstance(prompt, PromptFile)
+    assert prompt.context == (
+        ContextShift("question", 0.7, frozenset({"TEST", "ASK"})),
+        ContextShift("first", -1.0),
+    )
+    assert prompt.absorbs == ("ASK",)
+    assert (prompt.starts_session, prompt.corrects, prompt.only_looks) == (True, True, True)
+    plain = parsed(GOOD)
+    assert isinstance(plain, PromptFile)
+    assert (plain.context, plain.absorbs) == ((), ())
+    assert (plain.starts_session, plain.corrects, plain.only_looks) == (False, False, False)
+
+
+def test_wrong_context_and_absorbs_are_told_with_their_lines() -> None:
+    wrong = TRAITS.replace("question", "questoin").replace("shift: -1}", "shift: -11, affter: []}")
+    found = parsed(GOOD.replace("confirm: true\n", wrong.replace("true", "maybe", 1)))
+    assert isinstance(found, tuple)
+    assert [(problem.where, problem.message, problem.hint) for problem in found] == [
+        (
+            "committer.md:15",
+            "'when' (in context, item 1) must be 'first', 'question', 'reference' or 'image', "
+            "not 'questoin'",
+            "did you mean 'question'?",
+        ),
+        (
+            "committer.md:16",
+            "'shift' (in context, item 2) must be -10.0 or more, not -11",
+            "correct the number",
+        ),
+        ("committer.md:16", "unknown key 'affter' (in context, item 2)", "did you mean 'after'?"),
+        (
+            "committer.md:18",
+            "'starts_session' must be true or false, not 'maybe'",
+            "write true or false, without quotes",
+        ),
+    ]
+
+
+def test_what_can_never_say_anything_is_told() -> None:
+    idle = "context:\n  - {when: first, after: [TEST], shift: 1}\n  - {when: image, shift: 0}\n"
+    text = GOOD.replace("confirm: true\n", f"{idle}absorbs: [TEST, TEST, COMMIT]\n")
+    assert messages(text) == [
+        "committer.md:17 absorbs names 'TEST' twice",
+        "committer.md:15 'when: first' with 'after': no message comes before the first",
+        "committer.md:16 a 'shift' of 0 changes nothing",
+        "committer.md:17 absorbs its own intent",
+    ]
+
+
+def test_a_prompt_without_an_intent_has_none_of_its_traits() -> None:
+    found = messages(f"---\nname: committer\ndescription: d\n{TRAITS}---\nHello\n")
+    assert found == [
+        "committer.md:4 has 'context' and no intent",
+        "committer.md:7 has 'absorbs' and no intent",
+        "committer.md:8 has 'starts_session' and no intent",
+        "committer.md:9 has 'corrects' and no intent",
+        "committer.md:10 has 'only_looks' and no intent",
+    ]
+
+
+def test_a_backspace_in_a_pattern_is_a_backslash_in_the_wrong_quotes() -> None:
+    found = parsed(GOOD.replace('"\\\\bcommit\\\\b"', '"\\bcommit\\b"'))
+    assert isinstance(found, tuple)
+    assert [(one.where, one.message) for one in found] == [
+        ("committer.md:7", "a pattern has the control character '\\x08'"),
+    ]
+    assert found[0].hint.startswith("put it in single quotes")

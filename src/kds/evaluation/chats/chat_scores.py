@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kds.api.measures import mean, percentile, rounded, share
 from kds.evaluation.chats.playing import JudgedEdit, PlayedChatTurn
-from kds.evaluation.measures import mean, percentile, rounded, share
 
 BINS: Final = 10
 """Bins of confidence in the calibration error."""

@@ -19,14 +19,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.api.rehearsal import RehearsalJournal
-from kds.api.routing import Parts, Router, workspace_at
+from kds.api.rehearsal import MinuteClock, RehearsalJournal
+from kds.api.routing import Router, workspace_at
+from kds.api.same_text import matches
+from kds.api.workspace_parts import Parts
 from kds.brain.turn import Edit, Turn, Utterance
 from kds.evaluation.chats.chat_file import read_chats
 from kds.evaluation.chats.playing import play_with
 from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
-from kds.evaluation.playback import MinuteClock
-from kds.evaluation.scoring import matches
 from kds.router.references.decision import PRECISION, Signs, bar, edit_signs
 
 Floats = NDArray[np.float64]

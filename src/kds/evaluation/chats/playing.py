@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from time import process_time
 from typing import Final, Literal
 
+from kds.api.rehearsal import MinuteClock
 from kds.api.routing import Router
 from kds.brain.turn import Edit, Turn, Utterance
 from kds.evaluation.chats.chat_file import Chat, ChatReference, ChatTurn
-from kds.evaluation.playback import MinuteClock
 
 Outcome = Literal["right", "wrong", "false"]
 

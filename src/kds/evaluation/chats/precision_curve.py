@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 
+from kds.api.measures import rounded, share
 from kds.brain.turn import Edit, Proposal, Turn
 from kds.evaluation.chats.chat_file import ChatReference
 from kds.evaluation.chats.playing import JudgedEdit, PlayedChatTurn, judge
-from kds.evaluation.measures import rounded, share
 from kds.router.references.decision import bar
 from kds.router.references.resolver import apply_edits
 

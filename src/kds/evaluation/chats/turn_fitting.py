@@ -21,15 +21,15 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.api.rehearsal import RehearsalJournal
-from kds.api.routing import Parts, Router, workspace_at
+from kds.api.measures import share
+from kds.api.rehearsal import MinuteClock, RehearsalJournal
+from kds.api.routing import Router, workspace_at
+from kds.api.workspace_parts import Parts
 from kds.brain.turn import Turn
 from kds.evaluation.chats.chat_file import read_chats
 from kds.evaluation.chats.chat_scores import calibration_error
 from kds.evaluation.chats.playing import play_with
 from kds.evaluation.dialogues import read_dialogues
-from kds.evaluation.measures import share
-from kds.evaluation.playback import MinuteClock
 from kds.router.classify import first_reading, place_of
 from kds.router.intents.calibration import sigmoid
 from kds.router.intents.lessons import lessons

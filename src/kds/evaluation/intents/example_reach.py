@@ -76,7 +76,7 @@ def example_reach(library: PromptLibrary, workspace: Workspace) -> tuple[Example
 
 def _strays(agent: PromptFile, intent_of: Callable[[str], str]) -> tuple[StrayExample, ...]:
     found = (
-        StrayExample(text, agent.front.where(("examples", index)), intent_of(text))
+        StrayExample(text, agent.example_place(index), intent_of(text))
         for index, text in enumerate(agent.examples)
     )
     return tuple(one for one in found if one.intent != agent.intent)

@@ -68,7 +68,7 @@ def lint_intents(
     """
     agents = [prompt for prompt in prompts if prompt.intent]
     examples = [
-        _Example(text, prompt.intent or "", prompt.front.where(("examples", number)))
+        _Example(text, prompt.intent or "", prompt.example_place(number))
         for prompt in agents
         for number, text in enumerate(prompt.examples)
     ]

@@ -44,7 +44,7 @@ def test_the_same_example_under_two_intents_is_found_on_both_sides(
     twice = replace(agents["ASK"], examples=("paint the doors please", *agents["ASK"].examples[1:]))
     found = [one for one in lint(agents, ASK=twice) if one.kind == "same"]
     assert {one.intent for one in found} == {"PLAN", "ASK"}
-    assert ".md:" in found[0].where
+    assert "work-planner.examples.yaml:" in found[0].where
 
 
 def test_nearly_the_same_example_under_two_intents_is_found(agents: dict[str, PromptFile]) -> None:

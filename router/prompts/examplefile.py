@@ -1,0 +1,68 @@
+"""The examples of an agent in a file of their own: `NAME.examples.yaml` beside `NAME.md`.
+
+A prompt file that shows its prompt is easier to read than one behind hundreds of messages.
+Examples in the front matter go on counting, and come first.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel
+
+from kds.brain.document import Document, validate
+from kds.brain.document_cache import DocumentCache
+from kds.brain.errors import Problem
+from kds.router.prompts.frontmatter import STRICT, Text
+
+SUFFIX: Final = ".examples.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class ExamplesText:
+    """Such a file with its text, or with the Problem that keeps it from being read."""
+
+    path: Path
+    text: str | Problem
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleFile:
+    """What such a file says. With ``problems`` it has no examples."""
+
+    examples: tuple[str, ...] = ()
+    counter_examples: tuple[str, ...] = ()
+    document: Document | None = None
+    problems: tuple[Problem, ...] = field(default=())
+
+
+class _Examples(BaseModel):
+    model_config = STRICT
+    examples: list[Text] = []
+    counter_examples: list[Text] = []
+
+
+def examples_path(prompt: Path) -> Path:
+    """Where the examples of a prompt file may lie.
+
+    >>> examples_path(Path("internal/work-planner.md")).name
+    'work-planner.examples.yaml'
+    """
+    return prompt.with_name(f"{prompt.stem}{SUFFIX}")
+
+
+def read_examples(given: ExamplesText | None, cache: DocumentCache) -> ExampleFile:
+    """Read one file, if there is one, or say everything that is wrong with it."""
+    if given is None:
+        return ExampleFile()
+    if isinstance(given.text, Problem):
+        return ExampleFile(problems=(given.text,))
+    document = cache.parse(given.text, path=str(given.path))
+    if isinstance(document.data, list):
+        hint = "write 'examples:' above the list, or 'counter_examples:'"
+        return ExampleFile(problems=(Problem(document.where(), "is a list without a name", hint),))
+    found = validate(document, _Examples)
+    if isinstance(found, tuple):
+        return ExampleFile(problems=found)
+    cache.keep(given.text, document)
+    return ExampleFile(tuple(found.examples), tuple(found.counter_examples), document)

@@ -1,0 +1,1 @@
+"""`kds docs`: the documents of a workspace."""

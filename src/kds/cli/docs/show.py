@@ -1,0 +1,128 @@
+"""`kds docs list|show`: which documents there are, and their outlines."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kds.brain.documents.document_values import Document, Section
+from kds.brain.documents.heading import number_key
+from kds.cli.docs.options import (
+    NOTHING,
+    document_argument,
+    document_dict,
+    looking,
+    opened,
+    shown_path,
+)
+from kds.cli.guard import Refusal
+from kds.cli.options import common_options
+from kds.cli.output import counted, fields, print_json, print_line, print_table
+from kds.cli.talk.answering import harmless
+
+
+@click.command("list", epilog="\b\nExample:\n  kds docs list --json")
+@common_options
+def list_(*, as_json: bool, workspace: Path | None) -> None:
+    """List the documents of the workspace."""
+    with looking(workspace) as store:
+        found = store.documents() if store else ()
+    if as_json:
+        print_json({"documents": [document_dict(one) for one in found]})
+    elif not found:
+        click.echo(NOTHING)
+    else:
+        rows = [
+            (one.id, harmless(one.title), one.kind, "" if one.pages is None else f"{one.pages:,}",
+             f"{one.sections:,}", f"{one.chunks:,}", shown_path(one.path))
+            for one in found
+        ]  # fmt: skip
+        print_table(("id", "title", "kind", "pages", "sections", "passages", "file"), rows)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds docs show agreement.pdf
+  kds docs show agreement.pdf --section 4.02"""
+)
+@document_argument
+@click.option("--section", "wanted", metavar="NUMBER|TITLE", help="Print the text of a section.")
+@common_options
+def show(*, name: str, wanted: str | None, as_json: bool, workspace: Path | None) -> None:
+    """Show the outline of DOC (id, path, file name or title), or the text of a section."""
+    with opened(workspace) as store:
+        document = store.document(name)
+        sections = store.sections(document.id)
+    if wanted is not None:
+        chosen = _chosen(sections, wanted)
+        if not chosen:
+            raise Refusal(
+                f"'{harmless(document.title)}' has no section '{wanted}'",
+                f"see its outline: kds docs show {document.id}",
+            )
+        _print_text(document, chosen, as_json=as_json)
+    elif as_json:
+        outline = [_section_dict(one) for one in sections]
+        print_json(document_dict(document) | {"outline": outline})
+    else:
+        _print_outline(document, sections)
+
+
+def _chosen(sections: Sequence[Section], wanted: str) -> list[Section]:
+    """Return the section with a number or a title, and all inside it."""
+    asked = " ".join(wanted.split()).casefold()
+    tests = (
+        lambda one: one.number.casefold() == asked,
+        lambda one: bool(one.number) and number_key(one.number) == number_key(wanted),
+        lambda one: asked in (one.title.casefold(), _heading(one)),
+        lambda one: asked in _heading(one),
+    )
+    for test in tests:
+        if found := next((one for one in sections if test(one)), None):
+            depth = len(found.path)
+            return [found] + [
+                one for one in sections[found.index + 1 :]
+                if len(one.path) > depth and one.path[:depth] == found.path
+            ]  # fmt: skip
+    return []
+
+
+def _heading(one: Section) -> str:
+    return one.path[-1].casefold() if one.path else ""
+
+
+def _print_outline(document: Document, sections: Sequence[Section]) -> None:
+    click.echo(harmless(document.title))
+    pages = f", {counted(document.pages, 'page')}" if document.pages is not None else ""
+    print_line("file", shown_path(document.path))
+    holds = f"{counted(document.sections, 'section')}, {counted(document.chunks, 'passage')}"
+    print_line("holds", holds + pages)
+    print_line("id", document.id)
+    click.echo()
+    for one in sections:
+        heading = one.path[-1] if one.path else "(before the first heading)"
+        if not one.path and not one.chunks:
+            continue
+        where = f"  p. {one.page}" if one.page is not None else ""
+        click.echo(harmless(f"{'  ' * (one.level - 1)}{heading}{where}"))
+
+
+def _print_text(document: Document, chosen: Sequence[Section], *, as_json: bool) -> None:
+    if as_json:
+        texts = [_section_dict(one) | {"text": one.text} for one in chosen]
+        print_json({"document": document.id, "title": document.title, "sections": texts})
+        return
+    for at, one in enumerate(chosen):
+        if at:
+            click.echo()
+        if one.path:
+            page = f"  (p. {one.page})" if one.page is not None else ""
+            click.echo(harmless(one.path[-1] + page))
+        if one.text:
+            click.echo(harmless(f"\n{one.text}"))
+
+
+def _section_dict(one: Section) -> dict[str, Any]:
+    return fields(one, "index number title path level page first_line last_line chunks")

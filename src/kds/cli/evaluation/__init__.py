@@ -1,0 +1,1 @@
+"""`kds eval` and `kds test`: measuring the router on examples."""

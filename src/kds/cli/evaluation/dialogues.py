@@ -1,0 +1,168 @@
+"""`kds test` and `kds eval dialogues`: dialogues with expected outcomes through the router."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+import kds
+from kds.api.rehearsal import MinuteClock
+from kds.brain.errors import DialogueFileError, DispatchError, Problem
+from kds.cli.guard import TESTS_FAILED
+from kds.cli.options import (
+    common_options,
+    find_workspace,
+    json_option,
+    open_router,
+    workspace_option,
+)
+from kds.cli.output import decimal, fields, percent, print_json, print_table
+from kds.cli.progress import tracked
+from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
+from kds.evaluation.failures import describe
+from kds.evaluation.playback import PlayedDialogue, Score, play, score
+
+SHOWN_FAILURES: Final = 10
+"""Failures that `kds eval` lists unless --errors asks for all of them."""
+
+WARM_UP: Final = "I want to add a warm-up lap"
+
+_LABELS: Final = {
+    "intent_accuracy": "intent right",
+    "expanded_exact": "needed expansions exact",
+    "context_ref_accuracy": "context_ref right",
+    "false_rewrites": "kept turns changed wrongly",
+    "switch_accuracy": "topic switch right",
+    "secondary_accuracy": "secondary intents right",
+}
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds test tests/dialogues
+  kds test fab.dialogue.yaml
+\b
+A dialogue file:
+  - id: fab-button
+    turns:
+      - {user: I want to add a FAB button, intent: PLAN}
+      - {user: Make it purple, intent: EXECUTE, expanded: Make the FAB button purple}"""
+)
+@click.argument(
+    "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path)
+)
+@common_options
+@click.pass_context
+def test(
+    ctx: click.Context, *, paths: tuple[Path, ...], as_json: bool, workspace: Path | None
+) -> None:
+    """Play the dialogues of files or folders; exit code 1 when a turn comes out wrong."""
+    dialogues = read_all(paths)
+    library = kds.PromptLibrary.load(find_workspace(workspace).prompts_dir)
+    if problems := tuple(_unknown_intents(dialogues, library)):
+        raise DialogueFileError(problems)
+    played = play_all(dialogues, open_router(workspace, log=False))
+    failed = [one for one in played if not one.passed]
+    if as_json:
+        print_json({"dialogues": len(played), "failed": [_failure_dict(one) for one in failed]})
+    else:
+        for one in failed:
+            click.echo(describe(one) + "\n")
+        click.echo(f"{len(played) - len(failed)} passed, {len(failed)} failed")
+    ctx.exit(TESTS_FAILED if failed else 0)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds eval dialogues my-dialogues.yaml
+  kds eval dialogues my-dialogues.json --json
+\b
+Each dialogue starts with an empty context, its clock moves one minute a turn,
+and nothing is written to the workspace."""
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@json_option
+@click.option("--errors", is_flag=True, help="List every failure, not the first ten dialogues.")
+@workspace_option
+def dialogues(*, file: Path, as_json: bool, errors: bool, workspace: Path | None) -> None:
+    """Score the dialogues of FILE: intents, expansions, references, switches, time."""
+    found = read_dialogues(file)
+    played = play_all(found, open_router(workspace, log=False))
+    result = score(played)
+    if as_json:
+        print_json(result.as_dict())
+        return
+    print_table(("measure", "value", "turns"), _score_rows(result, played))
+    failed = [one for one in played if not one.passed]
+    shown = failed if errors else failed[:SHOWN_FAILURES]
+    for one in shown:
+        click.echo("\n" + describe(one))
+    if len(failed) > len(shown):
+        click.echo(f"\n{len(failed) - len(shown)} more dialogues went wrong; --errors shows all")
+
+
+def read_all(paths: Sequence[Path]) -> tuple["kds.Dialogue", ...]:
+    """Read the dialogues of files and folders. DialogueFileError with all problems of a file."""
+    files = find_dialogue_files(paths)
+    return tuple(dialogue for file in files for dialogue in read_dialogues(file))
+
+
+def play_all(
+    dialogues: Sequence["kds.Dialogue"], router: "kds.Router"
+) -> tuple[PlayedDialogue, ...]:
+    """Play each dialogue in a conversation of its own, of which nothing remains."""
+    # The first message of a process also loads the language side: not what a turn costs.
+    router.rehearse(MinuteClock()).route(WARM_UP)
+    return tuple(play(dialogue, router.rehearse) for dialogue in tracked(dialogues, "playing"))
+
+
+def _unknown_intents(
+    dialogues: Sequence["kds.Dialogue"], library: "kds.PromptLibrary"
+) -> Iterable[Problem]:
+    for turn in (turn for dialogue in dialogues for turn in dialogue.turns):
+        for intent in dict.fromkeys((*turn.intents, *(turn.secondary or ()))):
+            try:
+                library.intent_named(intent)
+            except DispatchError as error:
+                yield Problem(turn.where, error.message, error.hint or "correct the intent")
+
+
+def _score_rows(result: Score, played: Sequence[PlayedDialogue]) -> Iterable[tuple[str, str, str]]:
+    counts = {"expanded_exact": result.needed, "false_rewrites": result.kept}
+    checked = {
+        "intent_accuracy": "intent",
+        "context_ref_accuracy": "context_ref",
+        "secondary_accuracy": "secondary",
+    }
+    turns = [turn for one in played for turn in one.turns]
+    for key, label in _LABELS.items():
+        share = getattr(result, key)
+        field = checked.get(key)
+        count = counts.get(key, result.turns)
+        if field:
+            count = sum(getattr(turn.verdict, field) is not None for turn in turns)
+        yield label, percent(share), str(count)
+    yield "CPU ms a turn, half below", decimal(result.ms_p50), str(result.turns)
+    yield "CPU ms a turn, 99 % below", decimal(result.ms_p99), str(result.turns)
+
+
+def _failure_dict(played: PlayedDialogue) -> dict[str, object]:
+    return {
+        "id": played.dialogue.id,
+        "turns": [
+            {
+                "turn": number,
+                "where": turn.expected.where,
+                "user": turn.expected.user,
+                "mismatches": [
+                    fields(wrong, "field expected actual") for wrong in turn.verdict.mismatches
+                ],
+                "why": list(turn.turn.why),
+            }
+            for number, turn in enumerate(played.turns, start=1)
+            if not turn.verdict.passed
+        ],
+    }

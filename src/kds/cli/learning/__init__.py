@@ -1,0 +1,1 @@
+"""`kds learn` and `kds amnesia`: what corrections taught, and forgetting it."""

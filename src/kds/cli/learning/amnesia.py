@@ -1,0 +1,154 @@
+"""`kds amnesia`: forgetting what was learned about an application, with a way back."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from kds.amnesia.backup import Backup
+from kds.amnesia.forgetting import Report, Restored, forget, list_backups, remove_backup, survey
+from kds.amnesia.forgetting import restore as restore_backup
+from kds.amnesia.inventory import KINDS, Survey, told
+from kds.cli.guard import Refusal
+from kds.cli.options import common_options, find_workspace
+from kds.cli.output import moment, print_json, print_line, print_table
+
+NOTHING: Final = "nothing is remembered here"
+
+keep_option = click.option(
+    "--keep",
+    "keep",
+    multiple=True,
+    type=click.Choice(KINDS),
+    help="Leave this kind alone; may be given several times.",
+)
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog="""\b
+Examples:
+  kds amnesia --dry-run
+  kds amnesia --keep documents --keep cache
+  kds amnesia restore
+\b
+More in docs/learning.md""",
+)
+@click.option("--dry-run", is_flag=True, help="Only show what would go, and what stays.")
+@click.option("--yes", is_flag=True, help="Do it without being asked.")
+@keep_option
+@common_options
+@click.pass_context
+def amnesia(
+    ctx: click.Context, *, dry_run: bool, yes: bool, keep: tuple[str, ...], as_json: bool,
+    workspace: Path | None,
+) -> None:  # fmt: skip
+    """Forget what was learned about this application, after a backup that can be restored.
+
+    Conversations, memory and profile, learned examples, documents, work in progress and caches go.
+    Prompts, rules and settings stay.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    found = find_workspace(workspace)
+    present = survey(found, keep=keep)
+    if dry_run or present.is_empty:
+        _show_survey(present, as_json=as_json, dry_run=True)
+        return
+    if not yes:
+        if not as_json:
+            _show_survey(present, as_json=False, dry_run=False)
+        if as_json or not _confirmed(present):
+            raise Refusal("nothing was forgotten: there was no yes", "kds amnesia --yes")
+    report = forget(found, keep=keep)
+    if as_json:
+        print_json(report.as_dict())
+    else:
+        _print_report(report)
+
+
+@amnesia.command(epilog="\b\nExamples:\n  kds amnesia restore\n  kds amnesia restore NAME --force")
+@click.argument("backup", required=False, metavar="[BACKUP]")
+@click.option("--force", is_flag=True, help="Put newer data away first, in a backup of its own.")
+@common_options
+def restore(*, backup: str | None, force: bool, as_json: bool, workspace: Path | None) -> None:
+    """Bring back what a backup holds: BACKUP, or the newest. Newer data is not overwritten."""
+    done = restore_backup(find_workspace(workspace), backup, force=force)
+    if as_json:
+        print_json(done.as_dict())
+    else:
+        _print_restored(done)
+
+
+@amnesia.command(epilog="\b\nExamples:\n  kds amnesia backups\n  kds amnesia backups --remove NAME")
+@click.option("--remove", metavar="BACKUP", help="Delete this one for good.")
+@common_options
+def backups(*, remove: str | None, as_json: bool, workspace: Path | None) -> None:
+    """List the backups, or delete one: only then its bytes are gone too."""
+    found = find_workspace(workspace)
+    gone = remove_backup(found, remove) if remove else None
+    present = list_backups(found)
+    if as_json:
+        print_json([one.as_dict() for one in present])
+        return
+    if gone:
+        click.echo(f"deleted {gone.path}")
+    elif not present:
+        click.echo("there are no backups")
+    else:
+        print_table(("backup", "made", "size", "holds"), map(_backup_row, present))
+
+
+def _confirmed(present: Survey) -> bool:
+    """Ask once, and take nothing but a yes; where nobody can answer, that is a no."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        return False
+    question = f"Forget all of this for {present.workspace.root}? Only 'yes' does it"
+    answer: str = click.prompt(question, default="no", show_default=False)
+    return answer.strip().lower() == "yes"
+
+
+def _show_survey(present: Survey, *, as_json: bool, dry_run: bool) -> None:
+    if as_json:
+        print_json(present.as_dict() | {"dry_run": True})
+        return
+    if present.is_empty:
+        click.echo(f"{NOTHING}: {present.workspace.brain}")
+        return
+    rows = [(item.label, told(item.counts)) for item in present.items if item.files]
+    print_table(("will be forgotten" if not dry_run else "would be forgotten", ""), rows)
+    click.echo()
+    for index, line in enumerate(present.stays):
+        print_line("stays" if index == 0 else "", line)
+    for name in present.links:
+        print_line("a link", f"{name} leads elsewhere and stays")
+    if dry_run:
+        click.echo("\nkds amnesia --yes does it, after a backup")
+
+
+def _print_report(report: Report) -> None:
+    after = {item.kind: item for item in report.after.items}
+    rows = [
+        (item.label, told(item.counts), told(after[item.kind].counts))
+        for item in report.before.items
+        if item.files
+    ]
+    print_table(("forgotten", "before", "now"), rows)
+    click.echo()
+    print_line("backup", str(report.backup))
+    for note in report.notes:
+        print_line("note", note)
+    print_line("way back", "kds amnesia restore")
+
+
+def _print_restored(done: Restored) -> None:
+    held = ", ".join(told(counts) for counts in done.backup.counts.values())
+    click.echo(f"restored {len(done.files)} files from {done.backup.name}: {held}")
+    if done.before:
+        print_line("before", f"what stood in their place is in {done.before}")
+
+
+def _backup_row(one: Backup) -> tuple[str, str, str, str]:
+    holds = one.problem or ", ".join(told(counts) for counts in one.counts.values())
+    return one.name, moment(one.at) if one.at else "", f"{one.size_bytes / 1024:,.0f} kB", holds

@@ -1,0 +1,202 @@
+"""`kds learn`: what was learned from corrections and clarifications, and deciding about it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from kds.brain.learning.candidate import Candidate
+from kds.brain.learning.evidence import ACT_MIN, ASK_MIN, MIN_OCCURRENCES
+from kds.brain.learning.learned_file import LearnedExample
+from kds.cli.guard import Refusal, complain
+from kds.cli.learning.review import review
+from kds.cli.learning.view import candidate_dict, example_dict, print_candidates, print_examples
+from kds.cli.options import common_options, find_workspace
+from kds.cli.output import print_json, print_line
+from kds.learning.learning import Learning
+from kds.learning.library import with_learned
+from kds.router.intents.model_cache import open_model
+from kds.router.prompts.library import PromptLibrary
+
+NOTHING: Final = "nothing was learned yet"
+
+ids_argument = click.argument("ids", nargs=-1, required=True, metavar="ID...")
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  kds learn status
+  kds learn review
+  kds learn correct 'give the dashboard some love' PLAN
+\b
+More in docs/learning.md"""
+)
+def learn() -> None:
+    """Review what was learned from your corrections; accept it, or take it back."""
+
+
+@learn.command(epilog="\b\nExample:\n  kds learn status --json")
+@common_options
+def status(*, as_json: bool, workspace: Path | None) -> None:
+    """Say how much is waiting, proposed and learned, and whether learning is on."""
+    learning = Learning(find_workspace(workspace))
+    found = learning.candidates()
+    examples = learning.examples()
+    counts = Counter[str](one.state for one in found)
+    _warn(learning)
+    if as_json:
+        print_json(
+            {
+                "enabled": learning.enabled,
+                "learned": len(examples),
+                "by_itself": [example_dict(one) for one in examples if one.by == "itself"],
+                "proposed": counts["proposed"] + counts["due"],
+                "waiting": counts["waiting"],
+                "rejected": counts["rejected"],
+                "refused": counts["refused"],
+                "events": str(learning.events.path),
+                "examples": str(learning.file.path),
+            }
+        )
+        return
+    _print_status(learning, counts, examples)
+
+
+@learn.command("list", epilog="\b\nExample:\n  kds learn list --json")
+@common_options
+def list_(*, as_json: bool, workspace: Path | None) -> None:
+    """List what is learned, and every candidate with what speaks for it."""
+    learning = Learning(find_workspace(workspace))
+    found, examples = learning.candidates(), learning.examples()
+    _warn(learning)
+    if as_json:
+        print_json(
+            {
+                "examples": [example_dict(one) for one in examples],
+                "candidates": [candidate_dict(one) for one in found],
+            }
+        )
+        return
+    if not (found or examples):
+        click.echo(NOTHING)
+    if examples:
+        print_examples(examples)
+    open_ones = [one for one in found if one.state != "learned"]
+    if open_ones:
+        click.echo()
+        print_candidates(open_ones)
+
+
+@learn.command(epilog="\b\nExamples:\n  kds learn correct 'give the dashboard some love' PLAN")
+@click.argument("message")
+@click.argument("intent")
+@common_options
+def correct(*, message: str, intent: str, as_json: bool, workspace: Path | None) -> None:
+    """Say that MESSAGE has INTENT: one event, which changes nothing by itself."""
+    found = find_workspace(workspace)
+    learning = Learning(found)
+    if not learning.enabled:
+        raise Refusal("learning is off", "KDS_LEARNING=on, or `learning: {enabled: true}`")
+    one = learning.tell(message, intent, PromptLibrary.load(found.prompts_dir))
+    if as_json:
+        print_json(candidate_dict(one))
+    else:
+        click.echo(f"noted: '{one.text}' as {one.intent}, {_standing(one)}")
+
+
+@learn.command(epilog="\b\nExample:\n  kds learn accept 76b5b4ec")
+@ids_argument
+@common_options
+def accept(*, ids: tuple[str, ...], as_json: bool, workspace: Path | None) -> None:
+    """Make proposals examples of their intents, all or none; some seconds for a new model.
+
+    Refused when one would turn examples that ship with KDS to another intent.
+    """
+    found = find_workspace(workspace)
+    learning = Learning(found)
+    shipped = PromptLibrary.load(found.prompts_dir)
+    chosen = learning.accept(ids, shipped)
+    library, warnings = with_learned(shipped, found, may_write=True)
+    opened = open_model(library.prompts(), found.cache_dir)
+    for warning in (*warnings, *opened.warnings):
+        complain(warning)
+    _show_decided(chosen, "learned", as_json=as_json, back="kds learn undo")
+
+
+@learn.command(epilog="\b\nExample:\n  kds learn reject 76b5b4ec")
+@ids_argument
+@common_options
+def reject(*, ids: tuple[str, ...], as_json: bool, workspace: Path | None) -> None:
+    """Never propose these again."""
+    chosen = Learning(find_workspace(workspace)).reject(ids)
+    _show_decided(chosen, "rejected", as_json=as_json)
+
+
+@learn.command(epilog="\b\nExamples:\n  kds learn undo 76b5b4ec\n  kds learn undo --last")
+@click.argument("ids", nargs=-1, metavar="[ID...]")
+@click.option("--last", is_flag=True, help="Take back what was accepted last.")
+@common_options
+def undo(*, ids: tuple[str, ...], last: bool, as_json: bool, workspace: Path | None) -> None:
+    """Take learned examples back: the file is what it was before, byte for byte."""
+    if bool(ids) == last:
+        raise Refusal("name what to take back", "kds learn undo ID, or kds learn undo --last")
+    learning = Learning(find_workspace(workspace))
+    taken = learning.undo_last() if last else tuple(map(learning.undo, ids))
+    if as_json:
+        print_json({"undone": [example_dict(one) for one in taken]})
+        return
+    for one in taken:
+        click.echo(f"taken back: '{one.text}' as {one.intent}")
+
+
+learn.add_command(review)
+
+
+def _warn(learning: Learning) -> None:
+    for warning in learning.events.load().warnings:
+        complain(warning)
+
+
+def _print_status(
+    learning: Learning, counts: Mapping[str, int], examples: Sequence[LearnedExample]
+) -> None:
+    off = "off: nothing is recorded, and nothing learned is used"
+    print_line("learning", "on" if learning.enabled else off)
+    own = [one for one in examples if one.by == "itself"]
+    print_line("learned", f"{len(examples)}, {len(own)} of them by itself (>= {ACT_MIN})")
+    for one in own:
+        print_line("", f"{one.id} '{one.text}' as {one.intent}: {one.why}")
+    proposed = counts["proposed"] + counts["due"]
+    print_line("proposed", f"{proposed} (>= {ASK_MIN}){'; kds learn review' if proposed else ''}")
+    print_line("waiting", f"{counts['waiting']} (below, or fewer than {MIN_OCCURRENCES} times)")
+    print_line("rejected", f"{counts['rejected']}, {counts['refused']} more would do harm")
+    print_line("file", str(learning.file.path))
+
+
+def _standing(one: Candidate) -> str:
+    times = "once" if one.occurrences == 1 else f"{one.occurrences} times"
+    said = f"said {times} so far, confidence {one.confidence:.2f}"
+    outcome = {
+        "waiting": "nothing changes yet",
+        "proposed": "proposed: kds learn review",
+        "due": "proposed: kds learn review",
+        "learned": f"accepted by itself; kds learn undo {one.id} takes it back",
+        "rejected": "rejected before, and not proposed again",
+        "refused": "it would do harm, and is not used",
+    }
+    return f"{said}; {outcome[one.state]}"
+
+
+def _show_decided(
+    chosen: Sequence[Candidate], what: str, *, as_json: bool, back: str | None = None
+) -> None:
+    rows: list[dict[str, Any]] = [candidate_dict(one) for one in chosen]
+    if as_json:
+        print_json({what: rows})
+        return
+    for one in chosen:
+        way_back = f"; {back} {one.id} takes it back" if back else ""
+        click.echo(f"{what}: '{one.text}' as {one.intent}{way_back}")

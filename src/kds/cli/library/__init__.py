@@ -1,0 +1,1 @@
+"""`kds prompts`, `rules` and `intents`: checking the files that a user writes."""

@@ -1,0 +1,78 @@
+"""`kds intents`: what is worth a look in the examples and patterns of the agents."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from kds.cli.options import common_options, find_workspace
+from kds.cli.output import fields, print_json, print_table
+from kds.cli.progress import reported
+from kds.evaluation.intents.lint import LintFinding, lint_intents
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
+
+_MEANINGS: Final = {
+    "same": "examples that another intent has too",
+    "near": "examples that are nearly those of another intent",
+    "greedy": "patterns that match more of another intent than of their own",
+    "silent": "patterns that match no example",
+    "harmful-example": "examples that mislead about others",
+    "harmful-pattern": "patterns that mislead about examples",
+}
+
+
+@click.group("intents", epilog="\b\nExample:\n  kds intents lint")
+def intents() -> None:
+    """Look after the intents: the examples and patterns of the agents, your own included."""
+
+
+@intents.command(
+    epilog="""\b
+Examples:
+  kds intents lint
+  kds intents lint --json"""
+)
+@common_options
+def lint(*, as_json: bool, workspace: Path | None) -> None:
+    """Name examples and patterns that collide, never fire, or do harm.
+
+    These are hints: nothing is wrong that must be mended, and the exit code is 0. What does harm
+    is found by cross-validation: from the messages that come out right when it is left out.
+    """
+    prompts = PromptLibrary.load(find_workspace(workspace).prompts_dir).prompts()
+    with reported("looking at the examples") as tell:
+        findings = lint_intents(prompts, progress=tell)
+    if as_json:
+        counts = Counter[str](finding.kind for finding in findings)
+        rows = [fields(finding, "kind where intent text message") for finding in findings]
+        print_json({"counts": {kind: counts[kind] for kind in _MEANINGS}, "findings": rows})
+    else:
+        print_findings(findings, prompts)
+
+
+def print_findings(findings: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> None:
+    """Print a table for each kind of finding, and how many there are."""
+    refs = {str(prompt.path): prompt.ref for prompt in prompts}
+    for kind, meaning in _MEANINGS.items():
+        rows = [
+            (_place(finding.where, refs), finding.text, finding.message)
+            for finding in findings
+            if finding.kind == kind
+        ]
+        if rows:
+            click.echo(f"{kind}: {meaning}")
+            print_table(("where", "what", "finding"), rows)
+            click.echo()
+    count = len(findings)
+    click.echo("nothing to look at" if not count else f"{count} to look at")
+
+
+def _place(where: str, refs: dict[str, str]) -> str:
+    """The file as `kds prompts list` knows it, with the line if there is one."""
+    path, colon, line = where.rpartition(":")
+    if colon and line.isdigit():
+        return f"{refs.get(path, path)}:{line}"
+    return refs.get(where, where)

@@ -1,0 +1,246 @@
+"""`kds prompts`: the prompt files of a workspace."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from kds.brain.document import nearest
+from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError
+from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows
+from kds.cli.options import common_options, find_workspace, workspace_option
+from kds.cli.output import print_json, print_table
+from kds.cli.progress import slow
+from kds.evaluation.intents.example_reach import ExampleReach, example_reach
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
+from kds.router.prompts.strays import stray_files
+
+SHOWN_STRAYS: Final = 3
+"""Examples of a prompt that are named one by one where they do not reach it."""
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  kds prompts list
+  kds prompts check"""
+)
+def prompts() -> None:
+    """List, show, render or check the prompt files, your own included."""
+
+
+@prompts.command("list", epilog="\b\nExample:\n  kds prompts list --json")
+@common_options
+def list_(*, as_json: bool, workspace: Path | None) -> None:
+    """List the prompts: the agents by priority, then the others."""
+    found = _ordered(_library(workspace))
+    if as_json:
+        print_json([_summary(prompt) for prompt in found])
+        return
+    rows = [(prompt.intent or "", prompt.name, prompt.description) for prompt in found]
+    print_table(("intent", "prompt", "what it does"), rows)
+
+
+@prompts.command(
+    epilog="""\b
+Examples:
+  kds prompts show code-executor
+  kds prompts show code-executor --examples"""
+)
+@click.argument("name")
+@click.option("--examples", is_flag=True, help="Print the file of its examples instead.")
+@workspace_option
+def show(*, name: str, examples: bool, workspace: Path | None) -> None:
+    """Print the file of the prompt NAME as it stands.
+
+    The examples of an agent may lie in a file beside it. Copy both to have a prompt of your own.
+    """
+    prompt = _library(workspace).get(name)
+    path = prompt.path
+    if examples:
+        if prompt.more is None:
+            raise Refusal(f"{prompt.name} has no file of examples", "leave out --examples")
+        path = Path(prompt.more.path)
+    elif prompt.more is not None:
+        click.echo(f"kds: its examples are in {prompt.more.path}; --examples prints them", err=True)
+    click.echo(path.read_text(encoding="utf-8"), nl=False)
+
+
+@prompts.command(
+    epilog="""\b
+Examples:
+  kds prompts render code-executor
+  kds prompts render code-executor --set 'expanded=Make the FAB button purple'
+  kds prompts render code-executor --set 'secondary_intents=["TEST"]'"""
+)
+@click.argument("name")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="An input; JSON, else text."
+)
+@workspace_option
+def render(*, name: str, settings: tuple[str, ...], workspace: Path | None) -> None:
+    """Render the prompt NAME with sample inputs, or with those you set."""
+    library = _library(workspace)
+    prompt = library.get(name)
+    values = _sample(library, prompt) | dict(_setting(text, prompt) for text in settings)
+    click.echo(library.render(prompt, values))
+
+
+@prompts.command(epilog="\b\nExamples:\n  kds prompts check\n  kds prompts check --json")
+@common_options
+@click.pass_context
+def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+    """Load every prompt file and render it with sample inputs; report all problems.
+
+    Then type every example of every agent, and say how many reach the agent they belong to; those
+    that do not are warnings.
+    """
+    try:
+        library = _checked(workspace)
+    except ConfigError as error:
+        if not as_json:
+            raise
+        print_json({"prompts": None, "agents": None, "problems": problem_rows(error.problems)})
+        complain_about(error)
+        ctx.exit(BAD_INPUT)
+    with slow("typing the examples"):
+        found = example_reach(library, find_workspace(workspace))
+    strays = stray_files(find_workspace(workspace))
+    if as_json:
+        print_json(_check_dict(library, found, strays))
+    else:
+        _print_check(library, found, strays, find_workspace(workspace).prompts_dir)
+
+
+def _check_dict(
+    library: PromptLibrary, found: Sequence[ExampleReach], strays: Sequence[Problem]
+) -> Mapping[str, object]:
+    return {
+        "prompts": len(library.prompts()),
+        "agents": len(library.agents()),
+        "problems": [],
+        "passed_over": problem_rows(library.passed_over),
+        "strays": problem_rows(strays),
+        "examples": [one.as_dict() for one in found],
+    }
+
+
+def _print_check(
+    library: PromptLibrary, found: Sequence[ExampleReach], strays: Sequence[Problem], own: Path
+) -> None:
+    for note in (*library.passed_over, *strays):
+        complain(f"{note.where}: {note.message}", note.hint)
+    for one in found:
+        _warn_of_strays(one)
+    count, agents = len(library.prompts()), len(library.agents())
+    click.echo(f"{count} prompts are in order, {agents} of them agents")
+    examples, reached = sum(one.examples for one in found), sum(one.reached for one in found)
+    click.echo(f"{reached:,} of {examples:,} examples reach their own agent when typed verbatim")
+    for one in found:
+        if one.strays or one.prompt.path.is_relative_to(own):
+            click.echo(f"  {one.prompt.name}: {one.reached:,} of {one.examples:,}")
+
+
+def _warn_of_strays(one: ExampleReach) -> None:
+    for stray in one.strays[:SHOWN_STRAYS]:
+        hint = f"leave it to one of {one.prompt.intent} and {stray.intent}; `kds explain` says why"
+        complain(f"{stray.where}: the example '{stray.text}' reaches {stray.intent}", hint)
+    if (more := len(one.strays) - SHOWN_STRAYS) > 0:
+        complain(f"{one.prompt.path}: {more} more examples go astray; --json names all")
+
+
+def _checked(workspace: Path | None) -> PromptLibrary:
+    """The prompts, each of which renders. PromptFileError names all that do not."""
+    library = _library(workspace)
+    problems = []
+    for prompt in _ordered(library):
+        try:
+            library.render(prompt, _sample(library, prompt))
+        except DispatchError as error:
+            place = error.where or f"{prompt.path}:{prompt.body_line}"
+            problems.append(Problem(place, error.message, error.hint or "correct the template"))
+    if problems:
+        raise PromptFileError(problems)
+    return library
+
+
+def _library(workspace: Path | None) -> PromptLibrary:
+    folder = find_workspace(workspace).prompts_dir
+    return PromptLibrary.load(folder if folder.is_dir() else None)
+
+
+def _ordered(library: PromptLibrary) -> tuple[PromptFile, ...]:
+    others = (prompt for prompt in library.prompts() if prompt.intent is None)
+    return (*library.agents(), *others)
+
+
+def _summary(prompt: PromptFile) -> Mapping[str, object]:
+    return {
+        "name": prompt.name,
+        "intent": prompt.intent,
+        "description": prompt.description,
+        "priority": prompt.priority,
+        "inputs": list(prompt.inputs),
+        "confirm": prompt.confirm,
+        "handoffs": list(prompt.handoffs),
+        "examples": len(prompt.examples),
+        "prompt_file": prompt.ref,
+        "path": str(prompt.path),
+        "examples_path": prompt.more.path if prompt.more else None,
+    }
+
+
+def _setting(text: str, prompt: PromptFile) -> tuple[str, object]:
+    key, equals, value = text.partition("=")
+    if not equals or key not in prompt.inputs:
+        near = nearest(key, list(prompt.inputs))
+        known = ", ".join(prompt.inputs) or "none"
+        hint = f"did you mean {near}=...?" if near else f"its inputs: {known}"
+        raise Refusal(f"'{text}' sets no input of {prompt.name}", hint)
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def _sample(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:
+    """The inputs of a small, complete turn, as the dispatcher supplies them."""
+    entry = {
+        "timestamp": "2025-11-03T09:00:00Z",
+        "user_message": "I want to add a FAB button",
+        "intent": "PLAN",
+        "session_id": "fab-button-20251103",
+        "context_ref": None,
+    }
+    reference = {"text": "it", "target": "FAB button", "rule": "pron.it", "score": 0.9}
+    agents = library.agents()
+    return {
+        "message": "Make it purple",
+        "expanded": "Make the FAB button purple",
+        "intent": prompt.intent or "EXECUTE",
+        "confidence": 0.93,
+        "alternatives": [{"intent": "PLAN", "confidence": 0.05}],
+        "secondary_intents": [],
+        "context": [entry],
+        "context_ref": "FAB button",
+        "references": [reference],
+        "context_switch": False,
+        "session_id": "fab-button-20251103",
+        "question": None,
+        "candidates": [],
+        "workspace": ".",
+        "previous": None,
+        "messages": [{"speaker": "user", "text": "Make it purple"}],
+        "words": 200,
+        "agent": "code-executor",
+        "halted": ["work-planner"],
+        "dropped": ["TEST"],
+        "passages": [{"citation": "API guide, Limits", "text": "A client may ask twice."}],
+        "agents": [
+            {"name": agent.name, "intent": agent.intent, "description": agent.description}
+            for agent in agents
+        ],
+    }

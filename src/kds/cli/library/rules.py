@@ -1,0 +1,123 @@
+"""`kds rules`: the reference rules of a workspace, the tests inside them, and their record."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from kds.api.rule_tests import RuleOutcome, describe_outcome
+from kds.brain.errors import ConfigError
+from kds.cli.evaluation.dialogues import play_all, read_all
+from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about, problem_rows
+from kds.cli.options import common_options, open_router
+from kds.cli.output import fields, print_json, print_table
+from kds.cli.progress import slow
+from kds.evaluation.rule_record import RuleRecord, rule_records
+
+SHOWN_PLACES: Final = 3
+"""Wrong turns whose places the table names, for each rule."""
+
+
+@click.group(epilog="\b\nExample:\n  kds rules check")
+def rules() -> None:
+    """Check the reference rules, your own in kds-brain/rules/ included."""
+
+
+@rules.command(
+    epilog="""\b
+Examples:
+  kds rules check
+  kds rules check --json
+  kds rules check --dialogues tests/dialogues"""
+)
+@click.option(
+    "--dialogues", "paths", multiple=True, metavar="PATH...", type=click.Path(path_type=Path),
+    help="Also play these dialogues, and say how often each rule fired and was right.",
+)  # fmt: skip
+@click.argument("more", nargs=-1, metavar="", type=click.Path(path_type=Path))
+@common_options
+@click.pass_context
+def check(
+    ctx: click.Context,
+    *,
+    paths: tuple[Path, ...],
+    more: tuple[Path, ...],
+    as_json: bool,
+    workspace: Path | None,
+) -> None:
+    """Load every rule file and run its tests; exit code 1 when one fails.
+
+    A test that expects a change fails also when another rule than its own brings it about.
+    """
+    if more and not paths:
+        raise click.UsageError(f"unexpected argument '{more[0]}'; write --dialogues {more[0]}")
+    try:
+        dialogues = read_all((*paths, *more))
+        router = open_router(workspace, log=False)
+    except ConfigError as error:
+        if not as_json:
+            raise
+        problems = problem_rows(error.problems)
+        print_json({"rules": None, "tests": None, "failed": [], "problems": problems})
+        complain_about(error)
+        ctx.exit(BAD_INPUT)
+    with slow("running the tests of the rules"):
+        outcomes = router.check_rules()
+    records = rule_records(router.rules, play_all(dialogues, router)) if dialogues else ()
+    failed = [outcome for outcome in outcomes if not outcome.passed]
+    if as_json:
+        print_json(_report(outcomes, failed, records, with_record=bool(dialogues)))
+    else:
+        _print(outcomes, failed, records)
+    ctx.exit(TESTS_FAILED if failed else 0)
+
+
+def _print(
+    outcomes: Sequence[RuleOutcome], failed: Sequence[RuleOutcome], records: Sequence[RuleRecord]
+) -> None:
+    for outcome in failed:
+        click.echo(describe_outcome(outcome) + "\n")
+    if records:
+        print_table(("rule", "fired", "right", "wrong", "wrong at"), _record_rows(records))
+        click.echo()
+    count = len({outcome.rule for outcome in outcomes})
+    click.echo(f"{count} rules, {len(outcomes) - len(failed)} tests passed, {len(failed)} failed")
+
+
+def _record_rows(records: Iterable[RuleRecord]) -> Iterable[tuple[str, ...]]:
+    """The rules that are wrong most often first, then by how often they fire."""
+    for record in sorted(records, key=lambda record: (-record.wrong, -record.fired)):
+        counts = (str(record.fired), str(record.right), str(record.wrong))
+        places = ", ".join(record.wrong_at[:SHOWN_PLACES])
+        yield record.rule, *counts, places + (", ..." if record.wrong > SHOWN_PLACES else "")
+
+
+def _report(
+    outcomes: Sequence[RuleOutcome],
+    failed: Sequence[RuleOutcome],
+    records: Sequence[RuleRecord],
+    *,
+    with_record: bool,
+) -> dict[str, object]:
+    report: dict[str, object] = {
+        "rules": len({outcome.rule for outcome in outcomes}),
+        "tests": len(outcomes),
+        "failed": [_failure_dict(outcome) for outcome in failed],
+        "problems": [],
+    }
+    if with_record:
+        report["record"] = [fields(record, "rule fired right wrong wrong_at") for record in records]
+    return report
+
+
+def _failure_dict(outcome: RuleOutcome) -> dict[str, object]:
+    return {
+        "rule": outcome.rule,
+        "where": outcome.test.where,
+        "in": outcome.test.message,
+        "expected": list(outcome.test.expected) or [outcome.test.message],
+        "actual": outcome.turn.expanded,
+        "fired": list(outcome.fired),
+        "why": list(outcome.turn.why),
+    }

@@ -1,0 +1,1 @@
+"""`kds memory`: the conversation memory of a workspace."""

@@ -1,0 +1,197 @@
+"""`kds memory profile|consent`: what the user wants remembered about themselves, if anything."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from kds.brain.sessions.side_stores import Consent, ConsentEvent, Profile
+from kds.cli.guard import Refusal
+from kds.cli.memory.options import changing, looking
+from kds.cli.options import common_options
+from kds.cli.output import fields, moment, print_json, print_line, print_table
+
+PURPOSE: Final = "answers that suit me"
+SHOWING: Final = "shown to its owner: kds memory profile show"
+EDITING: Final = "edited by its owner: kds memory profile set"
+
+NO_CONSENT: Final = "there is no consent: nothing is kept about you"
+GRANT_HINT: Final = "give it first: kds memory consent grant"
+
+SHOWN_EVENTS: Final = 20
+
+_LABELS: Final = {"preferences": "prefers"}
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  kds memory profile show
+  kds memory profile set --role 'backend developer' --language python --language go"""
+)
+def profile() -> None:
+    """Show, set or clear what KDS remembers about you; it needs your consent."""
+
+
+@profile.command(epilog="\b\nExample:\n  kds memory profile show --json")
+@common_options
+def show(*, as_json: bool, workspace: Path | None) -> None:
+    """Print the profile. Every use of it, this one too, goes into the audit log."""
+    with looking(workspace) as store:
+        found = store.profile.use(SHOWING) if store else None
+    _show_profile(found, as_json=as_json)
+
+
+@profile.command(
+    epilog="""\b
+Examples:
+  kds memory profile set --name Ada --role 'backend developer'
+  kds memory profile set --language python --prefer tests=pytest --prefer answers=short
+  kds memory profile set --prefer answers= --about 'I maintain the billing service.'"""
+)
+@click.option("--name", metavar="TEXT", help="What to call you.")
+@click.option("--role", metavar="TEXT", help="What you do.")
+@click.option("--language", "languages", metavar="TEXT", multiple=True,
+              help="Languages you work in; those given replace those before.")  # fmt: skip
+@click.option("--prefer", "preferences", metavar="KEY=VALUE", multiple=True,
+              help="A preference; `KEY=` takes it out.")  # fmt: skip
+@click.option("--about", metavar="TEXT", help="Anything else, in your words.")
+@common_options
+def set_(
+    *, name: str | None, role: str | None, languages: tuple[str, ...],
+    preferences: tuple[str, ...], about: str | None, as_json: bool, workspace: Path | None,
+) -> None:  # fmt: skip
+    """Change what is given and keep the rest; an empty text takes a field out."""
+    texts = {"name": name, "role": role, "about": about}
+    given: dict[str, Any] = {key: text for key, text in texts.items() if text is not None}
+    if languages:
+        given["languages"] = tuple(filter(str.strip, languages))
+    pairs = dict(map(_preference, preferences))
+    if not given and not pairs:
+        raise Refusal("nothing to set", "such as --role 'backend developer'; see --help")
+    with looking(workspace) as store:
+        before = store.profile.use(EDITING) if store else None
+        if store is None or before is None:
+            raise Refusal(NO_CONSENT, GRANT_HINT)
+        merged = {**before.preferences, **pairs}
+        given["preferences"] = {key: value for key, value in merged.items() if value}
+        saved = store.profile.save(replace(before, **given))
+    _show_profile(saved, as_json=as_json)
+
+
+profile.add_command(set_, "set")
+
+
+@profile.command(epilog="\b\nExample:\n  kds memory profile clear")
+@common_options
+def clear(*, as_json: bool, workspace: Path | None) -> None:
+    """Empty the profile and keep the consent; to wipe its bytes too, revoke the consent."""
+    with looking(workspace) as store:
+        given = store is not None and store.profile.consent().given
+        if store is not None and given:
+            store.profile.save(Profile())
+    if as_json:
+        print_json({"cleared": given})
+    else:
+        click.echo("the profile is empty" if given else NO_CONSENT)
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  kds memory consent show
+  kds memory consent grant --for 'answers that suit me'"""
+)
+def consent() -> None:
+    """Show, grant or revoke your consent to a profile; it is off until you grant it."""
+
+
+@consent.command("show", epilog="\b\nExample:\n  kds memory consent show --json")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", default=SHOWN_EVENTS,
+              help=f"Latest lines of the audit log.  [default: {SHOWN_EVENTS}]")  # fmt: skip
+@common_options
+def show_consent(*, limit: int, as_json: bool, workspace: Path | None) -> None:
+    """Say whether consent stands, and print the audit log: every grant, change and use."""
+    with looking(workspace) as store:
+        found = store.profile.consent() if store else Consent(given=False)
+        events = store.profile.events()[-limit:] if store else ()
+    _show_consent(found, events, as_json=as_json)
+
+
+@consent.command(
+    epilog="""\b
+Examples:
+  kds memory consent grant
+  kds memory consent grant --for 'knowing my stack'"""
+)
+@click.option("--for", "purpose", metavar="PURPOSE", default=PURPOSE,
+              help=f"What you consent to.  [default: {PURPOSE}]")  # fmt: skip
+@common_options
+def grant(*, purpose: str, as_json: bool, workspace: Path | None) -> None:
+    """Consent to a profile being kept in this workspace, and used for PURPOSE."""
+    with changing(workspace) as store:
+        found = store.profile.grant(purpose)
+    _show_consent(found, (), as_json=as_json)
+
+
+@consent.command(epilog="\b\nExample:\n  kds memory consent revoke")
+@common_options
+def revoke(*, as_json: bool, workspace: Path | None) -> None:
+    """Withdraw consent: the profile and its vectors go, down to their bytes on disk.
+
+    The audit log stays; it never holds what the profile said.
+    """
+    with looking(workspace) as store:
+        found = store.profile.revoke() if store else Consent(given=False)
+    _show_consent(found, (), as_json=as_json)
+
+
+def _preference(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise Refusal(f"'{text}' is no preference", "write KEY=VALUE, such as tests=pytest")
+    return key.strip(), value.strip()
+
+
+def _show_profile(found: Profile | None, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"consent": found is not None, "profile": _profile_dict(found)})
+        return
+    if found is None:
+        click.echo(f"{NO_CONSENT}\n{GRANT_HINT}")
+        return
+    rows = [(key, _text(value)) for key, value in (_profile_dict(found) or {}).items() if value]
+    if not rows:
+        click.echo("the profile is empty")
+    for key, text in rows:
+        print_line(_LABELS.get(key, key), text)
+
+
+def _profile_dict(found: Profile | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return fields(found, "name role languages preferences about")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={one}" for key, one in value.items())
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _show_consent(found: Consent, events: tuple[ConsentEvent, ...], *, as_json: bool) -> None:
+    since = moment(found.since) if found.since else None
+    if as_json:
+        log = [fields(event, "at action purpose") for event in events]
+        state = {"given": found.given, "since": since, "purpose": found.purpose}
+        print_json(state | {"events": log})
+        return
+    if found.given:
+        click.echo(f"consent stands since {since}, for: {found.purpose}")
+    else:
+        click.echo(NO_CONSENT + (f"; revoked {since}" if since else ""))
+    if events:
+        click.echo()
+        rows = [(moment(event.at), event.action, event.purpose) for event in events]
+        print_table(("at", "what", "for"), rows)

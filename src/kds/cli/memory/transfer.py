@@ -1,0 +1,134 @@
+"""`kds memory export|import`: sessions as files."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from kds.api.session_names import all_sessions, find_session
+from kds.brain.document import read_text
+from kds.brain.errors import Problem, StoreError
+from kds.brain.private_file import replace_private
+from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
+from kds.brain.sessions.session_values import Archive, Session
+from kds.cli.guard import Refusal
+from kds.cli.memory.options import changing, looking
+from kds.cli.memory.sessions import print_sessions, session_dict
+from kds.cli.options import STDIN, common_options
+from kds.cli.output import counted, print_json
+from kds.cli.progress import tracked
+
+JSON: Final = "json"
+MARKDOWN: Final = "markdown"
+_RULE: Final = "\n---\n\n"
+"""Between two sessions in one Markdown file."""
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds memory export last --format markdown
+  kds memory export 'Dark mode' --to dark-mode.json
+  kds memory export --all --to memory.json"""
+)
+@click.argument("names", metavar="[SESSION]...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Every session.")
+@click.option("--format", "form", type=click.Choice([JSON, MARKDOWN]), default=JSON,
+              help="JSON to import again, or Markdown to read.  [default: json]")  # fmt: skip
+@click.option("--to", "target", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write it there, readable by you alone.  [default: print it]")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@common_options
+def export(
+    *, names: tuple[str, ...], everything: bool, form: str, target: Path | None, force: bool,
+    as_json: bool, workspace: Path | None,
+) -> None:  # fmt: skip
+    """Write sessions as JSON or Markdown.
+
+    With --to it says what was written; --json says it as JSON.
+    """
+    _check_export(names, target, form=form, everything=everything, force=force, as_json=as_json)
+    with looking(workspace) as store:
+        chosen = all_sessions(store)[::-1] if everything and store else ()  # the oldest first
+        chosen += tuple(find_session(store, name) for name in dict.fromkeys(names))
+        archives = [archive(store, session.id) for session in chosen] if store else []
+    text = to_json(archives) if form == JSON else _RULE.join(map(to_markdown, archives))
+    if target is None:
+        click.echo(text, nl=False)
+        return
+    replace_private(target, text.encode())
+    _show_written(archives, target, as_json=as_json)
+
+
+@click.command(
+    "import",
+    epilog="""\b
+Examples:
+  kds memory import memory.json
+  kds memory export --all --workspace ~/shop | kds memory import -""",
+)
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--skip-known", is_flag=True, help="Leave out sessions whose id is here already.")
+@common_options
+def import_(*, file: Path, skip_known: bool, as_json: bool, workspace: Path | None) -> None:
+    """Put exported sessions back, as they were; FILE is JSON, `-` reads it from a pipe.
+
+    A session whose id is here already comes in beside it, as a copy with an id of its own. The
+    whole file is examined before anything is stored.
+    """
+    archives = from_json(_read(file), where="stdin" if str(file) == STDIN else str(file))
+    with changing(workspace) as store:
+        if skip_known:
+            known = {one.session.id for one in archives if store.find_session(one.session.id)}
+            archives = tuple(one for one in archives if one.session.id not in known)
+        restored = [store.restore(found) for found in tracked(archives, "importing")]
+    _show_imported(restored, as_json=as_json)
+
+
+def _check_export(
+    names: tuple[str, ...], target: Path | None, *, form: str, everything: bool, force: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Refuse before the work what would fail, or do harm, after it."""
+    if bool(names) == everything:
+        raise Refusal("name the sessions to export", "SESSION..., or --all for every one")
+    if target is None:
+        if as_json and form != JSON:
+            raise Refusal("--json does not go with Markdown on stdout", "add --to FILE")
+        return
+    if not target.absolute().parent.is_dir():
+        raise Refusal(f"no such folder '{target.parent}'", "make it, or name another one")
+    if target.exists() and not force:
+        raise Refusal(f"'{target}' is there already", "name another one, or add --force")
+
+
+def _read(file: Path) -> str:
+    if str(file) == STDIN:
+        if sys.stdin is None:
+            raise Refusal("there is no input to read", "pipe an export in")
+        return sys.stdin.read()
+    text = read_text(file)
+    if isinstance(text, Problem):
+        raise StoreError(text.message, where=text.where, hint=text.hint)
+    return text
+
+
+def _show_written(archives: list[Archive], target: Path, *, as_json: bool) -> None:
+    sessions = len(archives)
+    messages = sum(len(found.messages) for found in archives)
+    if as_json:
+        print_json({"sessions": sessions, "messages": messages, "path": str(target)})
+    else:
+        click.echo(f"{counted(sessions, 'session')}, {counted(messages, 'message')} in {target}")
+
+
+def _show_imported(sessions: list[Session], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"sessions": [session_dict(session) for session in sessions]})
+        return
+    if sessions:
+        print_sessions(sessions)
+        click.echo()
+    messages = sum(session.message_count for session in sessions)
+    click.echo(f"imported {counted(len(sessions), 'session')}, {counted(messages, 'message')}")

@@ -1,0 +1,1 @@
+"""`kds init`, `doctor`, `export`, `mcp`, `serve` and `service`: KDS beside other programs."""

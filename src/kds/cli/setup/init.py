@@ -1,0 +1,158 @@
+"""`kds init`: set KDS up in the coding assistants of a project."""
+
+import os
+import shlex
+from pathlib import Path
+
+import click
+
+from kds.brain.workspace import HOME_VARIABLE
+from kds.cli.guard import Refusal
+from kds.cli.options import common_options, find_workspace
+from kds.cli.progress import slow
+from kds.cli.setup.changes import Outcome, report
+from kds.clients.evidence import clients_in_use
+from kds.clients.generated import CLIENTS, Client
+from kds.clients.installation import InstallPlan, PlannedFile, Wish, plan_install
+from kds.clients.programs import find_programs
+from kds.clients.project import Project, repository_of
+from kds.clients.record import InitRecord, RecordStore
+from kds.clients.undo import carry_out, plan_undo, undo
+from kds.clients.workspacehealth import make_private, ours_too_open
+from kds.router.prompts.library import PromptLibrary
+from kds.service.client import reach
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds init --dry-run
+  kds init --client claude --client vscode
+  kds init --undo"""
+)
+@click.option(
+    "--client", "named", multiple=True, type=click.Choice(CLIENTS), help="May be repeated.  "
+    "[default: those that the project or the PATH shows]",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Print what would change as a diff; write nothing.")
+@click.option("--full", is_flag=True, help="With --dry-run: also the text of new skills.")
+@click.option("--undo", "back", is_flag=True, help="Take back what earlier runs wrote.")
+@click.option("--no-hook", is_flag=True, help="Leave the prompt hook out.")
+@click.option("--no-mcp", is_flag=True, help="Leave the MCP server out.")
+@click.option("--no-skills", is_flag=True, help="Leave the skills out.")
+@click.option(
+    "--start/--no-start", default=True, show_default=True,
+    help="Let the hook start the service in the background.",
+)  # fmt: skip
+@common_options
+def init(
+    *,
+    named: tuple[Client, ...],
+    dry_run: bool,
+    full: bool,
+    back: bool,
+    no_hook: bool,
+    no_mcp: bool,
+    no_skills: bool,
+    start: bool,
+    as_json: bool,
+    workspace: Path | None,
+) -> None:
+    """Write the hook, the MCP server and the skills into the project of the workspace.
+
+    Files that you have keep their entries, order, comments and layout. A second run changes
+    nothing. In a repository without a kds-brain/ above you, that is its top folder.
+    """
+    if full and not dry_run:
+        raise Refusal("--full says how much a dry run shows", "add --dry-run")
+    project, notes = _project(workspace)
+    if back:
+        files = _undo(project, dry_run=dry_run)
+        left = _left_behind(project)
+        outcome = Outcome(project.folder, files, (*notes, *left), undo=True, dry_run=dry_run)
+        report(outcome, full=full, as_json=as_json)
+        return
+    written = _record(project).files
+    chosen = [(client, "named") for client in named]
+    chosen = chosen or list(clients_in_use(project, by_init=written))
+    if not chosen:
+        raise Refusal(
+            f"no assistant is in use in {project.folder}, nor on the PATH",
+            f"name one: {', '.join(f'--client {client}' for client in CLIENTS)}",
+        )
+    wish = Wish(
+        tuple(dict.fromkeys(client for client, _ in chosen)),
+        hook=not no_hook, mcp=not no_mcp, skills=not no_skills, start=start,
+    )  # fmt: skip
+    with slow("planning the files"):
+        plan = _install(project, wish, dry_run=dry_run)
+    outcome = Outcome(project.folder, plan.files, (*notes, *plan.notes), chosen, dry_run=dry_run)
+    report(outcome, full=full, as_json=as_json)
+
+
+def _project(workspace: Path | None) -> tuple[Project, list[str]]:
+    """The project to work on, and what to tell about the choice when nobody named it."""
+    found = find_workspace(workspace)
+    if workspace is not None or os.environ.get(HOME_VARIABLE, "").strip():
+        return Project.of(found), []
+    project = Project.new(found)
+    top = repository_of(project.folder)
+    if project.workspace != found:
+        here = f"for {found.root} alone: kds init --workspace ."
+        return project, [f"this is the top folder of the repository; {here}"]
+    if top is not None and top != project.folder:
+        whole = f"for all of it: kds init --workspace {shlex.quote(str(top))}"
+        return project, [f"this is a folder within the repository {top}; {whole}"]
+    return project, []
+
+
+def _record(project: Project) -> InitRecord:
+    store = RecordStore(project.workspace.brain)
+    return store.load() if store.folder.is_dir() else InitRecord()
+
+
+def _install(project: Project, wish: Wish, *, dry_run: bool) -> InstallPlan:
+    programs = find_programs()
+    library = PromptLibrary.load(project.workspace.prompts_dir)
+    store = RecordStore(project.workspace.brain)
+    if dry_run:
+        plan = plan_install(project, wish, programs, library, store.load())
+        _note_rights(plan, len(ours_too_open(project.workspace)))
+        return plan
+    plan_install(project, wish, programs, library, store.load())  # refuses before it makes a folder
+    project.workspace.ensure()
+    closed = make_private(project.workspace)
+    with store.hold():
+        record = store.load()
+        plan = plan_install(project, wish, programs, library, record)
+        carry_out(project, plan.files, store, record)
+    _note_rights(plan, closed)
+    return plan
+
+
+def _note_rights(plan: InstallPlan, count: int) -> None:
+    if count:
+        what = "1 file or folder" if count == 1 else f"{count} files and folders"
+        plan.notes.append(f"takes the rights of others from {what} in kds-brain/")
+
+
+def _undo(project: Project, *, dry_run: bool) -> list[PlannedFile]:
+    store = RecordStore(project.workspace.brain)
+    if dry_run or not project.workspace.brain.is_dir():
+        return plan_undo(project, _record(project), store)
+    with store.hold():
+        files = plan_undo(project, store.load(), store)
+        undo(project, files, store)
+    return files
+
+
+def _left_behind(project: Project) -> list[str]:
+    """What an undo does not touch."""
+    brain = project.workspace.brain
+    if not brain.is_dir():
+        return []
+    left = [f"{brain} stays, with the conversations and your rules: delete it if you want"]
+    if (client := reach(project.workspace)) is not None:
+        pid = client.health().get("pid")
+        left.append(f"a service is running for it (process {pid}): kds service stop")
+    return left

@@ -1,0 +1,136 @@
+"""`kds service`: the resident service in the background (DESIGN 7)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from kds.brain.settings import load_settings
+from kds.brain.workspace import Workspace
+from kds.cli.options import common_options, find_workspace
+from kds.cli.output import print_json, print_line
+from kds.cli.progress import slow
+from kds.hooks import start as hook_start
+from kds.service import background
+from kds.service.standing import standing_of
+
+NOT_RUNNING: Final = 3
+"""Exit code of `kds service status` without a service, as LSB init scripts have it."""
+
+DEGRADED: Final = 1
+
+_NEXT: Final = {
+    "not running": "start it: kds service start",
+    "starting": "it answers in some seconds, the first time in a workspace after 10 s and more",
+    "not answering": "end it with `kds service stop --force`, then: kds service start",
+}
+"""What to do about a service that does not answer."""
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  kds service start
+  kds service status
+  kds service stop"""
+)
+def service() -> None:
+    """Start, stop or look at the service that keeps this workspace's router warm.
+
+    Every command works the same without it, only slower.
+    """
+
+
+@service.command(epilog="\b\nExample:\n  kds service start --idle-minutes 0")
+@click.option(
+    "--idle-minutes",
+    type=click.FloatRange(min=0),
+    help="End it after that long without a request; 0: never.  [default: the settings, 30]",
+)
+@click.option("--no-wait", is_flag=True, help="Return at once, without seeing whether it came up.")
+@click.option("--auto", is_flag=True, hidden=True, help="For the hook and commands: if set so.")
+@common_options
+def start(
+    *, idle_minutes: float | None, no_wait: bool, auto: bool, as_json: bool, workspace: Path | None
+) -> None:
+    """Start the service in the background, unless it runs already."""
+    found = find_workspace(workspace)
+    settings = load_settings(found).service
+    idle = settings.idle_minutes if idle_minutes is None else idle_minutes
+    if auto and not (settings.enabled and settings.auto):
+        hook_start.decline(str(found.brain))
+        return
+    if not (no_wait or auto):
+        with slow("waiting for the service to load"):
+            health = background.start(found, idle_minutes=idle)
+        _show(health, as_json=as_json)
+        return
+    _show(_started(found, idle), as_json=as_json)
+
+
+def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
+    """The service that runs, or is on its way; else a new one, which nobody waits for."""
+    now = standing_of(workspace)
+    if now.health is not None:
+        return now.health
+    there = now.pid if now.state != "not running" else None
+    pid = there or background.spawn_service(workspace, idle_minutes=idle_minutes)
+    return {"status": "starting" if there is None else now.state, "pid": pid}
+
+
+@service.command(epilog="\b\nExample:\n  kds service stop")
+@click.option("--force", is_flag=True, help="Kill it when it does not end by itself.")
+@common_options
+def stop(*, force: bool, as_json: bool, workspace: Path | None) -> None:
+    """End the service; requests in flight are answered first."""
+    outcome = background.stop(find_workspace(workspace), force=force)
+    if as_json:
+        print_json({"status": outcome})
+    else:
+        click.echo(f"the service is {outcome}" if outcome == "not running" else outcome)
+
+
+@service.command(epilog="\b\nExample:\n  kds service status --json")
+@common_options
+@click.pass_context
+def status(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+    """Show whether the service runs, and how it is.
+
+    Exit code 1: it answers by earlier rules and prompts, for the new ones do not load. 3: it does
+    not answer.
+    """
+    now = standing_of(find_workspace(workspace))
+    if now.health is not None:
+        _show({**now.health, "socket": now.socket, "http": now.http}, as_json=as_json)
+        ctx.exit(DEGRADED if now.health["status"] == "degraded" else 0)
+    if as_json:
+        print_json({"status": now.state, **({"pid": now.pid} if now.pid else {})})
+    else:
+        who = f", pid {now.pid}" if now.pid else ""
+        click.echo(f"the service is {now.state}{who}; {_NEXT[now.state]}")
+    ctx.exit(NOT_RUNNING)
+
+
+def _show(health: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(health)
+        return
+    print_line("service", f"{health['status']}, pid {health['pid']}")
+    if "started_at" not in health:
+        return
+    started = datetime.fromisoformat(health["started_at"])
+    print_line("since", f"{started:%Y-%m-%d %H:%M:%S} UTC, {health['turns']:,} turns")
+    print_line("memory", f"{health['rss_bytes'] / 2**20:.0f} MB")
+    for address in (health.get("socket"), health.get("http")):
+        if address:
+            print_line("address", address)
+    for place in health["workspaces"]:
+        print_line("workspace", place["root"])
+        error = place["reload"]["error"]
+        if error:
+            print_line("reload", f"failed; the earlier rules and prompts stay. {error}")
+        for warning in place["warnings"]:
+            if not error or error not in warning:  # every reply warns of it as well
+                print_line("warning", warning)

@@ -1,0 +1,1 @@
+"""`kds route`, `explain`, `ask`, `chat`, `context` and the `#file:` forms: messages."""

@@ -1,0 +1,132 @@
+"""`kds ask`: one message, routed and answered."""
+
+from pathlib import Path
+
+import click
+
+import kds
+from kds.brain.errors import MessageError
+from kds.cli.guard import complain
+from kds.cli.options import (
+    find_workspace,
+    json_option,
+    message_argument,
+    read_message,
+    start_afterwards,
+    workspace_option,
+)
+from kds.cli.output import print_json, print_line
+from kds.cli.progress import slow
+from kds.cli.talk.answering import NO_ANSWER, WAITING, harmless, show_stream, tell_about
+from kds.service.desk import LOADING
+from kds.session.answer import Answer
+
+agent_option = click.option(
+    "--agent", metavar="NAME", help="The agent to take it: work-planner, or PLAN."
+)
+session_option = click.option(
+    "--session", metavar="NAME",
+    help="A conversation of its own: an id or title, or `last`; begun if there is none.",
+)  # fmt: skip
+model_option = click.option(
+    "--model", metavar="NAME", help="The model to ask.  [default: $KDS_MODEL, else your settings]"
+)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds ask 'I want to add a FAB button'
+  kds ask 'go ahead'
+  kds ask 'Make it purple' --dry-run
+  git diff | kds ask - --agent change-governor --json
+
+\b
+Exit code 3: the model did not answer; the message is kept, and `kds ask continue` asks again."""
+)
+@message_argument
+@json_option
+@click.option("--dry-run", is_flag=True, help="Print what would be sent; ask and keep nothing.")
+@agent_option
+@session_option
+@click.option("--follow", is_flag=True, help="Hand the work on: PLAN to EXECUTE to TEST.")
+@model_option
+@click.option("--no-stream", is_flag=True, help="Print the answer when it is whole.")
+@click.option("--no-log", is_flag=True, help="Keep nothing: neither message nor answer.")
+@workspace_option
+@click.pass_context
+def ask(
+    ctx: click.Context,
+    words: tuple[str, ...],
+    *,
+    as_json: bool,
+    dry_run: bool,
+    agent: str | None,
+    session: str | None,
+    follow: bool,
+    model: str | None,
+    no_stream: bool,
+    no_log: bool,
+    workspace: Path | None,
+) -> None:
+    """Route MESSAGE, run the agent it is for, print the answer, remember both.
+
+    Without a model the answer is the agent's prompt. What cannot be taken back asks first:
+    answer with `kds ask yes`. MESSAGE may be several words; `-`, or nothing at all, reads it
+    from a pipe.
+    """
+    message = _read(words)
+    keeps = not (no_log or dry_run)
+    found = find_workspace(workspace)
+    with slow(LOADING):
+        asked = kds.Session.open(found, name=session, model=model, log=keeps)
+    with asked:
+        for warning in asked.warnings:
+            complain(warning)
+        if dry_run:
+            _show_preview(asked, message, agent, as_json=as_json)
+            return
+        if as_json or no_stream:
+            with slow(WAITING):
+                answer = asked.ask(message, agent=agent, follow=follow)
+            _show_whole(answer, as_json=as_json)
+        else:
+            with slow(WAITING) as arrived:
+                answer = show_stream(asked.stream(message, agent=agent, follow=follow), arrived)
+        tell_about(answer, has_model=asked.has_model)
+        if keeps and asked.alone:
+            start_afterwards(found)
+    if answer.error is not None:
+        ctx.exit(NO_ANSWER)
+
+
+def _read(words: tuple[str, ...]) -> str:
+    try:
+        return read_message(words)
+    except MessageError as error:
+        raise MessageError(error.message, hint='write what you want: kds ask "..."') from error
+
+
+def _show_whole(answer: Answer, *, as_json: bool) -> None:
+    if as_json:
+        print_json(answer.as_dict())
+    elif answer.error is None:
+        click.echo(harmless(answer.text))
+
+
+def _show_preview(asked: "kds.Session", message: str, agent: str | None, *, as_json: bool) -> None:
+    with slow(WAITING):
+        preview = asked.preview(message, agent=agent)
+    turn, messages = preview.turn, preview.messages
+    if as_json:
+        sent = [{"role": one.role, "content": one.text} for one in messages]
+        says, notes = preview.says or None, list(preview.notes)
+        print_json({"turn": dict(turn.as_dict()), "messages": sent, "says": says, "notes": notes})
+        return
+    for note in preview.notes:
+        complain(note)
+    if preview.says:
+        click.echo(preview.says)
+    for one in messages:
+        print_line(f"--- {one.role}", "")
+        click.echo(harmless(one.text))

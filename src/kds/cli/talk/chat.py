@@ -1,0 +1,181 @@
+"""`kds chat`: talk to the agents; without a model, see what the router makes of every message."""
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import click
+
+import kds
+from kds.api.session_names import NOTHING
+from kds.brain.document import nearest
+from kds.brain.errors import KdsError
+from kds.cli.guard import Refusal, complain, complain_about
+from kds.cli.memory.sessions import print_sessions
+from kds.cli.options import find_workspace, start_now, workspace_option
+from kds.cli.output import print_entries, print_line, print_turn, print_why
+from kds.cli.progress import slow
+from kds.cli.talk.answering import WAITING, harmless, show_stream, tell_about
+from kds.cli.talk.ask import model_option, session_option
+from kds.service.desk import LOADING
+from kds.session.answer import Answer
+
+PROMPT: Final = "kds> "
+
+SHOWN_SESSIONS: Final = 10
+
+HELP: Final = """\
+/why       reasons for the last turn
+/prompt    the prompt of its agent
+/context   what the router remembers
+/sessions  conversations that are remembered; `kds chat --session NAME` resumes one
+/clear     forget the context, and what was under way
+/quit      leave; Ctrl-C halts a running answer"""
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds chat
+  kds chat --session 'Dark mode'
+  printf 'I want to add a FAB button\\nMake it purple\\n/why\\n' | kds chat"""
+)
+@session_option
+@model_option
+@click.option("--no-log", is_flag=True, help="Keep nothing of what is said.")
+@workspace_option
+def chat(*, session: str | None, model: str | None, no_log: bool, workspace: Path | None) -> None:
+    """Talk to the agents. Without a model, every turn shows its expansion, intent and agent.
+
+    /why, /prompt, /context, /sessions, /clear, /help and /quit are commands; all else is a
+    message. Ctrl-C halts a running answer.
+    """
+    found = find_workspace(workspace)
+    with slow(LOADING):
+        opened = kds.Session.open(found, name=session, model=model, log=not no_log)
+    with opened:
+        for warning in opened.warnings:
+            complain(warning)
+        if sys.stdin is None:
+            raise Refusal("there is no input to read", "run it in a terminal, or pipe messages in")
+        interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        if interactive:
+            click.echo("Type a message, /help or /quit.")
+        talk = _Chat(opened, interactive=interactive)
+        for line in _lines(interactive=interactive):
+            if not talk.take(line):
+                break
+            if opened.alone and not no_log:
+                start_now(found)  # it serves what is said once it has loaded
+
+
+class _Chat:
+    """The state of one chat: its session and its last answer."""
+
+    def __init__(self, session: "kds.Session", *, interactive: bool) -> None:
+        self.session = session
+        self.interactive = interactive
+        self.last: Answer | None = None
+        self.commands: Mapping[str, Callable[[], bool]] = {
+            "/why": self.why,
+            "/prompt": self.prompt,
+            "/context": self.context,
+            "/sessions": self.sessions,
+            "/clear": self.clear,
+            "/help": self.help,
+            "/quit": lambda: False,
+            "/exit": lambda: False,
+        }
+
+    def take(self, line: str) -> bool:
+        """Handle one line of input; False ends the chat."""
+        words = line.strip()
+        if not words:
+            return True
+        try:
+            if command := self.commands.get(words.lower()):
+                return command()
+            if words.startswith("/") and words[1:].isalpha():
+                return self.unknown(words)
+            self.answer(words)
+        except KdsError as error:
+            complain_about(error)
+        except KeyboardInterrupt:
+            if not self.interactive:
+                raise
+            click.echo()
+            complain("halted; what was said so far is kept")
+        return True
+
+    def answer(self, message: str) -> None:
+        if self.session.has_model:
+            with slow(WAITING) as arrived:
+                self.last = show_stream(self.session.stream(message), arrived)
+        else:
+            with slow(WAITING):
+                self.last = self.session.ask(message)
+            print_turn(self.last.turn)
+            if self.last.question and self.last.question != self.last.turn.question:
+                print_line("confirm", self.last.question)
+            elif not self.last.replies and not self.last.question:
+                print_line("", self.last.text)
+        tell_about(self.last, has_model=True)
+        click.echo()
+
+    def why(self) -> bool:
+        if self.last is None:
+            click.echo("nothing was routed yet")
+        else:
+            print_why(self.last.turn)
+        return True
+
+    def prompt(self) -> bool:
+        prompt = self.last.turn.prompt if self.last else ""
+        click.echo(harmless(prompt) if prompt else "nothing was routed yet")
+        return True
+
+    def context(self) -> bool:
+        conversations = self.session.conversations
+        print_entries(conversations.journal(self.session.conversation).load().entries)
+        return True
+
+    def sessions(self) -> bool:
+        found = self.session.memory.sessions()[:SHOWN_SESSIONS]
+        if found:
+            print_sessions(found)
+        else:
+            click.echo(NOTHING)
+        return True
+
+    def clear(self) -> bool:
+        count = self.session.clear()
+        click.echo(f"cleared {count} {'entry' if count == 1 else 'entries'}")
+        return True
+
+    def help(self) -> bool:
+        click.echo(HELP)
+        return True
+
+    def unknown(self, words: str) -> bool:
+        near = nearest(words, list(self.commands))
+        complain(f"no such command '{words}'", f"try {near or '/help'}")
+        return True
+
+
+def _lines(*, interactive: bool) -> Iterator[str]:
+    if not interactive:
+        yield from sys.stdin
+        return
+    if importlib.util.find_spec("readline"):
+        # Loading it is all it takes: input() then has history and line editing.
+        importlib.import_module("readline")
+    while True:
+        try:
+            yield input(PROMPT)
+        except EOFError:
+            click.echo()
+            return
+        except KeyboardInterrupt:  # as in a shell: the line is dropped
+            click.echo("\n/quit leaves")

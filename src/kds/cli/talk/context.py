@@ -1,0 +1,106 @@
+"""`kds context`: the conversation context of a workspace (DESIGN 3)."""
+
+from pathlib import Path
+
+import click
+
+import kds
+from kds.brain.clock import utc_now
+from kds.brain.journal import ContextJournal, LoadedContext
+from kds.brain.message import clean_message
+from kds.brain.turn import ContextEntry
+from kds.cli.guard import complain
+from kds.cli.options import common_options, find_workspace
+from kds.cli.output import entry_dict, print_entries, print_json
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  kds context load
+  kds context clear"""
+)
+def context() -> None:
+    """Load, log, clear or locate the conversation context: ten messages, two hours."""
+
+
+@context.command(epilog="\b\nExample:\n  kds context load --json")
+@common_options
+def load(*, as_json: bool, workspace: Path | None) -> None:
+    """Show what is remembered, oldest first."""
+    loaded = _journal(workspace).load()
+    _show(loaded, as_json=as_json)
+
+
+@context.command(
+    epilog="""\b
+Example:
+  kds context log --message 'Make it purple' --intent EXECUTE --context-ref 'FAB button'"""
+)
+@click.option("--message", required=True, help="What the user said.")
+@click.option("--intent", required=True, help="Its intent, such as EXECUTE.")
+@click.option("--context-ref", help="What it refers to.")
+@click.option("--session-id", help="The session it belongs to.")
+@common_options
+def log(
+    *,
+    message: str,
+    intent: str,
+    context_ref: str | None,
+    session_id: str | None,
+    as_json: bool,
+    workspace: Path | None,
+) -> None:
+    """Remember one message, with secrets taken out."""
+    found = find_workspace(workspace)
+    entry = ContextEntry(
+        timestamp=utc_now(),
+        user_message=clean_message(message),
+        intent=kds.PromptLibrary.load(found.prompts_dir).intent_named(intent),
+        session_id=clean_message(session_id) if session_id else None,
+        context_ref=clean_message(context_ref) if context_ref else None,
+    )
+    found.ensure()
+    _show(ContextJournal(found.context_path).log(entry), as_json=as_json)
+
+
+@context.command(epilog="\b\nExample:\n  kds context clear")
+@common_options
+def clear(*, as_json: bool, workspace: Path | None) -> None:
+    """Forget the conversation context."""
+    found = find_workspace(workspace)
+    count = ContextJournal(found.context_path).clear()
+    kds.TurnLog(found).forget()
+    if as_json:
+        print_json({"cleared": count})
+    else:
+        click.echo(f"cleared {count} {'entry' if count == 1 else 'entries'}")
+
+
+@context.command(epilog='\b\nExample:\n  wc -l "$(kds context path)"')
+@common_options
+def path(*, as_json: bool, workspace: Path | None) -> None:
+    """Print where the context file is, or would be."""
+    place = find_workspace(workspace).context_path
+    if as_json:
+        print_json({"path": str(place)})
+    else:
+        click.echo(bytes(place) if _has_odd_bytes(place) else str(place))
+
+
+def _journal(workspace: Path | None) -> ContextJournal:
+    return ContextJournal(find_workspace(workspace).context_path)
+
+
+def _show(loaded: LoadedContext, *, as_json: bool) -> None:
+    for warning in loaded.warnings:
+        complain(warning)
+    if as_json:
+        print_json({"entries": [entry_dict(entry) for entry in loaded.entries]})
+    else:
+        print_entries(loaded.entries)
+
+
+def _has_odd_bytes(place: Path) -> bool:
+    """A path that is no text must come out byte for byte."""
+    return any("\ud800" <= character <= "\udfff" for character in str(place))

@@ -1,0 +1,66 @@
+"""`kds '#file:KDS/prompts/user/kds.md ...'`: the forms that a chat would pass on (DESIGN 7)."""
+
+import shlex
+from pathlib import Path
+
+import click
+
+from kds.cli.options import find_workspace, json_option, workspace_option
+from kds.cli.talk.context import clear, load, log
+from kds.cli.talk.route import route
+from kds.router.prompts.invocation import CLEAR_CONVERSATION, CONTEXT_MANAGER, parse_invocation
+from kds.router.prompts.library import PromptLibrary
+
+
+@click.command(
+    hidden=True,
+    context_settings={"ignore_unknown_options": True},
+    epilog="""\b
+Examples:
+  kds '#file:KDS/prompts/user/kds.md I want to add a FAB button'
+  kds '#file:KDS/prompts/internal/conversation-context-manager.md' load""",
+)
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
+@json_option
+@click.option("--why", is_flag=True, help="Also print the reasons of every step.")
+@click.option("--no-log", is_flag=True, help="Leave the conversation context as it is.")
+@workspace_option
+@click.pass_context
+def invoke(
+    ctx: click.Context,
+    words: tuple[str, ...],
+    *,
+    as_json: bool,
+    why: bool,
+    no_log: bool,
+    workspace: Path | None,
+) -> None:
+    """Do what a `#file:` invocation asks for; its text may come in one argument or several."""
+    found = find_workspace(workspace)
+    text = _joined(words)
+    invocation = parse_invocation(text, PromptLibrary.load(found.prompts_dir))
+    command = invocation.command if invocation else None
+    if command is None:
+        ctx.invoke(
+            route, words=(text,), as_json=as_json, why=why, prompt_only=False, no_log=no_log,
+            workspace=workspace,
+        )  # fmt: skip
+    elif command.operation == "load":
+        ctx.invoke(load, as_json=as_json, workspace=workspace)
+    elif command.operation == "clear":
+        ctx.invoke(clear, as_json=as_json, workspace=workspace)
+    else:
+        ctx.invoke(
+            log, message=command.message, intent=command.intent, context_ref=command.context_ref,
+            session_id=command.session_id, as_json=as_json, workspace=workspace,
+        )  # fmt: skip
+
+
+def _joined(words: tuple[str, ...]) -> str:
+    """One text from the arguments of the shell, which has taken the quotes off.
+
+    The context manager reads a command line, so its arguments get their quotes back.
+    """
+    head, *others = words
+    is_command = head.strip().endswith((Path(CONTEXT_MANAGER).name, Path(CLEAR_CONVERSATION).name))
+    return " ".join([head, shlex.join(others) if is_command else " ".join(others)]).rstrip()

@@ -1,0 +1,87 @@
+"""`kds route` and `kds explain`: one message through the router."""
+
+from pathlib import Path
+
+import click
+
+from kds.cli.options import (
+    common_options,
+    json_option,
+    message_argument,
+    read_message,
+    route_message,
+    workspace_option,
+)
+from kds.cli.output import print_json, print_line, print_steps, print_turn, print_why
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds route 'I want to add a FAB button'
+  kds route 'Make it purple' --why
+  kds route 'And the other one?' --rewrite --why
+  echo 'Make it purple' | kds route - --json --no-log"""
+)
+@message_argument
+@json_option
+@click.option("--why", is_flag=True, help="Also print the reasons of every step.")
+@click.option("--prompt", "prompt_only", is_flag=True, help="Print the agent's prompt alone.")
+@click.option("--no-log", is_flag=True, help="Leave the conversation context as it is.")
+@click.option(
+    "--rewrite/--no-rewrite",
+    default=None,
+    help="Have a model write the message out, or not.  [default: as rewriting.mode says]",
+)
+@workspace_option
+def route(
+    words: tuple[str, ...],
+    *,
+    as_json: bool,
+    why: bool,
+    prompt_only: bool,
+    no_log: bool,
+    rewrite: bool | None,
+    workspace: Path | None,
+) -> None:
+    """Route MESSAGE: expand it, find its intent, pick the agent, remember it.
+
+    MESSAGE may be several words; `-`, or nothing at all, reads it from a pipe. A service that
+    runs does the work; where none runs, one is started for the next message.
+    """
+    message = read_message(words)
+    turn = route_message(message, workspace, log=not no_log, rewrite=rewrite, may_start=not no_log)
+    if as_json:
+        print_json(turn.as_dict())
+    elif prompt_only:
+        click.echo(turn.prompt)
+    else:
+        print_turn(turn)
+        if turn.prompt:
+            print_line("prompt", f"{len(turn.prompt):,} characters; --prompt prints it")
+    if why and not as_json:
+        print_why(turn)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds explain 'Make it purple'
+  kds explain 'Make it purple' --json"""
+)
+@message_argument
+@common_options
+def explain(words: tuple[str, ...], *, as_json: bool, workspace: Path | None) -> None:
+    """Route MESSAGE without remembering it, and print what every step recorded."""
+    message = read_message(words)
+    turn = route_message(message, workspace, log=False)
+    if as_json:
+        steps = [
+            {"step": record.step, "cpu_ms": round(record.cpu_ms, 3), "notes": list(record.notes)}
+            for record in turn.records
+        ]
+        print_json({"message": turn.message, "steps": steps})
+        return
+    print_turn(turn)
+    click.echo()
+    print_steps(turn.records)

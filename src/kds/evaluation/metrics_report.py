@@ -1,0 +1,265 @@
+"""KDS's own numbers, out of the measurements that the memory keeps for 30 days.
+
+Only what was measured is reported: a figure that nothing stands behind is None.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any, Final
+
+from kds.api.measures import Spread, mean, rounded, share, spread
+from kds.api.turn_metric import TURN
+from kds.brain.journal import MAX_AGE
+from kds.brain.sessions.metrics import RECALL
+from kds.brain.sessions.session_values import Metric
+from kds.evaluation.rewriting_figures import Rewrites, rewrites_of
+from kds.query.metric import SessionHits, session_hits
+
+HOURLY: Final = timedelta(days=2)
+"""Up to this span figures are counted by the hour, beyond it by the day."""
+
+TOTAL: Final = "total"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much of the context that recalls may fill was filled."""
+
+    recalls: int
+    used: float
+    """Share of the budget, on average."""
+    over: int
+    """Recalls that used more than they had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalls:
+    """Figures of the recalls."""
+
+    count: int
+    hit_rate: float
+    """Share of the recalls that found something."""
+    widened: float | None
+    """Share of those in one conversation that had to look into the others."""
+    top_score: float | None
+    latency_ms: Spread
+    """Without what the embedding model takes."""
+    stages_ms: Mapping[str, Spread]
+    candidates: Mapping[str, float]
+    """Of each source, a recall on average."""
+    budget: Budget | None
+    surfaces: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """What the next turn of the conversation says of a turn that was acted on."""
+
+    judged: int
+    """Turns that were acted on and followed by another one within two hours."""
+    corrected: int
+    """Those of them that a correction followed."""
+    accuracy: float | None
+    by_intent: Mapping[str, int]
+    """What was corrected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Figures of the routed turns."""
+
+    count: int
+    conversations: int
+    intents: Mapping[str, int]
+    actions: Mapping[str, int]
+    confidence: float | None
+    corrections: Corrections
+    cpu_ms: Spread
+    stages_ms: Mapping[str, Spread]
+    rewrites: Rewrites | None = None
+    """None when no model was to rewrite any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """An hour or a day: how many turns and recalls began in it."""
+
+    start: datetime
+    turns: int
+    recalls: int
+    found: int
+    """Recalls that found something."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsReport:
+    """All figures of a span of time; None where nothing was measured."""
+
+    since: datetime
+    until: datetime
+    turns: Turns | None
+    recalls: Recalls | None
+    session_memory: SessionHits
+    """How often what a session remembered served its questions."""
+    buckets: tuple[Bucket, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON form, as `kds metrics --json` prints it."""
+        return {
+            "since": _moment(self.since),
+            "until": _moment(self.until),
+            "turns": rounded(asdict(self.turns)) if self.turns else None,
+            "recalls": rounded(asdict(self.recalls)) if self.recalls else None,
+            "session_memory": self.session_memory.as_dict(),
+            "buckets": [
+                {**asdict(bucket), "start": _moment(bucket.start)} for bucket in self.buckets
+            ],
+        }
+
+
+def report_metrics(
+    metrics: Sequence[Metric], *, since: datetime, until: datetime, corrections: Collection[str]
+) -> MetricsReport:
+    """Work out the figures of measurements made from ``since`` to ``until``, oldest first.
+
+    ``corrections`` are intents of messages that say the turn before was not what was wanted.
+    """
+    turns = [metric for metric in metrics if metric.name == TURN]
+    recalls = [metric for metric in metrics if metric.name == RECALL]
+    return MetricsReport(
+        since,
+        until,
+        _turns(turns, corrections) if turns else None,
+        _recalls([metric.data for metric in recalls]) if recalls else None,
+        session_hits(metrics),
+        tuple(_buckets(turns, recalls, since, until)),
+    )
+
+
+def _recalls(rows: Sequence[Mapping[str, Any]]) -> Recalls:
+    stages = _stages(row.get("timings_ms") for row in rows)
+    inside = [row for row in rows if _flag(row, "in_conversation")]
+    best = [_number(row["top_scores"][0]) for row in rows if row.get("top_scores")]
+    return Recalls(
+        count=len(rows),
+        hit_rate=share(_number(row.get("hits")) > 0 for row in rows) or 0.0,
+        widened=share(_flag(row, "widened") for row in inside),
+        top_score=mean(best),
+        latency_ms=stages.pop(TOTAL, Spread(0.0, 0.0, 0.0)),
+        stages_ms=stages,
+        candidates=_candidates(rows),
+        budget=_budget(rows),
+        surfaces=_tally(row.get("surface") for row in rows),
+    )
+
+
+def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    total: Counter[str] = Counter()
+    for row in rows:
+        total.update({name: _number(count) for name, count in (row.get("counts") or {}).items()})
+    return {name: count / len(rows) for name, count in total.items()}
+
+
+def _budget(rows: Iterable[Mapping[str, Any]]) -> Budget | None:
+    shares = [
+        _number(row.get("used_tokens")) / budget
+        for row in rows
+        if (budget := _number(row.get("budget_tokens")))
+    ]
+    if not shares:
+        return None
+    return Budget(len(shares), mean(shares) or 0.0, sum(one > 1.0 for one in shares))
+
+
+def _turns(metrics: Sequence[Metric], corrections: Collection[str]) -> Turns:
+    rows = [metric.data for metric in metrics]
+    costs: list[Mapping[str, Any]] = [_mapping(row.get("cpu_ms")) for row in rows]
+    confidences = [_number(row.get("confidence")) for row in rows if row.get("action") == "route"]
+    return Turns(
+        count=len(rows),
+        conversations=len({row.get("conversation") for row in rows}),
+        intents=_tally(row.get("intent") for row in rows),
+        actions=_tally(row.get("action") for row in rows),
+        confidence=mean(confidences),
+        corrections=_corrections(metrics, corrections),
+        cpu_ms=spread([sum(map(_number, cost.values())) for cost in costs]),
+        stages_ms=_stages(costs),
+        rewrites=rewrites_of([_mapping(row["rewriting"]) for row in rows if row.get("rewriting")]),
+    )
+
+
+def _corrections(metrics: Sequence[Metric], corrections: Collection[str]) -> Corrections:
+    judged, corrected = 0, Counter[str]()
+    for turn, following in _pairs(metrics):
+        if turn.data.get("action") != "route" or turn.data.get("intent") in corrections:
+            continue
+        judged += 1
+        if following.data.get("intent") in corrections:
+            corrected[str(turn.data.get("intent"))] += 1
+    count = corrected.total()
+    accuracy = 1.0 - count / judged if judged else None
+    return Corrections(judged, count, accuracy, dict(corrected.most_common()))
+
+
+def _pairs(metrics: Iterable[Metric]) -> Iterator[tuple[Metric, Metric]]:
+    """Yield each turn with the next one of its conversation, while that remembers the first."""
+    conversations: dict[object, list[Metric]] = defaultdict(list)
+    for metric in metrics:
+        conversations[metric.data.get("conversation")].append(metric)
+    for turns in conversations.values():
+        for turn, following in pairwise(turns):
+            if following.at - turn.at <= MAX_AGE:
+                yield turn, following
+
+
+def _buckets(
+    turns: Iterable[Metric], recalls: Iterable[Metric], since: datetime, until: datetime
+) -> Iterator[Bucket]:
+    hourly = until - since <= HOURLY
+    step = timedelta(hours=1) if hourly else timedelta(days=1)
+    turned = Counter(_start(metric.at, hourly=hourly) for metric in turns)
+    asked, found = Counter[datetime](), Counter[datetime]()
+    for metric in recalls:
+        start = _start(metric.at, hourly=hourly)
+        asked[start] += 1
+        found[start] += _number(metric.data.get("hits")) > 0
+    at = _start(since, hourly=hourly)
+    while at <= until:
+        yield Bucket(at, turned[at], asked[at], found[at])
+        at += step
+
+
+def _start(at: datetime, *, hourly: bool) -> datetime:
+    return at.replace(hour=at.hour if hourly else 0, minute=0, second=0, microsecond=0)
+
+
+def _stages(rows: Iterable[object]) -> dict[str, Spread]:
+    values: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        for stage, ms in _mapping(row).items():
+            values[stage].append(_number(ms))
+    return {stage: spread(found) for stage, found in values.items()}
+
+
+def _tally(values: Iterable[object]) -> dict[str, int]:
+    return dict(Counter(str(value) for value in values if value is not None).most_common())
+
+
+def _flag(row: Mapping[str, Any], name: str) -> bool:
+    return _mapping(row.get("flags")).get(name) is True
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _number(value: object) -> float:
+    """A measured number; what an older or newer KDS wrote in its place counts as 0."""
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _moment(at: datetime) -> str:
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,1 @@
+"""Reading files into sections: Markdown, text, HTML, PDF and DOCX."""

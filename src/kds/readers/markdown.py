@@ -1,0 +1,125 @@
+"""Reading Markdown: CommonMark with tables, front matter taken off.
+
+The blocks are the lines as they were written: what an answer quotes is what the file says.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from kds.brain.documents.content import Block, BlockKind, Content, Heading, Part
+from kds.brain.documents.heading import read_heading
+from kds.readers.drawn_heading import with_drawn_headings
+from kds.readers.tables import Row, row_blocks
+
+_FRONT_MATTER: Final = re.compile(
+    r"\A---[ \t]*\n(?P<data>.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S
+)
+_TITLE: Final = re.compile(r"^title:[ \t]*+(?P<title>\S.*)$", re.MULTILINE)
+_CELL: Final = re.compile(r"(?<!\\)\|")
+_KINDS: Final[dict[str, BlockKind]] = {"fence": "code", "code_block": "code"}
+_LISTS: Final = ("bullet_list_open", "ordered_list_open")
+
+
+def read_markdown(text: str, name: str) -> Content:
+    """Read a Markdown text; ``name`` is its title when it has none."""
+    front = _FRONT_MATTER.match(text)
+    given = _TITLE.search(front["data"] or "") if front else None
+    body = "\n" * front[0].count("\n") + text[front.end() :] if front else text
+    lines = body.split("\n")
+    tokens = MarkdownIt("commonmark").enable("table").parse(body)
+    parts = list(with_drawn_headings(_parts(tokens, lines)))
+    title = given["title"].strip().strip("\"'") if given else _first_heading(parts)
+    return Content(title or name, "markdown", tuple(parts))
+
+
+def _first_heading(parts: Sequence[Part]) -> str:
+    return next((part.heading.text for part in parts if part.heading), "")
+
+
+def _parts(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Part]:
+    """Yield the sections. What no token covers (definitions of links) goes with what is before."""
+    heading: Heading | None = None
+    blocks: list[Block] = []
+    done = 0
+    for at, token in enumerate(tokens):
+        if token.level or token.map is None or token.nesting == -1:
+            continue
+        first, last = token.map
+        blocks += _lines_block(lines, done, first)
+        done = max(done, last)
+        if token.type == "heading_open":
+            if heading or blocks:
+                yield Part(heading, tuple(blocks))
+            text = _plain(tokens[at + 1])
+            heading = read_heading(text, int(token.tag[1]), line=first + 1) if text else heading
+            blocks = []
+        else:
+            blocks += _blocks(tokens, at, lines)
+    blocks += _lines_block(lines, done, len(lines))
+    if heading or blocks:
+        yield Part(heading, tuple(blocks))
+
+
+def _blocks(tokens: Sequence[Token], at: int, lines: Sequence[str]) -> Iterator[Block]:
+    token = tokens[at]
+    first, last = token.map or (0, 0)
+    if token.type == "table_open":
+        yield from _table(lines, first, last)
+    elif token.type in _LISTS:
+        yield from _items(tokens, at, lines)
+    else:
+        yield from _lines_block(lines, first, last, _KINDS.get(token.type, "paragraph"))
+
+
+def _items(tokens: Sequence[Token], at: int, lines: Sequence[str]) -> Iterator[Block]:
+    """Yield each item of a list with all that is in it; nested items are of their own."""
+    start, end = tokens[at].map or (0, 0)
+    starts = [start]
+    for later in range(at + 1, len(tokens)):
+        token = tokens[later]
+        if token.map is not None and token.map[0] >= end:
+            break
+        if token.type == "list_item_open" and token.map is not None:
+            starts.append(token.map[0])
+    borders = [*sorted(dict.fromkeys(starts)), end]
+    for first, last in pairwise(borders):
+        yield from _lines_block(lines, first, last, "item")
+
+
+def _table(lines: Sequence[str], first: int, last: int) -> Iterator[Block]:
+    rows = [
+        Row(tuple(_cells(lines[at])), lines[at], at + 1, at + 1)
+        for at in range(first, last)
+        if lines[at].strip()
+    ]
+    yield from row_blocks([rows[0], *rows[2:]], between=lines[first + 1])
+
+
+def _cells(line: str) -> list[str]:
+    line = line.strip().removeprefix("|")
+    line = line[:-1] if line.endswith("|") and not line.endswith("\\|") else line
+    return [cell.strip() for cell in _CELL.split(line)]
+
+
+def _lines_block(
+    lines: Sequence[str], first: int, last: int, kind: BlockKind = "paragraph"
+) -> Iterator[Block]:
+    while first < last and not lines[first].strip():
+        first += 1
+    while last > first and not lines[last - 1].strip():
+        last -= 1
+    if first < last:
+        text = "\n".join(lines[first:last])
+        yield Block(text, kind, first_line=first + 1, last_line=last)
+
+
+def _plain(token: Token) -> str:
+    """Return the text of a heading without its marks."""
+    children = token.children or []
+    texts = (" " if child.type.endswith("break") else child.content for child in children)
+    return " ".join("".join(texts).split())

@@ -1,0 +1,147 @@
+"""Reading PDF: the text of each page, without running heads and page numbers."""
+
+import io
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from kds.brain.documents.content import Content, Heading, Part
+from kds.brain.documents.heading import read_heading
+from kds.brain.errors import KdsError
+from kds.brain.extras import load_extra
+from kds.brain.patience import Patience
+from kds.readers.error import DocumentError
+from kds.readers.lines import Line
+from kds.readers.pages import page_lines
+from kds.readers.plain import parts_of, title_of
+
+MAX_PAGES: Final = 5000
+
+MAX_SECONDS: Final = 120.0
+"""A page of text takes 10 to 50 ms."""
+
+_NUMBERED: Final = re.compile(r"\s*\(?\d{1,3}[.)]\s")
+_TOP_HEADING: Final = re.compile(r"\d{1,2}\.?\s+[A-Z](?:[^\s.;:!?,]*\s){0,5}[^\s.;:!?,]*")
+
+
+def read_pdf(data: bytes, name: str, path: Path) -> Content:
+    """Read a PDF. Raises DocumentError when it cannot be, KdsError without the library."""
+    pypdf = load_extra("pypdf", extra="docs", purpose="read PDF")
+    with _quiet():
+        try:
+            reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
+            _unlock(reader, path)
+            texts = list(_texts(reader, path))
+            given = _title(reader)
+        except KdsError:
+            raise
+        except RecursionError as error:
+            raise _broken(path, "its parts contain each other") from error
+        except Exception as error:  # foreign code over a file of anybody's
+            raise _broken(path, f"{type(error).__name__}: {error}") from error
+    empty = sum(not text.strip() for text in texts)
+    if texts and empty == len(texts):
+        raise DocumentError(
+            path,
+            "has no text layer: its pages are pictures",
+            "run a text recognition over it first, such as ocrmypdf",
+        )
+    parts = tuple(_parts(page_lines(texts)))
+    notes = (f"{empty} of {len(texts)} pages have no text: pictures, or empty",) if empty else ()
+    title = title_of(parts) or given or name
+    return replace(Content(title, "pdf", parts), pages=len(texts), notes=notes)
+
+
+def _parts(lines: Sequence[Line]) -> Iterator[Part]:
+    """Take lines apart into sections; one with a plain number begins only at the top of a page.
+
+    Elsewhere "2. Maintenance" may be an item of a list.
+    """
+    tops = [at for at in range(len(lines)) if _is_top_heading(lines, at)]
+    yield from parts_of(lines[: tops[0] if tops else len(lines)], loose=True)
+    for at, end in pairwise([*tops, len(lines)]):
+        heading: Heading | None = read_heading(lines[at].text.strip(), 1, page=lines[at].page)
+        for part in parts_of(lines[at + 1 : end], loose=True):
+            if heading is not None and part.heading is not None:
+                yield Part(heading, ())
+            yield replace(part, heading=part.heading or heading)
+            heading = None
+        if heading is not None:
+            yield Part(heading, ())
+
+
+def _is_top_heading(lines: Sequence[Line], at: int) -> bool:
+    """Tell whether a page begins with "2. Maintenance", and text and no further item follows."""
+    line = lines[at]
+    if _TOP_HEADING.fullmatch(line.text.strip()) is None:
+        return False
+    before = next((one for one in reversed(lines[max(at - 3, 0) : at]) if not one.blank), None)
+    if before is not None and (before.page == line.page or _NUMBERED.match(before.text)):
+        return False
+    after = next((one for one in lines[at + 1 : at + 4] if not one.blank), None)
+    return after is not None and bool(re.match(r"\s*[A-Z\"“(]", after.text))
+
+
+def _texts(reader: Any, path: Path) -> Iterator[str]:
+    if len(reader.pages) > MAX_PAGES:
+        raise DocumentError(
+            path, f"has more than {MAX_PAGES:,} pages", "split it into smaller files"
+        )
+    patience = Patience(MAX_SECONDS)
+    for page in reader.pages:
+        if patience.is_over:
+            raise DocumentError(
+                path, f"takes longer than {MAX_SECONDS:g} s to read", "split it, or save it anew"
+            )
+        yield page.extract_text() or ""
+
+
+def _unlock(reader: Any, path: Path) -> None:
+    """Open a file that only its editing is locked; one that asks for a password is refused."""
+    if not reader.is_encrypted:
+        return
+    try:
+        opened = bool(reader.decrypt(""))
+    except Exception as error:  # a cipher whose library is not installed
+        raise _locked(path) from error
+    if not opened:
+        raise _locked(path)
+
+
+def _locked(path: Path) -> DocumentError:
+    return DocumentError(path, "is encrypted", "save it without a password")
+
+
+def _broken(path: Path, reason: str) -> DocumentError:
+    said = " ".join(reason.split())[:200]
+    return DocumentError(path, f"is no PDF that can be read ({said})", "save it anew")
+
+
+def _title(reader: Any) -> str:
+    """Return the title that the file gives itself, unless it is a file's name."""
+    said = " ".join(str((reader.metadata or {}).get("/Title") or "").split())
+    named = "." in said[-6:] or said.casefold().startswith(("untitled", "microsoft word"))
+    return "" if named else said
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the library's remarks about the file off the terminal."""
+    logger = logging.getLogger("pypdf")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def read_pages(texts: Sequence[str], name: str) -> Content:
+    """Read pages of text as if they came out of a PDF."""
+    parts = tuple(_parts(page_lines(texts)))
+    return replace(Content(title_of(parts) or name, "pdf", parts), pages=len(texts))

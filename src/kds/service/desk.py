@@ -1,0 +1,134 @@
+"""Who routes for a surface: the running service of the workspace, else this very process."""
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Final
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.settings_variables import switch, variables_set
+from kds.brain.turn import Turn, Utterance
+from kds.brain.workspace import Workspace, own_settings_path
+from kds.service.client import (
+    SWITCHED_OFF,
+    ServiceClient,
+    ServiceDeclinedError,
+    ServiceUnavailableError,
+    reach,
+)
+
+if TYPE_CHECKING:  # the router and the memory: whoever asks a service needs neither
+    from kds.api.conversations import Conversations
+    from kds.api.turn_log import TurnRecord
+
+LOADING: Final = "loading rules, prompts and the intent model"
+
+Tell = Callable[[str], None]
+Watch = Callable[[str], AbstractContextManager[object]]
+"""Is told what may take a while, for as long as it does."""
+
+
+class Desk:
+    """Asks the service at each call, and does the work here when there is none."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        turns: "TurnRecord | None" = None,
+        clock: Clock = utc_now,
+        tell: Tell = lambda _: None,
+        watch: Watch = lambda _: nullcontext(),
+    ) -> None:
+        """``turns`` stands in for the memory of the workspace, ``tell`` hears warnings.
+
+        With a ``clock`` of the caller's own no service is asked: it goes by the time of day.
+        """
+        self._workspace = workspace
+        self._turns = turns
+        self._clock = clock
+        self._tell = tell
+        self._watch = watch
+        self._own: Conversations | None = None
+        self.alone = False
+        """Whether a message found no service that might have answered it."""
+
+    def route(
+        self,
+        message: str,
+        *,
+        conversation: str | None = None,
+        join: bool = False,
+        log: bool = True,
+        history: Sequence[Utterance] = (),
+        rewrite: bool | None = None,
+    ) -> Turn:
+        """Route ``message``; see `kds.api.conversations.Conversations.route`."""
+
+        def asked(client: ServiceClient) -> Turn:
+            known = None if self._turns is None else list(self._turns.known(conversation)())
+            with self._watch("waiting for the service"):
+                return client.route(
+                    message, conversation=conversation, join=join, log=log, history=history,
+                    rewrite=rewrite, known=known, tell=self._tell,
+                )  # fmt: skip
+
+        if (turn := self._served(asked)) is not None:
+            return turn
+        with self._watch(LOADING if self._own is None else "routing"):
+            return self.own().route(
+                message, conversation=conversation, join=join, log=log, history=history,
+                rewrite=rewrite,
+            )  # fmt: skip
+
+    def own(self) -> "Conversations":
+        """What routes in this process; loaded when it is first needed.
+
+        Raises ConfigError when rules, prompts or settings do not load.
+        """
+        if self._own is None:
+            from kds.api.conversations import Conversations  # 1.2 s of CPU
+
+            if _has_settings(self._workspace):
+                from kds.brain.settings import load_settings  # 0.3 s of CPU
+
+                load_settings(self._workspace)
+            self._own = Conversations.open(self._workspace, clock=self._clock, turns=self._turns)
+            for warning in self._own.warnings:
+                self._tell(warning)
+        return self._own
+
+    def find(self) -> ServiceClient | None:
+        """The service, where one runs that is to be asked."""
+        if switch("KDS_SERVICE") is False or self._clock is not utc_now:
+            return None
+        client = reach(self._workspace)
+        self.alone = client is None
+        return client
+
+    def _served(self, ask: Callable[[ServiceClient], Turn]) -> Turn | None:
+        """What the service answers; None when it is not to be asked, or cannot."""
+        if (client := self.find()) is None:
+            return None
+        try:
+            return ask(client)
+        except ServiceUnavailableError as error:
+            self._tell(f"{error.message}; routing without it")
+        except ServiceDeclinedError as error:
+            if error.where != SWITCHED_OFF:  # whoever did that knows
+                self._tell(f"{error.message}; routing without it")
+        return None
+
+
+def open_desk(workspace: Workspace, *, tell: Tell = lambda _: None) -> Desk:
+    """Return the desk of a workspace: its service while one runs, else this process.
+
+    Rules and prompts are loaded at the first call that finds no service.
+    """
+    return Desk(workspace, tell=tell)
+
+
+def _has_settings(workspace: Workspace) -> bool:
+    """Whether anything is set at all; reading settings costs 110 ms of imports."""
+    files = (workspace.settings_path, own_settings_path())
+    return bool(variables_set(os.environ)) or any(path.exists() for path in files)

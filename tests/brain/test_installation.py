@@ -1,0 +1,130 @@
+"""How KDS is installed again: from where it came, and never from another author's package."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kds.brain.installation import DISTRIBUTION, install_line, kds_version, mend_line, other_kds
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+Install = Callable[..., Path]
+
+OTHERS = re.compile(
+    r"(?:(?:pip3?|pipx|uv pip|uv tool) (?:install|inject|upgrade|run)|uvx|uv add)"
+    r"(?: +-[\w-]+)*"  # -U, --upgrade
+    r" +['\"]?kds(?![\w-])"
+    r"|\bkds\[[a-z,]+\]"
+)
+"""Lines that install the package called `kds`, which is another author's."""
+
+
+UNKNOWN = "pip install '.[docs]', in the clone of KDS"
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Install a distribution by its metadata alone, in front of all others."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def made(name: str = DISTRIBUTION, *headers: str, scripts: str = "", **origin: object) -> Path:
+        folder = tmp_path / f"{name.replace('-', '_')}-9.dist-info"
+        folder.mkdir()
+        head = ["Metadata-Version: 2.1", f"Name: {name}", "Version: 9", *headers, ""]
+        (folder / "METADATA").write_text("\n".join(head))
+        (folder / "RECORD").write_text("")
+        (folder / "entry_points.txt").write_text(f"[console_scripts]\n{scripts}\n")
+        if origin:
+            (folder / "direct_url.json").write_text(json.dumps(origin))
+        return tmp_path
+
+    return made
+
+
+def test_a_folder_is_named_editable_or_not_and_quoted(install: Install, tmp_path: Path) -> None:
+    clone = tmp_path / "my clone"
+    clone.mkdir()
+    install(url=clone.as_uri(), dir_info={"editable": True})
+    assert install_line("docs") == f"pip install -e '{clone}[docs]'"
+    assert install_line(tool="pipx install") == f"pipx install -e '{clone}'"
+    assert kds_version() == "9"
+
+
+@pytest.mark.parametrize(
+    ("origin", "line"),
+    [
+        ({"url": "file:///", "dir_info": {}}, "pip install '/[docs]'"),
+        (
+            {"url": "https://x.org/k", "vcs_info": {"vcs": "git", "requested_revision": "v1"}},
+            "pip install 'kds-router[docs] @ git+https://x.org/k@v1'",
+        ),
+        (
+            {"url": "https://x.org/k.whl", "archive_info": {}},
+            "pip install 'kds-router[docs] @ https://x.org/k.whl'",
+        ),
+        (
+            {"url": "file:///gone/clone", "dir_info": {}},
+            UNKNOWN,
+        ),
+        ({"url": 3}, UNKNOWN),
+        ({}, UNKNOWN),
+    ],
+)
+def test_each_origin_has_its_line(install: Install, origin: dict[str, object], line: str) -> None:
+    install(**origin)
+    assert install_line("docs") == line
+
+
+def test_without_an_origin_the_repository_that_the_package_names_is_taken(install: Install) -> None:
+    install(DISTRIBUTION, "Project-URL: Repository, https://x.org/k.git")
+    assert install_line() == "pip install 'kds-router @ git+https://x.org/k.git'"
+
+
+@pytest.mark.parametrize(
+    ("scripts", "whose"),
+    [("plot = kds:plot", "another author's"), ("kds-hook = kds.hooks:main", "an older KDS")],
+)
+def test_a_distribution_called_kds_is_told_with_what_mends_it(
+    install: Install, scripts: str, whose: str
+) -> None:
+    install(DISTRIBUTION, url="https://x.org/k.whl")
+    assert other_kds() is None
+    install("kds", scripts=scripts)
+    assert whose in str(other_kds())
+    again = "pip install --force-reinstall --no-deps 'kds-router @ https://x.org/k.whl'"
+    assert mend_line() == f"pip uninstall -y kds; {again}"
+
+
+def test_an_older_kds_in_another_folder_is_none_of_ours(install: Install) -> None:
+    install("kds", scripts="kds-hook = kds.hooks.client:main")
+    assert other_kds() is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["pip install kds", "pip install -U kds", "pipx install 'kds'", "uvx kds",
+     "uv tool install kds", "pipx inject kds x", "pip install 'kds[docs]'", "kds[docs,eval]"],
+)  # fmt: skip
+def test_a_line_that_installs_the_other_package_is_seen(line: str) -> None:
+    assert OTHERS.search(line)
+    assert not OTHERS.search(line.replace("kds", DISTRIBUTION))
+
+
+def test_no_line_of_the_tree_installs_the_other_package() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    names = listed.stdout.split("\n") if listed.returncode == 0 else []
+    paths = [ROOT / name for name in names if name] or [
+        path for path in ROOT.rglob("*") if not {".venv", "build", ".git"} & set(path.parts)
+    ]
+    found = []
+    for path in paths:
+        if path.is_file() and path != Path(__file__).resolve():
+            text = path.read_text(encoding="utf-8", errors="ignore")
+            found += [f"{path.relative_to(ROOT)}: {hit[0]}" for hit in OTHERS.finditer(text)]
+    assert found == []

@@ -1,0 +1,10 @@
+"""Stores and files for the readers. `document_files` can be imported."""
+
+import sys
+from pathlib import Path
+
+from ..documents.conftest import shelf, store  # noqa: TID252  # one store for all
+
+__all__ = ["shelf", "store"]
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,136 @@
+"""PDF: pages, running heads and numbers dropped, divided words whole, headings told."""
+
+import re
+from pathlib import Path
+
+import pytest
+from document_files import headings, pdf_bytes, said
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.brain.documents.document_store import DocumentStore
+from kds.documents.indexing import add_documents
+from kds.readers.error import DocumentError
+from kds.readers.pages import page_lines
+from kds.readers.pdf import read_pdf
+
+FILE = Path("agreement.pdf")
+
+PAGES = [
+    ["Servicing Agreement", "SERVICING AGREEMENT", "ARTICLE I", "DEFINITIONS",
+     "Section 1.01 Definitions",
+     '"Closing Date" means June 1, 2024 or such other day as the parties to this agree-',
+     "ment choose.",
+     '"Determination Date" means the fifteenth day of each month, or, when that is no',
+     "Page 1 of 3"],
+    ["Servicing Agreement", "Business Day, the next one.",
+     "Section 1.02 Interpretation", "Words in the singular stand for the plural.", "Page 2 of 3"],
+    ["Servicing Agreement", "ARTICLE II", "PAYMENT", "2.01 Due dates",
+     "Payments are due on each Determination Date. The Servicer sends a statement of what is",
+     "owed to each holder ten days before.", "Page 3 of 3"],
+]  # fmt: skip
+
+
+def test_pages_become_sections_with_their_pages() -> None:
+    content = read_pdf(pdf_bytes(PAGES), "file", FILE)
+    assert headings(content.parts) == [
+        "SERVICING AGREEMENT", "  ARTICLE I DEFINITIONS", "    Section 1.01 Definitions",
+        "    Section 1.02 Interpretation", "  ARTICLE II PAYMENT", "    2.01 Due dates",
+    ]  # fmt: skip
+    pages = [part.heading.page for part in content.parts if part.heading]
+    assert pages == [1, 1, 1, 2, 3, 3]
+    assert content.pages == 3
+
+
+def test_running_heads_go_and_divided_words_and_sentences_are_whole() -> None:
+    assert said(read_pdf(pdf_bytes(PAGES), "file", FILE).parts) == [
+        '"Closing Date" means June 1, 2024 or such other day as the parties to this agreement '
+        "choose.",
+        '"Determination Date" means the fifteenth day of each month, or, when that is no Business '
+        "Day, the next one.",
+        "Words in the singular stand for the plural.",
+        "Payments are due on each Determination Date. The Servicer sends a statement of what is "
+        "owed to each holder ten days before.",
+    ]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_citation_names_the_page(store: DocumentStore, shelf: Path, packed: bool) -> None:
+    (shelf / "agreement.pdf").write_bytes(pdf_bytes(PAGES, packed=packed))
+    add_documents(store, [shelf])
+    hit = store.search("What is the Determination Date?").hits[0]
+    assert hit.citation == (
+        "Servicing Agreement, Section 1.01 Definitions > Determination Date (p. 1)"
+    )
+    assert store.search("when are payments due").hits[0].passage.page == 3
+
+
+def test_a_file_says_its_title_where_its_pages_do_not() -> None:
+    content = read_pdf(pdf_bytes([["plain words only."]], title="My Report"), "file", FILE)
+    assert content.title == "My Report"
+    assert read_pdf(pdf_bytes([["plain words."]], title="a.doc"), "file", FILE).title == "file"
+
+
+def test_pages_without_text_are_told() -> None:
+    [note] = read_pdf(pdf_bytes([["Some text here."], []]), "file", FILE).notes
+    assert note == "1 of 2 pages have no text: pictures, or empty"
+    with pytest.raises(DocumentError, match="no text layer"):
+        read_pdf(pdf_bytes([["x"], ["y"]], pictures=True), "file", FILE)
+
+
+def test_an_encrypted_file_is_refused_and_one_without_a_password_is_read() -> None:
+    assert said(read_pdf(_encrypted(""), "file", FILE).parts) == ["The fee is due in May."]
+    with pytest.raises(DocumentError, match="is encrypted"):
+        read_pdf(_encrypted("secret"), "file", FILE)
+
+
+def _encrypted(password: str) -> bytes:
+    from io import BytesIO
+
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter()
+    writer.append(PdfReader(BytesIO(pdf_bytes([["The fee is due in May."]]))))
+    writer.encrypt(user_password=password, owner_password="owner", algorithm="RC4-128")
+    data = BytesIO()
+    writer.write(data)
+    return data.getvalue()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"%PDF-1.4\n", b"hello", pdf_bytes(PAGES)[:300], b"%PDF-1.4\n" + bytes(range(256)) * 9],
+)
+def test_a_broken_file_is_one_message(data: bytes) -> None:
+    with pytest.raises(DocumentError, match=r"no PDF that can be read|no text layer"):
+        read_pdf(data, "file", FILE)
+
+
+@given(st.lists(st.text(alphabet="abc AB.,-12\n()", max_size=120), max_size=5))
+def test_no_word_of_a_page_is_lost_but_running_heads(texts: list[str]) -> None:
+    unlike = [
+        f"{chr(100 + at)}ead {at}\n{text}\nfoot{chr(100 + at)}" for at, text in enumerate(texts)
+    ]
+    found = "".join(line.text for line in page_lines(unlike))
+    letters = re.sub(r"[^abcAB]", "", found)
+    kept = "\n".join(unlike)
+    assert letters == re.sub(r"[^abcAB]", "", kept)
+
+
+def test_a_numbered_heading_at_the_top_of_a_page_begins_a_section(
+    store: DocumentStore, shelf: Path
+) -> None:
+    pages = [
+        ["1. Safety", "Wear gloves at all times."],
+        ["2. Maintenance", "Clean the filter weekly."],
+    ]
+    (shelf / "manual.pdf").write_bytes(pdf_bytes(pages))
+    add_documents(store, [shelf])
+    hit = store.search("how often must the filter be cleaned").hits[0]
+    assert (hit.passage.page, hit.passage.section) == (2, ("2. Maintenance",))
+    assert hit.passage.text == "Clean the filter weekly."
+
+
+def test_a_list_that_goes_on_over_the_page_has_no_headings() -> None:
+    pages = [["Do this.", "1. Open the door"], ["2. Close the door", "Then wait for the light."]]
+    assert headings(read_pdf(pdf_bytes(pages), "file", FILE).parts) == []

@@ -1,0 +1,126 @@
+"""The examples of an agent in a file beside it: `NAME.examples.yaml`."""
+
+from pathlib import Path
+
+import pytest
+
+from kds.brain.errors import PromptFileError
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
+from kds.router.prompts.texts import packaged_root
+
+PROMPT = """---
+name: dancer
+description: Dances.
+intent: DANCE
+examples: [dance with me, two steps]
+counter_examples: [sing]
+inputs: [message]
+---
+{{ message }}
+"""
+MORE = "examples:\n  - a waltz\n  - one tango please\ncounter_examples:\n  - hum it\n"
+
+
+def write(root: Path, text: str | None, prompt: str = PROMPT) -> Path:
+    folder = root / "internal"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "dancer.md").write_text(prompt)
+    if text is not None:
+        (folder / "dancer.examples.yaml").write_text(text)
+    return root
+
+
+def dancer(root: Path) -> PromptFile:
+    found = PromptLibrary.load(root).for_intent("DANCE")
+    assert found is not None
+    return found
+
+
+def problems(root: Path) -> list[tuple[str, str, str | None]]:
+    with pytest.raises(PromptFileError) as caught:
+        PromptLibrary.load(root)
+    return [(Path(one.where).name, one.message, one.hint) for one in caught.value.problems]
+
+
+def test_both_together_count_those_of_the_front_matter_first(tmp_path: Path) -> None:
+    found = dancer(write(tmp_path, MORE))
+    assert found.examples == ("dance with me", "two steps", "a waltz", "one tango please")
+    assert found.counter_examples == ("sing", "hum it")
+    places = [Path(found.example_place(number)).name for number in range(5)]
+    assert places[:4] == [
+        *("dancer.md:5", "dancer.md:5"),
+        *("dancer.examples.yaml:2", "dancer.examples.yaml:3"),
+    ]
+    assert places[4] == "dancer.examples.yaml:1"  # of what was learned: it stands in no file
+
+
+def test_one_may_have_only_the_file_or_only_the_front_matter(tmp_path: Path) -> None:
+    bare = PROMPT.replace("examples: [dance with me, two steps]\ncounter_examples: [sing]\n", "")
+    assert dancer(write(tmp_path / "a", MORE, bare)).examples == ("a waltz", "one tango please")
+    alone = dancer(write(tmp_path / "b", None))
+    assert (alone.examples, alone.more) == (("dance with me", "two steps"), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "exampels: [a]\n",
+            ("dancer.examples.yaml:1", "unknown key 'exampels'", "did you mean 'examples'?"),
+        ),
+        (
+            "examples:\n  - a\n  - 3\n",
+            (
+                "dancer.examples.yaml:3",
+                "item 2 (in examples) must be text, not 3",
+                "put the value in quotes",
+            ),
+        ),
+        (
+            "- a\n- b\n",
+            (
+                "dancer.examples.yaml:1",
+                "is a list without a name",
+                "write 'examples:' above the list, or 'counter_examples:'",
+            ),
+        ),
+        ("", ("dancer.examples.yaml:1", "the file must be a mapping, not None",
+              "write 'key: value' lines")),
+    ],
+)  # fmt: skip
+def test_a_broken_file_is_told_with_its_line_and_the_fix(
+    tmp_path: Path, text: str, problem: tuple[str, str, str]
+) -> None:
+    assert problems(write(tmp_path, text)) == [problem]
+
+
+def test_broken_yaml_and_a_broken_prompt_are_told_together(tmp_path: Path) -> None:
+    found = problems(write(tmp_path, "examples: [a\n", PROMPT.replace("inputs", "inptus")))
+    assert {place.partition(":")[0] for place, _, _ in found} == {
+        *("dancer.md", "dancer.examples.yaml"),
+    }
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    root = write(tmp_path / "prompts", None)
+    (tmp_path / "secret.yaml").write_text(MORE)
+    (root / "internal" / "dancer.examples.yaml").symlink_to(tmp_path / "secret.yaml")
+    assert problems(root)[0][1] == "is a link that leaves the prompts folder"
+
+
+def test_a_file_of_the_workspace_leaves_the_packaged_examples_behind(tmp_path: Path) -> None:
+    """As a prompt file replaces the packaged one whole: no example comes from elsewhere."""
+    (tmp_path / "internal").mkdir()
+    text = PROMPT.replace("dancer", "debugger").replace("DANCE", "DEBUG")
+    (tmp_path / "internal/debugger.md").write_text(text)
+    found = PromptLibrary.load(tmp_path).for_intent("DEBUG")
+    assert found is not None
+    assert found.examples == ("dance with me", "two steps")
+
+
+def test_packaged_prompts_show_their_prompt_first() -> None:
+    """A prompt file is read by people: what is long lies beside it."""
+    for path in (packaged_root() / "internal").glob("*.md"):
+        front = path.read_text(encoding="utf-8").split("\n---\n", 1)[0]
+        assert front.count("\n  - ") < 60, f"{path.name}: move its examples out"
