@@ -7,6 +7,7 @@ a verb of command follows and what stands before is a request with an object of 
 """
 
 import re
+from itertools import islice
 from typing import Final
 
 from kds.router.intents.evidence import without_lead_in
@@ -82,6 +83,10 @@ _VERB_LAST: Final = re.compile(
     r"\b(?:i|we|you|to|should|can|could|would|must|will|that|and|please)\s+(\w+)$", re.IGNORECASE
 )
 _OBJECTLESS_TAIL: Final = re.compile(r"^(?:to|so|if|because|which|that|who|where)\b", re.IGNORECASE)
+MOST_CUTS: Final = 64
+"""Commas and "and"s of a sentence that are looked at: 1,300 of them took 1.4 s, each being measured
+against all that is before it."""
+
 _CONDITION: Final = re.compile(
     r"^(?:if|when|once|after|before|while|unless|because|since|as)\b", re.IGNORECASE
 )
@@ -125,7 +130,7 @@ def _split_soft(sentence: str) -> list[str]:
         return [sentence]
     closed = [match.span() for match in _PROTECTED.finditer(sentence)]
     cuts, begin = [], 0
-    for match in _SOFT.finditer(sentence):
+    for match in islice(_SOFT.finditer(sentence), MOST_CUTS):
         before, after = sentence[begin : match.start()], sentence[match.end() :]
         linked = match[0].strip(" ,") != ""
         if _is_complete(before) and _opens_request(after, question=linked):

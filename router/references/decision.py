@@ -150,6 +150,9 @@ def edit_signs(turn: Turn, edit: Edit) -> Signs:
     return found
 
 
+READ_CHARS: Final = 8_000
+"""Characters of a message that are searched for the antecedent's words, for each edit anew."""
+
 _DIFFERENT: Final = (
     *("kind pron", "kind np", "kind dem", "score", "head in message", "head in last message"),
     *("head in reply", "words", "earlier messages"),
@@ -162,10 +165,11 @@ def is_answered(turn: Turn) -> bool:
     return bool(turn.history) and turn.history[-1].role == "assistant"
 
 
-def content_words(text: str) -> list[str]:
-    """The words of a text that carry meaning, in lower case."""
+@lru_cache(maxsize=64)
+def content_words(text: str) -> tuple[str, ...]:
+    """The words of a text that carry meaning, in lower case. Kept: each edit asks for the same."""
     found = (word.strip("./-") for word in _WORD.findall(_OWN.sub("", text.lower())))
-    return [word for word in found if word and word not in _STOP]
+    return tuple(word for word in found if word and word not in _STOP)
 
 
 def _of_rule(turn: Turn, edit: Edit, reference: Reference | None) -> Signs:
@@ -182,7 +186,7 @@ def _of_rule(turn: Turn, edit: Edit, reference: Reference | None) -> Signs:
 
 def _of_message(message: str, edit: Edit, target: Sequence[str]) -> Signs:
     count = len(message.split())
-    others = set(content_words(f"{message[: edit.start]} {message[edit.end :]}"))
+    others = set(content_words(f"{message[: edit.start]} {message[edit.end : READ_CHARS]}"))
     return {
         "words": math.log1p(count),
         "long": float(count > LONG_WORDS),

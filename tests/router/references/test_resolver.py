@@ -203,6 +203,20 @@ def test_a_message_of_100_kb_takes_no_more_work_than_its_head(
         assert steps(both) < MOST_STEPS
 
 
+@pytest.mark.parametrize("unit", ["it is that of the one, ", "no, not that, ", "the one "])
+def test_a_conversation_of_pointing_words_alone_takes_bounded_work(
+    resolver: Resolver, unit: str
+) -> None:
+    said = [(unit * 100)[: 1_900 + i] for i in range(10)]
+
+    def talk() -> None:
+        for i, message in enumerate(said):
+            resolver.resolve(message, resolver.replay(said[:i]))
+
+    with bounded():
+        assert steps(talk) < 10 * MOST_STEPS
+
+
 def test_the_end_of_a_long_message_is_never_lost(rewrite: Callable[..., str]) -> None:
     message = "No, " + "the log says nothing. " * 5_000 + "The end"
     assert rewrite("Paint the tab green", message).endswith("The end")

@@ -34,5 +34,5 @@ def test_without_matplotlib_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(KdsError, match=r"kds\[eval\]"):
+    with pytest.raises(KdsError, match=r"\[eval\]"):
         draw_plots(tmp_path / "plot.png", *CONFUSION, BINS)
