@@ -21,6 +21,7 @@ IGNORED: Final = """\
 !/.gitignore
 !/README.md
 !/rules/
+!/english/
 !/settings.yaml
 """
 """Git's rules for a new workspace folder: `git add -A` must not take a conversation along."""
@@ -49,6 +50,11 @@ class Workspace:
     def rules_dir(self) -> Path:
         """Rule files that overlay the packaged ones by name."""
         return self.brain / "rules"
+
+    @property
+    def english_dir(self) -> Path:
+        """Words that join or leave the packaged word lists."""
+        return self.brain / "english"
 
     @property
     def prompts_dir(self) -> Path:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Turn
+from kds.router.english import words
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.decision import is_answered
 from kds.router.step import Step
@@ -38,11 +39,7 @@ _ORDER: Final = (
     re.compile(r"\b(?:second|latter|2nd|2|b)\b", re.IGNORECASE),
     re.compile(r"\b(?:third|last|3rd|3|c)\b", re.IGNORECASE),
 )
-_FILLER: Final = frozenset(
-    """the a an one it this that please i mean meant just option number do to would like want yes
-    yep yeah ok okay no let's go for with answer first second third former latter last 1st 2nd 3rd
-    1 2 3 b c intent choose pick take""".split()
-)
+_FILLER: Final = words("function_words", "filler")
 
 
 def make_answer(library: PromptLibrary, ask: Callable[[Turn], Turn]) -> Step:

@@ -11,6 +11,8 @@ import yaml
 from kds.brain.document import parse_yaml
 from kds.brain.errors import RuleFileError
 from kds.evaluation.dialogues import read_dialogues
+from kds.router.english import PACKAGED as TABLES
+from kds.router.english import table
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.texts import packaged_root
 from kds.router.references.ruleset import PACKAGED, load_rules
@@ -25,13 +27,16 @@ import json
 import yaml
 from pathlib import Path
 from kds.evaluation.dialogues import read_dialogues
+from kds.router.english import PACKAGED, table
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.ruleset import load_rules
 
+tables = sorted(path.stem for path in PACKAGED.glob("*.yaml"))
 found = {
     "libyaml": yaml.__with_libyaml__,
     "rules": [rule.id for rule in load_rules().rules],
     "prompts": [prompt.name for prompt in PromptLibrary.load().prompts()],
+    "words": {n: {k: sorted(words) for k, words in table(n).items()} for n in tables},
     "dialogues": [d.id for path in sys.argv[1:] for d in read_dialogues(Path(path))],
 }
 print(json.dumps(found))
@@ -43,7 +48,7 @@ def pure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kds.brain.yamlreader._PARSER", yaml.SafeLoader)
 
 
-def test_the_packaged_rules_prompts_and_dialogues_load_in_a_process_without_libyaml() -> None:
+def test_the_packaged_rules_prompts_words_and_dialogues_load_in_a_process_without_libyaml() -> None:
     command = [sys.executable, "-c", SCRIPT, *map(str, DIALOGUES)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
@@ -51,6 +56,10 @@ def test_the_packaged_rules_prompts_and_dialogues_load_in_a_process_without_liby
         "libyaml": False,
         "rules": [rule.id for rule in load_rules().rules],
         "prompts": [prompt.name for prompt in PromptLibrary.load().prompts()],
+        "words": {
+            path.stem: {key: sorted(words) for key, words in table(path.stem).items()}
+            for path in TABLES.glob("*.yaml")
+        },
         "dialogues": [d.id for path in DIALOGUES for d in read_dialogues(path)],
     }
 
@@ -59,7 +68,7 @@ def _yaml_parts() -> list[tuple[str, str]]:
     """Name and text of all the YAML that comes with KDS, and of the dialogues of its tests."""
     prompts = sorted(packaged_root().rglob("*.md"))
     fronts = [(path.name, path.read_text(encoding="utf-8").split("---\n")) for path in prompts]
-    files = [*sorted(PACKAGED.glob("*.yaml")), *DIALOGUES]
+    files = [*sorted(PACKAGED.glob("*.yaml")), *sorted(TABLES.glob("*.yaml")), *DIALOGUES]
     parts = [(name, blocks[1]) for name, blocks in fronts if not blocks[0] and len(blocks) > 2]
     return parts + [(path.name, path.read_text(encoding="utf-8")) for path in files]
 

@@ -7,16 +7,6 @@ from kds.router.language.lexicon import singular
 
 _ROLE_ENDINGS: Final = ("ee", "ist", "ant", "ian", "holder", "woman", "person")
 _DOING_ENDINGS: Final = ("er", "or")
-_PEOPLE_NOUNS: Final = frozenset(
-    """people person staff team company parent child student spouse partner family member party
-    public board court authority agency bank client customer guest citizen resident nurse
-    apprentice attorney judge minor adult man everyone anyone department union undergraduate
-    postgraduate graduate intern executive individual part-timer full-timer""".split()
-)
-_GROUPS: Final = frozenset(
-    """people staff team company family public board court authority agency bank department union
-    party member""".split()
-)
 _ACTING_LABELS: Final = frozenset({"PARTY", "ROLE", "GROUP", "PERSON"})
 
 
@@ -29,7 +19,7 @@ def agency(mention: Mention) -> float:
     if mention.parts:
         return min(agency(part) for part in mention.parts)
     head = singular(mention.head.lower())
-    if mention.person or mention.label in _ACTING_LABELS or head in _PEOPLE_NOUNS:
+    if mention.person or mention.label in _ACTING_LABELS or mention.people:
         return 1.0
     capital = mention.head_text[:1].isupper()
     if mention.kind or (capital and not mention.determiner and mention.number == "sg"):
@@ -48,7 +38,7 @@ def acts(mention: Mention) -> bool:
 
 def is_individual(mention: Mention) -> bool:
     """True when "he" or "she" may mean it: somebody, and neither several nor a group."""
-    group = mention.label == "GROUP" or mention.head in _GROUPS
+    group = mention.label == "GROUP" or mention.group
     return mention.number == "sg" and not mention.parts and not group and is_somebody(mention)
 
 

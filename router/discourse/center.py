@@ -3,28 +3,20 @@
 from collections.abc import Sequence
 from typing import Final
 
+from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import singular
 from kds.router.language.words import Analysis, Phrase, Role, Word
 
-RELATIONAL_NOUNS: Final = frozenset(
-    """type difference similarity advantage disadvantage effect cause symptom benefit characteristic
-    feature aspect role example use number amount name kind impact result purpose way""".split()
-)
-"""Nouns that say something of another thing, which is more often what is meant later."""
+RELATIONAL_NOUNS: Final = words("nouns", "relational")
 
-_MEASURES: Final = frozenset(
-    """fee price cost charge rate percentage amount number sum deadline date term period duration
-    limit size length width height depth weight age speed volume value penalty form owner reason
-    notice level status""".split()
-)
-""" "The fee", "the deadline": of or for what, something else has to say."""
+_MEASURES: Final = words("nouns", "measures")
 _ABSTRACT_ENDINGS: Final = ("tion", "sion", "ment", "ance", "ence", "ity", "ness", "gth", "ing")
 
 _NEW: Final = frozenset({"a", "an"})
 """ "a rollback of a service": what is brought up is the rollback."""
 
-_TELLING: Final = frozenset("tell talk know learn hear ask read think inform".split())
+_TELLING: Final = words("verbs", "telling")
 
 
 def is_measure(head: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Final, Literal
 from kds.router.discourse.agency import agency
 from kds.router.discourse.history import Discourse
 from kds.router.discourse.mention import Mention
+from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Analysis, Role, Word
 
@@ -31,30 +32,11 @@ MISFITS: Final = 0.25
 DUTIES_KEPT: Final = 512
 """As many as there are messages whose mentions are kept."""
 
-_HAPPENING: Final = frozenset(
-    """fall apply include cover last take cost contain happen expire mean count differ work arise
-    accrue run come go occur remain matter depend look become reach arrive fit belong appear exist
-    vary rise stay lapse involve concern consist form follow leak crash fail stand lie hang blink
-    bear amount equal exceed entail affect say state require""".split()
-)
-_ALTERNATING: Final = frozenset(
-    """start begin end change move grow shrink increase decrease drop stop continue break freeze
-    open close reset spread expand extend split""".split()
-)
-"""Happening without an object ("does it change"), doing with one ("can it change it")."""
-_OF_PEOPLE: Final = frozenset(
-    """notify inform tell ask pay appoint remove replace elect hire dismiss contact call employ
-    compensate reimburse invite train supervise represent sue charge fire thank help pick choose
-    select owe indemnify refuse accept find reach meet""".split()
-)
-_LICENSED: Final = frozenset(
-    "allow require oblige entitle permit expect suppose force ban forbid authorize authorise "
-    "license indemnify reimburse compensate inform notify tell employ hire fire elect".split()
-)
-_OF_ACTORS: Final = frozenset(
-    "liable entitled able willing eligible obliged unable allowed sick ill absent bankrupt "
-    "insolvent unhappy happy late".split()
-)
+_HAPPENING: Final = words("verbs", "happening")
+_ALTERNATING: Final = words("verbs", "alternating")
+_OF_PEOPLE: Final = words("verbs", "of_people")
+_LICENSED: Final = words("verbs", "licensing")
+_OF_ACTORS: Final = words("qualities", "of_actors")
 _OBLIGED: Final = frozenset({"have", "need", "want", "get", "be"})
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from kds.router.discourse.history import Discourse, Moment
 from kds.router.discourse.mention import Mention
 from kds.router.discourse.question import Question, Span
+from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Analysis, Word
 
@@ -22,7 +23,7 @@ KEPT: Final = 256
 
 _ENDS: Final = frozenset(".!?")
 _LEADS: Final = frozenset({"CCONJ", "INTJ", "PUNCT", "SPACE"})
-_LEADING_WORDS: Final = frozenset("so then now also thanks thank you again still".split())
+_LEADING_WORDS: Final = words("function_words", "leading")
 _INVERTING: Final = cc.FINITE_AUX | frozenset({"can't", "cannot", "'s", "'re"})
 _TELLING: Final = re.compile(
     r"^(?:(?:please|so|and|ok|okay|hi|hello)\b[\s,]*)*(?:(?:can|could|would|will) you (?:please )?"

@@ -6,9 +6,10 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from kds.router.discourse.center import is_topic
+from kds.router.english import English, words
 from kds.router.language import closed_class as cc
 from kds.router.language.jargon import forms
-from kds.router.language.lexicon import ADJECTIVE_FIRST, NOUN_FIRST, readings, singular
+from kds.router.language.lexicon import readings, singular
 from kds.router.language.names import is_name_like, is_person, is_person_like
 from kds.router.language.words import Analysis, Number, Phrase, Role
 
@@ -62,6 +63,9 @@ class Mention:
     called: bool = False
     """The name stands behind "called" and is not part of ``text``."""
     person: bool = False
+    people: bool = False
+    """Its head is a noun of people; ``group``: of several, or of one that no "he" means."""
+    group: bool = False
     beside_subject: bool = False
     """Its clause has a noun phrase for subject."""
     negated: bool = False
@@ -112,8 +116,7 @@ def _first_mentions(analysis: Analysis) -> tuple[Mention, ...]:
     return tuple(own) + tuple(_groups(analysis, singles))
 
 
-_EMPTY: Final = frozenset("former latter same other others one ones rest lot bit".split())
-"""Heads that name nothing by themselves."""
+_EMPTY: Final = words("nouns", "empty")
 
 LONGEST: Final = 6
 """Words of a thing. What is longer is a clause that was read as one: none of the antecedents that
@@ -154,6 +157,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
     named = bool(head.kind) or head.pos == "PROPN"
     label, canonical = _entity(analysis, phrase)
     text = _text(analysis, phrase)
+    noun, english = head.lower if named else singular(head.lower), analysis.english
     quality = _asked_quality(analysis, phrase)
     topic = is_topic(analysis, phrase)
     introduced = topic and phrase.role == "none" and verb == "be"  # "there is a lift"
@@ -163,7 +167,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
     return Mention(
         text=f"{quality} {text}" if quality else text,
         determiner="the" if introduced else phrase.determiner,
-        head=head.lower if named else singular(head.lower),
+        head=noun,
         head_text=head.text,
         modifiers=tuple(w.lower for w in words[phrase.core : phrase.head]),
         number=phrase.number,
@@ -182,6 +186,8 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         name=_name(analysis, phrase),
         called=_is_called(analysis, phrase),
         person=is_person(analysis, phrase, label),
+        people=is_of_people(noun, english),
+        group=noun in english.people["groups"],
         beside_subject=any(
             p.clause == phrase.clause and p.role == "subj" and p.end <= phrase.start
             for p in analysis.phrases
@@ -210,7 +216,8 @@ def _text(analysis: Analysis, phrase: Phrase) -> str:
     opens = first.i == 0 or analysis.words[first.i - 1].text in {".", "!", "?"}
     if not opens or first.pos == "PROPN" or not first.text[1:].islower():
         return text
-    common = first.lower in NOUN_FIRST | ADJECTIVE_FIRST or first.lower in forms()
+    usual = analysis.english.preferences
+    common = first.lower in usual["noun_first"] | usual["adjective_first"] or first.lower in forms()
     longer = phrase.end - phrase.core > 1
     return text[0].lower() + text[1:] if common or longer else text
 
@@ -292,6 +299,11 @@ def _groups(analysis: Analysis, singles: list[Mention]) -> Iterator[Mention]:
             parts=tuple(members),
             conjunction=conjunction,
         )
+
+
+def is_of_people(noun: str, english: English) -> bool:
+    """True when a lower-case noun, or its singular, names people."""
+    return singular(noun) in english.people["nouns"]
 
 
 def is_time(mention: Mention) -> bool:

@@ -92,7 +92,7 @@ def modifier_slots(earlier: Analysis, mention: Mention, fragment: Fragment) -> I
     if other is None or fragment.prep or other.determiner or other.modifiers or other.kind:
         return
     for word in earlier.words[mention.start : mention.end - 1]:
-        if word.pos == "NOUN" and other.number == "pl" and is_plural(word.text):
+        if word.pos == "NOUN" and other.number == "pl" and is_plural(word.text, earlier.english):
             yield Slot(word.start, word.end, word.start, SAME_KIND)
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from kds.router.discourse.agency import acts
 from kds.router.discourse.mention import Mention
+from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.inflection import gerund, third_person
 from kds.router.language.lexicon import singular
@@ -19,7 +20,7 @@ Span = tuple[int, int]
 _PEOPLE: Final = frozenset("i you we he she they who".split())
 _CONDITIONS: Final = frozenset("if when unless once whenever".split())
 _ADVERBIAL: Final = frozenset("why when where".split())
-_MANNER: Final = frozenset("long often soon quickly fast far late early".split())
+_MANNER: Final = words("qualities", "manner")
 _LIGHT: Final = (("have", "to"), ("need", "to"), ("got", "to"), ("get", "to"), ("want", "to"))
 
 

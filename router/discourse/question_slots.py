@@ -21,6 +21,7 @@ from kds.router.discourse.parallels import (
     substitute,
 )
 from kds.router.discourse.question import Question, Span
+from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.inflection import agreeing
 from kds.router.language.words import Word
@@ -51,7 +52,7 @@ ATTRIBUTE: Final = 0.2
 HEADLESS: Final = "HEADLESS"
 """Label of a fragment without a noun ("a paid one", "the second")."""
 
-_MEASURING: Final = frozenset("over under above below within after before between than".split())
+_MEASURING: Final = words("function_words", "limiting")
 _ANY: Final = frozenset({"a", "an"})
 _SPEAKERS: Final = frozenset("i you we he she they it".split())
 

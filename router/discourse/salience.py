@@ -16,6 +16,7 @@ from kds.router.discourse.fitness import Slot, dealt_with, fitness
 from kds.router.discourse.history import Discourse
 from kds.router.discourse.knowledge import Knowledge
 from kds.router.discourse.mention import Mention, Mood, is_time
+from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Number, Role
 
@@ -70,27 +71,15 @@ MISMATCH: Final = 0.06
 VAGUE: Final = 0.35
 VALUE: Final = 0.25
 
-_CREATING: Final = frozenset(
-    "add create build implement make write generate design develop need want introduce "
-    "set spin draft".split()
-)
+_CREATING: Final = words("verbs", "creating")
 _VALUE_LABELS: Final = frozenset({"COLOR", "DAY", "MONTH", "NUMBER"})
 _PEOPLE: Final = frozenset({"ROLE", "PARTY", "GROUP"})
-_SETTING: Final = frozenset("set change switch bump upgrade downgrade update".split())
+_SETTING: Final = words("verbs", "setting")
 _NONSPECIFIC: Final = frozenset({"any", "no", "every", "each"})
-_DISMISSING: Final = frozenset("leave forget skip drop park ignore shelve pause scratch".split())
-_INFORMING: Final = frozenset(
-    "tell describe explain discuss define show list name give compare".split()
-)
-_VAGUE: Final = frozenset(
-    """way thing kind sort lot bit part side left right top bottom middle center centre default rest
-    end beginning case example change update work task time idea question problem reason something
-    stuff row""".split()
-)
-_GIVEN: Final = frozenset(
-    "love attention care thought try shot chance look hand polish boost credit push".split()
-)
-"""What one gives or takes and does not hand over: "give X some love" is about X."""
+_DISMISSING: Final = words("verbs", "dismissing")
+_INFORMING: Final = words("verbs", "informing")
+_VAGUE: Final = words("nouns", "vague")
+_GIVEN: Final = words("nouns", "given")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.errors import KdsError
+from kds.router.english import English, load_english
 from kds.router.language.chunker import find_phrases
 from kds.router.language.clauses import find_clauses
 from kds.router.language.entity import EntityPattern
@@ -25,13 +26,16 @@ from kds.router.language.words import Analysis, Word
 
 if TYPE_CHECKING:
     from spacy.language import Language as SpacyLanguage
-    from spacy.tokens import Doc, Span
+    from spacy.tokens import Doc
 
 ANALYSED_CHARS: Final = 2_000
 """Only this much of a message is analysed; follow-ups are short, pasted logs are not."""
 
 CACHED_TEXTS: Final = 256
 """Analyses kept: ten context lines and their expansions for a dozen workspaces."""
+
+_ENGLISH: Final = "kds_english"
+"""The key in the data of a Doc under which its word lists are."""
 
 _MARKS: Final = ('"', "`", "“", "'")
 
@@ -43,7 +47,15 @@ _QUOTED: Final = re.compile(
 class Language:
     """Analyses text. Building one loads spaCy (about a second of CPU); reuse it."""
 
-    def __init__(self, entities: Iterable[EntityPattern] = (), *, model: str | None = None) -> None:
+    def __init__(
+        self,
+        entities: Iterable[EntityPattern] = (),
+        *,
+        model: str | None = None,
+        english: English | None = None,
+    ) -> None:
+        """``english`` has the word lists of a workspace; without it there are the packaged ones."""
+        self._english = english or load_english()
         self._nlp = _load(model)
         self._trained = model is not None
         self._terms = _late_terms(self._nlp, entities, trained=self._trained)
@@ -63,23 +75,29 @@ class Language:
                 return self._read(start)
 
     def _read(self, text: str) -> Analysis:
-        doc = self._nlp(text)
+        doc = self._nlp.make_doc(text)
+        doc.user_data[_ENGLISH] = self._english
+        doc = self._nlp(doc)
         words = tuple(_words(doc, trained=self._trained))
         clauses = find_clauses(words)
-        phrases = find_phrases(words, clauses)
+        phrases = find_phrases(words, clauses, self._english)
         index = {token.i: i for i, token in enumerate(t for t in doc if not t.is_space)}
         entities = tuple(
             (index[ent.start], index[ent.end - 1] + 1, ent.label_, ent.ent_id_)
             for ent in doc.ents
             if ent.start in index and ent.end - 1 in index
         )
-        return Analysis(text, words, phrases, clauses, entities)
+        return Analysis(text, words, phrases, clauses, entities, self._english)
 
 
 @lru_cache(maxsize=4)
-def open_language(entities: tuple[EntityPattern, ...], model: str | None = None) -> Language:
+def open_language(
+    entities: tuple[EntityPattern, ...],
+    model: str | None = None,
+    english: English | None = None,
+) -> Language:
     """The language layer for these entities, one for the whole process. Raises KdsError."""
-    return Language(entities, model=model)
+    return Language(entities, model=model, english=english)
 
 
 def _load(model: str | None) -> SpacyLanguage:
@@ -135,7 +153,6 @@ def _blank() -> SpacyLanguage:
     vocab: Any = nlp.vocab  # its stub does not know the getters
     used = (LOWER, NORM, IS_SPACE)
     vocab.lex_attr_getters = {name: vocab.lex_attr_getters[name] for name in used}
-    nlp.vocab.get_noun_chunks = _noun_chunks  # type: ignore[assignment]  # spaCy passes a Doc
     return nlp
 
 
@@ -156,7 +173,8 @@ def _merge_quotes(doc: Doc) -> Doc:
 
 def _tag_doc(doc: Doc) -> Doc:
     tokens = [token for token in doc if not token.is_space]
-    for token, (pos, penn, lemma, _) in zip(tokens, tag([t.text for t in tokens]), strict=True):
+    found = tag([token.text for token in tokens], doc.user_data[_ENGLISH])
+    for token, (pos, penn, lemma, _) in zip(tokens, found, strict=True):
         token.pos_ = pos or "X"
         token.tag_ = penn
         token.lemma_ = lemma
@@ -178,11 +196,3 @@ def _kind(text: str) -> str:
     if len(text) > 2 and text[0] in "\"“`'" and text[-1] in "\"”`'":
         return "quote"
     return shape(text)
-
-
-def _noun_chunks(doc: Doc) -> Iterator[Span]:
-    """spaCy's ``doc.noun_chunks``, from our chunker."""
-    words = tuple(_words(doc, trained=False))
-    index = [token.i for token in doc if not token.is_space]
-    for phrase in find_phrases(words, find_clauses(words)):
-        yield doc[index[phrase.start] : index[phrase.end - 1] + 1]

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from kds.router.english import English, words
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import is_plural, singular
 from kds.router.language.words import Clause, Number, Phrase, Role, Word
@@ -26,10 +27,11 @@ _NEVER_INSIDE: Final = (cc.WH - {"whose", "which", "what"}) | {
 _NAME_KINDS: Final = frozenset("path url code flag quote issue email".split())
 
 
-def find_phrases(words: Sequence[Word], clauses: Sequence[Clause]) -> tuple[Phrase, ...]:
+def find_phrases(
+    words: Sequence[Word], clauses: Sequence[Clause], english: English
+) -> tuple[Phrase, ...]:
     """Every base noun phrase that has a noun, in text order."""
-    spans = list(_spans(words))
-    phrases = [_phrase(words, clauses, start, head, end) for start, head, end in spans]
+    phrases = [_phrase(words, clauses, span, english) for span in _spans(words)]
     phrases = _recipients(words, _possessors(words, phrases))
     return tuple(_coordinate(words, phrases))
 
@@ -94,8 +96,12 @@ def _head(words: Sequence[Word], heads: list[int]) -> int:
 
 
 def _phrase(
-    words: Sequence[Word], clauses: Sequence[Clause], start: int, head: int, end: int
+    words: Sequence[Word],
+    clauses: Sequence[Clause],
+    span: tuple[int, int, int],
+    english: English,
 ) -> Phrase:
+    start, head, end = span
     core = start
     determiner = ""
     while core < head and _is_determiner(words[core]):
@@ -105,7 +111,7 @@ def _phrase(
         core += 1
     clause = next((k for k, c in enumerate(clauses) if c.start <= start < c.end), 0)
     role, prep, verb = _role(words, clauses[clause], start, end)
-    number: Number = "pl" if _plural(words, head, determiner, start, core) else "sg"
+    number: Number = "pl" if _plural(words[head], determiner, english, bare=head == core) else "sg"
     return Phrase(start, end, head, role, prep, verb, clause, determiner, core, number, -1)
 
 
@@ -113,17 +119,16 @@ def _is_determiner(word: Word) -> bool:
     return word.pos == "DET"
 
 
-def _plural(words: Sequence[Word], head: int, determiner: str, start: int, core: int) -> bool:
+def _plural(word: Word, determiner: str, english: English, *, bare: bool) -> bool:
     if determiner in {"a", "an", "each", "every", "another", "this", "that", "either", "neither"}:
         return False
     if determiner in {"these", "those", "many", "several", "few"}:
         return True
-    word = words[head]
     if word.kind:
         return False
-    if word.pos == "PROPN" and determiner == "" and not word.text.islower() and head == core:
+    if word.pos == "PROPN" and determiner == "" and not word.text.islower() and bare:
         return False
-    return is_plural(word.text)
+    return is_plural(word.text, english)
 
 
 def _role(
@@ -207,9 +212,7 @@ def _recipients(words: Sequence[Word], phrases: list[Phrase]) -> list[Phrase]:
     return out
 
 
-_GIVING: Final = frozenset(
-    "give show send tell offer hand assign grant ask teach pass email lend bring".split()
-)
+_GIVING: Final = words("verbs", "giving")
 
 
 def _is_time(words: Sequence[Word], phrase: Phrase) -> bool:

@@ -2,17 +2,13 @@
 
 from typing import Final
 
+from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.function_words import SUBJECTS
-from kds.router.language.lexicon import ADJECTIVE_FIRST, NOUN_FIRST, VERB_FIRST
-from kds.router.language.particles import is_particle
-from kds.router.language.tokens import Sentence
+from kds.router.language.function_words import is_particle
+from kds.router.language.tokens import Draft, Sentence
 
 _OBJECT_OPENERS: Final = cc.ARTICLES | cc.POSSESSIVES | cc.DEMONSTRATIVES | {"it", "them"}
-_RARELY_VERBS: Final = ADJECTIVE_FIRST - frozenset(
-    "open clean empty clear secure slow dry free separate complete duplicate correct direct "
-    "present square level bold flat round last second subject live".split()
-)
+_OFTEN_VERBS: Final = words("qualities", "often_verbs")
 
 
 def skip_adverbs(s: Sentence, i: int) -> int:
@@ -77,13 +73,21 @@ def at_clause_start(s: Sentence, i: int, verb_seen: bool) -> str:
         return "VERB" if starts_object and not token.reading.verb else ""
     if _finite_verb_follows(s, i) and token.reading.noun:
         return ""
-    if token.lower in _RARELY_VERBS and after is not None and after.nominal:
+    if _rarely_verb(token) and after is not None and after.nominal:
         return ""
     if coordinated or (i and s.lower(i - 1) == ","):
         return "VERB" if _object_or_end_follows(s, i) else ""
-    if after is None and token.lower in ADJECTIVE_FIRST | NOUN_FIRST and i:
+    if after is None and _modifies(token) and i:
         return ""
     return "VERB"
+
+
+def _modifies(token: Draft) -> bool:
+    return token.adjective_first or token.noun_first
+
+
+def _rarely_verb(token: Draft) -> bool:
+    return token.adjective_first and token.lower not in _OFTEN_VERBS
 
 
 def _object_or_end_follows(s: Sentence, i: int) -> bool:
@@ -91,13 +95,13 @@ def _object_or_end_follows(s: Sentence, i: int) -> bool:
     if not (token.reading.noun or token.reading.adjective):
         return True
     if after is None:
-        return token.lower in VERB_FIRST
+        return token.verb_first
     if (
         after.lower
         in cc.ARTICLES | cc.POSSESSIVES | cc.PERSONAL | cc.DEMONSTRATIVES | cc.QUANTIFIERS
     ):
         return True
-    if after.kind or token.lower in VERB_FIRST - NOUN_FIRST:
+    if after.kind or token.rather_verb:
         return True
     return is_particle(s, i + 1)
 
@@ -120,7 +124,7 @@ def _finite_verb_follows(s: Sentence, i: int) -> bool:
 def subject_before(s: Sentence, i: int, verb_seen: bool) -> bool:
     """True when the word before is a pronoun that needs a verb."""
     j = skip_adverbs(s, i)
-    if s.lower(j) not in SUBJECTS:
+    if s.lower(j) not in cc.SUBJECTS:
         return False
     before = s.pos(j - 1)
     if before == "ADP" and s.lower(j) in {"which", "what"}:

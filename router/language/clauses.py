@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Clause, Word
 
 Mood = Literal["imperative", "question", "statement", "fragment"]
 
 _STOPS: Final = frozenset(".!?;:")
-_WH_QUESTION: Final = frozenset("what which who whom whose when where why how".split())
 
 
 def find_clauses(words: Sequence[Word]) -> tuple[Clause, ...]:
@@ -131,10 +131,7 @@ def _chained(words: Sequence[Word], verb: int, i: int) -> bool:
     )
 
 
-_CHAINING: Final = frozenset(
-    "want need like love try start begin continue keep go plan have let help "
-    "prefer stop finish hope decide".split()
-)
+_CHAINING: Final = words("verbs", "chaining")
 
 
 def _mood(words: Sequence[Word], start: int, end: int, verb: int | None) -> Mood:
@@ -148,9 +145,9 @@ def _mood(words: Sequence[Word], start: int, end: int, verb: int | None) -> Mood
     negated = i + 1 < end and words[i + 1].lower in cc.NEGATIONS
     if first.lower == "do" and negated:
         return "imperative"
-    if first.lower in _WH_QUESTION or (first.pos == "AUX" and i + 1 < end):
+    if first.lower in cc.WH or (first.pos == "AUX" and i + 1 < end):
         return "question"
-    if first.pos == "ADP" and i + 1 < end and words[i + 1].lower in _WH_QUESTION:
+    if first.pos == "ADP" and i + 1 < end and words[i + 1].lower in cc.WH:
         return "question"
     if verb is None:
         return "question" if asks else "fragment"
@@ -162,4 +159,4 @@ def _mood(words: Sequence[Word], start: int, end: int, verb: int | None) -> Mood
 
 
 def _fronted(words: Sequence[Word], i: int) -> bool:
-    return words[i].pos == "ADV" and words[i].lower not in _WH_QUESTION
+    return words[i].pos == "ADV" and words[i].lower not in cc.WH

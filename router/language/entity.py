@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kds.router.english import load_english
 from kds.router.language.inflection import with_s
 from kds.router.language.lexicon import is_plural
 
@@ -22,7 +23,7 @@ def with_plurals(term: str) -> tuple[str, ...]:
     (('dialog box', 'dialog boxes'), ('query', 'queries'))
     """
     last = term.split()[-1]
-    if is_plural(last) or not last.isalpha():
+    if is_plural(last, load_english()) or not last.isalpha():
         return (term,)
     stem = term[: len(term) - len(last)]
     return (term, stem + with_s(last))

@@ -1,17 +1,19 @@
 """To, do, have, 's and words between preposition and adverb: what they are, by what follows."""
 
+from collections.abc import Callable
 from typing import Final
 
+from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.function_words import (
     OPENERS,
-    SUBJECTS,
     both_pos,
     closed_pos,
     comparative_pos,
     demonstrative_pos,
     first_pos,
     her_pos,
+    is_particle,
     next_pos,
     no_pos,
     one_pos,
@@ -21,9 +23,10 @@ from kds.router.language.function_words import (
     wh_adverb_pos,
     which_pos,
 )
-from kds.router.language.lexicon import NOUN_FIRST, VERB_FIRST
-from kds.router.language.particles import is_particle
 from kds.router.language.tokens import Sentence
+
+Rule = Callable[[Sentence, int], str]
+"""Decides the part of speech of a word in its sentence."""
 
 
 def _to(s: Sentence, i: int) -> str:
@@ -52,7 +55,7 @@ def _to(s: Sentence, i: int) -> str:
         or nxt.kind
     ):
         return "PART"
-    return "PART" if after.lower in VERB_FIRST and after.lower not in NOUN_FIRST else "ADP"
+    return "PART" if after.rather_verb else "ADP"
 
 
 def _goal_of_change(s: Sentence, i: int) -> bool:
@@ -63,9 +66,7 @@ def _goal_of_change(s: Sentence, i: int) -> bool:
     return after_that is None or bool(after_that.kind) or not after_that.text[:1].isalnum()
 
 
-_CHANGES: Final = frozenset(
-    "set change rename switch bump upgrade downgrade update convert default".split()
-)
+_CHANGES: Final = words("verbs", "to_a_value")
 
 
 def _like(s: Sentence, i: int) -> str:
@@ -81,7 +82,7 @@ def _apostrophe_s(s: Sentence, i: int) -> str:
     if before is not None and before.lower == "let":
         return "PRON"
     if before is not None and (
-        before.lower in cc.WH | SUBJECTS | cc.PERSONAL or before.lower == "here"
+        before.lower in cc.WH | cc.SUBJECTS | cc.PERSONAL or before.lower == "here"
     ):
         return "AUX"
     after = s.lower(i + 1)
@@ -153,63 +154,37 @@ def _adverb_or_preposition(s: Sentence, i: int) -> str:
 
 def _temporal(s: Sentence, i: int) -> str:
     nxt = s.lower(i + 1)
-    return "SCONJ" if nxt in SUBJECTS - {"this", "that", "these", "those"} else "ADP"
+    return "SCONJ" if nxt in cc.SUBJECTS - {"this", "that", "these", "those"} else "ADP"
 
 
-AMBIGUOUS: Final = {
-    "that": that_pos,
-    "this": demonstrative_pos,
-    "these": demonstrative_pos,
-    "those": demonstrative_pos,
-    "both": both_pos,
-    "which": which_pos,
-    "what": which_pos,
-    "to": _to,
-    "her": her_pos,
-    "one": one_pos,
-    "ones": lambda s, i: "PRON",
-    "no": no_pos,
-    "so": so_pos,
-    "like": _like,
-    "there": there_pos,
-    "'s": _apostrophe_s,
-    "do": _do,
-    "does": _do,
-    "did": _do,
-    "have": _have,
-    "has": _have,
-    "had": _have,
-    "when": wh_adverb_pos,
-    "where": wh_adverb_pos,
-    "first": first_pos,
-    "next": next_pos,
-    "more": comparative_pos,
-    "most": comparative_pos,
-    "less": comparative_pos,
-    "before": _temporal,
-    "after": _temporal,
-    "since": _temporal,
-    "until": _temporal,
-    "once": _temporal,
-    "as": lambda s, i: "ADP",
-    **dict.fromkeys(
-        (
-            "up",
-            "down",
-            "out",
-            "off",
-            "on",
-            "in",
-            "over",
-            "back",
-            "away",
-            "around",
-            "through",
-            "along",
-            "apart",
-            "together",
-            "about",
-        ),
-        _adverb_or_preposition,
-    ),
+def _always(pos: str) -> Rule:
+    return lambda s, i: pos
+
+
+_WORDS_BY_RULE: Final[dict[Rule, str]] = {
+    that_pos: "that",
+    demonstrative_pos: "this these those",
+    both_pos: "both",
+    which_pos: "which what",
+    _to: "to",
+    her_pos: "her",
+    one_pos: "one",
+    _always("PRON"): "ones",
+    no_pos: "no",
+    so_pos: "so",
+    _like: "like",
+    there_pos: "there",
+    _apostrophe_s: "'s",
+    _do: "do does did",
+    _have: "have has had",
+    wh_adverb_pos: "when where",
+    first_pos: "first",
+    next_pos: "next",
+    comparative_pos: "more most less",
+    _temporal: "before after since until once",
+    _always("ADP"): "as",
+    _adverb_or_preposition: " ".join([*cc.PARTICLES, "about"]),
 }
+
+AMBIGUOUS: Final = {word: rule for rule, words in _WORDS_BY_RULE.items() for word in words.split()}
+"""Function words that need a look around, each with its rule."""

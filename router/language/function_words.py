@@ -6,16 +6,10 @@ Every rule takes the sentence and a position and returns a Universal part of spe
 from typing import Final
 
 from kds.router.language import closed_class as cc
-from kds.router.language.lexicon import NOUN_FIRST, VERB_FIRST
 from kds.router.language.tokens import Draft, Sentence
 
 OPENERS: Final = frozenset({"", "PUNCT", "CCONJ", "SCONJ", "INTJ"})
 """Parts of speech behind which a clause can begin; "" is the start of the sentence."""
-
-SUBJECTS: Final = frozenset(
-    "i you he she it we they who what which this that these those there".split()
-)
-
 
 _CLOSED: Final = (
     (cc.ARTICLES, "DET"),
@@ -76,7 +70,7 @@ def that_pos(s: Sentence, i: int) -> str:
         return "DET"
     if previous and _noun_like(previous) and (after.third or after.past or after.base):
         return "PRON"
-    if not previous and after.third and after.lower not in NOUN_FIRST:
+    if not previous and after.third and not after.noun_first:
         return "PRON"
     return "DET" if after.nominal or after.kind else "PRON"
 
@@ -89,7 +83,7 @@ def _noun_like(token: Draft) -> bool:
     if token.pos:
         return token.pos in {"NOUN", "PROPN"}
     known = token.reading
-    return (bool(known.noun) and token.lower not in VERB_FIRST) or not known.known
+    return (bool(known.noun) and not token.verb_first) or not known.known
 
 
 def demonstrative_pos(s: Sentence, i: int) -> str:
@@ -112,7 +106,7 @@ def demonstrative_pos(s: Sentence, i: int) -> str:
     if after.lower in {"to", "like", "up", "out", "off", "down"}:
         return "PRON"
     inverted = s.lower(i - 1) in cc.DO | cc.MODALS
-    if inverted and after.base and (after.lower in VERB_FIRST or i + 2 >= len(s.drafts) - 1):
+    if inverted and after.base and (after.verb_first or i + 2 >= len(s.drafts) - 1):
         return "PRON"
     return "DET" if after.nominal or after.kind else "PRON"
 
@@ -173,7 +167,7 @@ def there_pos(s: Sentence, i: int) -> str:
 def both_pos(s: Sentence, i: int) -> str:
     """ "both tests" or "both need tests"."""
     after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
-    stands_for_subject = i == 0 and after is not None and after.base and after.lower in VERB_FIRST
+    stands_for_subject = i == 0 and after is not None and after.base and after.verb_first
     asked = s.lower(i - 1) in cc.DO | cc.MODALS and after is not None and after.base
     return "PRON" if stands_for_subject or asked or s.lower(i + 1) in cc.FINITE_AUX else "DET"
 
@@ -196,23 +190,21 @@ def which_pos(s: Sentence, i: int) -> str:
     if after.past and not after.reading.noun and not after.reading.adjective:
         return "PRON"
     subject_noun = after.reading.noun and s.lower(i + 2) in cc.FINITE_AUX
-    verb_like = (
-        after.third and not subject_noun and not (after.reading.noun and after.lower in NOUN_FIRST)
-    )
+    verb_like = after.third and not subject_noun and not (after.reading.noun and after.noun_first)
     return "PRON" if verb_like or not after.text[:1].isalnum() else "DET"
 
 
 def wh_adverb_pos(s: Sentence, i: int) -> str:
     """When, where: asking, or joining clauses."""
     opens = i == 0 or s.pos(i - 1) in {"CCONJ", "PUNCT", "INTJ"}
-    return "ADV" if opens and s.lower(i + 1) not in SUBJECTS - {"this", "that"} else "SCONJ"
+    return "ADV" if opens and s.lower(i + 1) not in cc.SUBJECTS - {"this", "that"} else "SCONJ"
 
 
 def first_pos(s: Sentence, i: int) -> str:
     """ "first fix the page" or "the first page"."""
     after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
     opens = i == 0 or s.pos(i - 1) in {"PUNCT", "CCONJ"}
-    commands = after is not None and after.base and after.lower in VERB_FIRST
+    commands = after is not None and after.base and after.verb_first
     return "ADV" if opens and commands else "ADJ"
 
 
@@ -231,3 +223,34 @@ def comparative_pos(s: Sentence, i: int) -> str:
         return "ADV"
     plain = follow is not None and follow.text[:1].isalnum() and not closed_pos(follow.lower)
     return "DET" if plain and follow and follow.nominal else "ADV"
+
+
+def is_particle(s: Sentence, i: int) -> bool:
+    """True when word ``i`` belongs to a phrasal verb in front of it.
+
+    Either right behind the verb ("turn on the light"), or behind a short object when nothing
+    follows that a preposition could govern ("turn it on for beta users", "clean it up").
+    """
+    verbs = s.english.particles.get(s.lower(i))
+    if not verbs:
+        return False
+    if s.drafts[i - 1].reading.verb in verbs and i >= 1 and s.pos(i - 1) != "DET":
+        return s.lower(i) not in {"in", "on", "through", "over"} or _nothing_to_govern(s, i)
+    for j in range(i - 1, max(-1, i - 5), -1):
+        if s.drafts[j].reading.verb in verbs:
+            return _nothing_to_govern(s, i)
+        if s.pos(j) in {"PUNCT", "ADP"}:
+            return False
+    return False
+
+
+def _nothing_to_govern(s: Sentence, i: int) -> bool:
+    after = s.lower(i + 1)
+    if not after or not after[0].isalnum():
+        return True
+    return after in _NO_OBJECT
+
+
+_NO_OBJECT: Final = (
+    cc.PREPOSITIONS | cc.COORDINATORS | cc.SUBORDINATORS | cc.ADVERBS | {"to", "please"}
+)

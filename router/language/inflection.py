@@ -64,17 +64,8 @@ def _doubles(verb: str) -> bool:
     return before_last and sum(letter in _VOWELS for letter in verb) == 1
 
 
-AGREEING: Final = {
-    "do": ("does", "do"),
-    "does": ("does", "do"),
-    "is": ("is", "are"),
-    "are": ("is", "are"),
-    "am": ("is", "are"),
-    "has": ("has", "have"),
-    "have": ("has", "have"),
-    "was": ("was", "were"),
-    "were": ("was", "were"),
-}
+_PAIRS: Final = (("does", "do"), ("is", "are"), ("has", "have"), ("was", "were"))
+AGREEING: Final = {form: pair for pair in _PAIRS for form in pair} | {"am": ("is", "are")}
 """Finite auxiliaries that agree with their subject: singular, plural."""
 
 

@@ -1,7 +1,9 @@
 """Questions: the base verb that "does/can/should + subject" demands further on."""
 
+from typing import Final
+
+from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.lexicon import NOUN_FIRST, VERB_FIRST
 from kds.router.language.tokens import Draft, Sentence
 
 
@@ -46,10 +48,7 @@ def _force_after(s: Sentence, i: int) -> None:
         s.drafts[_best_verb(s, candidates, bare)].forced = "VERB"
 
 
-_NEEDING_NO_OBJECT = frozenset(
-    "end start stop begin close open run work count change last rank expire rise drop".split()
-)
-"""Nouns as well as verbs, that may stand without an object: "when does the night shift end"."""
+_NEEDING_NO_OBJECT: Final = words("verbs", "needing_no_object")
 
 
 def _best_verb(s: Sentence, candidates: list[int], bare: bool) -> int:
@@ -61,7 +60,7 @@ def _best_verb(s: Sentence, candidates: list[int], bare: bool) -> int:
         return last
     for group in (
         [j for j in candidates if _rather_verb(s.drafts[j])],
-        [j for j in candidates if s.drafts[j].lower not in NOUN_FIRST],
+        [j for j in candidates if not s.drafts[j].noun_first],
     ):
         if group:
             return group[0]
@@ -69,4 +68,4 @@ def _best_verb(s: Sentence, candidates: list[int], bare: bool) -> int:
 
 
 def _rather_verb(token: Draft) -> bool:
-    return not token.reading.noun or token.lower in VERB_FIRST - NOUN_FIRST
+    return not token.reading.noun or token.rather_verb

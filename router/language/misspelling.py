@@ -10,16 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kds.brain.turn import Edit, Reference
+from kds.router.english import words
 from kds.router.language.lexicon import readings
 
 _OPENER: Final = re.compile(
     r"^(?:(?:and|so|but|ok|okay|also|then|hi|hello)\b[\s,]*)*(?P<word>[a-z]{3,6})(?=\s+[a-z])", re.I
 )
-_OPENERS: Final = ("what", "when", "where", "which", "who", "how", "why", "does", "could", "should")
-_HOW: Final = frozenset(
-    "long much many often high far soon fast big old large do does can could to about".split()
-)
-"""What follows "how": tells it from "who" in "hwo"."""
+_OPENERS: Final = words("function_words", "question_openers")
+_HOW: Final = words("qualities", "behind_how")
 
 
 @dataclass(frozen=True, slots=True)

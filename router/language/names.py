@@ -2,17 +2,14 @@
 
 from typing import Final
 
+from kds.router.english import words
 from kds.router.language.jargon import forms
 from kds.router.language.lexicon import readings
 from kds.router.language.words import Analysis, Phrase
 
-_ADDRESSING: Final = frozenset("ask tell ping remind invite thank notify assign credit cc".split())
+_ADDRESSING: Final = words("verbs", "addressing")
 
-_DOING: Final = frozenset(
-    """write break fix review own say think approve merge reply complain report suggest request
-    join quit resign agree disagree ask promise forget propose""".split()
-)
-"""What people do to code and to each other: the capitalised subject is somebody."""
+_DOING: Final = words("verbs", "of_doers")
 
 
 def is_person(analysis: Analysis, phrase: Phrase, label: str) -> bool:

@@ -5,7 +5,6 @@ from typing import Final
 from kds.router.language import closed_class as cc
 from kds.router.language.clause_opening import skip_adverbs
 from kds.router.language.function_words import closed_pos
-from kds.router.language.lexicon import ADJECTIVE_FIRST, NOUN_FIRST, VERB_FIRST
 from kds.router.language.tokens import Draft, Sentence
 
 _ADJECTIVE_ENDINGS: Final = ("able", "ible", "ous", "ful", "less", "ish", "ive", "al", "ic")
@@ -41,7 +40,7 @@ def after_object(s: Sentence, i: int) -> str:
     """A word behind the pronoun object of a verb: "make it purple"."""
     token = s.drafts[i]
     caused = s.lower(skip_adverbs(s, i) - 1) in {"make", "let", "help", "have", "see"}
-    if caused and token.base and not token.reading.adjective and token.lower not in NOUN_FIRST:
+    if caused and token.base and not token.reading.adjective and not token.noun_first:
         return "VERB"
     if token.reading.adjective or token.past:
         return "ADJ"
@@ -62,12 +61,12 @@ def in_phrase(s: Sentence, i: int, verb_seen: bool) -> str:
     if before in {"NOUN", "PROPN"} and (verdict := _behind_noun(s, i, verb_seen)):
         return verdict
     complement = before == "ADJ" and s.pos(i - 2) in {"NOUN", "PROPN"} and not nominal_next
-    if complement and token.lower in ADJECTIVE_FIRST:
+    if complement and token.adjective_first:
         return "ADJ"
     if (
         token.reading.adjective
         and nominal_next
-        and (not token.reading.noun or token.lower in ADJECTIVE_FIRST)
+        and (not token.reading.noun or token.adjective_first)
     ):
         return "ADJ"
     if (token.gerund or token.past) and nominal_next and not token.reading.noun:
@@ -95,17 +94,14 @@ def _behind_noun(s: Sentence, i: int, verb_seen: bool) -> str:
         return "NOUN" if _is_name_of_activity(s, i) else "VERB"
     if token.past and not token.reading.noun and not token.reading.adjective:
         return "ADJ" if nominal_next else "VERB"
-    plain_adjective = (
-        not token.reading.noun
-        or token.lower in ADJECTIVE_FIRST - NOUN_FIRST
-        or (token.lower not in NOUN_FIRST and token.lower.endswith(_ADJECTIVE_ENDINGS))
-    )
+    like_one = token.adjective_first or token.lower.endswith(_ADJECTIVE_ENDINGS)
+    plain_adjective = not token.reading.noun or (like_one and not token.noun_first)
     return "ADJ" if token.reading.adjective and plain_adjective and not nominal_next else ""
 
 
 def _closes_passive(s: Sentence, i: int) -> bool:
     """ "How is the amount set?", "Are the vaccines given for free?": be, its subject, this."""
-    if s.drafts[i].third or s.drafts[i].lower in ADJECTIVE_FIRST:
+    if s.drafts[i].third or s.drafts[i].adjective_first:
         return False
     j = i - 1
     while s.pos(j) in {"DET", "ADJ", "NUM", "NOUN", "PROPN"}:
@@ -139,22 +135,19 @@ def _is_predicate(s: Sentence, i: int) -> bool:
     if token.third or (
         token.past and (not token.reading.adjective or (after and after.pos == "DET"))
     ):
-        return bool(open_end) or token.lower not in NOUN_FIRST
+        return bool(open_end) or not token.noun_first
     if not token.base or after is None:
         return False
-    pair = (
-        any(d.lower in {"and", "both"} for d in s.drafts[:i])
-        and token.lower in VERB_FIRST - NOUN_FIRST
-    )
+    pair = any(d.lower in {"and", "both"} for d in s.drafts[:i]) and token.rather_verb
     plural = s.drafts[i - 1].lower.endswith("s")
-    return pair or (plural and (bool(open_end) or token.lower in VERB_FIRST - NOUN_FIRST))
+    return pair or (plural and (bool(open_end) or token.rather_verb))
 
 
 def _ends_fragment(s: Sentence, i: int) -> bool:
     """ "And the spark plugs?", "and for bank debits": a phrase asked about, not a statement."""
     token = s.drafts[i]
-    nominal = bool(token.reading.noun) or token.lower in NOUN_FIRST
-    if not nominal or token.reading.verb in VERB_FIRST:
+    nominal = bool(token.reading.noun) or token.noun_first
+    if not nominal or token.reading.verb in s.english.preferences["verb_first"]:
         return False
     if any(d.text[:1].isalnum() for d in s.drafts[i + 1 :]):
         return False
@@ -210,7 +203,7 @@ def bare(s: Sentence, i: int, verb_seen: bool) -> str:
         return "ADV"
     if token.gerund:
         return _bare_gerund(s, i, verb_seen)
-    noun_first = token.reading.noun and token.lower in NOUN_FIRST
+    noun_first = token.reading.noun and token.noun_first
     if token.reading.adjective and (nominal_next or not token.reading.noun) and not noun_first:
         return "ADJ"
     if token.past and not token.reading.noun:

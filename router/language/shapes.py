@@ -6,6 +6,8 @@ Used twice: to keep spaCy's tokenizer from cutting them up, and to tag them as n
 import re
 from typing import Final
 
+from kds.router.english import words
+
 _SHAPES: Final = (
     ("url", r"(?:https?|ftp|file|wss?)://\S+[\w/]|www\.\S+\.\w+(?:/\S*\w)?"),
     ("email", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
@@ -65,6 +67,4 @@ def whole_token(text: str) -> object:
     return next((True for _, pattern in _COMPILED if pattern.match(text)), None)
 
 
-_NOT_PATHS: Final = frozenset(
-    "and/or either/or he/she s/he his/her yes/no n/a w/o w/ on/off i/o".split()
-)
+_NOT_PATHS: Final = words("function_words", "with_slash")

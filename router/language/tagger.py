@@ -9,6 +9,7 @@ tagger. When the user names an installed spaCy model, that model's tags are used
 from collections.abc import Sequence
 from typing import Final
 
+from kds.router.english import English, table
 from kds.router.language import closed_class as cc
 from kds.router.language.clause_opening import (
     at_clause_start,
@@ -20,7 +21,6 @@ from kds.router.language.clause_opening import (
 from kds.router.language.function_verbs import AMBIGUOUS
 from kds.router.language.function_words import closed_pos
 from kds.router.language.inversion import force_inverted_verbs
-from kds.router.language.lexicon import VERB_FIRST
 from kds.router.language.phrase_word import after_be, after_object, bare, in_phrase, is_name
 from kds.router.language.tokens import Draft, Sentence, draft
 
@@ -28,28 +28,17 @@ _ENDS: Final = frozenset(".!?;")
 
 
 _AUX_LEMMAS: Final = {
-    "'s": "be",
-    "'re": "be",
-    "'m": "be",
-    "'ll": "will",
-    "'ve": "have",
-    "n't": "not",
-    "ca": "can",
-    "wo": "will",
-    "is": "be",
-    "are": "be",
-    "was": "be",
-    "were": "be",
+    form: lemma for lemma, forms in table("auxiliaries").items() for form in forms
 }
 
 
-def tag(texts: Sequence[str]) -> list[tuple[str, str, str, str]]:
+def tag(texts: Sequence[str], english: English) -> list[tuple[str, str, str, str]]:
     """Tag tokens: returns (part of speech, Penn tag or "", lemma, kind of shape) for each."""
-    drafts = [draft(text) for text in texts]
+    drafts = [draft(text, english) for text in texts]
     start = 0
     for i, token in enumerate(drafts):
         if token.lower in _ENDS or "\n" in token.text or i == len(drafts) - 1:
-            _tag_sentence(Sentence(drafts[start : i + 1]))
+            _tag_sentence(Sentence(drafts[start : i + 1], english))
             start = i + 1
     return [(d.pos, d.tag, _lemma(d), d.kind) for d in drafts]
 
@@ -93,7 +82,7 @@ def _labels(s: Sentence, i: int) -> bool:
         before is not None
         and bool(before.reading.noun)
         and not before.text.isupper()
-        and before.lower not in VERB_FIRST
+        and not before.verb_first
     )
 
 

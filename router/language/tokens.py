@@ -1,7 +1,9 @@
 """What the tagger works on: one mutable note per token while a sentence is being tagged."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Final
 
+from kds.router.english import English, words
 from kds.router.language.lexicon import Reading, readings
 from kds.router.language.shapes import shape
 
@@ -17,6 +19,15 @@ class Draft:
     pos: str = ""
     tag: str = ""
     forced: str = ""
+    verb_first: bool = False
+    noun_first: bool = False
+    adjective_first: bool = False
+    """Whether this reading of the word is the usual one."""
+
+    @property
+    def rather_verb(self) -> bool:
+        """More often a verb, and not more often a noun."""
+        return self.verb_first and not self.noun_first
 
     @property
     def base(self) -> bool:
@@ -53,14 +64,15 @@ class Draft:
         )
 
 
-_BASE_LIKE_PAST = frozenset("put set cut hit let shut cost quit split read".split())
+_BASE_LIKE_PAST: Final = words("verbs", "base_like_past")
 
 
 @dataclass(slots=True)
 class Sentence:
     """Tokens of one sentence with look-around that never leaves the sentence."""
 
-    drafts: list[Draft] = field(default_factory=list)
+    drafts: list[Draft]
+    english: English
 
     def pos(self, i: int) -> str:
         """Part of speech decided so far, "" outside or undecided."""
@@ -71,7 +83,15 @@ class Sentence:
         return self.drafts[i].lower if 0 <= i < len(self.drafts) else ""
 
 
-def draft(text: str) -> Draft:
+def draft(text: str, english: English) -> Draft:
     """Look the token up; nothing is decided yet."""
-    lower = text.lower().replace("’", "'")
-    return Draft(text, lower, shape(text), readings(lower))
+    lower, usual = text.lower().replace("’", "'"), english.preferences
+    return Draft(
+        text,
+        lower,
+        shape(text),
+        readings(lower),
+        verb_first=lower in usual["verb_first"],
+        noun_first=lower in usual["noun_first"],
+        adjective_first=lower in usual["adjective_first"],
+    )

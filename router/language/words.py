@@ -4,9 +4,11 @@ Offsets are characters of the analysed text; indices are word positions. Parts o
 the Universal Dependencies tags (https://universaldependencies.org/u/pos/).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
+
+from kds.router.english import English, load_english
 
 Number = Literal["sg", "pl"]
 Role = Literal["subj", "obj", "pobj", "of", "poss", "none"]
@@ -79,6 +81,8 @@ class Analysis:
     clauses: tuple[Clause, ...]
     entities: tuple[tuple[int, int, str, str], ...] = ()
     """(first word, end word, label, canonical id or "") from the EntityRuler."""
+    english: English = field(default_factory=load_english, repr=False)
+    """The word lists it was made with."""
 
     @cached_property
     def phrase_at(self) -> dict[int, Phrase]:

@@ -14,19 +14,15 @@ from kds.router.discourse.differences import difference
 from kds.router.discourse.inquiry import last_question, questions
 from kds.router.discourse.mention import Mention, is_time
 from kds.router.discourse.question import Question, Span
+from kds.router.english import words
 from kds.router.references.rendering import bare_text, definite
 from kds.router.references.rule import Rule
 from kds.router.references.scene import Found, Scene, search
 
 _SCORE: Final = 0.8
 """Shown for what two questions settle together, where no antecedents compete."""
-_MEASURES: Final = frozenset(
-    "much many long often soon far high old big large fast quickly".split()
-)
-_AMOUNTS: Final = frozenset(
-    "amount rate fee price cost limit period deadline size number length term date time day "
-    "share percentage maximum minimum age level".split()
-)
+_MEASURES: Final = words("qualities", "degrees")
+_AMOUNTS: Final = words("nouns", "amounts")
 _LIKE_WITH_LIKE: Final = re.compile(
     r"\b(?:than|as|from) (?:(?:the one|that) )?(?:for|in|on|with|at|during|under)\b", re.I
 )

@@ -17,6 +17,7 @@ from typing import Final
 
 from kds.brain.errors import KdsError
 from kds.brain.turn import Edit, Reference, Turn, Utterance
+from kds.router.english import words
 
 WEIGHTS: Final = Path(__file__).parent.parent / "fitted" / "decision.json"
 
@@ -37,10 +38,7 @@ TAIL_CHARS: Final = 300
 TOLD: Final = 3
 """Signs against an edit that a note names."""
 
-_STOP: Final = frozenset(
-    "the a an this that these those my our your his her its their it of in on at for to from with "
-    "by 's".split()
-)
+_STOP: Final = words("function_words", "unsaid")
 _WORD: Final = re.compile(r"[a-z0-9_./@-]+")
 _OWN: Final = re.compile(r"['’]s\b")
 _NAMED: Final = re.compile(r"[A-Z_/.@0-9]")

@@ -51,7 +51,8 @@ def _quantifies(scene: Scene, i: int) -> bool:
         return False
     head = scene.words[phrase.head]
     listed = any(w.lower == "and" for w in scene.words[phrase.end : phrase.end + 1])
-    single = head.pos == "NOUN" and not is_plural(head.text) and phrase.end - phrase.start == 2
+    one = head.pos == "NOUN" and not is_plural(head.text, scene.analysis.english)
+    single = one and phrase.end - phrase.start == 2
     return listed or not single
 
 

@@ -4,9 +4,10 @@ import re
 from typing import Final
 
 from kds.router.discourse.inquiry import last_question
-from kds.router.discourse.mention import Mention, mentions_in
+from kds.router.discourse.mention import Mention, is_of_people, mentions_in
 from kds.router.discourse.parallels import NUMBER, Fragment
 from kds.router.discourse.question_slots import HEADLESS
+from kds.router.english import English, words
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import is_plural, readings
 from kds.router.language.words import Analysis, Number, Word
@@ -22,9 +23,7 @@ SAME_TAIL: Final = re.compile(
 """What people say behind a fragment without saying more: "- same rule?", "too?"."""
 ADDRESSED: Final = frozenset({"you", "we"})
 """ "Can you build it?" + "and test?": a request, which goes on with a verb."""
-_EMPTY_ADVERBS: Final = cc.WH | frozenset(
-    "so then now also else not here there yet again ever".split()
-)
+_EMPTY_ADVERBS: Final = cc.WH | words("function_words", "empty_adverbs")
 
 
 def read_fragment(scene: Scene, rule: Rule) -> tuple[Fragment | None, str]:
@@ -54,7 +53,7 @@ def _read(analysis: Analysis, start: int, end: int, *, asked: bool = False) -> F
     if headless is not None:
         return headless
     if asked and _stand_alone(inside) and _may_name(inside[0]):
-        return _named(inside)
+        return _named(inside, analysis.english)
     if not inside or any(_belongs_to_a_clause(w, inside[-1]) for w in inside):
         return None
     prep = inside[0].lower if inside[0].pos == "ADP" else ""
@@ -99,11 +98,11 @@ def _may_name(word: Word) -> bool:
     return word.tag == "VBG" or capitals or bool(readings(word.lower).noun)
 
 
-def _named(inside: list[Word]) -> Fragment:
+def _named(inside: list[Word], english: English) -> Fragment:
     """The word as the thing that it names."""
     word = inside[0]
     text = word.text if word.text[1:].isupper() else word.lower
-    number: Number = "pl" if is_plural(word.text) and word.tag != "VBG" else "sg"
+    number: Number = "pl" if is_plural(word.text, english) and word.tag != "VBG" else "sg"
     text = " ".join([text, *(w.text for w in inside[1:])])
     mention = Mention(
         text=text,
@@ -120,6 +119,8 @@ def _named(inside: list[Word]) -> Fragment:
         turn=0,
         start=word.i,
         end=inside[-1].i + 1,
+        people=is_of_people(word.lower, english),
+        group=word.lower in english.people["groups"],
     )
     return Fragment(text, mention, "", "")
 

@@ -6,16 +6,14 @@ from typing import Final
 
 from kds.brain.turn import Edit, Reference
 from kds.router.discourse.mention import Mention
+from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Clause
 from kds.router.references.rendering import bare, definite
 from kds.router.references.rule import Rule
 from kds.router.references.scene import Choice, Found, Scene, choose, covered, explain, search
 
-_TARGET_PREPOSITIONS: Final = frozenset(
-    "to in on into onto for of under below above beside between inside at from next near behind "
-    "around".split()
-)
+_TARGET_PREPOSITIONS: Final = words("function_words", "to_a_target")
 _CONTAINING: Final = frozenset({"include", "insert", "put", "place"})
 _WIDGET_LABEL: Final = "UI"
 

@@ -7,6 +7,7 @@ from typing import Final
 from kds.brain.turn import Edit, Reference
 from kds.router.discourse.mention import Mention
 from kds.router.discourse.salience import Candidate
+from kds.router.english import words
 from kds.router.references.rendering import bare, definite
 from kds.router.references.rule import Rule
 from kds.router.references.scene import Found, Scene, choose, covered, explain
@@ -14,16 +15,10 @@ from kds.router.references.scene import Found, Scene, choose, covered, explain
 LOCATED: Final = 2.5
 """Lead of a place named as one over a thing that could also be a place."""
 
-_LOCATING: Final = frozenset("in on to into onto at inside from within".split())
+_LOCATING: Final = words("function_words", "locating")
 _AT_REST: Final = frozenset("in at on inside".split())
-_POINTS: Final = frozenset(
-    "office desk counter station airport reception bank address school university hotel shop "
-    "store clinic hospital door gate entrance terminal".split()
-)
-"""One is at these, more than in them."""
-_GOAL_VERBS: Final = frozenset(
-    "move copy send push deploy upload migrate go navigate transfer port".split()
-)
+_POINTS: Final = words("nouns", "points")
+_GOAL_VERBS: Final = words("verbs", "to_a_place")
 
 
 def find_places(scene: Scene, rule: Rule) -> Iterator[Found]:

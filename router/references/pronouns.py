@@ -106,7 +106,8 @@ def _is_pronoun(word: Word) -> bool:
 def _is_alone(scene: Scene, i: int) -> bool:
     """ "this"; and "these" of "are these included", which is no noun in the plural."""
     word, follows = scene.words[i], scene.words[i + 1 : i + 2]
-    participle = any(w.lower.endswith("ed") and not is_plural(w.text) for w in follows)
+    english = scene.analysis.english
+    participle = any(w.lower.endswith("ed") and not is_plural(w.text, english) for w in follows)
     asked = i > 0 and scene.words[i - 1].lower in {"are", "were"}
     return word.pos == "PRON" or (asked and participle and word.lower in {"these", "those"})
 

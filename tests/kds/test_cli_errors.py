@@ -84,6 +84,17 @@ def test_a_check_of_prompts_lists_all_that_do_not_render(kds_call: Run, workspac
     ]
 
 
+def test_a_check_of_rules_reads_the_words_of_the_workspace(kds_call: Run, workspace: Path) -> None:
+    words = workspace / "kds-brain" / "english"
+    words.mkdir(parents=True)
+    (words / "people.yaml").write_text("nouns:\n  bosun\n  Skipper\n")
+    result = kds_call("rules", "check", "--json")
+    assert result.code == BAD_INPUT
+    (problem,) = json.loads(result.out)["problems"]
+    assert problem["where"] == f"{words / 'people.yaml'}:3"
+    assert problem["hint"] == "write 'skipper'"
+
+
 def test_a_check_of_rules_lists_its_problems_in_its_report(kds_call: Run, workspace: Path) -> None:
     rules = workspace / "kds-brain" / "rules"
     rules.mkdir(parents=True)

@@ -8,6 +8,7 @@ from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import StoreError
 from kds.brain.workspace import Workspace
 from kds.learning.library import with_learned
+from kds.router.english import load_english
 from kds.router.intents.model import IntentModel
 from kds.router.intents.model_cache import open_model
 from kds.router.intents.turn_model import TurnModel, turn_model_for
@@ -62,8 +63,9 @@ class Parts:
 def load_resolver(
     workspace: Workspace, *, without: str | None = None, cache: DocumentCache | None = None
 ) -> Resolver:
-    """The resolver over the rules of a workspace, but for ``without``. Raises RuleFileError."""
+    """The resolver over the rules of a workspace, but for ``without``. Raises ConfigError."""
     found = load_rules(workspace.rules_dir, cache=cache)
     rules = [rule for rule in found.rules if rule.id != without]
-    language = open_language(found.entities, os.environ.get(SPACY_MODEL) or None)
+    english = load_english(workspace.english_dir)
+    language = open_language(found.entities, os.environ.get(SPACY_MODEL) or None, english)
     return Resolver(language, rules, found.knowledge)

@@ -253,7 +253,7 @@ def ignored_lines(
     """
     brain = project.name(project.workspace.brain)
     yield (
-        (f"{brain}/*", f"!{brain}/rules/"),
+        (f"{brain}/*", f"!{brain}/rules/", f"!{brain}/english/"),
         tuple(f"{slash}{name}" for name in (brain, f"{brain}/", BRAIN, f"{BRAIN}/", f"{BRAIN}/*")
               for slash in ("", "/")),
     )  # fmt: skip

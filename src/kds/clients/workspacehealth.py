@@ -13,6 +13,7 @@ from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.health import Finding
 from kds.learning.library import with_learned
+from kds.router.english import load_english
 from kds.router.intents.model_cache import needs_fit
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.ruleset import load_rules
@@ -22,7 +23,7 @@ PRIVATE_FOLDER: Final = 0o700
 OTHERS: Final = 0o077
 """The rights of group and others."""
 
-_USERS_OWN: Final = ("rules", "settings.yaml", "README.md", ".gitignore")
+_USERS_OWN: Final = ("rules", "english", "settings.yaml", "README.md", ".gitignore")
 """What people write by hand, and commit: there is nothing of a conversation in it."""
 
 _SHOWN: Final = 3
@@ -103,8 +104,9 @@ def settings(workspace: Workspace) -> Iterator[Finding]:
 
 
 def rules(workspace: Workspace) -> Iterator[Finding]:
-    """Whether the rules load."""
+    """Whether the rules load, and the word lists that they read with."""
     load_rules(workspace.rules_dir)
+    load_english(workspace.english_dir)
     own = len(list(workspace.rules_dir.glob("*.yaml"))) if workspace.rules_dir.is_dir() else 0
     yield Finding("rules", "ok", f"the rules load, {own} files of this workspace among them")
 

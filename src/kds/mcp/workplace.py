@@ -206,7 +206,8 @@ def _stamps(workspace: Workspace) -> Iterator[tuple[str, int, int]]:
     """Name, time and size of every file that prompts, rules and learned examples come from."""
     patterns = ("*.md", f"*{SUFFIX}")
     folders = [(workspace.prompts_dir / name, one) for name in FOLDERS for one in patterns]
-    for folder, pattern in [*folders, (workspace.rules_dir, "*.yaml")]:
+    rules, english = (workspace.rules_dir, "*.yaml"), (workspace.english_dir, "*.yaml")
+    for folder, pattern in [*folders, rules, english]:
         for path in folder.glob(pattern):
             yield _stamp(path)
     yield _stamp(workspace.brain / LEARNED)

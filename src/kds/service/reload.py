@@ -1,10 +1,10 @@
 """Prompts and rules that change while the service runs: read anew, and used when they load.
 
-Watched are the workspace's `prompts/` and `kds-brain/rules/` where they exist, and the two
-folders they stand in, where the learned examples are, without their other subfolders (a project
-has its node_modules there). What a change means is decided by a fingerprint of the files that
-count, so KDS's own writes beside them, an editor's temporary files and two events for one change
-are no reason to reload.
+Watched are the workspace's `prompts/`, and `rules/` and `english/` in its `kds-brain/`, where they
+exist, and the two folders they stand in, where the learned examples are, without their other
+subfolders (a project has its node_modules there). What a change means is decided by a fingerprint
+of the files that count, so KDS's own writes beside them, an editor's temporary files and two events
+for one change are no reason to reload.
 """
 
 import threading
@@ -120,6 +120,7 @@ def fingerprint(workspace: Workspace) -> Fingerprint:
         *(path for name in FOLDERS for path in (workspace.prompts_dir / name).glob("*.md")),
         *(path for name in FOLDERS for path in (workspace.prompts_dir / name).glob(f"*{SUFFIX}")),
         *workspace.rules_dir.glob("*.yaml"),
+        *workspace.english_dir.glob("*.yaml"),
         workspace.brain / LEARNED,
     ]
     return tuple(sorted(_mark(path) for path in files))
@@ -134,6 +135,7 @@ def watched_folders(workspaces: Iterable[Workspace]) -> frozenset[Path]:
             workspace.root,
             workspace.brain,
             workspace.rules_dir,
+            workspace.english_dir,
             workspace.prompts_dir,
             *(workspace.prompts_dir / name for name in FOLDERS),
         )
@@ -142,9 +144,9 @@ def watched_folders(workspaces: Iterable[Workspace]) -> frozenset[Path]:
 
 
 def _counts(_: watchfiles.Change, path: str) -> bool:
-    """Whether a change may matter: a prompt, a rule file, or one of their folders."""
+    """Whether a change may matter: a prompt, a file of rules or words, or one of their folders."""
     name = Path(path).name
-    return name.endswith((".md", ".yaml")) or name in ("prompts", "rules", *FOLDERS)
+    return name.endswith((".md", ".yaml")) or name in ("prompts", "rules", "english", *FOLDERS)
 
 
 def _mark(path: Path) -> tuple[str, int, int, int]:

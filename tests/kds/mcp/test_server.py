@@ -185,7 +185,11 @@ def test_prompts_that_never_loaded_are_not_said_to_stay_in_use(
 
 @pytest.mark.parametrize(
     ("broken", "text"),
-    [("prompts/internal/deployer.md", "---\nname"), ("kds-brain/rules/mine.yaml", "- nonsense")],
+    [
+        ("prompts/internal/deployer.md", "---\nname"),
+        ("kds-brain/rules/mine.yaml", "- nonsense"),
+        ("kds-brain/english/people.yaml", "- nonsense"),
+    ],
 )
 def test_files_that_never_loaded_are_told_where_and_how_to_mend(
     fitted_workspace: Path, broken: str, text: str

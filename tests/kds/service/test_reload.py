@@ -163,6 +163,15 @@ def test_only_the_folders_that_count_are_watched_and_none_deeper(
     }  # fmt: skip
 
 
+def test_words_of_the_workspace_are_watched_as_its_rules_are(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path, tmp_path / "kds-brain")
+    workspace.english_dir.mkdir(parents=True)
+    before = fingerprint(workspace)
+    (workspace.english_dir / "people.yaml").write_text("nouns: bosun\n")
+    assert fingerprint(workspace) != before
+    assert workspace.english_dir in watched_folders([workspace])
+
+
 @pytest.fixture
 def watching(reloader: Reloader, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reloader]:
     monkeypatch.setattr(reload, "STEP_MS", 20)

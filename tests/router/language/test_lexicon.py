@@ -2,6 +2,7 @@
 
 import pytest
 
+from kds.router.english import load_english
 from kds.router.language.jargon import forms
 from kds.router.language.lexicon import is_plural, readings, singular
 
@@ -62,11 +63,11 @@ def test_a_noun_has_its_singular(noun: str, one: str) -> None:
 
 @pytest.mark.parametrize("noun", ["buttons", "queries", "mice", "webhooks", "wizbangs"])
 def test_plurals_are_told(noun: str) -> None:
-    assert is_plural(noun)
+    assert is_plural(noun, load_english())
 
 
 @pytest.mark.parametrize(
     "noun", ["button", "redis", "Kubernetes", "status", "CSS", "data", "process"]
 )
 def test_an_s_at_the_end_does_not_make_a_plural(noun: str) -> None:
-    assert not is_plural(noun)
+    assert not is_plural(noun, load_english())

@@ -2,11 +2,12 @@
 
 import pytest
 
+from kds.router.english import load_english
 from kds.router.language.tagger import tag
 
 
 def tags(text: str) -> list[str]:
-    return [pos for pos, *_ in tag(text.split())]
+    return [pos for pos, *_ in tag(text.split(), load_english())]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_a_word_is_read_by_its_place(message: str, word: str, pos: str) -> None:
     ],
 )
 def test_verbs_carry_their_form(message: str, penn: str) -> None:
-    assert penn in [verb for pos, verb, *_ in tag(message.split()) if pos == "VERB"]
+    assert penn in [verb for pos, verb, *_ in tag(message.split(), load_english()) if pos == "VERB"]
 
 
 def test_every_token_gets_a_tag() -> None:
@@ -77,7 +78,7 @@ def test_every_token_gets_a_tag() -> None:
 
 
 def test_no_tokens_no_tags() -> None:
-    assert tag([]) == []
+    assert tag([], load_english()) == []
 
 
 def test_what_follows_a_full_stop_is_tagged_as_a_sentence_of_its_own() -> None:

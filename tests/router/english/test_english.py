@@ -1,0 +1,157 @@
+"""The word lists: what is wrong with a table is told, and a workspace adds to some of them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kds.brain.errors import ConfigError
+from kds.router import english
+from kds.router.english import PACKAGED, WORKSPACE_TABLES, load_english, table, words
+from kds.router.language.analysis import Language
+from kds.router.references.resolver import Resolver, apply_edits
+from kds.router.references.ruleset import RuleSet
+
+ROUTER = PACKAGED.parent
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """A workspace's tables, by name without ``.yaml``."""
+
+    def write(**tables: str) -> Path:
+        for name, text in tables.items():
+            (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return write
+
+
+def problems(folder: Path) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        load_english(folder)
+    prefix = f"{folder}/"
+    return [f"{p.where.removeprefix(prefix)} {p.message}; {p.hint}" for p in caught.value.problems]
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGED.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_list_of_a_packaged_table_says_what_it_is_for_and_is_used(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    sources = [file.read_text(encoding="utf-8") for file in ROUTER.rglob("*.py")]
+    by_key = path.stem in {"particles", "auxiliaries"}
+    assert lines[0].startswith("# ")
+    for key, found in table(path.stem).items():
+        assert found
+        assert by_key or any(f'"{key}"' in source for source in sources)
+        at = next(n for n, line in enumerate(lines) if line.startswith((f"{key}:", f'"{key}":')))
+        assert by_key or lines[at - 1].startswith("# ")
+
+
+def test_a_workspace_without_tables_has_the_packaged_ones(tmp_path: Path) -> None:
+    assert load_english() is load_english(tmp_path) is load_english(tmp_path / "absent")
+    for name in WORKSPACE_TABLES:
+        assert getattr(load_english(), name) == table(name)
+
+
+def test_words_join_a_list_and_leave_it(write: Write) -> None:
+    own = load_english(write(preferences="noun_first: ship -file\n", particles="'on': bolt\n"))
+    packaged = words("preferences", "noun_first")
+    assert own.preferences["noun_first"] == packaged - {"file"} | {"ship"}
+    assert own.preferences["verb_first"] == words("preferences", "verb_first")
+    assert own.particles["on"] == words("particles", "on") | {"bolt"}
+    assert words("preferences", "noun_first") == packaged
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("verbs_first: ship", "1 there is no list 'verbs_first'; did you mean 'verb_first'?"),
+        (
+            "verb_first:\n  ship it\n  ship",
+            "3 'ship' stands twice in 'verb_first'; keep one of them",
+        ),
+        ("verb_first: fix\n  -fix", "2 'fix' stands twice in 'verb_first'; keep one of them"),
+        ("\nverb_first:\n  a\n  Ship", "4 'Ship' is not lower case in 'verb_first'; write 'ship'"),
+        (
+            "verb_first:\n  ship\n  -frobnicate",
+            "3 'frobnicate' is taken out and not in 'verb_first'; correct or remove '-frobnicate'",
+        ),
+        (
+            "verb_first: [ship]",
+            "1 'verb_first' is no line of words; "
+            "write 'name: word word ...'; yes, no, on, off and numbers alone in quotes",
+        ),
+        (
+            "- ship",
+            "1 is no table of words; "
+            "write 'name: word word ...'; yes, no, on, off and numbers alone in quotes",
+        ),
+        ("verb_first: 'ship", "1 is not YAML"),
+    ],
+)
+def test_a_fault_is_named_with_its_line_and_a_fix(write: Write, text: str, message: str) -> None:
+    (found,) = problems(write(preferences=text))
+    assert found.startswith(f"preferences.yaml:{message}")
+
+
+def test_a_table_that_no_workspace_adds_to_is_named_with_those_that_are(write: Write) -> None:
+    assert problems(write(closed_class="articles: teh\n")) == [
+        "closed_class.yaml:1 there is no table 'closed_class' to add to; "
+        "name it as one of these: particles, people, preferences"
+    ]
+
+
+def test_the_problems_of_all_files_come_at_once(write: Write) -> None:
+    found = problems(write(people="nouns: Crew\n", preferences="verb_first: ship ship\n"))
+    assert [problem.split()[0] for problem in found] == ["people.yaml:1", "preferences.yaml:1"]
+
+
+def test_a_packaged_table_is_checked_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.yaml").write_text("one: a b a\ntwo: C\n")
+    monkeypatch.setattr(english, "PACKAGED", tmp_path)
+    with pytest.raises(ConfigError) as caught:
+        table("broken")
+    assert [p.message for p in caught.value.problems] == [
+        "'a' stands twice in 'one'",
+        "'C' is not lower case in 'two'",
+    ]
+
+
+def test_the_language_of_a_workspace_reads_with_its_words(write: Write) -> None:
+    own = write(
+        preferences="singular_s: helios\n",
+        particles="'up': ship\n",
+    )
+    packaged, mine = Language(), Language(english=load_english(own))
+
+    def number(language: Language, text: str) -> list[str]:
+        return [phrase.number for phrase in language.analyse(text).phrases]
+
+    def tags(language: Language, text: str) -> list[str]:
+        return [word.pos for word in language.analyse(text).words]
+
+    assert number(packaged, "restart the helios") == ["pl"]
+    assert number(mine, "restart the helios") == ["sg"]
+    assert tags(packaged, "ship up the docs")[1] == "ADP"
+    assert tags(mine, "ship up the docs")[1] == "ADV"
+
+
+def test_a_noun_of_people_of_ones_own_is_meant_by_they(
+    write: Write, packaged_rules: RuleSet
+) -> None:
+    messages = ("What does the bosun check?", "How long do they have?")
+
+    def rewritten(language: Language) -> str:
+        resolver = Resolver(language, packaged_rules.rules, packaged_rules.knowledge)
+        replayed = resolver.replay(messages[:1])
+        return apply_edits(messages[1], resolver.resolve(messages[1], replayed).edits)
+
+    own = load_english(write(people="nouns: bosun\n"))
+    assert rewritten(Language(packaged_rules.entities)) == "How long do they have?"
+    assert rewritten(Language(packaged_rules.entities, english=own)) == (
+        "How long does the bosun have to check?"
+    )
