@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kds.brain.turn import Utterance as Utterance
-from kds.router.discourse.mention import Mention, mentions_in
+from kds.router.discourse.mention import Mention
+from kds.router.discourse.mentions import mentions_in
 from kds.router.language.words import Analysis
 
 BRIEF_WORDS = 12

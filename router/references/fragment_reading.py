@@ -4,7 +4,8 @@ import re
 from typing import Final
 
 from kds.router.discourse.inquiry import last_question
-from kds.router.discourse.mention import Mention, is_of_people, mentions_in
+from kds.router.discourse.mention import Mention
+from kds.router.discourse.mentions import is_of_people, mentions_in
 from kds.router.discourse.parallels import NUMBER, Fragment
 from kds.router.discourse.question_slots import HEADLESS
 from kds.router.english import English, words

@@ -7,17 +7,12 @@ from typing import Final
 
 from kds.brain.turn import Edit, Reference
 from kds.router.discourse.agency import agency
+from kds.router.discourse.asking_again import asked_again, asked_of_another
 from kds.router.discourse.inquiry import last_question, questions
 from kds.router.discourse.mention import Mention
 from kds.router.discourse.parallels import SAME_KIND, Fragment, Slot, best_slot, substitute
 from kds.router.discourse.question import Question
-from kds.router.discourse.question_slots import (
-    HEADLESS,
-    asked_again,
-    asked_of_another,
-    asked_slot,
-    slot_at,
-)
+from kds.router.discourse.question_slots import HEADLESS, asked_slot, slot_at
 from kds.router.language.lexicon import readings
 from kds.router.references.fragment_reading import ADDRESSED, SAME_TAIL, read_fragment
 from kds.router.references.rendering import bare_text

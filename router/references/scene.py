@@ -10,7 +10,8 @@ from kds.brain.turn import Edit, Reference
 from kds.router.discourse.fitness import Slot, slot_of
 from kds.router.discourse.history import Discourse
 from kds.router.discourse.knowledge import Knowledge
-from kds.router.discourse.mention import Mention, mentions_in
+from kds.router.discourse.mention import Mention
+from kds.router.discourse.mentions import mentions_in
 from kds.router.discourse.salience import Candidate, Need, margin, rank
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Analysis, Role, Word

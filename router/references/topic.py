@@ -6,7 +6,8 @@ use X, not Y") has no cue of its own kind and stays in the topic.
 
 from kds.router.discourse.history import Discourse
 from kds.router.discourse.knowledge import Knowledge
-from kds.router.discourse.mention import Mention, is_time, mentions_in
+from kds.router.discourse.mention import Mention, is_time
+from kds.router.discourse.mentions import mentions_in
 from kds.router.language.lexicon import singular
 from kds.router.language.words import Analysis
 from kds.router.references.rule import Rule

@@ -41,9 +41,6 @@ from kds.router.understanding import understanding
 ENTRANCES: Final = ("prompts/user/kds.md", "prompts/internal/intent-router.md")
 """Prompts whose `#file:` invocation means: route what follows."""
 
-CERTAIN: Final = 1.0
-"""Confidence in an intent that nobody had to guess."""
-
 
 def build_steps(
     parts: Parts,
@@ -226,27 +223,6 @@ class Router:
             pipeline = Pipeline(named if s.name == named.name else s for s in pipeline.steps)
         turn = Turn(message=text, at=self._clock(), history=tuple(history), rewrite=rewrite)
         return pipeline.run(turn)
-
-
-def make_named(agent: PromptFile) -> Step:
-    """The step that stands in for classify when the user names an ``agent`` with an intent.
-
-    It never judges whether the agent fits: who names a prompt file wants that prompt.
-    """
-
-    def classify(turn: Turn) -> Turn:
-        if agent.intent is None:
-            raise ValueError(f"{agent.ref} is no agent")
-        return replace(
-            turn,
-            intent=agent.intent,
-            confidence=CERTAIN,
-            alternatives=(),
-            secondary_intents=(),
-            notes=(*turn.notes, f"intent {agent.intent}: the message names its prompt {agent.ref}"),
-        )
-
-    return Step("classify", frozenset(), WRITES, classify)
 
 
 def _rewriting(resolver: Resolver) -> tuple[Step, ...]:

@@ -3,7 +3,7 @@
 import pytest
 
 from kds.router.discourse.history import Discourse
-from kds.router.discourse.mention import mentions_in
+from kds.router.discourse.mentions import mentions_in
 from kds.router.language.analysis import Language
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kds.router.discourse.mention import Mention, mentions_in
+from kds.router.discourse.mention import Mention
+from kds.router.discourse.mentions import mentions_in
 from kds.router.language.analysis import Language
 from kds.router.references.rendering import bare, bare_text, definite, in_place_of, possessive
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kds.router.discourse.mention import Mention, is_time, mentions_in
+from kds.router.discourse.mention import Mention, is_time
+from kds.router.discourse.mentions import mentions_in
 from kds.router.language.analysis import Language
 
 
