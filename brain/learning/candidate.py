@@ -110,10 +110,10 @@ def _candidate(
 
 
 def _state(decisions: Sequence[LearningEvent], agreeing: int, against: int) -> State:
-    if any(event.kind == "rejected" for event in decisions):
-        return "rejected"
     if decisions and decisions[-1].kind in _ACCEPTED:
         return "learned"
+    if any(event.kind == "rejected" for event in decisions):
+        return "rejected"
     if decisions and decisions[-1].kind == "refused":
         return "refused"
     return standing(agreeing, against)

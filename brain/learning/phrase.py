@@ -19,6 +19,7 @@ MIN_CONTENT_WORDS: Final = 2
 words: as an example it would speak for every message that has this word."""
 
 _MARK: Final = re.compile(r"\[(?:secret|code): ?[^\]]*\]|\[code\b")
+_SECRET: Final = re.compile(r"\[secret: [^\]]*\]")
 _CODE: Final = re.compile(
     r"[{}]|;\s*$|```|=>|->|[=!<>]=|\b\w+\s=\s\S|</?\w+[^>]*>|\w\([^)]*[\"'=,][^)]*\)"
 )
@@ -53,6 +54,15 @@ def phrase_key(text: str) -> str:
 def phrase_text(text: str) -> str:
     """The message as an example has it: one visible line."""
     return one_line(text)
+
+
+def without_marks(text: str) -> str:
+    """What a message says beside the marks that stand for its secrets.
+
+    >>> without_marks("sign in with password: [secret: password] and look around")
+    'sign in with password:   and look around'
+    """
+    return _SECRET.sub(" ", text)
 
 
 def unlearnable(text: str) -> str | None:

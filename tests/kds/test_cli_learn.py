@@ -153,3 +153,34 @@ def test_learning_off_is_said_and_noted_by_nobody(
     monkeypatch.setenv("KDS_LEARNING", "off")
     assert "off" in kds_call("learn", "status").out
     assert kds_call("learn", "correct", DASHBOARD, "PLAN").code == BAD_INPUT
+
+
+def test_teaching_counts_at_once_and_says_how_to_take_it_back(kds_call: Run, brain: Path) -> None:
+    told = data(kds_call("learn", "teach", DASHBOARD, "plan", "--json"))
+    assert (told["state"], told["new"], told["redacted"]) == ("learned", True, False)
+    assert told["undo"] == f"kds learn undo {told['id']}"
+    assert DASHBOARD in Path(told["file"]).read_text()
+    assert data(kds_call("route", DASHBOARD, "--json", "--no-log"))["intent"] == "PLAN"
+    again = kds_call("learn", "teach", DASHBOARD, "PLAN").out
+    assert again.startswith("learned before: ")
+    assert told["undo"] in again
+    assert data(kds_call("learn", "list", "--json"))["examples"][0]["text"] == DASHBOARD
+    assert kds_call(*told["undo"].split()[1:]).code == 0
+    assert not (brain / "learned.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("message", "intent", "told"),
+    [
+        (DASHBOARD, "PLN", "did you mean PLAN?"),
+        ("", "PLAN", "the message is empty"),
+        ("commit the changes and push them", "PLAN", "clearly for COMMIT"),
+    ],
+)
+def test_what_cannot_be_taught_says_why(
+    message: str, intent: str, told: str, kds_call: Run, brain: Path
+) -> None:
+    result = kds_call("learn", "teach", message, intent)
+    assert result.code == BAD_INPUT
+    assert told in result.err
+    assert not (brain / "learned.yaml").exists()

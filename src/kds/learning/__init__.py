@@ -1,1 +1,6 @@
 """Learning from corrections and clarifications: recorded, guarded, applied to the router."""
+
+from kds.learning.learning import Learning, LearningError
+from kds.learning.teaching import Taught, teach
+
+__all__ = ["Learning", "LearningError", "Taught", "teach"]

@@ -68,6 +68,13 @@ class Bench:
         best = int(margins.argmax())
         return float(margins[best] - margins[self.matrix.labels[row]]), self.labels[best]
 
+    def nearest(self, number: int, label: str) -> str:
+        """The shipped example of ``label`` that is most like a learned one."""
+        rows = np.flatnonzero(self.matrix.labels[: len(self.texts)] == self.labels.index(label))
+        learned = self.matrix.matrix[len(self.texts) + number]
+        likeness = (self.matrix.matrix[rows] @ learned.T).toarray()
+        return self.texts[int(rows[likeness.argmax()])]
+
     def flips(self, learned: Sequence[int]) -> tuple[Flip, ...]:
         """The shipped examples that are read right without these learned ones, wrong with them."""
         truth = self.matrix.labels[: len(self.texts)]

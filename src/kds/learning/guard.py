@@ -6,6 +6,9 @@ from typing import Final
 from kds.brain.learning.learned_file import LearnedExample
 from kds.brain.learning.phrase import phrase_key
 from kds.learning.bench import Bench, Flip
+from kds.router.intents.evidence import RuleBook
+from kds.router.intents.features import readable
+from kds.router.intents.lessons import lessons
 from kds.router.intents.terms import stems
 from kds.router.prompts.promptfile import PromptFile
 
@@ -61,6 +64,7 @@ def _contradictions(
     intents = {prompt.intent for prompt in agents}
     shipped = {_key(text): (text, prompt.intent) for prompt in agents for text in prompt.examples}
     denied = {(_key(text), prompt.intent) for prompt in agents for text in prompt.counter_examples}
+    book = RuleBook(lessons(agents)[1])
     for one in learned:
         key = _key(one.text)
         text, intent = shipped.get(key, ("", one.intent))
@@ -70,6 +74,18 @@ def _contradictions(
             yield one.id, f"'{text}' is an example of {intent} in its prompt file"
         elif (key, one.intent) in denied:
             yield one.id, f"it is a counter-example in the prompt file of {one.intent}"
+        elif phrase := _fixed_phrase(one, book):
+            yield one.id, phrase
+
+
+def _fixed_phrase(one: LearnedExample, book: RuleBook) -> str | None:
+    """Exact patterns stand above examples: what they give to another intent stays with it."""
+    found = {finding.intent: finding for finding in book.find([readable(one.text)])}
+    owners = [intent for intent, finding in found.items() if finding.exact]
+    if not owners or one.intent in owners:
+        return None
+    where = next(pattern.where for pattern in found[owners[0]].fired if pattern.exact)
+    return f"it is a fixed phrase of {owners[0]}: {where}"
 
 
 def _key(text: str) -> tuple[str, ...]:
@@ -79,7 +95,9 @@ def _key(text: str) -> tuple[str, ...]:
 def _harm_of_one(bench: Bench, number: int, one: LearnedExample) -> str | None:
     distance, instead = bench.distance(number)
     if distance >= CLEAR_MARGIN:
-        return f"the shipped examples speak clearly for {instead}, not for {one.intent}"
+        near = bench.nearest(number, instead)
+        reason = f"the shipped examples speak clearly for {instead}, not for {one.intent}"
+        return f"{reason}; the nearest is '{near}'"
     flips = bench.flips([number])
     if len(flips) > MAX_FLIPS or any(flip.seen for flip in flips):
         return _told(flips, "with it")

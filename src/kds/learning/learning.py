@@ -1,7 +1,8 @@
 """What the BRAIN of a workspace has learned, and what may become of it: behind `kds learn`.
 
 Corrections and clarifications are recorded as they happen; what they add up to is proposed, and
-accepted by the user or, when it is very sure, by itself. All of it can be looked at and taken back.
+accepted by the user or, when it is very sure, by itself. What the user teaches counts at once.
+All of it can be looked at and taken back.
 """
 
 import uuid
@@ -15,13 +16,24 @@ from kds.brain.learning.event import Decision, LearningEvent
 from kds.brain.learning.event_log import FILE_NAME, EventLog
 from kds.brain.learning.evidence import ASK_MIN, MIN_OCCURRENCES
 from kds.brain.learning.learned_file import ITSELF, YOU, LearnedExample
-from kds.brain.learning.phrase import unlearnable
+from kds.brain.learning.phrase import (
+    MAX_CHARACTERS,
+    phrase_key,
+    phrase_text,
+    unlearnable,
+    without_marks,
+)
+from kds.brain.message import clean_message
+from kds.brain.redaction import storable
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.learning.library import learned_file, refused_examples
 from kds.router.prompts.library import PromptLibrary
 
 LIST: Final = "see `kds learn list`"
+SWITCH_ON: Final = "KDS_LEARNING=on, or `learning: {enabled: true}`"
+SHOWN: Final = 60
+"""Characters that an error shows of a message that is too long."""
 
 
 class LearningError(KdsError):
@@ -61,13 +73,32 @@ class Learning:
         intent.
         """
         name = library.intent_named(intent)
-        if reason := unlearnable(message):
-            raise LearningError(
-                f"'{message}' cannot be learned: {reason}",
-                hint="write it as an example into the prompt file of the intent",
-            )
+        _check_learnable(message)
         event = LearningEvent(self._clock(), "told", message, name)
         return self.record(event, cautious=confirmed_intents(library))
+
+    def teach(self, message: str, intent: str, library: PromptLibrary) -> Candidate:
+        """Make a message an example of an intent at once: the user says so outright.
+
+        Its secrets are marked before anything is stored, and the guard looks at it as at any
+        other. What is learned already stays as it is. ``library`` is without any learned example.
+
+        Raises LearningError when learning is off, when the message can be no example, would do
+        harm, or is learned as another intent; DispatchError for an unknown intent; MessageError
+        for an empty message.
+        """
+        name = library.intent_named(intent)
+        text = storable(clean_message(message))
+        _check_learnable(without_marks(text))
+        if not self.enabled:
+            raise LearningError("learning is off", hint=SWITCH_ON)
+        event = LearningEvent(self._clock(), "told", phrase_text(text), name)
+        said = [one for one in self.events.load().events if one.key == event.key]
+        one = next(one for one in self._candidates([*said, event]) if one.id == event.id)
+        if not self._is_taught(event):
+            self._check_harmless([one], library, else_="say it in other words")
+            self._take_in([one], by=YOU, said=[event])
+        return self._named(one.id)
 
     def record(self, event: LearningEvent, *, cautious: Collection[str] = ()) -> Candidate:
         """Store what was said, and act on what it adds up to; returns its candidate.
@@ -95,16 +126,7 @@ class Learning:
         chosen = [self._named(one) for one in dict.fromkeys(ids)]
         for one in chosen:
             _check_acceptable(one)
-        new = [LearnedExample(one.id, one.text, one.intent, YOU, 0) for one in chosen]
-        present = self.examples()
-        self.workspace.ensure()
-        refusals = refused_examples(library, [*present, *new], self.workspace, may_write=True)
-        for one in chosen:
-            if reason := refusals.get(one.id):
-                raise LearningError(
-                    f"'{one.text}' is not learned as {one.intent}: {reason}",
-                    hint=f"kds learn reject {one.id}, or change the prompt file of {one.intent}",
-                )
+        self._check_harmless(chosen, library, else_="kds learn reject {id}")
         self._take_in(chosen, by=YOU)
         return tuple(chosen)
 
@@ -139,6 +161,30 @@ class Learning:
         ids = [event.id for event in accepted if event.group == group]
         return tuple(self.undo(one) for one in reversed(list(dict.fromkeys(ids))))
 
+    def _is_taught(self, event: LearningEvent) -> bool:
+        """Whether it is learned as the event has it. Raises LearningError if as another intent."""
+        present = [one for one in self.examples() if phrase_key(one.text) == event.key]
+        for one in present:
+            if one.intent != event.intent:
+                message = f"'{one.text}' is learned as {one.intent}"
+                raise LearningError(message, hint=f"kds learn undo {one.id} first")
+        return bool(present)
+
+    def _check_harmless(
+        self, chosen: Sequence[Candidate], library: PromptLibrary, *, else_: str
+    ) -> None:
+        """Ask the guard about new examples, with those that are there; ``else_``: what to do."""
+        new = [LearnedExample(one.id, one.text, one.intent, YOU, 0) for one in chosen]
+        present = self.examples()
+        self.workspace.ensure()
+        refusals = refused_examples(library, [*present, *new], self.workspace, may_write=True)
+        for one in chosen:
+            if reason := refusals.get(one.id):
+                raise LearningError(
+                    f"'{one.text}' is not learned as {one.intent}: {reason}",
+                    hint=f"{else_.format(id=one.id)}, or change the prompt file of {one.intent}",
+                )
+
     def _candidates(self, events: Iterable[LearningEvent]) -> tuple[Candidate, ...]:
         return find_candidates(events, now=self._clock())
 
@@ -158,15 +204,21 @@ class Learning:
             return False
         return True
 
-    def _take_in(self, chosen: Sequence[Candidate], *, by: str) -> None:
+    def _take_in(
+        self, chosen: Sequence[Candidate], *, by: str, said: Sequence[LearningEvent] = ()
+    ) -> None:
+        """Add examples to the file, and write down that, and what was ``said`` for them."""
         now, group = self._clock(), uuid.uuid4().hex[:12]
         blocks = self.file.add(chosen, by=by, now=now)
         kind: Decision = "accepted" if by == YOU else "adopted"
         self.events.append(
             [
-                LearningEvent(now, kind, one.text, one.intent, block=blocks[one.id], group=group)
-                for one in chosen
-                if one.id in blocks
+                *said,
+                *(
+                    LearningEvent(now, kind, one.text, one.intent, None, None, block, group)
+                    for one in chosen
+                    if (block := blocks.get(one.id)) is not None
+                ),
             ]
         )
 
@@ -183,6 +235,18 @@ class Learning:
 def confirmed_intents(library: PromptLibrary) -> frozenset[str]:
     """The intents that are never acted on without a question: nothing is accepted by itself."""
     return frozenset(agent.intent for agent in library.agents() if agent.intent and agent.confirm)
+
+
+def _check_learnable(message: str) -> None:
+    if reason := unlearnable(message):
+        raise LearningError(
+            f"'{_shortened(storable(message))}' cannot be learned: {reason}",
+            hint="write it as an example or as an exact pattern into the prompt file of the intent",
+        )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_CHARACTERS else f"{text[:SHOWN]} ..."
 
 
 def _times(one: Candidate) -> str:

@@ -30,7 +30,7 @@ from kds.router.intents.model_cache import cache_key
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 
-GUARD: Final = 1
+GUARD: Final = 2
 """Raise it when the guard changes: its earlier verdicts then no longer count."""
 
 VERDICT_FILE: Final = "learned-verdict.json"

@@ -12,7 +12,7 @@ from kds.amnesia.forgetting import forget, restore
 from kds.brain.clock import utc_now
 from kds.brain.learning.event import LearningEvent
 from kds.brain.workspace import Workspace
-from kds.learning.learning import Learning
+from kds.learning import Learning, teach
 from kds.router.prompts.library import PromptLibrary
 from kds.service.reload import fingerprint
 
@@ -63,6 +63,14 @@ def test_a_service_learns_what_is_accepted_and_forgets_what_is_undone(
         learning.undo_last()
         wait_until(lambda: reloads(client) == 2)
         assert say(client, DASHBOARD, log=False)["intent"] == before
+
+
+def test_a_service_reads_what_is_taught(place: Workspace, running: Any, wait_until: Any) -> None:
+    with running(place.root) as service, service.client() as client:
+        assert say(client, DASHBOARD, log=False)["intent"] != "PLAN"
+        teach(place, DASHBOARD, "PLAN")
+        wait_until(lambda: reloads(client) == 1)
+        assert say(client, DASHBOARD, log=False)["intent"] == "PLAN"
 
 
 def test_a_running_service_brings_nothing_back_of_what_was_forgotten(

@@ -15,7 +15,9 @@ from kds.cli.learning.review import review
 from kds.cli.learning.view import candidate_dict, example_dict, print_candidates, print_examples
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_line
-from kds.learning.learning import Learning
+from kds.cli.progress import slow
+from kds.learning import teaching
+from kds.learning.learning import SWITCH_ON, Learning
 from kds.learning.library import with_learned
 from kds.router.intents.model_cache import open_model
 from kds.router.prompts.library import PromptLibrary
@@ -30,7 +32,7 @@ ids_argument = click.argument("ids", nargs=-1, required=True, metavar="ID...")
 Examples:
   kds learn status
   kds learn review
-  kds learn correct 'give the dashboard some love' PLAN
+  kds learn teach 'give the dashboard some love' PLAN
 \b
 More in docs/learning.md"""
 )
@@ -99,12 +101,43 @@ def correct(*, message: str, intent: str, as_json: bool, workspace: Path | None)
     found = find_workspace(workspace)
     learning = Learning(found)
     if not learning.enabled:
-        raise Refusal("learning is off", "KDS_LEARNING=on, or `learning: {enabled: true}`")
+        raise Refusal("learning is off", SWITCH_ON)
     one = learning.tell(message, intent, PromptLibrary.load(found.prompts_dir))
     if as_json:
         print_json(candidate_dict(one))
     else:
         click.echo(f"noted: '{one.text}' as {one.intent}, {_standing(one)}")
+
+
+@learn.command(
+    epilog="""\b
+Examples:
+  kds learn teach 'review my changes before the PR' VALIDATE
+  kds learn teach 'give the dashboard some love' PLAN --json"""
+)
+@click.argument("message")
+@click.argument("intent")
+@common_options
+def teach(*, message: str, intent: str, as_json: bool, workspace: Path | None) -> None:
+    """Make MESSAGE an example of INTENT at once; some seconds for a new model.
+
+    Messages like it follow. Refused when it would turn examples that ship with KDS to another
+    intent. Secrets in it are marked before anything is stored.
+    """
+    found = find_workspace(workspace)
+    with slow("trying it against the examples that ship"):
+        done = teaching.teach(found, message, intent)
+    for warning in done.warnings:
+        complain(warning)
+    one = done.example
+    if as_json:
+        told = {"new": done.new, "redacted": done.redacted, "undo": f"kds learn undo {one.id}"}
+        print_json(candidate_dict(one) | told | {"file": str(Learning(found).file.path)})
+        return
+    what = "learned" if done.new else "learned before"
+    click.echo(f"{what}: '{one.text}' as {one.intent}; kds learn undo {one.id} takes it back")
+    if done.redacted:
+        click.echo("the secret in it is not kept")
 
 
 @learn.command(epilog="\b\nExample:\n  kds learn accept 76b5b4ec")

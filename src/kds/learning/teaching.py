@@ -1,0 +1,53 @@
+"""Teaching KDS which intent a message has: at once, and with everything that belongs to it."""
+
+from dataclasses import dataclass
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.errors import WorkspaceError
+from kds.brain.learning.candidate import Candidate
+from kds.brain.learning.phrase import without_marks
+from kds.brain.workspace import Workspace
+from kds.learning.learning import Learning
+from kds.learning.library import with_learned
+from kds.router.intents.model_cache import open_model
+from kds.router.prompts.library import PromptLibrary
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """A message as it is learned now; ``redacted`` when a secret in it was marked.
+
+    ``new`` unless it was learned before. ``warnings`` are about other examples, and the cache.
+    """
+
+    example: Candidate
+    new: bool
+    redacted: bool
+    warnings: tuple[str, ...] = ()
+
+
+def teach(workspace: Workspace, message: str, intent: str, *, clock: Clock = utc_now) -> Taught:
+    """Let ``message`` be an example of ``intent`` from now on, and fit the model with it.
+
+    It counts at once, for messages like it too, until `Learning.undo` takes it back. A running
+    service reads it by itself.
+
+    Raises LearningError when the message can be no example or would turn what ships, DispatchError
+    for an unknown intent, MessageError for an empty message, WorkspaceError and StoreError when
+    nothing can be kept there, ConfigError when a prompt file does not load.
+    """
+    if not workspace.root.is_dir():
+        hint = "make it, or name another one"
+        raise WorkspaceError("no such folder", where=str(workspace.root), hint=hint)
+    shipped = PromptLibrary.load(workspace.prompts_dir)
+    learning = Learning(workspace, clock=clock)
+    before = {one.id for one in learning.examples()}
+    example = learning.teach(message, intent, shipped)
+    library, warnings = with_learned(shipped, workspace, may_write=True)
+    opened = open_model(library.prompts(), workspace.cache_dir)
+    return Taught(
+        example,
+        new=example.id not in before,
+        redacted=without_marks(example.text) != example.text,
+        warnings=(*warnings, *opened.warnings),
+    )
