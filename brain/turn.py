@@ -14,6 +14,8 @@ Action = Literal["route", "clarify", "abstain"]
 UNKNOWN: Final = "UNKNOWN"
 """The intent of a message that is none of the known ones, or that was not understood."""
 
+NOTED: Final = "learn"
+"""The record of what a turn says about the intent of an earlier message."""
 
 Outcome = Literal["used", "unchanged", "rejected", "failed", "resting"]
 """What became of asking a model for the self-contained message."""
@@ -164,6 +166,11 @@ class Turn:
         """Every note of every step, in order: the explanation of this turn."""
         return tuple(note for record in self.records for note in record.notes)
 
+    @property
+    def noted(self) -> str | None:
+        """What was noted of the intent of an earlier message that this one corrects."""
+        return next((one.notes[0] for one in self.records if one.step == NOTED and one.notes), None)
+
     def as_dict(self) -> Mapping[str, object]:
         """The JSON form of DESIGN 2, as `kds route --json` prints it."""
         return {
@@ -196,5 +203,6 @@ class Turn:
             "agent": self.agent,
             "prompt_file": self.prompt_file,
             "prompt": self.prompt,
+            "noted": self.noted,
             "why": list(self.why),
         }

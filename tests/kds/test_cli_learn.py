@@ -184,3 +184,40 @@ def test_what_cannot_be_taught_says_why(
     assert result.code == BAD_INPUT
     assert told in result.err
     assert not (brain / "learned.yaml").exists()
+
+
+def test_a_correction_is_answered_with_what_was_noted(kds_call: Run, brain: Path) -> None:
+    before = data(kds_call("route", DASHBOARD, "--json"))
+    assert before["noted"] is None
+    told = data(kds_call("route", "I meant plan it, not do it", "--json"))
+    assert told["noted"].startswith(f"'{DASHBOARD}' as PLAN, said once so far")
+    assert told["noted"] in told["why"]
+    assert told["intent"] == "CORRECT"
+    again = kds_call("route", "no, I meant test it").out
+    assert f"noted      '{DASHBOARD}' as TEST" in again
+    assert EventLog(brain / "learning.jsonl").load().events[-1].intent == "TEST"
+
+
+def test_a_correction_is_acknowledged_by_ask_and_chat_too(
+    kds_call: Run, typed: Callable[[str], None]
+) -> None:
+    kds_call("ask", DASHBOARD)
+    assert f"noted: '{DASHBOARD}' as PLAN" in kds_call("ask", "I meant plan it").err
+    whole = kds_call("ask", "I meant test it", "--no-stream")
+    assert f"noted: '{DASHBOARD}' as TEST" in whole.err
+    assert "noted" not in whole.out
+    typed("no, I meant plan it\n")
+    chat = kds_call("chat")
+    assert f"noted      '{DASHBOARD}' as PLAN" in chat.out
+    assert "noted: " not in chat.err
+
+
+@pytest.mark.parametrize("environment", [{"KDS_LEARNING": "off"}, {}])
+def test_nothing_is_said_to_be_noted_where_nothing_is(
+    environment: dict[str, str], kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    kds_call("route", DASHBOARD)
+    options = [] if environment else ["--no-log"]
+    assert data(kds_call("route", "I meant plan it", "--json", *options))["noted"] is None

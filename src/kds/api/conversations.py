@@ -96,9 +96,7 @@ class Conversations(Records):
             precision=self._precision,
         )
         turn = router.route(message, history=history, rewrite=rewrite)
-        if log:
-            self._note(turn, conversation)
-        return turn
+        return self._noted(turn, conversation) if log else turn
 
     def reloaded(self) -> "Conversations":
         """Return the same with rules and prompts as they are now; raises what `open` raises."""

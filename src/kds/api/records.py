@@ -18,8 +18,9 @@ from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import MessageError
 from kds.brain.journal import MAX_AGE, ContextJournal, Journal, LoadedContext
-from kds.brain.turn import ContextEntry, Turn
+from kds.brain.turn import NOTED, ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
+from kds.learning.learning import standing_of
 from kds.learning.log import LearningLog
 from kds.learning.signs import IntentNames, sign_in
 from kds.router.log import make_log
@@ -73,8 +74,7 @@ class Records:
         self.workspace.ensure()
         step = make_log(self.journal(conversation))
         logged = Pipeline([step], given=step.reads).run(turn)
-        self._note(logged, conversation)
-        return logged
+        return self._noted(logged, conversation)
 
     def journal(
         self, conversation: str | None = None, *, join: bool = False, inherit: bool = True
@@ -104,11 +104,20 @@ class Records:
         """Remove the files of conversations nobody spoke in for MAX_AGE; returns how many."""
         return tidy_conversations(self.workspace.conversations_dir, now=time.time)
 
-    def _note(self, turn: Turn, conversation: str | None) -> None:
-        """Tell the memory of a turn that stands in the context by now, and the learning."""
+    def _noted(self, turn: Turn, conversation: str | None) -> Turn:
+        """Tell the memory of a turn that stands in the context by now, and the learning.
+
+        What that notes of a correction is recorded in the turn that is returned.
+        """
         self._turns.note(turn, conversation)
-        if sign_in(turn, self._names, conversation) is not None:
-            LearningLog(self.workspace, self.library, clock=self._clock).note(turn, conversation)
+        sign = sign_in(turn, self._names, conversation)
+        if sign is None:
+            return turn
+        log = LearningLog(self.workspace, self.library, clock=self._clock)
+        one = log.note(turn, conversation)
+        if one is None or sign.kind != "corrected":
+            return turn
+        return replace(turn, records=(*turn.records, StepRecord(NOTED, (standing_of(one),))))
 
     @cached_property
     def _names(self) -> IntentNames:

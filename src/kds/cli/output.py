@@ -164,6 +164,8 @@ def _turn_lines(turn: Turn) -> Iterable[tuple[str, str]]:
         yield "action", turn.action
     if turn.question:
         yield "question", turn.question
+    if turn.noted:
+        yield "noted", turn.noted
 
 
 def _has_surrogate(value: object) -> bool:

@@ -38,7 +38,7 @@ def find_refusals(
     Those whose ids are in ``tried`` have passed alone before. About a second of CPU, and half of
     one for each that is new; imports scikit-learn.
     """
-    refusals = dict(_contradictions(prompts, learned))
+    refusals = dict(_fixed_phrases(prompts, learned)) | dict(_contradictions(prompts, learned))
     fit = [one for one in learned if one.id not in refusals]
     if not fit:
         return refusals
@@ -64,7 +64,6 @@ def _contradictions(
     intents = {prompt.intent for prompt in agents}
     shipped = {_key(text): (text, prompt.intent) for prompt in agents for text in prompt.examples}
     denied = {(_key(text), prompt.intent) for prompt in agents for text in prompt.counter_examples}
-    book = RuleBook(lessons(agents)[1])
     for one in learned:
         key = _key(one.text)
         text, intent = shipped.get(key, ("", one.intent))
@@ -74,18 +73,18 @@ def _contradictions(
             yield one.id, f"'{text}' is an example of {intent} in its prompt file"
         elif (key, one.intent) in denied:
             yield one.id, f"it is a counter-example in the prompt file of {one.intent}"
-        elif phrase := _fixed_phrase(one, book):
-            yield one.id, phrase
 
 
-def _fixed_phrase(one: LearnedExample, book: RuleBook) -> str | None:
+def _fixed_phrases(
+    prompts: Sequence[PromptFile], learned: Sequence[LearnedExample]
+) -> Iterator[tuple[str, str]]:
     """Exact patterns stand above examples: what they give to another intent stays with it."""
-    found = {finding.intent: finding for finding in book.find([readable(one.text)])}
-    owners = [intent for intent, finding in found.items() if finding.exact]
-    if not owners or one.intent in owners:
-        return None
-    where = next(pattern.where for pattern in found[owners[0]].fired if pattern.exact)
-    return f"it is a fixed phrase of {owners[0]}: {where}"
+    book = RuleBook(lessons(prompts)[1])
+    for one in learned:
+        found = [finding for finding in book.find([readable(one.text)]) if finding.exact]
+        if found and one.intent not in {finding.intent for finding in found}:
+            where = next(pattern.where for pattern in found[0].fired if pattern.exact)
+            yield one.id, f"it is a fixed phrase of {found[0].intent}: {where}"
 
 
 def _key(text: str) -> tuple[str, ...]:

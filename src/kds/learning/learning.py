@@ -237,6 +237,20 @@ def confirmed_intents(library: PromptLibrary) -> frozenset[str]:
     return frozenset(agent.intent for agent in library.agents() if agent.intent and agent.confirm)
 
 
+def standing_of(one: Candidate) -> str:
+    """What is known of a candidate, and what follows from it, in one line."""
+    outcome = {
+        "waiting": "nothing changes yet: kds learn teach makes it count at once",
+        "proposed": "proposed: kds learn review",
+        "due": "proposed: kds learn review",
+        "learned": f"learned; kds learn undo {one.id} takes it back",
+        "rejected": "rejected before, and not proposed again",
+        "refused": "it would do harm, and is not used",
+    }
+    said = f"said {_times(one)} so far, confidence {one.confidence:.2f}"
+    return f"'{one.text}' as {one.intent}, {said}; {outcome[one.state]}"
+
+
 def _check_learnable(message: str) -> None:
     if reason := unlearnable(message):
         raise LearningError(

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
+from kds.brain.learning.candidate import Candidate
 from kds.brain.learning.event import LearningEvent
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
@@ -29,21 +30,25 @@ class LearningLog:
         self._learning = Learning(workspace, clock=clock)
         self._library = library
 
-    def note(self, turn: Turn, conversation: str | None = None) -> None:
-        """Record what the turn says about the one before; what goes wrong is logged."""
-        self._record(lambda: sign_in(turn, self._names, conversation))
+    def note(self, turn: Turn, conversation: str | None = None) -> Candidate | None:
+        """Record what the turn says about the one before; what goes wrong is logged.
+
+        Returns what it adds up to now, None when nothing was recorded.
+        """
+        return self._record(lambda: sign_in(turn, self._names, conversation))
 
     def chosen(self, asked: Turn, intent: str, conversation: str | None = None) -> None:
         """Record that the user chose ``intent`` in a form that asked about a message."""
         self._record(lambda: choice_in(asked, intent, conversation))
 
-    def _record(self, look: Callable[[], LearningEvent | None]) -> None:
+    def _record(self, look: Callable[[], LearningEvent | None]) -> Candidate | None:
         try:
             event = look()
             if event is not None and self._learning.enabled:
-                self._learning.record(event, cautious=confirmed_intents(self._library))
+                return self._learning.record(event, cautious=confirmed_intents(self._library))
         except (KdsError, OSError) as error:
             logger.warning("nothing was learned from the turn: %s", error)
+        return None
 
     @cached_property
     def _names(self) -> IntentNames:

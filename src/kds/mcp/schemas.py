@@ -55,6 +55,7 @@ class RoutedMessage(Resolution):
     agent: str | None
     prompt_file: str | None
     prompt: str = Field(description="The agent's instructions for this message.")
+    noted: str | None = Field(description="What was noted of a corrected intent; docs/learning.md.")
     why: list[str]
     warnings: list[str] = Field(description="Files of the workspace that do not load.")
 

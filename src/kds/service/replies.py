@@ -89,6 +89,8 @@ class TurnReply(Reply):
     prompt_file: str | None
     prompt: str
     """The agent's prompt, filled in."""
+    noted: str | None
+    """What was noted of the intent of an earlier message that this one corrects."""
     why: list[str]
     at: str
     """When the message came: ISO 8601, UTC."""

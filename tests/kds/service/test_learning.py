@@ -73,6 +73,12 @@ def test_a_service_reads_what_is_taught(place: Workspace, running: Any, wait_unt
         assert say(client, DASHBOARD, log=False)["intent"] == "PLAN"
 
 
+def test_a_service_says_what_it_noted_of_a_correction(place: Workspace, running: Any) -> None:
+    with running(place.root) as service, service.client() as client:
+        assert say(client, DASHBOARD)["noted"] is None
+        assert say(client, "I meant plan it")["noted"].startswith(f"'{DASHBOARD}' as PLAN")
+
+
 def test_a_running_service_brings_nothing_back_of_what_was_forgotten(
     place: Workspace, running: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

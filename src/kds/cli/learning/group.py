@@ -17,7 +17,7 @@ from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
 from kds.learning import teaching
-from kds.learning.learning import SWITCH_ON, Learning
+from kds.learning.learning import SWITCH_ON, Learning, standing_of
 from kds.learning.library import with_learned
 from kds.router.intents.model_cache import open_model
 from kds.router.prompts.library import PromptLibrary
@@ -106,7 +106,7 @@ def correct(*, message: str, intent: str, as_json: bool, workspace: Path | None)
     if as_json:
         print_json(candidate_dict(one))
     else:
-        click.echo(f"noted: '{one.text}' as {one.intent}, {_standing(one)}")
+        click.echo(f"noted: {standing_of(one)}")
 
 
 @learn.command(
@@ -207,20 +207,6 @@ def _print_status(
     print_line("waiting", f"{counts['waiting']} (below, or fewer than {MIN_OCCURRENCES} times)")
     print_line("rejected", f"{counts['rejected']}, {counts['refused']} more would do harm")
     print_line("file", str(learning.file.path))
-
-
-def _standing(one: Candidate) -> str:
-    times = "once" if one.occurrences == 1 else f"{one.occurrences} times"
-    said = f"said {times} so far, confidence {one.confidence:.2f}"
-    outcome = {
-        "waiting": "nothing changes yet",
-        "proposed": "proposed: kds learn review",
-        "due": "proposed: kds learn review",
-        "learned": f"accepted by itself; kds learn undo {one.id} takes it back",
-        "rejected": "rejected before, and not proposed again",
-        "refused": "it would do harm, and is not used",
-    }
-    return f"{said}; {outcome[one.state]}"
 
 
 def _show_decided(

@@ -47,11 +47,18 @@ def show_stream(pieces: Iterator[str | Answer], arrived: Callable[[], None]) -> 
         if isinstance(piece, Answer):
             if said and not said.endswith("\n"):
                 click.echo()
+            tell_noted(piece)
             return piece
         said += piece
         click.echo(harmless(piece), nl=False)
         sys.stdout.flush()
     raise AssertionError("an exchange ends with its answer")
+
+
+def tell_noted(answer: Answer) -> None:
+    """Tell on stderr what was noted of a correction."""
+    if answer.turn.noted:
+        complain(f"noted: {answer.turn.noted}")
 
 
 def tell_about(answer: Answer, *, has_model: bool) -> None:

@@ -17,7 +17,7 @@ from kds.cli.options import (
 )
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
-from kds.cli.talk.answering import NO_ANSWER, WAITING, harmless, show_stream, tell_about
+from kds.cli.talk.answering import NO_ANSWER, WAITING, harmless, show_stream, tell_about, tell_noted
 from kds.service.desk import LOADING
 from kds.session.answer import Answer
 
@@ -110,8 +110,10 @@ def _read(words: tuple[str, ...]) -> str:
 def _show_whole(answer: Answer, *, as_json: bool) -> None:
     if as_json:
         print_json(answer.as_dict())
-    elif answer.error is None:
+        return
+    if answer.error is None:
         click.echo(harmless(answer.text))
+    tell_noted(answer)
 
 
 def _show_preview(asked: "kds.Session", message: str, agent: str | None, *, as_json: bool) -> None:
