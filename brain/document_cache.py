@@ -19,7 +19,7 @@ from kds.brain.errors import StoreError
 from kds.brain.private_file import make_private_folder, read_private, replace_private
 from kds.brain.yamlreader import NodePath
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raise it when the reading of YAML or the checks of patterns change."""
 
 FILE_NAME: Final = "documents.json"

@@ -57,6 +57,8 @@ MEASURED: Final = 5
 QUOTED: Final = 200
 """Characters of a pattern that a message shows."""
 
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_QUOTES: Final = 'put it in single quotes: in double ones YAML reads "\\b" as a backspace'
 _END_MARKS: Final = " \t\r\n.,;:!?…"
 _QUANTIFIER: Final = re.compile(r"[*+]|\{\d*,?\d*\}")
 _APOSTROPHE: Final = "['\u2019]"
@@ -86,6 +88,8 @@ class Pattern:
         """
         if checked:
             return cls(source, where, exact, source)
+        if (unseen := control_problem(source, where)) is not None:
+            return unseen
         if len(source) > MAX_LENGTH:
             message = f"a regex has {len(source)} characters, and at most {MAX_LENGTH} are accepted"
             return Problem(where, message, "make several patterns of it")
@@ -128,6 +132,14 @@ class Pattern:
             if notes is not None:
                 notes.append(f"pattern at {self.where} ran out of time and was left out")
             return None
+
+
+def control_problem(source: str, where: str) -> Problem | None:
+    """What is wrong with a pattern that has a character nobody sees, and nobody types."""
+    found = _CONTROL.search(source)
+    if found is None:
+        return None
+    return Problem(where, f"a pattern has the control character {found[0]!r}", _QUOTES)
 
 
 def write_needles(patterns: Iterable[Pattern], path: Path = NEEDLES) -> None:

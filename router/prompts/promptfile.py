@@ -4,7 +4,6 @@ The front matter is the only place where an intent is defined. `read_prompt` rep
 problem that one file shows by itself; what needs the other files is checked by the library.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from pydantic import ValidationError
 from kds.brain.document import Document, NodePath, misfits, validate
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem
-from kds.router.pattern import Pattern
+from kds.router.pattern import Pattern, control_problem
 from kds.router.prompts.examplefile import ExamplesText, read_examples
 from kds.router.prompts.frontmatter import (
     FRONT_MATTER_KEYS,
@@ -28,9 +27,6 @@ from kds.router.prompts.frontmatter import (
 from kds.router.prompts.promptmend import NAMELESS, doubtful_keys, mended
 
 FENCE: Final = "---"
-
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_QUOTES: Final = 'put it in single quotes: in double ones YAML reads "\\b" as a backspace'
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,10 +265,8 @@ def _compile(entry: NotEntry, shown: str, where: str, *, checked: bool) -> Patte
         which = "neither 'regex' nor 'literal'" if entry.regex is None else "both"
         message = f"a pattern has {which}" + (" 'regex' and 'literal'" if which == "both" else "")
         return Problem(shown, message, "give each pattern exactly one of the two")
-    if found := _CONTROL.search(entry.regex or entry.literal or ""):
-        message = f"a pattern has the control character {found[0]!r}"
-        return Problem(shown, message, _QUOTES)
     if entry.literal is not None:
-        return Pattern.literal(entry.literal, where=where, exact=entry.exact)
+        unseen = control_problem(entry.literal, shown)
+        return unseen or Pattern.literal(entry.literal, where=where, exact=entry.exact)
     made = Pattern.compile(entry.regex or "", where=where, exact=entry.exact, checked=checked)
     return Problem(shown, made.message, made.hint) if isinstance(made, Problem) else made

@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from kds.brain.errors import Problem
 from kds.router.prompts.frontmatter import DEFAULT_PRIORITY
 from kds.router.prompts.promptfile import ContextShift, PromptFile, parse_prompt
@@ -276,3 +278,24 @@ def test_a_backspace_in_a_pattern_is_a_backslash_in_the_wrong_quotes() -> None:
         ("committer.md:7", "a pattern has the control character '\\x08'"),
     ]
     assert found[0].hint.startswith("put it in single quotes")
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("starts_sesion: true", "starts_session"),
+        ("correct: true", "corrects"),
+        ("only_look: true", "only_looks"),
+        ("absorb: [ASK]", "absorbs"),
+        ("need: []", "needs"),
+        ("contexts: []", "context"),
+        ("exampels: [ship it]", "examples"),
+    ],
+)
+def test_a_misspelt_key_is_told_the_nearest_one(line: str, meant: str) -> None:
+    found = parsed(GOOD.replace("---\n", f"---\n{line}\n", 1))
+    assert isinstance(found, tuple)
+    key = line.partition(":")[0]
+    assert ("committer.md:2", f"unknown key '{key}'", f"did you mean '{meant}'?") in [
+        (one.where, one.message, one.hint) for one in found
+    ]

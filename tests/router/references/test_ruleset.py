@@ -306,3 +306,19 @@ surfaces: [shelf]
 def test_one_fault_at_the_top_of_a_file_is_one_problem_with_its_fix(write: Write) -> None:
     assert problems(write(mine="- id: my.rule\n")) == ["mine.yaml:1 is a list"]
     assert problems(write(mine="rulez:\n  - id: my.rule\n")) == ["mine.yaml:1 unknown key 'rulez'"]
+
+
+@pytest.mark.parametrize("key", ["cues", "unless", "offers"])
+def test_a_backspace_in_a_pattern_is_a_backslash_in_the_wrong_quotes(
+    write: Write, key: str
+) -> None:
+    signal = (
+        f'    signal:\n      kind: pronoun\n      lemma: [it]\n      {key}:\n      - "\\bit\\b"\n'
+    )
+    folder = write(mine=f"rules:\n  - id: my.rule\n{signal}    {TESTS}\n")
+    with pytest.raises(RuleFileError) as caught:
+        load_rules(folder)
+    [problem] = caught.value.problems
+    assert problem.where == f"{folder}/mine.yaml:7"
+    assert problem.message == "rule 'my.rule': a pattern has the control character '\\x08'"
+    assert problem.hint.startswith("put it in single quotes")

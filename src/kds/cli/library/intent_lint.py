@@ -39,12 +39,14 @@ Examples:
 def lint(*, as_json: bool, workspace: Path | None) -> None:
     """Name examples and patterns that collide, never fire, or do harm.
 
-    These are hints: nothing is wrong that must be mended, and the exit code is 0. What does harm
-    is found by cross-validation: from the messages that come out right when it is left out.
+    Your own files come first. These are hints: nothing is wrong that must be mended, and the exit
+    code is 0. What does harm is found by cross-validation: from the messages that come out right
+    when it is left out.
     """
-    prompts = PromptLibrary.load(find_workspace(workspace).prompts_dir).prompts()
+    own = find_workspace(workspace).prompts_dir
+    prompts = PromptLibrary.load(own).prompts()
     with reported("looking at the examples") as tell:
-        findings = lint_intents(prompts, progress=tell)
+        findings = lint_intents(prompts, own=own, progress=tell)
     if as_json:
         counts = Counter[str](finding.kind for finding in findings)
         rows = [fields(finding, "kind where intent text message") for finding in findings]

@@ -14,6 +14,7 @@ from kds.cli.options import common_options, find_workspace, workspace_option
 from kds.cli.output import print_json, print_table
 from kds.cli.progress import slow
 from kds.evaluation.intents.example_reach import ExampleReach, example_reach
+from kds.router.prompts.inheritance import lost_behaviour
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.prompts.strays import stray_files
@@ -96,7 +97,7 @@ def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
     """Load every prompt file and render it with sample inputs; report all problems.
 
     Then type every example of every agent, and say how many reach the agent they belong to; those
-    that do not are warnings.
+    that do not are warnings, as are keys of a packaged prompt that your copy of it has lost.
     """
     try:
         library = _checked(workspace)
@@ -109,14 +110,20 @@ def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
     with slow("typing the examples"):
         found = example_reach(library, find_workspace(workspace))
     strays = stray_files(find_workspace(workspace))
+    lost = lost_behaviour(library, PromptLibrary.load().agents())
     if as_json:
-        print_json(_check_dict(library, found, strays))
+        print_json(_check_dict(library, found, strays, lost))
     else:
-        _print_check(library, found, strays, find_workspace(workspace).prompts_dir)
+        for note in (*library.passed_over, *strays, *lost):
+            complain(f"{note.where}: {note.message}", note.hint)
+        _print_check(library, found, find_workspace(workspace).prompts_dir)
 
 
 def _check_dict(
-    library: PromptLibrary, found: Sequence[ExampleReach], strays: Sequence[Problem]
+    library: PromptLibrary,
+    found: Sequence[ExampleReach],
+    strays: Sequence[Problem],
+    lost: Sequence[Problem],
 ) -> Mapping[str, object]:
     return {
         "prompts": len(library.prompts()),
@@ -124,15 +131,12 @@ def _check_dict(
         "problems": [],
         "passed_over": problem_rows(library.passed_over),
         "strays": problem_rows(strays),
+        "lost": problem_rows(lost),
         "examples": [one.as_dict() for one in found],
     }
 
 
-def _print_check(
-    library: PromptLibrary, found: Sequence[ExampleReach], strays: Sequence[Problem], own: Path
-) -> None:
-    for note in (*library.passed_over, *strays):
-        complain(f"{note.where}: {note.message}", note.hint)
+def _print_check(library: PromptLibrary, found: Sequence[ExampleReach], own: Path) -> None:
     for one in found:
         _warn_of_strays(one)
     count, agents = len(library.prompts()), len(library.agents())

@@ -7,6 +7,7 @@ harm of examples and patterns is measured by heads that have not seen the exampl
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
@@ -29,6 +30,9 @@ NEAR: Final = 0.9
 
 MAX_TRIED: Final = 24
 """Examples that are left out for real: each costs four fits, 0.1 seconds for the packaged set."""
+
+TOLD_EVERY: Final = 50
+"""Examples between two words about the progress."""
 
 LEAST_HARM: Final = 2
 """Verdicts that must get better when an example or a pattern is left out. One may be chance."""
@@ -60,37 +64,64 @@ class _Example:
 
 
 def lint_intents(
-    prompts: Sequence[PromptFile], *, progress: Progress | None = None
+    prompts: Sequence[PromptFile], *, own: Path | None = None, progress: Progress | None = None
 ) -> tuple[LintFinding, ...]:
     """What to look at in the examples and patterns of these agents, in the order of LintFinding.
 
-    A minute at most for the packaged agents; imports scikit-learn.
+    What stands in files below ``own``, the user's folder, comes first, and is tried first where
+    not all can be. A minute at most for the packaged agents; imports scikit-learn.
     """
+    mine = _files_of(prompts, own)
+    findings = _findings(prompts, mine, progress or (lambda what, done, total: None))
+    return tuple(sorted(findings, key=lambda one: not _is_in(mine, one.where)))
+
+
+def _files_of(prompts: Sequence[PromptFile], own: Path | None) -> frozenset[str]:
+    """The files of the user's, as findings name them."""
+    mine = [one for one in prompts if own is not None and one.path.is_relative_to(own)]
+    more = [one.more.path for one in mine if one.more is not None]
+    return frozenset({*(str(one.path) for one in mine), *(one.ref for one in mine), *more})
+
+
+def _is_in(files: frozenset[str], where: str) -> bool:
+    return where.rpartition(":")[0] in files
+
+
+def _findings(
+    prompts: Sequence[PromptFile], mine: frozenset[str], tell: Progress
+) -> list[LintFinding]:
     agents = [prompt for prompt in prompts if prompt.intent]
-    examples = [
+    examples = _examples(agents)
+    findings = list(_same(examples))
+    labels = sorted({example.intent for example in examples})
+    if len(labels) < 2:
+        return findings
+    tell("reading the examples", 0, len(examples))
+    matrix = _matrix(examples, labels)
+    findings += _near(matrix, examples)
+    fired = _fired(agents, examples, tell)
+    findings += _greedy_or_silent(fired, examples)
+    margins = _left_out(matrix)
+    first = frozenset(row for row, one in enumerate(examples) if _is_in(mine, one.where))
+    suspects = _suspects(matrix, margins, first)
+    findings += _harmful_examples(matrix, margins, examples, suspects, tell)
+    findings += _harmful_patterns(agents, margins, matrix.labels, labels, examples, fired)
+    return findings
+
+
+def _examples(agents: Sequence[PromptFile]) -> list[_Example]:
+    return [
         _Example(text, prompt.intent or "", prompt.example_place(number))
         for prompt in agents
         for number, text in enumerate(prompt.examples)
     ]
-    findings = list(_same(examples))
-    if len({example.intent for example in examples}) < 2:
-        return tuple(findings)
-    tell = progress or _silent_progress
-    tell("reading the examples", 0, 3)
+
+
+def _matrix(examples: Sequence[_Example], labels: Sequence[str]) -> ExampleMatrix:
     space = FeatureSpace.fit([example.text for example in examples])
-    labels = sorted({example.intent for example in examples})
     targets = np.array([labels.index(example.intent) for example in examples])
     vectors = [space.vector(example.text) for example in examples]
-    matrix = ExampleMatrix.build(vectors, targets, space)
-    findings += _near(matrix, examples)
-    tell("trying the patterns", 1, 3)
-    fired = _fired(agents, examples)
-    findings += _greedy_or_silent(fired, examples)
-    tell("leaving one out at a time", 2, 3)
-    margins = _left_out(matrix)
-    findings += _harmful_examples(matrix, margins, examples)
-    findings += _harmful_patterns(agents, margins, targets, labels, examples, fired)
-    return tuple(findings)
+    return ExampleMatrix.build(vectors, targets, space)
 
 
 def _same(examples: Sequence[_Example]) -> Iterator[LintFinding]:
@@ -124,12 +155,16 @@ class _Fired:
     rows: tuple[int, ...]
 
 
-def _fired(agents: Sequence[PromptFile], examples: Sequence[_Example]) -> list[_Fired]:
+def _fired(
+    agents: Sequence[PromptFile], examples: Sequence[_Example], tell: Progress
+) -> list[_Fired]:
     """Every pattern with the examples it fires on, excludes counted."""
     _, rules = lessons(agents)
     book = RuleBook(rules)
     rows: dict[int, list[int]] = {}
     for row, example in enumerate(examples):
+        if row % TOLD_EVERY == 0:
+            tell("trying the patterns", row, len(examples))
         for finding in book.find([example.text]):
             for pattern in finding.fired:
                 rows.setdefault(id(pattern), []).append(row)
@@ -171,11 +206,16 @@ def _turns(matrix: ExampleMatrix) -> Iterator[tuple[Ints, Ints]]:
 
 
 def _harmful_examples(
-    matrix: ExampleMatrix, margins: Floats, examples: Sequence[_Example]
+    matrix: ExampleMatrix,
+    margins: Floats,
+    examples: Sequence[_Example],
+    suspects: Sequence[int],
+    tell: Progress,
 ) -> Iterator[LintFinding]:
     """Examples without which more unseen examples are read right: the suspects, each left out."""
     right = int((margins.argmax(axis=1) == matrix.labels).sum())
-    for row in _suspects(matrix, margins):
+    for number, row in enumerate(suspects):
+        tell("leaving one out at a time", number, len(suspects))
         again = margins.copy()
         for seen, held in _turns(matrix):
             if row in seen:
@@ -188,8 +228,10 @@ def _harmful_examples(
             yield _about(examples[row], "harmful-example", message)
 
 
-def _suspects(matrix: ExampleMatrix, margins: Floats) -> list[int]:
+def _suspects(matrix: ExampleMatrix, margins: Floats, first: frozenset[int]) -> list[int]:
     """The MAX_TRIED examples that are read wrong themselves and seem to do the most harm.
+
+    Those of ``first`` come before all others.
 
     An estimate to first order: leaving an example out takes from the margin of its intent what
     it adds to its neighbours, weighed by how hard a head has to work for it.
@@ -198,7 +240,7 @@ def _suspects(matrix: ExampleMatrix, margins: Floats) -> list[int]:
     rows = np.arange(len(labels))
     slack = np.clip(1.0 - margins[rows, labels], 0.0, 2.0)
     given = margins.argmax(axis=1)
-    gains: list[tuple[int, int]] = []
+    gains: list[tuple[bool, int, int]] = []
     for row in np.flatnonzero(given != labels).tolist():
         near = (matrix.matrix @ matrix.matrix[row].T).tocoo()
         at = near.row[near.row % FOLDS != row % FOLDS]
@@ -206,8 +248,10 @@ def _suspects(matrix: ExampleMatrix, margins: Floats) -> list[int]:
         less = margins[at].copy()
         less[:, labels[row]] -= slack[row] * pull
         before, after = given[at] == labels[at], less.argmax(axis=1) == labels[at]
-        gains.append((int(after.sum()) - int(before.sum()), -row))
-    return [-row for gain, row in sorted(gains, reverse=True)[:MAX_TRIED] if gain > 0]
+        gain = int(after.sum()) - int(before.sum())
+        if gain > 0:
+            gains.append((row in first, gain, -row))
+    return [-row for _, _, row in sorted(gains, reverse=True)[:MAX_TRIED]]
 
 
 def _harmful_patterns(
@@ -258,7 +302,3 @@ def _about(example: _Example, kind: Kind, message: str) -> LintFinding:
 
 def _about_pattern(one: _Fired, kind: Kind, message: str) -> LintFinding:
     return LintFinding(kind, one.pattern.where, one.intent, one.pattern.source, message)
-
-
-def _silent_progress(what: str, done: int, total: int) -> None:
-    """Nobody wants to hear about the progress."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from kds.router.prompts.library import PromptLibrary
+
 Run = Callable[..., Any]
 
 AGENT = """\
@@ -83,3 +85,20 @@ def test_of_many_strays_the_first_are_named_and_json_has_all(
     assert "more examples go astray; --json names all" in kds_call("prompts", "check").err
     told = json.loads(kds_call("prompts", "check", "--json").out)["examples"]
     assert len(_of(told, "TEST")["astray"]) > 20
+
+
+def test_a_copy_that_starts_no_sessions_any_more_is_a_warning(
+    kds_call: Run, workspace: Path
+) -> None:
+    planner = PromptLibrary.load().agent_of("PLAN")
+    path = workspace / "prompts" / "internal" / planner.path.name
+    path.parent.mkdir(parents=True)
+    text = planner.path.read_text(encoding="utf-8")
+    path.write_text(text.replace("starts_session: true\n", ""), encoding="utf-8")
+    result = kds_call("prompts", "check")
+    assert result.code == 0
+    lost = "has no 'starts_session', which the packaged work-planner.md has: it starts no sessions"
+    assert lost in result.err
+    assert "'starts_session: false' if that is meant" in result.err
+    [told] = json.loads(kds_call("prompts", "check", "--json").out)["lost"]
+    assert (told["message"], Path(told["where"].rpartition(":")[0])) == (lost, path)

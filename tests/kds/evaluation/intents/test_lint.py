@@ -87,3 +87,64 @@ def test_a_pattern_that_misleads_is_found(agents: dict[str, PromptFile]) -> None
 
 def test_one_intent_alone_cannot_collide(agents: dict[str, PromptFile]) -> None:
     assert lint_intents((agents["PLAN"],)) == ()
+
+
+def test_what_stands_in_files_of_the_users_comes_first(
+    agents: dict[str, PromptFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = agents["PLAN"].path.parent
+    mine = replace(
+        agents["PLAN"],
+        path=folder / "mine" / "work-planner.md",
+        ref="prompts/mine/work-planner.md",
+        more=None,
+        front=replace(agents["PLAN"].front, path=str(folder / "mine" / "work-planner.md")),
+        patterns=(replace(pattern("varnish"), where="prompts/mine/work-planner.md:3"),),
+    )
+    other = replace(agents["ASK"], patterns=(pattern("auction"),))
+    both = (other, replace(mine, examples=(*mine.examples[1:], other.examples[0])))
+    usual, first = lint_intents(both), lint_intents(both, own=folder / "mine")
+    assert set(usual) == set(first)
+    places = ["mine" in one.where for one in first]
+    assert places == sorted(places, reverse=True)
+    assert {True, False} == {*places}
+    assert places != ["mine" in one.where for one in usual]
+
+
+PAINTED = ("lamp", "roof")
+
+
+def test_suspects_of_the_users_are_left_out_before_others_are(
+    agents: dict[str, PromptFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kds.evaluation.intents.lint.MAX_TRIED", 1)
+    monkeypatch.setattr("kds.evaluation.intents.lint.LEAST_HARM", -99)
+    folder = agents["ASK"].path.parent / "mine"
+    wrong = {
+        "PLAN": ("sell the door please",),
+        "ASK": ("paint the lamp please", "paint the roof please"),
+    }
+    both = [
+        replace(
+            agents[intent],
+            path=folder / "mine.md" if intent == "ASK" else agents[intent].path,
+            front=replace(agents[intent].front, path=str(folder / "mine.md"), data=None)
+            if intent == "ASK"
+            else agents[intent].front,
+            more=None if intent == "ASK" else agents[intent].more,
+            examples=(*agents[intent].examples, *wrong[intent]),
+        )
+        for intent in ("PLAN", "ASK")
+    ]
+    (tried,) = [one for one in lint_intents(both, own=folder) if one.kind == "harmful-example"]
+    assert tried.intent == "ASK"
+    (usual,) = [one for one in lint_intents(both) if one.kind == "harmful-example"]
+    assert usual.intent == "PLAN"
+
+
+def test_the_progress_is_told_step_by_step(agents: dict[str, PromptFile]) -> None:
+    told: list[tuple[str, int, int]] = []
+    lint_intents(tuple(agents.values()), progress=lambda *step: told.append(step))
+    assert told[0] == ("reading the examples", 0, 20)
+    assert ("trying the patterns", 0, 20) in told
+    assert all(0 <= done < total for _, done, total in told)
