@@ -24,7 +24,7 @@ from kds.brain.learning.phrase import (
     without_marks,
 )
 from kds.brain.message import clean_message
-from kds.brain.redaction import storable
+from kds.brain.secrets.redaction import storable
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.learning.library import learned_file, refused_examples

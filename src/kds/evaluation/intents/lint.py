@@ -73,7 +73,7 @@ def lint_intents(
     """
     mine = _files_of(prompts, own)
     findings = _findings(prompts, mine, progress or (lambda what, done, total: None))
-    return tuple(sorted(findings, key=lambda one: not _is_in(mine, one.where)))
+    return tuple(sorted(findings, key=lambda one: one.where.rpartition(":")[0] not in mine))
 
 
 def _files_of(prompts: Sequence[PromptFile], own: Path | None) -> frozenset[str]:
@@ -81,10 +81,6 @@ def _files_of(prompts: Sequence[PromptFile], own: Path | None) -> frozenset[str]
     mine = [one for one in prompts if own is not None and one.path.is_relative_to(own)]
     more = [one.more.path for one in mine if one.more is not None]
     return frozenset({*(str(one.path) for one in mine), *(one.ref for one in mine), *more})
-
-
-def _is_in(files: frozenset[str], where: str) -> bool:
-    return where.rpartition(":")[0] in files
 
 
 def _findings(
@@ -102,7 +98,7 @@ def _findings(
     fired = _fired(agents, examples, tell)
     findings += _greedy_or_silent(fired, examples)
     margins = _left_out(matrix)
-    first = frozenset(row for row, one in enumerate(examples) if _is_in(mine, one.where))
+    first = {row for row, one in enumerate(examples) if one.where.rpartition(":")[0] in mine}
     suspects = _suspects(matrix, margins, first)
     findings += _harmful_examples(matrix, margins, examples, suspects, tell)
     findings += _harmful_patterns(agents, margins, matrix.labels, labels, examples, fired)
@@ -220,15 +216,14 @@ def _harmful_examples(
         for seen, held in _turns(matrix):
             if row in seen:
                 again[held] = matrix.margins(seen[seen != row], held)
-        others = np.arange(len(margins)) != row
-        hits = (again.argmax(axis=1) == matrix.labels)[others].sum()
+        hits = (again.argmax(axis=1) == matrix.labels)[np.arange(len(margins)) != row].sum()
         gain = int(hits) - right + int(margins[row].argmax() == matrix.labels[row])
         if gain >= LEAST_HARM:
             message = f"without it {gain} more unseen examples are read right"
             yield _about(examples[row], "harmful-example", message)
 
 
-def _suspects(matrix: ExampleMatrix, margins: Floats, first: frozenset[int]) -> list[int]:
+def _suspects(matrix: ExampleMatrix, margins: Floats, first: set[int]) -> list[int]:
     """The MAX_TRIED examples that are read wrong themselves and seem to do the most harm.
 
     Those of ``first`` come before all others.
