@@ -20,6 +20,7 @@ from kds.clients.project import (
     CLAUDE_LOCAL,
     CLAUDE_SETTINGS,
     CLAUDE_SKILLS,
+    COPILOT_HOOKS,
     MCP_FILES,
     SKILL_FOLDERS,
     Project,
@@ -79,7 +80,10 @@ def _one_hook(hook: InstalledHook) -> Iterator[Finding]:
 def _hooks_together(names: Sequence[str], own: str | None) -> Iterator[Finding]:
     """Whether a client runs several; ``own`` says where Claude Code has one besides these files."""
     in_claude = [name for name in names if name in (CLAUDE_SETTINGS, CLAUDE_LOCAL)]
-    if len(names) > 1:
+    if len(in_claude) == 1 and names == [*in_claude, COPILOT_HOOKS] and not own:
+        found = f"{in_claude[0]}, and {COPILOT_HOOKS} for VS Code; of a client that runs both"
+        yield Finding("hook files", "ok", f"{found} the service answers the first")
+    elif len(names) > 1:
         found = f"a client that reads {' and '.join(names)} routes each message twice"
         yield Finding("hook files", "problem", found, "kds init")
     elif own and in_claude:

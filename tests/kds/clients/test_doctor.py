@@ -198,6 +198,14 @@ def test_doubled_hooks_are_a_problem_that_init_solves(
     assert _problems(_doctor(kds_call)[1]) == []
 
 
+def test_the_pair_for_claude_code_and_vs_code_is_on_purpose(project: Path, kds_call: Call) -> None:
+    kds_call("init", "--client", "claude", "--client", "vscode")
+    checks = _doctor(kds_call)[1]
+    assert _problems(checks) == []
+    found = checks["hook files"][0]["found"]
+    assert ".claude/settings.json, and .github/hooks/kds.json for VS Code" in found
+
+
 def test_a_hook_beside_the_plugin_is_a_problem(project: Path, kds_call: Call, write: Write) -> None:
     kds_call("init", "--client", "claude")
     settings = Path(".claude/settings.json")

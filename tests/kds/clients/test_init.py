@@ -214,7 +214,7 @@ def test_copilot_alone_has_its_own_hook_file(project: Path, kds_call: Call) -> N
 
 @pytest.mark.parametrize(
     "order",
-    [("claude", "copilot"), ("copilot", "claude"), ("vscode", "claude", "copilot", "cursor")],
+    [("claude", "copilot"), ("copilot", "claude"), ("cursor", "claude", "copilot")],
 )
 def test_in_any_order_of_clients_there_is_one_hook_and_one_set_of_skills(
     project: Path, kds_call: Call, order: tuple[str, ...]
@@ -227,6 +227,32 @@ def test_in_any_order_of_clients_there_is_one_hook_and_one_set_of_skills(
     assert len(list(Path(".claude/skills").iterdir())) == 14
     _init(kds_call, "--undo")
     assert Snapshot.of(project) == Snapshot({}, frozenset())
+
+
+@pytest.mark.parametrize(
+    "order", [("claude", "vscode"), ("vscode", "claude"), ("vscode", "claude", "copilot")]
+)
+@pytest.mark.parametrize("option", ["--start", "--no-mcp"])
+def test_vs_code_has_a_hook_of_its_own_beside_that_of_claude_code(
+    project: Path, kds_call: Call, order: tuple[str, ...], option: str
+) -> None:
+    _init(kds_call, *(word for client in order[:2] for word in ("--client", client)), option)
+    for client in order:
+        _init(kds_call, "--client", client, option)
+    assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
+    assert _commands(".github/hooks/kds.json")["userPromptSubmitted"] == [HOOK]
+    assert len(list(Path(".github/hooks").iterdir())) == 1
+    _init(kds_call, "--undo")
+    assert Snapshot.of(project) == Snapshot({}, frozenset())
+
+
+def test_claude_code_that_comes_after_vs_code_leaves_that_its_hook(
+    project: Path, kds_call: Call
+) -> None:
+    for client in ("vscode", "claude"):
+        _init(kds_call, "--client", client)
+    assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
+    assert _commands(".github/hooks/kds.json")["userPromptSubmitted"] == [HOOK]
 
 
 def test_a_user_wide_hook_of_claude_is_not_doubled(
