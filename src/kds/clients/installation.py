@@ -178,19 +178,22 @@ def _hook_targets(planning: _Planning) -> tuple[str, ...]:
     if (reason := claude_has_own_hook(project)) is not None:
         planning.plan.notes.append(f"no hook for Claude Code in the project: {reason}")
         return (COPILOT_HOOKS,) if readers - {"claude"} else ()
-    in_claude = any(planning.settings(n).hooks() for n in (CLAUDE_SETTINGS, CLAUDE_LOCAL))
-    if "claude" not in readers and not in_claude:
+    held = _claude_has_hook(planning)
+    if "claude" not in readers and not held:
         return (COPILOT_HOOKS,)
     first = CLAUDE_SETTINGS if programs.shared else CLAUDE_LOCAL
-    paired = in_claude and bool(planning.settings(COPILOT_HOOKS).hooks())
-    for_vscode = paired or "vscode" in readers or _serves_vscode(planning)
-    return (first, COPILOT_HOOKS) if for_vscode else (first,)
+    return (first, COPILOT_HOOKS) if _is_for_vscode(planning, held=held) else (first,)
 
 
-def _serves_vscode(planning: _Planning) -> bool:
-    """Whether an earlier run was asked for VS Code."""
-    servers = planning.settings(VSCODE_MCP).root().find(("servers", SERVER))
-    return servers is not None
+def _claude_has_hook(planning: _Planning) -> bool:
+    return any(planning.settings(name).hooks() for name in (CLAUDE_SETTINGS, CLAUDE_LOCAL))
+
+
+def _is_for_vscode(planning: _Planning, *, held: bool) -> bool:
+    """Whether VS Code is wanted, or was by an earlier run, which left the pair or a server."""
+    paired = held and bool(planning.settings(COPILOT_HOOKS).hooks())
+    served = planning.settings(VSCODE_MCP).root().find(("servers", SERVER)) is not None
+    return "vscode" in planning.wish.clients or paired or served
 
 
 def _plan_servers(planning: _Planning) -> None:
