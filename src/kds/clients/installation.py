@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.installation import install_line
@@ -32,6 +33,9 @@ from kds.clients.record import FileKind, InitRecord
 from kds.clients.settingsfile import EMPTY, HOOKS, SettingsFile
 from kds.clients.skills import skill_files
 from kds.router.prompts.library import PromptLibrary
+
+HOOK_CLIENTS: Final[frozenset[Client]] = frozenset(("claude", "copilot", "vscode"))
+"""Those that run a command with each prompt; Cursor's cannot pass anything on to the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +172,7 @@ def _hook_targets(planning: _Planning) -> tuple[str, ...]:
     a second, and the service drops what a client that reads both sends twice.
     """
     project, wish, programs = planning.project, planning.wish, planning.programs
-    readers = set(wish.clients) & {"claude", "copilot", "vscode"}
+    readers = HOOK_CLIENTS & set(wish.clients)
     if not readers:
         if "cursor" in wish.clients:
             planning.plan.notes.append(

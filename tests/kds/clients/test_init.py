@@ -1,6 +1,7 @@
 """`kds init` on real folders: what it writes, what it leaves alone, and the way back."""
 
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from kds.brain.installation import install_line
+from kds.cli.setup.init import init
 from kds.clients.jsontext import parse_json_text
 
 from .conftest import Snapshot
@@ -227,6 +229,43 @@ def test_in_any_order_of_clients_there_is_one_hook_and_one_set_of_skills(
     assert len(list(Path(".claude/skills").iterdir())) == 14
     _init(kds_call, "--undo")
     assert Snapshot.of(project) == Snapshot({}, frozenset())
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("answer", "hook", "mcp"),
+    [("\n", True, False), ("mcp\n", False, True), ("fax\nboth\n", True, True)],
+)
+def test_at_a_terminal_it_asks_for_hook_or_mcp(
+    project: Path, monkeypatch: pytest.MonkeyPatch, answer: str, hook: bool, mcp: bool
+) -> None:
+    shown = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    monkeypatch.setattr("sys.stdout", shown)
+    monkeypatch.chdir(project)
+    init.main(["--client", "claude"], standalone_mode=False)
+    assert "one is enough" in shown.getvalue()
+    assert Path(".claude/settings.json").exists() is hook
+    assert Path(".mcp.json").exists() is mcp
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("claude", "--no-mcp"), ("claude", "--no-hook"), ("claude", "--json"), ("cursor",)],
+)
+def test_nothing_is_asked_that_is_known(
+    project: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("it would be read as an answer"))
+    shown = Terminal()
+    monkeypatch.setattr("sys.stdout", shown)
+    monkeypatch.chdir(project)
+    init.main(["--client", *arguments], standalone_mode=False)
+    assert "one is enough" not in shown.getvalue()
 
 
 @pytest.mark.parametrize(
