@@ -57,6 +57,17 @@ def test_with_the_files_of_both_clients_one_hook_runs_per_message(
 
 
 @pytest.mark.usefixtures("service")
+def test_with_a_second_hook_for_vs_code_each_message_has_one_hint_and_is_logged_once(
+    client: Client, install: Install, model: FakeModel
+) -> None:
+    install("claude", "--client", "vscode")
+    client.ask(FIRST)
+    client.ask(SECOND, carry_on=True)
+    assert [turn.newest.count(HINT) for turn in model.turns] == [0, 1]
+    assert logged_messages(client.project) == [FIRST, SECOND]
+
+
+@pytest.mark.usefixtures("service")
 def test_installing_twice_leaves_one_hook(
     client: Client, install: Install, model: FakeModel
 ) -> None:

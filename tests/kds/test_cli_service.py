@@ -1,6 +1,9 @@
 """The command line with a service: the same answers, sooner; and `kds service` itself."""
 
+import io
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,6 +53,50 @@ def test_a_service_is_used_when_it_runs_and_the_answer_is_the_same(
     assert kds_call("explain", "Make it round", "--json").code == 0
     assert len(json.loads(kds_call("context", "load", "--json").out)["entries"]) == 2
     assert kds_call("service", "stop").out == "stopped\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the hook knows a service by its socket here")
+def test_the_prompt_that_finds_no_service_is_in_the_context_when_one_is_up(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KDS_SERVICE_AUTO", raising=False)
+    secret = "AKIA" + "IOSFODNN7EXAMPLQ"
+    prompt = f"I want to add a FAB button, my key is {secret}"
+    given = {"session_id": "s1", "cwd": str(place.root), "prompt": prompt}
+    hook = Path(sys.executable).with_name("kds-hook")
+    done = subprocess.run([hook], input=json.dumps(given).encode(), capture_output=True, check=True)
+    assert done.stdout == b""
+    said = []
+    ends = time.monotonic() + PATIENCE_S
+    while not said and time.monotonic() < ends:
+        entries = json.loads(kds_call("context", "load", "--json").out)["entries"]
+        said = [entry["user_message"] for entry in entries]
+        time.sleep(0.1)
+    assert len(said) == 1
+    assert said[0].startswith("I want to add a FAB button")
+    written = [path for path in place.brain.rglob("*") if path.is_file()]
+    assert not [path for path in written if secret.encode() in path.read_bytes()]
+
+
+def test_a_prompt_is_not_handed_over_where_the_settings_want_no_service(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed: list[object] = []
+    monkeypatch.delenv("KDS_SERVICE_AUTO")
+    monkeypatch.setattr(background, "hand_over", lambda _, given: handed.append(given))
+    for auto in ("false", "true"):
+        place.settings_path.write_text(f"service: {{auto: {auto}}}")
+        given = io.TextIOWrapper(io.BytesIO(b'{"prompt": "hm"}'))
+        monkeypatch.setattr("sys.stdin", given)
+        assert kds_call("service", "hand-over").code == 0
+        assert bool(handed) is (auto == "true")
+
+
+def test_nothing_is_handed_over_where_no_service_comes(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "COMING_S", 0.1)
+    assert not background.hand_over(place, {"prompt": "hm"})
 
 
 def test_errors_of_the_service_look_like_errors_of_the_command(

@@ -15,11 +15,12 @@ from kds.clients.doubling import claude_has_own_hook
 from kds.clients.entries import PROMPT_EVENTS, SERVER
 from kds.clients.export import FileChange, plan_export
 from kds.clients.health import Finding
-from kds.clients.programs import calls_server, find_programs
+from kds.clients.programs import beyond_launchers, calls_server, find_programs
 from kds.clients.project import (
     CLAUDE_LOCAL,
     CLAUDE_SETTINGS,
     CLAUDE_SKILLS,
+    COPILOT_HOOKS,
     MCP_FILES,
     SKILL_FOLDERS,
     Project,
@@ -36,6 +37,11 @@ VERSION_TIMEOUT_S: Final = 10.0
 _PROGRAMS: Final = {"Claude Code": "claude", "Copilot CLI": "copilot", "VS Code": "code",
                     "Cursor": "cursor"}  # fmt: skip
 _VERSION: Final = re.compile(r"\d+(?:\.\d+)+(?:-\w+)?")
+
+
+_PAIRS: Final = ([CLAUDE_SETTINGS, COPILOT_HOOKS], [CLAUDE_LOCAL, COPILOT_HOOKS])
+"""Two hooks on purpose: VS Code does not read Claude Code's by itself (`kds.clients.installation`).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,10 @@ def _one_hook(hook: InstalledHook) -> Iterator[Finding]:
 def _hooks_together(names: Sequence[str], own: str | None) -> Iterator[Finding]:
     """Whether a client runs several; ``own`` says where Claude Code has one besides these files."""
     in_claude = [name for name in names if name in (CLAUDE_SETTINGS, CLAUDE_LOCAL)]
-    if len(names) > 1:
+    if not own and names in _PAIRS:
+        found = f"{names[0]}, and {COPILOT_HOOKS} for VS Code; of a client that runs both"
+        yield Finding("hook files", "ok", f"{found} the service answers the first")
+    elif len(names) > 1:
         found = f"a client that reads {' and '.join(names)} routes each message twice"
         yield Finding("hook files", "problem", found, "kds init")
     elif own and in_claude:
@@ -94,9 +103,18 @@ def programs() -> Iterator[Finding]:
     found = find_programs()
     if found.shared:
         yield Finding("programs", "ok", "kds and kds-hook are on the PATH")
+        yield from _launched(beyond_launchers())
     else:
         said = "kds and kds-hook are only on the PATH of an environment: files name their place"
         yield Finding("programs", "note", said, _install())
+
+
+def _launched(hook: Path | None) -> Iterator[Finding]:
+    """Whether an assistant finds them, too, that a menu has started and no shell."""
+    if hook is not None:
+        found = f"an assistant started from a menu may not find them: they are in {hook.parent}"
+        fix = f"add that folder to the PATH of your desktop, or name {hook} in the hook"
+        yield Finding("programs", "note", found, fix)
 
 
 def servers(project: Project) -> Iterator[Finding]:

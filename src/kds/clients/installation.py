@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.installation import install_line
 from kds.brain.workspace import BRAIN
 from kds.clients.doubling import claude_has_own_hook
-from kds.clients.entries import hook_settings, mcp_server, shared_command
+from kds.clients.entries import SERVER, HookStyle, hook_settings, mcp_server, shared_command
 from kds.clients.export import plan_export
 from kds.clients.generated import Client
 from kds.clients.ignorefile import with_lines
@@ -32,6 +33,9 @@ from kds.clients.record import FileKind, InitRecord
 from kds.clients.settingsfile import EMPTY, HOOKS, SettingsFile
 from kds.clients.skills import skill_files
 from kds.router.prompts.library import PromptLibrary
+
+HOOK_CLIENTS: Final[frozenset[Client]] = frozenset(("claude", "copilot", "vscode"))
+"""Those that run a command with each prompt; Cursor's cannot pass anything on to the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,18 +132,20 @@ class _Planning:
 
 
 def _plan_hooks(planning: _Planning) -> None:
-    target = _hook_target(planning)
-    files = [name for name in planning.project.hook_files() if name != target]
-    for name in files if target else ():
+    targets = _hook_targets(planning)
+    for name in planning.project.hook_files() if targets else ():
         settings = planning.settings(name)
-        if settings.hooks():
+        if name not in targets and settings.hooks():
             settings.take_out_all(settings.made or None)
             planning.add(name, settings)
-    if target is None:
-        return
-    style = "copilot" if target == COPILOT_HOOKS else "claude"
+    for target in targets:
+        _plan_hook(planning, target)
+
+
+def _plan_hook(planning: _Planning, target: str) -> None:
+    style: HookStyle = "copilot" if target == COPILOT_HOOKS else "claude"
     command = shared_command(start=planning.wish.start, program=planning.programs.hook)
-    hooks = hook_settings(command, style="copilot" if style == "copilot" else "claude")[HOOKS]
+    hooks = hook_settings(command, style=style)[HOOKS]
     assert isinstance(hooks, dict)
     settings = planning.settings(target)
     if style == "copilot":
@@ -159,26 +165,39 @@ def _wanted_events(hooks: dict[str, object], *, start: bool) -> dict[str, object
     )
 
 
-def _hook_target(planning: _Planning) -> str | None:
-    """The one file for the hook: all clients but Cursor read that of Claude Code."""
+def _hook_targets(planning: _Planning) -> tuple[str, ...]:
+    """The file for the hook: all clients but Cursor read that of Claude Code.
+
+    VS Code does so only when its user has said so (`chat.useClaudeHooks`); for that one there is
+    a second, and the service drops what a client that reads both sends twice.
+    """
     project, wish, programs = planning.project, planning.wish, planning.programs
-    readers = set(wish.clients) & {"claude", "copilot", "vscode"}
+    readers = HOOK_CLIENTS & set(wish.clients)
     if not readers:
         if "cursor" in wish.clients:
             planning.plan.notes.append(
                 "Cursor's prompt hook cannot pass anything on to the model: no hook for it"
             )
-        return None
+        return ()
     if (reason := claude_has_own_hook(project)) is not None:
         planning.plan.notes.append(f"no hook for Claude Code in the project: {reason}")
-        readers -= {"claude"}
-        if not readers:
-            return None
-        return COPILOT_HOOKS
-    claude_files = [n for n in (CLAUDE_SETTINGS, CLAUDE_LOCAL) if planning.settings(n).hooks()]
-    if "claude" not in readers and not claude_files:
-        return COPILOT_HOOKS
-    return CLAUDE_SETTINGS if programs.shared else CLAUDE_LOCAL
+        return (COPILOT_HOOKS,) if readers - {"claude"} else ()
+    held = _claude_has_hook(planning)
+    if "claude" not in readers and not held:
+        return (COPILOT_HOOKS,)
+    first = CLAUDE_SETTINGS if programs.shared else CLAUDE_LOCAL
+    return (first, COPILOT_HOOKS) if _is_for_vscode(planning, held=held) else (first,)
+
+
+def _claude_has_hook(planning: _Planning) -> bool:
+    return any(planning.settings(name).hooks() for name in (CLAUDE_SETTINGS, CLAUDE_LOCAL))
+
+
+def _is_for_vscode(planning: _Planning, *, held: bool) -> bool:
+    """Whether VS Code is wanted, or was by an earlier run, which left the pair or a server."""
+    paired = held and bool(planning.settings(COPILOT_HOOKS).hooks())
+    served = planning.settings(VSCODE_MCP).root().find(("servers", SERVER)) is not None
+    return "vscode" in planning.wish.clients or paired or served
 
 
 def _plan_servers(planning: _Planning) -> None:

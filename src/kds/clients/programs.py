@@ -18,6 +18,13 @@ _ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
 
 _HOOK_CALL: Final = re.compile(r"(?:^|[\\/\s\"'])kds-hook(?:\.exe)?(?:[\s\"';|&]|$)")
 
+LAUNCHER_PATH: Final = {
+    "darwin": "/usr/bin:/bin:/usr/sbin:/sbin",
+    "win32": None,
+}.get(sys.platform, "/usr/local/bin:/usr/bin:/bin")
+"""Where a program looks that was started from a menu or the dock, by no shell of the user: what
+launchd and systemd begin with. None where every program has the PATH of the user."""
+
 _FETCHERS: Final = ("uvx", "pipx")
 """They fetch a package by the name of its program: for `kds` that is another author's."""
 
@@ -50,6 +57,14 @@ def find_programs(*, path: str | None = None, scripts: Path | None = None) -> Pr
             hint=f"install KDS again: {install_line(tool='pipx install')}",
         )
     return Programs(shlex.quote(found[0]), found[1], shared=False)
+
+
+def beyond_launchers(*, launchers: str | None = LAUNCHER_PATH) -> Path | None:
+    """Where the hook is on the PATH of this shell, unless a program from a menu sees it too."""
+    here = shutil.which(HOOK_PROGRAM, path=_without_environments(os.environ.get("PATH", "")))
+    if here is None or launchers is None or shutil.which(HOOK_PROGRAM, path=launchers):
+        return None
+    return Path(here)
 
 
 def calls_hook(command: str) -> bool:

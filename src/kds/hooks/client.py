@@ -96,29 +96,35 @@ def _run(folders: list[str], ends: float, *, start: bool) -> None:
     data = parsed(content)
     if not isinstance(data, dict):
         raise Trouble("the input is no hook input")
-    folder = data.get("cwd")
-    if isinstance(folder, str) and folder:
-        found = find_workspace(folder)
-        folders.append(folder)
-    else:
-        found = find_workspace(folders[0])
+    found = _workspace_of(data, folders)
     event = _event(data)
     if found is None or not _concerns_us(event, data.get("prompt"), start=start):
         return
     root, brain = found
+    prompt = content if event == "prompt" else b""
     try:
         call = connect(brain, ends)
     except NoService:
         if start:
-            start_service(root, brain)
-        if event == "start":
+            start_service(root, brain, prompt)
+        if not prompt:
             return
         raise
     try:
-        answer = ask(call, content, ends) if event == "prompt" else b""
+        answer = ask(call, prompt, ends) if prompt else b""
     finally:
         call.connection.close()
     _print(answer)
+
+
+def _workspace_of(data: dict[str, object], folders: list[str]) -> tuple[str, str] | None:
+    """The workspace of the client's folder, which joins ``folders`` once it can be one."""
+    folder = data.get("cwd")
+    if not (isinstance(folder, str) and folder):
+        return find_workspace(folders[0])
+    found = find_workspace(folder)
+    folders.append(folder)
+    return found
 
 
 def _event(data: dict[str, object]) -> str:

@@ -19,6 +19,9 @@ DECLINED = b"off\n"
 DECLINED_S = 3600
 """At the latest then they are read again: one may have been removed, or put back with its date."""
 
+HANDED_LIMIT = 4_000 if sys.platform == "win32" else 16_000
+"""Bytes of a hook's input that a pipe takes at once, before anybody reads."""
+
 _OFF = ("0", "off", "f", "false", "n", "no")
 _ON = ("1", "on", "t", "true", "y", "yes")
 """As in `kds.brain.settings_variables`."""
@@ -26,32 +29,44 @@ _ON = ("1", "on", "t", "true", "y", "yes")
 _SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-def start_service(root: str, brain: str) -> bool:
+def start_service(root: str, brain: str, prompt: bytes = b"") -> bool:
     """Start the service of ``root``, detached, unless that is switched off or was just tried.
 
-    Does not wait for it. Tells whether it was started. Raises OSError when it cannot be.
+    Does not wait for it. ``prompt`` is the input of a hook that found nobody: a process that does
+    wait has it passed on, and nothing of it is written anywhere. Tells whether a service was
+    started. Raises OSError when it cannot be.
     """
     wanted = _variable("KDS_SERVICE_AUTO")
     if not sys.executable or wanted in _OFF or _variable("KDS_SERVICE") in _OFF:
         return False
     settings = (os.path.join(brain, "settings.yaml"), own_settings())
-    if not _may_start(os.path.join(brain, STAMP_NAME), () if wanted in _ON else settings):
-        return False
-    import subprocess  # 11 ms: once a minute at most
+    stamp = os.path.join(brain, STAMP_NAME)
+    started = _may_start(stamp, () if wanted in _ON else settings)
+    if started:
+        _spawn(root, "start", "--auto")
+    if 0 < len(prompt) <= HANDED_LIMIT and (started or not _declined(stamp)):
+        _spawn(root, "hand-over", content=prompt)
+    return started
+
+
+def _spawn(root: str, *words: str, content: bytes = b"") -> None:
+    """Run `kds service` with ``words``, and ``content`` on its stdin."""
+    import subprocess  # 11 ms: where there is no service, and nowhere else
 
     # -P: a `kds` folder or a `json.py` in the user's project must not be taken for ours
-    command = [sys.executable, "-P", "-m", "kds", "service", "start", "--auto"]
     process = subprocess.Popen(
-        [*command, "--workspace", root],
+        [sys.executable, "-P", "-m", "kds", "service", *words, "--workspace", root],
         cwd=root,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE if content else subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
         creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),
     )
     process.returncode = 0  # nobody waits for it, and Python need not warn of that
-    return True
+    if process.stdin is not None:
+        with process.stdin as pipe:
+            pipe.write(content)
 
 
 def decline(brain: str) -> None:

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import IO, Any, Final, cast
 
 import anyio
 import anyio.to_thread
@@ -12,6 +12,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
     PromptsListChanged,
@@ -34,6 +35,7 @@ from kds.mcp import prompts, resources
 from kds.mcp.arguments import check_arguments
 from kds.mcp.clarification import ANSWER_S
 from kds.mcp.completion import add_completion
+from kds.mcp.doorstep import Lines, Wire
 from kds.mcp.memory_tools import add_memory_tools
 from kds.mcp.tools import add_tools
 from kds.mcp.workplace import Workplace
@@ -137,6 +139,13 @@ class KdsServer(MCPServer[None]):
             raise ToolError(f"no tool '{name}'\n  fix: {hint}")
         check_arguments(tool, arguments)
         return await super().call_tool(name, arguments, context)
+
+    async def run_lines(self, lines: Lines, wire: Wire) -> None:
+        """Serve over what was claimed of stdin and stdout; see `kds.mcp.doorstep`."""
+        stdin, stdout = (anyio.wrap_file(cast(IO[str], file)) for file in (lines, wire))
+        async with stdio_server(stdin, stdout) as (reads, writes):
+            options = self._lowlevel_server.create_initialization_options()
+            await self._lowlevel_server.run(reads, writes, options)
 
     async def announce_changes(self) -> None:
         """Tell every client that the lists of prompts and resources are to be read again."""

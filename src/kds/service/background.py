@@ -141,6 +141,26 @@ def start(
     return answered[0]
 
 
+def hand_over(workspace: Workspace, given: Mapping[str, object]) -> bool:
+    """Wait for the service that is on its way, and have it remember the prompt of a hook.
+
+    Tells whether there was one. Raises KdsError when it does not want the prompt.
+    """
+
+    def on_its_way() -> bool:
+        return is_running(workspace) or coming(workspace) is not None
+
+    if not Patience(COMING_S).until(on_its_way, pause_s=POLL_S):
+        return False
+    Patience(START_S).until(
+        lambda: health(workspace) is not None or not on_its_way(), pause_s=POLL_S
+    )
+    client = reach(workspace)
+    if client is not None:
+        client.hook(given)
+    return client is not None
+
+
 def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S) -> Stopped:
     """End the service of ``workspace``: requests in flight are answered first.
 

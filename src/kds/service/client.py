@@ -92,6 +92,10 @@ class ServiceClient:
             tell(str(warning))
         return from_wire(answer)
 
+    def hook(self, given: Mapping[str, object]) -> None:
+        """Have the prompt of a hook remembered. Raises what `route` raises."""
+        self._ask("POST", "/hook", given)
+
     def health(self) -> Mapping[str, Any]:
         """What the service says of itself; see the HTTP contract in docs/service.md."""
         answer = self._ask("GET", "/healthz")

@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -196,6 +197,25 @@ def test_doubled_hooks_are_a_problem_that_init_solves(
     assert ".claude/settings.json and .github/hooks/other.json" in problem
     kds_call("init", "--client", "claude")
     assert _problems(_doctor(kds_call)[1]) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="every program has the user's PATH there")
+def test_a_hook_that_a_desktop_launcher_does_not_find_is_noted_with_its_whole_path(
+    project: Path, kds_call: Call, programs: Path
+) -> None:
+    kds_call("init", "--client", "claude")
+    _ok, note = _doctor(kds_call)[1]["programs"]
+    assert note["mark"] == "note"
+    assert f"they are in {programs}" in note["found"]
+    assert str(programs / "kds-hook") in note["fix"]
+
+
+def test_the_pair_for_claude_code_and_vs_code_is_on_purpose(project: Path, kds_call: Call) -> None:
+    kds_call("init", "--client", "claude", "--client", "vscode")
+    checks = _doctor(kds_call)[1]
+    assert _problems(checks) == []
+    found = checks["hook files"][0]["found"]
+    assert ".claude/settings.json, and .github/hooks/kds.json for VS Code" in found
 
 
 def test_a_hook_beside_the_plugin_is_a_problem(project: Path, kds_call: Call, write: Write) -> None:

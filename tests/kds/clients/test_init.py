@@ -1,6 +1,7 @@
 """`kds init` on real folders: what it writes, what it leaves alone, and the way back."""
 
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from kds.brain.installation import install_line
+from kds.cli.setup.init import init
 from kds.clients.jsontext import parse_json_text
 
 from .conftest import Snapshot
@@ -214,7 +216,7 @@ def test_copilot_alone_has_its_own_hook_file(project: Path, kds_call: Call) -> N
 
 @pytest.mark.parametrize(
     "order",
-    [("claude", "copilot"), ("copilot", "claude"), ("vscode", "claude", "copilot", "cursor")],
+    [("claude", "copilot"), ("copilot", "claude"), ("cursor", "claude", "copilot")],
 )
 def test_in_any_order_of_clients_there_is_one_hook_and_one_set_of_skills(
     project: Path, kds_call: Call, order: tuple[str, ...]
@@ -227,6 +229,69 @@ def test_in_any_order_of_clients_there_is_one_hook_and_one_set_of_skills(
     assert len(list(Path(".claude/skills").iterdir())) == 14
     _init(kds_call, "--undo")
     assert Snapshot.of(project) == Snapshot({}, frozenset())
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("answer", "hook", "mcp"),
+    [("\n", True, False), ("mcp\n", False, True), ("fax\nboth\n", True, True)],
+)
+def test_at_a_terminal_it_asks_for_hook_or_mcp(
+    project: Path, monkeypatch: pytest.MonkeyPatch, answer: str, hook: bool, mcp: bool
+) -> None:
+    shown = Terminal()
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    monkeypatch.setattr("sys.stdout", shown)
+    monkeypatch.chdir(project)
+    init.main(["--client", "claude"], standalone_mode=False)
+    assert "one is enough" in shown.getvalue()
+    assert Path(".claude/settings.json").exists() is hook
+    assert Path(".mcp.json").exists() is mcp
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("claude", "--no-mcp"), ("claude", "--no-hook"), ("claude", "--json"), ("cursor",)],
+)
+def test_nothing_is_asked_that_is_known(
+    project: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("it would be read as an answer"))
+    shown = Terminal()
+    monkeypatch.setattr("sys.stdout", shown)
+    monkeypatch.chdir(project)
+    init.main(["--client", *arguments], standalone_mode=False)
+    assert "one is enough" not in shown.getvalue()
+
+
+@pytest.mark.parametrize(
+    "order", [("claude", "vscode"), ("vscode", "claude"), ("vscode", "claude", "copilot")]
+)
+@pytest.mark.parametrize("option", ["--start", "--no-mcp"])
+def test_vs_code_has_a_hook_of_its_own_beside_that_of_claude_code(
+    project: Path, kds_call: Call, order: tuple[str, ...], option: str
+) -> None:
+    _init(kds_call, *(word for client in order[:2] for word in ("--client", client)), option)
+    for client in order:
+        _init(kds_call, "--client", client, option)
+    assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
+    assert _commands(".github/hooks/kds.json")["userPromptSubmitted"] == [HOOK]
+    assert len(list(Path(".github/hooks").iterdir())) == 1
+    _init(kds_call, "--undo")
+    assert Snapshot.of(project) == Snapshot({}, frozenset())
+
+
+def test_claude_code_that_comes_after_vs_code_leaves_that_its_hook(
+    project: Path, kds_call: Call
+) -> None:
+    for client in ("vscode", "claude"):
+        _init(kds_call, "--client", client)
+    assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
+    assert _commands(".github/hooks/kds.json")["userPromptSubmitted"] == [HOOK]
 
 
 def test_a_user_wide_hook_of_claude_is_not_doubled(

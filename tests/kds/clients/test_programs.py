@@ -8,6 +8,7 @@ from kds.brain.errors import WorkspaceError
 from kds.clients.entries import shared_command
 from kds.clients.programs import (
     Programs,
+    beyond_launchers,
     calls_hook,
     calls_server,
     find_programs,
@@ -105,3 +106,18 @@ def test_a_hook_in_the_current_folder_is_not_ours(
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", path)
     assert hook_arguments("kds-hook || true") is None
+
+
+def test_a_hook_that_only_a_shell_finds_is_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ".local" / "bin"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("PATH", str(folder))
+    assert beyond_launchers(launchers="/nowhere") is None  # it is not installed at all
+    hook = folder / "kds-hook"
+    hook.write_text("")
+    hook.chmod(0o755)
+    assert beyond_launchers(launchers="/nowhere") == hook
+    assert beyond_launchers(launchers=str(folder)) is None
+    assert beyond_launchers(launchers=None) is None

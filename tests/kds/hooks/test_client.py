@@ -592,9 +592,13 @@ def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stands in for the Python that would start a service: writes down how it was called."""
     monkeypatch.delenv("KDS_SERVICE_AUTO")
     script = tmp_path / "python"
-    calls = tmp_path / "calls"
+    calls, handed = tmp_path / "calls", tmp_path / "handed"
     os.mkfifo(calls)
-    script.write_text(f'#!/bin/sh\necho "$PWD $*" > "{calls}"\n')
+    os.mkfifo(handed)
+    script.write_text(
+        f'#!/bin/sh\ncase "$*" in\n*hand-over*) cat > "{handed}" ;;\n'
+        f'*) echo "$PWD $*" > "{calls}" ;;\nesac\n'
+    )
     script.chmod(0o755)
     return script
 
@@ -613,6 +617,12 @@ def start(
     )
 
 
+def assert_handed_over(python: Path, given: dict[str, Any]) -> None:
+    """A prompt is passed on, whole and over a pipe alone; the start of a session is not."""
+    if given["hook_event_name"] == "UserPromptSubmit":
+        assert json.loads((python.parent / "handed").read_bytes()) == given
+
+
 @pytest.mark.parametrize("event", ["SessionStart", "sessionStart", "UserPromptSubmit"])
 def test_a_service_is_started_where_there_is_none_but_once_a_minute(
     event: str, workspace: Path, python: Path
@@ -622,12 +632,15 @@ def test_a_service_is_started_where_there_is_none_but_once_a_minute(
     # the pipe opens when the other side writes into it: this waits for the process
     called = (python.parent / "calls").read_text()
     assert called == f"{workspace} -P -m kds service start --auto --workspace {workspace}\n"
-    assert was_silent(start(python, given))  # within the minute: nobody is called
+    assert_handed_over(python, given)
+    assert was_silent(start(python, given))  # within the minute: no other is started
+    assert_handed_over(python, given)
     stamp = workspace / "kds-brain" / hook_start.STAMP_NAME
     assert stat.S_IMODE(stamp.stat().st_mode) == 0o600
     os.utime(stamp, (1, 1))
     assert was_silent(start(python, given))
     assert (python.parent / "calls").read_text() == called
+    assert_handed_over(python, given)
     expected = ["no service is running"] * 3 if event == "UserPromptSubmit" else []
     assert reasons(workspace) == expected
 
@@ -679,6 +692,25 @@ def test_the_own_settings_are_where_the_rest_of_kds_has_them(
 ) -> None:
     monkeypatch.setenv(name, value)
     assert Path(hook_start.own_settings()) == own_settings_path()
+
+
+@pytest.mark.parametrize(
+    ("given", "declined", "count"),
+    [(b"x", False, 1), (b"", False, 0), (b"x" * 20_000, False, 0), (b"x", True, 0)],
+)
+def test_a_prompt_is_handed_over_unless_it_is_long_or_the_settings_want_no_service(
+    given: bytes, declined: bool, count: int, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spawned: list[bytes] = []
+    monkeypatch.delenv("KDS_SERVICE_AUTO")
+    monkeypatch.setattr(hook_start, "_spawn", lambda *_, content=b"": spawned.append(content))
+    brain = str(workspace / "kds-brain")
+    if declined:
+        hook_start.decline(brain)
+    else:
+        assert hook_start._may_start(f"{brain}/{hook_start.STAMP_NAME}")
+    assert not hook_start.start_service(str(workspace), brain, given)
+    assert spawned == [given] * count
 
 
 def test_a_switch_is_spelled_as_everywhere() -> None:

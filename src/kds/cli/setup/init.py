@@ -2,7 +2,10 @@
 
 import os
 import shlex
+import sys
+from collections.abc import Collection
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -13,7 +16,7 @@ from kds.cli.progress import slow
 from kds.cli.setup.changes import Outcome, report
 from kds.clients.evidence import clients_in_use
 from kds.clients.generated import CLIENTS, Client
-from kds.clients.installation import InstallPlan, PlannedFile, Wish, plan_install
+from kds.clients.installation import HOOK_CLIENTS, InstallPlan, PlannedFile, Wish, plan_install
 from kds.clients.programs import find_programs
 from kds.clients.project import Project, repository_of
 from kds.clients.record import InitRecord, RecordStore
@@ -21,6 +24,11 @@ from kds.clients.undo import carry_out, plan_undo, undo
 from kds.clients.workspacehealth import make_private, ours_too_open
 from kds.router.prompts.library import PromptLibrary
 from kds.service.client import reach
+
+WAYS: Final = """\
+KDS can come to your assistant in two ways; one is enough:
+  hook  KDS reads every prompt, and adds a line where it is sure what "it" means
+  mcp   the model, or you, call KDS as a tool"""
 
 
 @click.command(
@@ -62,6 +70,9 @@ def init(
 
     Files that you have keep their entries, order, comments and layout. A second run changes
     nothing. In a repository without a kds-brain/ above you, that is its top folder.
+
+    At a terminal it asks whether you want the hook, the MCP server or both, unless --no-hook or
+    --no-mcp says so; elsewhere it takes both.
     """
     if full and not dry_run:
         raise Refusal("--full says how much a dry run shows", "add --dry-run")
@@ -80,14 +91,24 @@ def init(
             f"no assistant is in use in {project.folder}, nor on the PATH",
             f"name one: {', '.join(f'--client {client}' for client in CLIENTS)}",
         )
-    wish = Wish(
-        tuple(dict.fromkeys(client for client, _ in chosen)),
-        hook=not no_hook, mcp=not no_mcp, skills=not no_skills, start=start,
-    )  # fmt: skip
+    clients = tuple(dict.fromkeys(client for client, _ in chosen))
+    ways = (not no_hook, not no_mcp)
+    hook, mcp = _asked(clients) if all(ways) and not as_json else ways
+    wish = Wish(clients, hook=hook, mcp=mcp, skills=not no_skills, start=start)
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
     outcome = Outcome(project.folder, plan.files, (*notes, *plan.notes), chosen, dry_run=dry_run)
     report(outcome, full=full, as_json=as_json)
+
+
+def _asked(clients: Collection[Client]) -> tuple[bool, bool]:
+    """Whether hook and MCP server are wanted, where somebody can be asked; else both."""
+    somebody = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    if not somebody or not HOOK_CLIENTS & set(clients):
+        return True, True
+    click.echo(WAYS)
+    way = click.prompt("which", type=click.Choice(["hook", "mcp", "both"]), default="hook")
+    return way != "mcp", way != "hook"
 
 
 def _project(workspace: Path | None) -> tuple[Project, list[str]]:

@@ -1,14 +1,25 @@
 """`kds mcp`: the router for clients of the Model Context Protocol (DESIGN 7)."""
 
 import signal
+import sys
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-import anyio
 import click
 
+from kds.brain.workspace import Workspace
 from kds.cli.options import find_workspace, workspace_option
 from kds.mcp.address import HttpAddress
-from kds.mcp.server import KdsServer
+from kds.mcp.doorstep import Lines, Wire, claimed, greet
+
+if TYPE_CHECKING:
+    from kds.mcp.server import KdsServer
+
+WAITING: Final = (
+    "kds: waiting for an MCP client on stdin. Assistants start `kds mcp` themselves: "
+    "`kds init` tells them to. Leave with Ctrl+C."
+)
 
 
 @click.command(
@@ -32,13 +43,27 @@ def mcp(*, address: str | None, workspace: Path | None) -> None:
     bearer token.
     """
     wanted = None if address is None else HttpAddress.parse(address)
-    server = KdsServer(find_workspace(workspace))
-    if wanted is None:
-        # The SDK reads stdin in a thread that an interrupt does not reach; clients send one to
-        # end the server. Whatever is being written is whole, before or after (private_file.py).
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        anyio.run(server.run_stdio_async)
-    else:
+    load = partial(load_server, find_workspace(workspace))
+    if wanted is not None:
         from kds.mcp.http import serve_http  # FastAPI: 0.2 s of CPU
 
-        serve_http(server, wanted, announce=lambda line: click.echo(line, err=True))
+        serve_http(load(), wanted, announce=lambda line: click.echo(line, err=True))
+        return
+    if sys.stdin.isatty():
+        click.echo(WAITING, err=True)
+    # Stdin is read in a thread that an interrupt does not reach; clients send one to end the
+    # server. Whatever is being written is whole, before or after (private_file.py).
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    stdin, stdout = claimed()
+    lines, wire = Lines(stdin), Wire(stdout)
+    server = greet(lines, wire, load)
+    import anyio
+
+    anyio.run(server.run_lines, lines, wire)
+
+
+def load_server(workspace: Workspace) -> "KdsServer":
+    """The server, and the MCP package with it: over a second of CPU."""
+    from kds.mcp.server import KdsServer
+
+    return KdsServer(workspace)

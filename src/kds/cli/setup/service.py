@@ -1,5 +1,7 @@
 """`kds service`: the resident service in the background (DESIGN 7)."""
 
+import json
+import sys
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -9,7 +11,7 @@ import click
 
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.cli.options import common_options, find_workspace
+from kds.cli.options import common_options, find_workspace, workspace_option
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
 from kds.hooks import start as hook_start
@@ -68,6 +70,20 @@ def start(
         _show(health, as_json=as_json)
         return
     _show(_started(found, idle), as_json=as_json)
+
+
+@service.command("hand-over", hidden=True)
+@workspace_option
+def hand_over(*, workspace: Path | None) -> None:
+    """Pass the input of a hook that found no service, on stdin, to the one that is starting.
+
+    It is held in memory alone: what the service writes down has its secrets taken out.
+    """
+    given = json.loads(sys.stdin.buffer.read(hook_start.HANDED_LIMIT))
+    found = find_workspace(workspace)
+    settings = load_settings(found).service
+    if settings.enabled and settings.auto:
+        background.hand_over(found, given)
 
 
 def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
