@@ -39,9 +39,10 @@ all that is said, nor code of its choice to run (docs/decisions/0013-settings-of
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -52,16 +53,58 @@ from kds.brain.settings_variables import FLAGS, PLACES, RENAMED, Place, variable
 from kds.brain.workspace import Workspace, own_settings_path
 
 __all__ = [
+    "DEFAULT",
     "IDLE_MINUTES",
+    "Layers",
     "ModelSettings",
     "Settings",
     "SettingsError",
+    "load_layers",
     "load_settings",
 ]
+
+DEFAULT: Final = "default"
+"""Where the value comes from of what nobody has set."""
 
 
 class SettingsError(ConfigError):
     """The settings of a workspace, or a variable over them, are wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """The settings as they come together: each layer stands over the one before it."""
+
+    own_path: Path
+    own: Document
+    project: Document
+    chosen: Settings
+    """What the environment sets."""
+    variables: Mapping[Place, str]
+    """Which variable sets what."""
+
+    def settings(self) -> Settings:
+        """All of it together. Raises SettingsError when two layers do not go together."""
+        values = Settings().model_dump()
+        files = (Settings.model_validate(one.data) for one in (self.own, self.project))
+        for layer in (*files, self.chosen):
+            for section, given in layer.model_dump(exclude_unset=True).items():
+                values[section] |= given
+        try:
+            return Settings.model_validate(values)
+        except ValidationError as error:  # each is right by itself, the two together are not
+            where = "the settings and the environment"
+            raise SettingsError(_faults(error, {}, where=where)) from error
+
+    def source(self, place: Place) -> str:
+        """Where a setting has its value from: `$VARIABLE`, `path:line`, or `default`."""
+        if place in self.variables:
+            return f"${self.variables[place]}"
+        for document in (self.project, self.own):
+            section = document.data.get(place[0]) if isinstance(document.data, dict) else None
+            if isinstance(section, dict) and place[1] in section:
+                return document.where(place)
+        return DEFAULT
 
 
 def load_settings(workspace: Workspace, *, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -69,23 +112,29 @@ def load_settings(workspace: Workspace, *, environ: Mapping[str, str] = os.envir
 
     Raises SettingsError with everything that is wrong in the files and in the environment.
     """
+    return load_layers(workspace, environ=environ).settings()
+
+
+def load_layers(
+    workspace: Workspace,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    texts: Mapping[Path, str] = MappingProxyType({}),
+) -> Layers:
+    """Read the settings of ``workspace``, layer by layer.
+
+    ``texts`` are what files would say in the place of what they do: so a change is tried before
+    it is made. Raises SettingsError as `load_settings` does.
+    """
     own_path = own_settings_path(environ)
-    own = _with_flags_in_place(_document(own_path))
-    project = _with_flags_in_place(_document(workspace.settings_path))
-    chosen, faults = _from_environment(environ)
+    own = _with_flags_in_place(_document(own_path, texts))
+    project = _with_flags_in_place(_document(workspace.settings_path, texts))
+    chosen, variables, faults = _from_environment(environ)
     overreach = _overreach(project, own_path)
     problems = [*_problems_of_file(own), *_problems_of_file(project), *overreach, *faults]
     if problems or chosen is None:
         raise SettingsError(problems)
-    values = Settings().model_dump()
-    layers = (Settings.model_validate(own.data), Settings.model_validate(project.data), chosen)
-    for layer in layers:
-        for section, given in layer.model_dump(exclude_unset=True).items():
-            values[section] |= given
-    try:
-        return Settings.model_validate(values)
-    except ValidationError as error:  # each is right by itself, the two together are not
-        raise SettingsError(_faults(error, {}, where="the settings and the environment")) from error
+    return Layers(own_path, own, project, chosen, variables)
 
 
 def _overreach(document: Document, own_path: Path) -> Iterator[Problem]:
@@ -103,10 +152,10 @@ def _overreach(document: Document, own_path: Path) -> Iterator[Problem]:
         )
 
 
-def _document(path: Path) -> Document:
-    if not path.exists():
+def _document(path: Path, texts: Mapping[Path, str]) -> Document:
+    if path not in texts and not path.exists():
         return Document(str(path), {}, {})
-    text = read_text(path)
+    text = texts[path] if path in texts else read_text(path)
     if isinstance(text, Problem):
         raise SettingsError([text])
     document = parse_yaml(text, path=str(path))
@@ -140,7 +189,9 @@ def _problems_of_file(document: Document) -> tuple[Problem, ...]:
     return () if isinstance(found, Settings) else found
 
 
-def _from_environment(environ: Mapping[str, str]) -> tuple[Settings | None, tuple[Problem, ...]]:
+def _from_environment(
+    environ: Mapping[str, str],
+) -> tuple[Settings | None, Mapping[Place, str], tuple[Problem, ...]]:
     given: dict[str, Any] = {}
     names: dict[Place, str] = {}
     old: list[Problem] = []
@@ -153,9 +204,9 @@ def _from_environment(environ: Mapping[str, str]) -> tuple[Settings | None, tupl
         given.setdefault(section, {})[key] = text
         names[section, key] = name
     try:
-        return Settings.model_validate_strings(given), tuple(old)
+        return Settings.model_validate_strings(given), names, tuple(old)
     except ValidationError as error:
-        return None, (*old, *_faults(error, names, where="the environment"))
+        return None, names, (*old, *_faults(error, names, where="the environment"))
 
 
 def _faults(error: ValidationError, names: Mapping[Place, str], *, where: str) -> Iterator[Problem]:

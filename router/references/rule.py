@@ -108,3 +108,4 @@ class Rule:
     render: Render = field(default_factory=Render)
     tests: tuple[RuleTest, ...] = ()
     where: str = ""
+    description: str = ""

@@ -214,6 +214,7 @@ def _rule(file: _File, at: NodePath, entry: RuleEntry) -> Rule:
     return Rule(
         id=entry.id,
         priority=entry.priority,
+        description=entry.description,
         signal=Signal(
             kind=signal.kind,
             lemma=frozenset(signal.lemma),

@@ -310,3 +310,10 @@ def test_a_service_that_does_not_answer_is_not_said_to_be_starting(
     told = kds_call("service", "status")
     assert told.code == NOT_RUNNING
     assert told.out.startswith(f"the service is not answering, pid {pid}; end it with")
+
+
+def test_a_restart_is_another_process(place: Workspace, kds_call: Run) -> None:
+    first = json.loads(kds_call("service", "restart", "--json").out)
+    second = json.loads(kds_call("service", "restart", "--json").out)
+    assert first["status"] == second["status"] == "ok"
+    assert first["pid"] != second["pid"]

@@ -4,10 +4,11 @@ Only what is understood is changed: a section of its own lines with keys of two 
 before them. Anything else is refused with what to write by hand.
 """
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
@@ -17,25 +18,35 @@ from kds.brain.private_file import locked, replace_private
 
 LOCK_S: Final = 5.0
 
+Values = Mapping[str, bool | float | str]
+"""Keys of a section, each with its value."""
+
 _INDENT: Final = "  "
 
 
-def write_values(path: Path, section: str, values: Mapping[str, float]) -> None:
+def write_values(path: Path, section: str, values: Values) -> None:
     """Set ``values`` in a section of the settings file at ``path``; its folder must exist.
 
     Raises KdsError when the file is not of a shape that can be changed safely, StoreError when
     it cannot be written.
     """
+    change_settings(path, lambda text: with_values(text, section, values))
+
+
+def change_settings(path: Path, change: Callable[[str], str]) -> None:
+    """Write what ``change`` makes of the text of the settings file at ``path``.
+
+    Nothing is written when it raises. Raises ConfigError when the file cannot be read, StoreError
+    when it cannot be written.
+    """
     with locked(path, timeout_s=LOCK_S):
         text = read_text(path) if path.exists() else ""
         if isinstance(text, Problem):
             raise ConfigError([text])
-        changed = with_values(text, section, values)
-        _check(path, text, changed, section, values)
-        replace_private(path, changed.encode("utf-8"))
+        replace_private(path, change(text).encode("utf-8"))
 
 
-def with_values(text: str, section: str, values: Mapping[str, float]) -> str:
+def with_values(text: str, section: str, values: Values) -> str:
     """Return the text with the values in the section, which is added when it is not there.
 
     >>> print(with_values("recall:\\n  hybrid: true  # mine\\n", "recall", {"rerank_beta": 0.6}))
@@ -44,16 +55,49 @@ def with_values(text: str, section: str, values: Mapping[str, float]) -> str:
       rerank_beta: 0.6
     <BLANKLINE>
     """
+    changed = _with_lines(text, section, values)
+    _check(text, changed, section, values)
+    return changed
+
+
+def without_value(text: str, section: str, key: str) -> str:
+    """Return the text without the key in the section, which goes when nothing else is in it.
+
+    Raises KdsError when the text is not of a shape that can be changed safely.
+
+    >>> without_value("recall:\\n  hybrid: true\\nmodel:\\n  name: x\\n", "recall", "hybrid")
+    'model:\\n  name: x\\n'
+    """
+    lines = text.splitlines()
+    start = next((at for at, line in enumerate(lines) if _begins(line, section)), len(lines))
+    end = _end(lines, start)
+    kept = [line for line in lines[start + 1 : end] if not _line_of(key).fullmatch(line)]
+    if any(line.strip() and not line.lstrip().startswith("#") for line in kept):
+        kept = [lines[start], *kept]
+    changed = "".join(f"{line}\n" for line in (*lines[:start], *kept, *lines[end:]))
+    _check_without(text, changed, section, key)
+    return changed
+
+
+def _with_lines(text: str, section: str, values: Values) -> str:
     lines = text.splitlines()
     start = next((at for at, line in enumerate(lines) if _begins(line, section)), None)
     if start is None:
-        lines += [f"{section}:", *(f"{_INDENT}{key}: {value:g}" for key, value in values.items())]
+        lines.append(f"{section}:")
+        lines += [f"{_INDENT}{key}: {_written(value)}" for key, value in values.items()]
         return "\n".join(lines) + "\n"
     end = _end(lines, start)
     body = list(lines[start + 1 : end])
     for key, value in values.items():
-        _set(body, key, f"{value:g}")
+        _set(body, key, _written(value))
     return "\n".join([*lines[: start + 1], *body, *lines[end:]]) + "\n"
+
+
+def _written(value: bool | float | str) -> str:
+    """A value as YAML reads it back."""
+    if isinstance(value, float) and float(f"{value:g}") == value:
+        return f"{value:g}"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _begins(line: str, section: str) -> bool:
@@ -72,8 +116,14 @@ def _end(lines: Sequence[str], start: int) -> int:
     return end
 
 
+def _line_of(key: str) -> re.Pattern[str]:
+    """A line that gives ``key`` its value; a `#` begins a comment behind a space alone."""
+    value = r"""(?:"[^"\n]*"|'[^'\n]*'|(?<!\s)#|[^#\n])*?"""
+    return re.compile(rf"(?P<indent> +){re.escape(key)}:{value}(?P<comment>\s+#.*)?")
+
+
 def _set(body: list[str], key: str, value: str) -> None:
-    form = re.compile(rf"(?P<indent> +){re.escape(key)}:[^#\n]*?(?P<comment>\s+#.*)?")
+    form = _line_of(key)
     for at, line in enumerate(body):
         if found := form.fullmatch(line):
             body[at] = f"{found['indent']}{key}: {value}{found['comment'] or ''}"
@@ -82,14 +132,34 @@ def _set(body: list[str], key: str, value: str) -> None:
     body.append(f"{indents[0] if indents else _INDENT}{key}: {value}")
 
 
-def _check(path: Path, before: str, after: str, section: str, values: Mapping[str, float]) -> None:
+def _check(before: str, after: str, section: str, values: Values) -> None:
     """See that the values got there and nothing else changed."""
-    listed = ", ".join(f"{key}: {value:g}" for key, value in values.items())
+    listed = ", ".join(f"{key}: {_written(value)}" for key, value in values.items())
     hint = f"write it by hand: under '{section}:' the lines {listed}"
+
+    def wanted(old: dict[str, Any]) -> dict[str, Any]:
+        return old | {section: (old.get(section) or {}) | dict(values)}
+
+    _check_change(before, after, wanted, hint)
+
+
+def _check_without(before: str, after: str, section: str, key: str) -> None:
+    """See that the key went, and nothing else changed."""
+
+    def wanted(old: dict[str, Any]) -> dict[str, Any]:
+        rest = {one: value for one, value in old[section].items() if one != key}
+        others = {one: value for one, value in old.items() if one != section}
+        return old | {section: rest} if rest else others
+
+    _check_change(before, after, wanted, f"take '{key}' out of '{section}' by hand")
+
+
+def _check_change(
+    before: str, after: str, wanted: Callable[[dict[str, Any]], dict[str, Any]], hint: str
+) -> None:
     try:
-        old, new = yaml.safe_load(before) or {}, yaml.safe_load(after)
-        wanted = old | {section: (old.get(section) or {}) | dict(values)}
-    except (yaml.YAMLError, TypeError, AttributeError) as error:
-        raise KdsError("the settings are of another shape", where=str(path), hint=hint) from error
-    if new != wanted:
-        raise KdsError("the settings are of another shape", where=str(path), hint=hint)
+        as_wanted = (yaml.safe_load(after) or {}) == wanted(yaml.safe_load(before) or {})
+    except (yaml.YAMLError, TypeError, AttributeError, KeyError):
+        as_wanted = False
+    if not as_wanted:
+        raise KdsError("the settings are of another shape", hint=hint)

@@ -28,11 +28,16 @@ list these under `problems` of their own report instead. `NO_COLOR` turns colour
 one line, or with a spinner or a bar on a terminal; `KDS_PROGRESS=off` (`auto` is the default) is
 silent.
 
-Shell completion comes with click; for bash, put this into `~/.bashrc` (zsh and fish: `zsh_source`,
-`fish_source`):
+## Completion in the shell
+
+Put one of these into `~/.bashrc`, `~/.zshrc` or `~/.config/fish/config.fish`. It completes
+commands and options, and the names of prompts, agents, intents, remembered sessions and settings:
 
 ```sh
+# not run by the tests: each is for a shell of its own
 eval "$(_KDS_COMPLETE=bash_source kds)"
+eval "$(_KDS_COMPLETE=zsh_source kds)"
+_KDS_COMPLETE=fish_source kds | source
 ```
 """
 

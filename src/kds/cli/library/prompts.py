@@ -9,7 +9,9 @@ import click
 
 from kds.brain.document import nearest
 from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError
+from kds.cli.completion import completed_by
 from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows
+from kds.cli.library.beginning import begin_prompt
 from kds.cli.options import common_options, find_workspace, workspace_option
 from kds.cli.output import print_json, print_table
 from kds.cli.progress import slow
@@ -22,6 +24,8 @@ from kds.router.prompts.strays import stray_files
 SHOWN_STRAYS: Final = 3
 """Examples of a prompt that are named one by one where they do not reach it."""
 
+name_argument = click.argument("name", shell_complete=completed_by("prompts"))
+
 
 @click.group(
     epilog="""\b
@@ -30,7 +34,7 @@ Examples:
   kds prompts check"""
 )
 def prompts() -> None:
-    """List, show, render or check the prompt files, your own included."""
+    """List, show, begin, render or check the prompt files, your own included."""
 
 
 @prompts.command("list", epilog="\b\nExample:\n  kds prompts list --json")
@@ -45,13 +49,28 @@ def list_(*, as_json: bool, workspace: Path | None) -> None:
     print_table(("intent", "prompt", "what it does"), rows)
 
 
+@prompts.command(epilog="\b\nExample:\n  kds prompts new deploy-runner")
+@click.argument("name")
+@workspace_option
+def new(*, name: str, workspace: Path | None) -> None:
+    """Begin an agent of your own: a prompt file that passes `kds prompts check`, to fill in.
+
+    NAME is lower case words joined by -. Its intent is called like it: DEPLOY_RUNNER.
+    """
+    found = find_workspace(workspace)
+    known = {prompt.name for prompt in _library(workspace).prompts()}
+    if name in known:
+        raise Refusal(f"there is a prompt '{name}'", f"look at it: kds prompts show {name}")
+    click.echo(f"{begin_prompt(found, name)}\nnext: edit it, then kds prompts check")
+
+
 @prompts.command(
     epilog="""\b
 Examples:
   kds prompts show code-executor
   kds prompts show code-executor --examples"""
 )
-@click.argument("name")
+@name_argument
 @click.option("--examples", is_flag=True, help="Print the file of its examples instead.")
 @workspace_option
 def show(*, name: str, examples: bool, workspace: Path | None) -> None:
@@ -77,7 +96,7 @@ Examples:
   kds prompts render code-executor --set 'expanded=Make the FAB button purple'
   kds prompts render code-executor --set 'secondary_intents=["TEST"]'"""
 )
-@click.argument("name")
+@name_argument
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="An input; JSON, else text."
 )

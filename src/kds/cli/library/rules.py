@@ -9,19 +9,48 @@ import click
 from kds.api.rule_tests import RuleOutcome, describe_outcome
 from kds.brain.errors import ConfigError
 from kds.cli.evaluation.dialogues import play_all, read_all
-from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about, problem_rows
-from kds.cli.options import common_options, open_router
+from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain_about, problem_rows
+from kds.cli.library.beginning import begin_rule
+from kds.cli.options import common_options, find_workspace, open_router, workspace_option
 from kds.cli.output import fields, print_json, print_table
 from kds.cli.progress import slow
 from kds.evaluation.rule_record import RuleRecord, rule_records
+from kds.router.references.rule import Rule
+from kds.router.references.ruleset import PACKAGED, load_rules
 
 SHOWN_PLACES: Final = 3
 """Wrong turns whose places the table names, for each rule."""
 
 
-@click.group(epilog="\b\nExample:\n  kds rules check")
+@click.group(epilog="\b\nExamples:\n  kds rules list\n  kds rules check")
 def rules() -> None:
-    """Check the reference rules, your own in kds-brain/rules/ included."""
+    """List, begin or check the reference rules, your own in kds-brain/rules/ included."""
+
+
+@rules.command("list", epilog="\b\nExample:\n  kds rules list --json")
+@common_options
+def list_(*, as_json: bool, workspace: Path | None) -> None:
+    """List the rules in the order in which they are tried, with what each is for."""
+    found = sorted(load_rules(find_workspace(workspace).rules_dir).rules, key=_order)
+    if as_json:
+        print_json([fields(rule, "id priority description where") for rule in found])
+        return
+    rows = [(rule.id, str(rule.priority), rule.description) for rule in found]
+    print_table(("rule", "priority", "what it is for"), rows)
+
+
+@rules.command(epilog="\b\nExample:\n  kds rules new usual-place")
+@click.argument("name")
+@workspace_option
+def new(*, name: str, workspace: Path | None) -> None:
+    """Begin a rule of your own: a file that passes `kds rules check`, to fill in.
+
+    NAME is lower case words joined by -; the file is kds-brain/rules/NAME.yaml.
+    """
+    if (PACKAGED / f"{name}.yaml").exists():  # a file of that name would replace all of it
+        raise Refusal(f"there is a packaged rule file '{name}'", "take another name")
+    path = begin_rule(find_workspace(workspace), name)
+    click.echo(f"{path}\nnext: edit it, then kds rules check")
 
 
 @rules.command(
@@ -71,6 +100,10 @@ def check(
     else:
         _print(outcomes, failed, records)
     ctx.exit(TESTS_FAILED if failed else 0)
+
+
+def _order(rule: Rule) -> int:
+    return rule.priority
 
 
 def _print(

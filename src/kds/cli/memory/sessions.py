@@ -9,6 +9,7 @@ import click
 from kds.api.session_names import NOTHING, find_session
 from kds.brain.passages.values import Message, Summary
 from kds.brain.sessions.session_values import Session
+from kds.cli.completion import completed_by
 from kds.cli.memory.options import SHOWN_ID, changing, looking, read_span
 from kds.cli.options import common_options
 from kds.cli.output import counted, fields, moment, print_json, print_line, print_table
@@ -28,7 +29,9 @@ Examples:
   kds memory show last
   kds memory show 'Add a FAB button' --last 10 --json"""
 )
-@click.argument("name", metavar="[SESSION]", required=False)
+@click.argument(
+    "name", metavar="[SESSION]", required=False, shell_complete=completed_by("sessions")
+)
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N messages.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", default=SHOWN_SESSIONS,
               help=f"Sessions to list.  [default: {SHOWN_SESSIONS}]")  # fmt: skip
@@ -84,7 +87,7 @@ def new(*, title: str | None, document: str | None, as_json: bool, workspace: Pa
 
 
 @click.command(epilog="\b\nExample:\n  kds memory rename last 'Dark mode'")
-@click.argument("name", metavar="SESSION")
+@click.argument("name", metavar="SESSION", shell_complete=completed_by("sessions"))
 @click.argument("title")
 @click.option("--document", metavar="NAME", help="Also say which document it is about; '': none.")
 @common_options
@@ -110,7 +113,9 @@ Examples:
   kds memory delete 'Dark mode'
   kds memory delete 3f2a91c0 --yes"""
 )
-@click.argument("names", metavar="SESSION...", nargs=-1, required=True)
+@click.argument(
+    "names", metavar="SESSION...", nargs=-1, required=True, shell_complete=completed_by("sessions")
+)
 @yes_option
 @common_options
 def delete(*, names: tuple[str, ...], yes: bool, as_json: bool, workspace: Path | None) -> None:

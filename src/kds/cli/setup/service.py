@@ -108,6 +108,19 @@ def stop(*, force: bool, as_json: bool, workspace: Path | None) -> None:
         click.echo(f"the service is {outcome}" if outcome == "not running" else outcome)
 
 
+@service.command(epilog="\b\nExample:\n  kds service restart")
+@click.option("--force", is_flag=True, help="Kill it when it does not end by itself.")
+@common_options
+def restart(*, force: bool, as_json: bool, workspace: Path | None) -> None:
+    """End the service if it runs, and start it anew, as the settings have it now."""
+    found = find_workspace(workspace)
+    idle = load_settings(found).service.idle_minutes  # settings that are wrong end nothing
+    background.stop(found, force=force)
+    with slow("waiting for the service to load"):
+        health = background.start(found, idle_minutes=idle)
+    _show(health, as_json=as_json)
+
+
 @service.command(epilog="\b\nExample:\n  kds service status --json")
 @common_options
 @click.pass_context

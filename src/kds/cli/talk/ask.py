@@ -6,6 +6,7 @@ import click
 
 import kds
 from kds.brain.errors import MessageError
+from kds.cli.completion import completed_by
 from kds.cli.guard import complain
 from kds.cli.options import (
     find_workspace,
@@ -22,11 +23,13 @@ from kds.service.desk import LOADING
 from kds.session.answer import Answer
 
 agent_option = click.option(
-    "--agent", metavar="NAME", help="The agent to take it: work-planner, or PLAN."
-)
+    "--agent", metavar="NAME", help="The agent to take it: work-planner, or PLAN.",
+    shell_complete=completed_by("agents"),
+)  # fmt: skip
 session_option = click.option(
     "--session", metavar="NAME",
     help="A conversation of its own: an id or title, or `last`; begun if there is none.",
+    shell_complete=completed_by("sessions"),
 )  # fmt: skip
 model_option = click.option(
     "--model", metavar="NAME", help="The model to ask.  [default: $KDS_MODEL, else your settings]"

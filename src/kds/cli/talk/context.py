@@ -9,6 +9,7 @@ from kds.brain.clock import utc_now
 from kds.brain.journal import ContextJournal, LoadedContext
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry
+from kds.cli.completion import completed_by
 from kds.cli.guard import complain
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import entry_dict, print_entries, print_json
@@ -38,7 +39,10 @@ Example:
   kds context log --message 'Make it purple' --intent EXECUTE --context-ref 'FAB button'"""
 )
 @click.option("--message", required=True, help="What the user said.")
-@click.option("--intent", required=True, help="Its intent, such as EXECUTE.")
+@click.option(
+    "--intent", required=True, help="Its intent, such as EXECUTE.",
+    shell_complete=completed_by("intents"),
+)  # fmt: skip
 @click.option("--context-ref", help="What it refers to.")
 @click.option("--session-id", help="The session it belongs to.")
 @common_options

@@ -1,0 +1,1 @@
+"""`kds help`, `status`, `config` and `logs`: what KDS is, here and now."""

@@ -1,0 +1,90 @@
+"""`kds help`: what `--help` says of a command, and the pages of the documentation, offline."""
+
+import difflib
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+import kds.pages
+from kds.cli.guard import Refusal
+
+TOPICS: Final = "topics"
+"""Lists the pages, in the place of one."""
+
+_HEADING: Final = "# "
+
+
+@click.command(
+    "help",
+    epilog="""\b
+Examples:
+  kds help context load
+  kds help topics
+  kds help references
+  kds help memory --page""",
+)
+@click.argument("words", nargs=-1, metavar="[COMMAND|TOPIC]")
+@click.option("--page", is_flag=True, help="The page, where a command has the same name.")
+@click.pass_context
+def help_(ctx: click.Context, words: tuple[str, ...], *, page: bool) -> None:
+    """Explain a command as its --help does, or print a page of the documentation.
+
+    The pages come with KDS and need no network; on a terminal they open in your pager.
+    """
+    root, found = ctx.find_root(), _pages()
+    name = words[0].removesuffix(".md") if len(words) == 1 else ""
+    if words == (TOPICS,):
+        _list(found)
+    elif name in found and (page or _command(root, words) is None):
+        _show(found[name].read_text(encoding="utf-8"))
+    elif (explained := _command(root, words)) is None or page:
+        raise _unknown(root, words, found)
+    else:
+        click.echo(explained)
+        if name in found:
+            click.echo(f"\nMore: kds help {name} --page")
+
+
+def _pages() -> Mapping[str, Path]:
+    """Each page under its topic."""
+    folder = Path(kds.pages.__file__).parent
+    return {path.stem: path for path in sorted(folder.glob("*.md"))}
+
+
+def _list(pages: Mapping[str, Path]) -> None:
+    for topic, path in pages.items():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        heading = next((line for line in lines if line.startswith(_HEADING)), "")
+        click.echo(f"{topic:<20}{heading.removeprefix(_HEADING)}")
+
+
+def _show(text: str) -> None:
+    if sys.stdout.isatty():
+        click.echo_via_pager(text)
+    else:
+        click.echo(text, nl=False)
+
+
+def _command(root: click.Context, words: Sequence[str]) -> str | None:
+    """What `--help` says of the command that ``words`` name; None when they name none."""
+    context = root
+    for word in words:
+        group = context.command
+        command = group.get_command(context, word) if isinstance(group, click.Group) else None
+        if command is None:
+            return None
+        context = click.Context(command, info_name=word, parent=context)
+    return context.get_help()
+
+
+def _unknown(root: click.Context, words: Sequence[str], pages: Mapping[str, Path]) -> Refusal:
+    said = " ".join(words)
+    commands = root.command.list_commands(root) if isinstance(root.command, click.Group) else []
+    near = difflib.get_close_matches(said, [*commands, *pages], n=1)
+    if not near and _command(root, words[:1]) is not None:
+        near = [words[0]]
+    hint = f"did you mean: kds help {near[0]}" if near else "kds help topics lists the pages"
+    return Refusal(f"no command or page '{said}'", hint)

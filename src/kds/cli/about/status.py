@@ -1,0 +1,91 @@
+"""`kds status`: what KDS is at work with here; `kds doctor` says whether it is well."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kds.api.memory_place import memory_if_any
+from kds.brain.journal import ContextJournal
+from kds.brain.settings import Layers, load_layers
+from kds.brain.workspace import Workspace
+from kds.cli.options import common_options, find_workspace
+from kds.cli.output import counted, print_json, print_line
+from kds.clients.clienthealth import installed_hooks
+from kds.clients.project import Project
+from kds.documents.place import documents_if_any
+from kds.service.standing import standing_of
+
+
+@click.command(epilog="\b\nExamples:\n  kds status\n  kds status --json")
+@common_options
+def status(*, as_json: bool, workspace: Path | None) -> None:
+    """Show workspace, service, memory, model and hook, and how much is kept here.
+
+    Nothing is started or made. `kds doctor` looks whether all of it is in order.
+    """
+    found = find_workspace(workspace)
+    report = _report(found, load_layers(found))
+    if as_json:
+        print_json(report)
+    else:
+        _show(report)
+
+
+def _report(workspace: Workspace, layers: Layers) -> Mapping[str, Any]:
+    settings, service = layers.settings(), standing_of(workspace)
+    return {
+        "workspace": {"root": str(workspace.root), "exists": workspace.brain.is_dir()},
+        "service": {"state": service.state, "pid": service.pid},
+        "memory": {
+            "on": bool(settings.memory.enabled),
+            "on_in_chats": settings.memory.enabled is not False,
+            "from": layers.source(("memory", "enabled")),
+        },
+        "model": {"name": settings.model.name, "from": layers.source(("model", "name"))},
+        "hooks": [hook.name for hook in installed_hooks(Project.of(workspace))],
+        "counts": _counts(workspace),
+    }
+
+
+def _counts(workspace: Workspace) -> Mapping[str, int]:
+    with memory_if_any(workspace) as memory, documents_if_any(workspace) as documents:
+        holdings = memory.stats() if memory else None
+        return {
+            "context": len(ContextJournal(workspace.context_path).load().entries),
+            "sessions": holdings.sessions if holdings else 0,
+            "messages": holdings.messages if holdings else 0,
+            "documents": len(documents.documents()) if documents else 0,
+            "own prompts": len(list(workspace.prompts_dir.glob("*/*.md"))),
+            "own rule files": len(list(workspace.rules_dir.glob("*.yaml"))),
+        }
+
+
+def _show(report: Mapping[str, Any]) -> None:
+    place, service, model = report["workspace"], report["service"], report["model"]
+    print_line("workspace", place["root"] + ("" if place["exists"] else " (nothing is kept yet)"))
+    pid = f", pid {service['pid']}" if service["pid"] else ""
+    print_line("service", service["state"] + pid)
+    print_line("memory", _memory(report["memory"]))
+    print_line("model", f"{model['name']} ({model['from']})" if model["name"] else "none")
+    print_line("hook", ", ".join(report["hooks"]) or "not installed: kds init")
+    kept = [counted(count, _NOUNS[name]) for name, count in report["counts"].items() if count]
+    print_line("kept", ", ".join(kept) or "nothing")
+
+
+def _memory(memory: Mapping[str, Any]) -> str:
+    if memory["on"]:
+        return f"on ({memory['from']})"
+    where = "for `kds ask` and `kds chat` alone" if memory["on_in_chats"] else "nowhere"
+    return f"on {where} ({memory['from']})"
+
+
+_NOUNS = {
+    "context": "message in the context",
+    "sessions": "session",
+    "messages": "remembered message",
+    "documents": "document",
+    "own prompts": "prompt of your own",
+    "own rule files": "rule file",
+}

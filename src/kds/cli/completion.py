@@ -1,0 +1,64 @@
+"""What the shell completes on TAB, besides commands, options and files."""
+
+import importlib
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import click
+
+import kds
+from kds.brain.errors import KdsError
+from kds.brain.workspace import Workspace
+from kds.cli.options import find_workspace
+
+Complete = Callable[[click.Context, click.Parameter, str], list[str]]
+
+
+def completed_by(kind: str) -> Complete:
+    """Complete with the names of ``kind``: prompts, agents, intents, sessions or settings."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        try:
+            names = list(NAMES[kind](find_workspace(ctx.params.get("workspace"))))
+        except KdsError:  # the command itself will say what is wrong
+            return []
+        return [name for name in names if name.startswith(incomplete)]
+
+    return complete
+
+
+def _prompts(workspace: Workspace) -> Iterable[str]:
+    return (prompt.name for prompt in kds.PromptLibrary.load(workspace.prompts_dir).prompts())
+
+
+def _intents(workspace: Workspace) -> Iterable[str]:
+    agents = kds.PromptLibrary.load(workspace.prompts_dir).agents()
+    return (agent.intent for agent in agents if agent.intent)
+
+
+def _agents(workspace: Workspace) -> Iterable[str]:
+    agents = kds.PromptLibrary.load(workspace.prompts_dir).agents()
+    return (*(agent.name for agent in agents), *_intents(workspace))
+
+
+def _sessions(workspace: Workspace) -> Iterable[str]:
+    # late: opening the memory costs imports that only who presses TAB is to pay
+    place = importlib.import_module("kds.api.memory_place")
+    names = importlib.import_module("kds.api.session_names")
+    with place.memory_if_any(workspace) as store:
+        sessions = names.all_sessions(store) if store else ()
+        return ["last", *(one.id for one in sessions), *(one.title for one in sessions)]
+
+
+def _settings(workspace: Workspace) -> Iterable[str]:
+    keys: Iterable[str] = importlib.import_module("kds.cli.about.config").KEYS
+    return keys
+
+
+NAMES: Final[dict[str, Callable[[Workspace], Iterable[str]]]] = {
+    "prompts": _prompts,
+    "agents": _agents,
+    "intents": _intents,
+    "sessions": _sessions,
+    "settings": _settings,
+}
