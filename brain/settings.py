@@ -6,7 +6,7 @@ service:
   auto: true         # start one in the background, at first use, when there is none
   idle_minutes: 30   # such a service ends after that long unasked; 0: never
 memory:                                # docs/memory.md says what each does
-  enabled: true                        # unset: off; on for sessions of `POST /query`
+  enabled: true                        # unset: on in a chat, off where KDS only routes
   summary_frequency: 5
   enable_query_rewriting: true
   enable_session_memory: true

@@ -40,6 +40,7 @@ def _report(workspace: Workspace, layers: Layers) -> Mapping[str, Any]:
         "service": {"state": service.state, "pid": service.pid},
         "memory": {
             "on": bool(settings.memory.enabled),
+            "on_in_chats": settings.memory.enabled is not False,
             "from": layers.source(("memory", "enabled")),
         },
         "model": {"name": settings.model.name, "from": layers.source(("model", "name"))},
@@ -66,12 +67,18 @@ def _show(report: Mapping[str, Any]) -> None:
     print_line("workspace", place["root"] + ("" if place["exists"] else " (nothing is kept yet)"))
     pid = f", pid {service['pid']}" if service["pid"] else ""
     print_line("service", service["state"] + pid)
-    memory = report["memory"]
-    print_line("memory", f"{'on' if memory['on'] else 'off'} ({memory['from']})")
+    print_line("memory", _memory(report["memory"]))
     print_line("model", f"{model['name']} ({model['from']})" if model["name"] else "none")
     print_line("hook", ", ".join(report["hooks"]) or "not installed: kds init")
     kept = [counted(count, _NOUNS[name]) for name, count in report["counts"].items() if count]
     print_line("kept", ", ".join(kept) or "nothing")
+
+
+def _memory(memory: Mapping[str, Any]) -> str:
+    if memory["on"]:
+        return f"on ({memory['from']})"
+    where = "for `kds ask` and `kds chat` alone" if memory["on_in_chats"] else "nowhere"
+    return f"on {where} ({memory['from']})"
 
 
 _NOUNS = {

@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 import kds
+from kds.api.memory_place import memory_path
 from kds.api.session_names import NOTHING
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
@@ -31,7 +32,7 @@ HELP: Final = """\
 /prompt    the prompt of its agent
 /context   what the router remembers
 /sessions  conversations that are remembered; `kds chat --session NAME` resumes one
-/clear     forget the context, and what was under way
+/clear     forget the context, and what was under way; names what stays
 /quit      leave; Ctrl-C halts a running answer"""
 
 
@@ -150,8 +151,13 @@ class _Chat:
         return True
 
     def clear(self) -> bool:
+        stays = self.session.memory.session
+        kept = stays is not None and self.session.memory.find(stays) is not None
         count = self.session.clear()
         click.echo(f"cleared {count} {'entry' if count == 1 else 'entries'}")
+        if kept:
+            click.echo(f"still in {memory_path(self.session.workspace)}: what both sides said")
+            click.echo(f"delete that, too: kds memory delete {stays} --yes")
         return True
 
     def help(self) -> bool:

@@ -1,0 +1,173 @@
+"""What README says of what is remembered, sentence by sentence."""
+
+import json
+import socket
+import stat
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kds
+from kds.brain.clock import utc_now
+from kds.brain.journal import LIMIT, MAX_AGE, ContextJournal
+from kds.brain.learning.event_log import MAX_EVENTS
+
+from ..agents.openai_server import FakeProvider, Text  # noqa: TID252  # one server for all
+
+Run = Callable[..., Any]
+
+README = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
+REPLY = "Zebra-striped toggles, then."
+TEXT = "I want to add a FAB button"
+
+
+@pytest.fixture
+def brain(fitted_workspace: Path) -> Path:
+    return fitted_workspace / "kds-brain"
+
+
+def _holding(brain: Path, text: str) -> set[str]:
+    """The files, and the folders of files, that hold ``text``."""
+    wanted = text.encode()
+    files = [path for path in brain.rglob("*") if path.is_file() and "cache" not in path.parts]
+    return {path.relative_to(brain).parts[0] for path in files if wanted in path.read_bytes()}
+
+
+def test_the_page_says_which_figures_hold() -> None:
+    assert (10, timedelta(hours=2), 2_000) == (LIMIT, MAX_AGE, MAX_EVENTS)
+    assert "your last ten messages" in README
+    assert "two hours" in README
+    assert "the last 2,000 events" in README
+
+
+def test_routing_keeps_the_message_in_the_context_and_no_reply(brain: Path) -> None:
+    router = kds.Router.open(brain.parent)
+    router.route(TEXT, history=[kds.brain.turn.Utterance(REPLY, "assistant")])
+    assert _holding(brain, TEXT) == {"conversation-context.jsonl"}
+    assert _holding(brain, "Zebra-striped") == set()
+
+
+def test_ten_messages_stay_and_none_for_more_than_two_hours(brain: Path) -> None:
+    now = utc_now()
+    path = brain / "conversation-context.jsonl"
+    for number in range(12):
+        ContextJournal(path, clock=lambda: now).log(kds.ContextEntry(now, f"{number} px", "PLAN"))
+    assert len(path.read_text().splitlines()) == LIMIT
+    fields = set(json.loads(path.read_text().splitlines()[0]))
+    assert fields <= {"timestamp", "user_message", "intent", "session_id", "context_ref", "v"}
+    later = now + timedelta(hours=2, seconds=1)
+    assert ContextJournal(path, clock=lambda: later).load().entries == ()
+
+
+def test_asking_keeps_both_sides_until_they_are_deleted(
+    provider: FakeProvider, brain: Path, kds_call: Run
+) -> None:
+    provider.play(Text(REPLY))
+    kds_call("ask", TEXT)
+    assert {one.removesuffix("-wal") for one in _holding(brain, REPLY)} == {"memory.db"}
+    assert _holding(brain, TEXT) >= {"conversation-context.jsonl", "work"}
+    kds_call("memory", "delete", "last", "--yes")
+    assert _holding(brain, REPLY) == set()
+
+
+def test_with_the_memory_switched_off_asking_keeps_no_reply(
+    provider: FakeProvider, brain: Path, kds_call: Run
+) -> None:
+    kds_call("config", "set", "memory.enabled", "off")
+    provider.play(Text(REPLY))
+    kds_call("ask", TEXT)
+    assert _holding(brain, REPLY) == set()
+    assert not (brain / "memory.db").exists()
+    assert "on nowhere" in kds_call("status").out
+
+
+def test_with_the_memory_switched_on_routed_messages_stay(brain: Path, kds_call: Run) -> None:
+    kds_call("config", "set", "memory.enabled", "on")
+    kds_call("route", TEXT)
+    assert {one.removesuffix("-wal") for one in _holding(brain, TEXT)} >= {"memory.db"}
+
+
+def test_no_log_keeps_nothing(provider: FakeProvider, brain: Path, kds_call: Run) -> None:
+    provider.play(Text(REPLY))
+    kds_call("ask", TEXT, "--no-log")
+    kds_call("route", TEXT, "--no-log")
+    assert _holding(brain, TEXT) == _holding(brain, REPLY) == set()
+
+
+def test_clear_names_what_stays_and_deletes_what_was_under_way(
+    provider: FakeProvider, brain: Path, kds_spawn: Run, kds_call: Run
+) -> None:
+    provider.play(Text(REPLY))
+    said = kds_spawn("chat", stdin=f"{TEXT}\n/clear\n".encode()).out
+    assert str(brain / "memory.db") in said
+    assert _holding(brain, TEXT) <= {"memory.db", "memory.db-wal"}
+    command = next(line for line in said.splitlines() if "kds memory delete" in line)
+    kds_call(*command.partition("kds ")[2].split())
+    assert _holding(brain, TEXT) == set()
+
+
+def test_clear_names_nothing_where_nothing_stays(brain: Path, kds_spawn: Run) -> None:
+    said = kds_spawn("chat", stdin=f"{TEXT}\n/clear\n".encode(), KDS_MEMORY="off").out
+    assert "cleared 1 entry" in said
+    assert "still in" not in said
+
+
+def test_secrets_are_taken_out_everywhere_and_code_in_the_context(
+    brain: Path, kds_call: Run
+) -> None:
+    key = "AKIA" + "IOSFODNN7EXAMPLQ"
+    kds_call("ask", f"Use {key} in this:\n```python\nsecret_sauce = 1\n```")
+    assert _holding(brain, key) == set()
+    kept = {one.removesuffix("-wal") for one in _holding(brain, "secret_sauce")}
+    assert kept == {"memory.db", "work"}
+    assert "[code: python" in (brain / "conversation-context.jsonl").read_text()
+
+
+def test_a_correction_is_kept_and_amnesia_deletes_it(brain: Path, kds_call: Run) -> None:
+    words = "give the dashboard some love"
+    kds_call("learn", "correct", words, "PLAN")
+    assert _holding(brain, words) == {"learning.jsonl"}
+    kds_call("amnesia", "--yes")
+    assert _holding(brain, words) == set()
+    (backup,) = (brain / "backups").glob("*.zip")
+    kds_call("amnesia", "backups", "--remove", backup.stem)
+    assert not list((brain / "backups").glob("*.zip"))
+
+
+def test_documents_stay_until_they_are_removed(brain: Path, kds_call: Run) -> None:
+    (brain.parent / "lease.md").write_text("# Lease\nThe deposit is nine florins.\n")
+    kds_call("docs", "add", "lease.md")
+    assert {one.removesuffix("-wal") for one in _holding(brain, "nine florins")} == {"documents.db"}
+    kds_call("docs", "remove", "lease.md")
+    assert _holding(brain, "nine florins") == set()
+
+
+def test_every_file_is_the_users_alone_and_git_leaves_the_folder_out(
+    workspace: Path, kds_call: Run
+) -> None:
+    (workspace / "kds-brain").rmdir()
+    kds_call("ask", TEXT)
+    kds_call("config", "set", "hook.mode", "line")
+    brain = workspace / "kds-brain"
+    assert stat.S_IMODE(brain.stat().st_mode) == 0o700
+    kept = [path for path in brain.rglob("*") if path.is_file() and path.name != ".gitignore"]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
+    lines = (brain / ".gitignore").read_text().splitlines()
+    rules = [line for line in lines if not line.startswith("#")]
+    shared = {"!/rules/", "!/english/", "!/settings.yaml"}
+    assert rules[0] == "/*"
+    assert set(rules[1:]) == shared | {"!/.gitignore", "!/README.md"}
+
+
+def test_nothing_is_sent_without_a_model(
+    brain: Path, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(self: socket.socket, address: object) -> None:
+        raise AssertionError(f"sent to {address}")
+
+    monkeypatch.setattr(socket.socket, "connect", refused)
+    for command in ("route", "ask"):
+        assert kds_call(command, TEXT).code == 0
