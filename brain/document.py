@@ -4,7 +4,10 @@ Prompt front matter and rule files both come through here. Nothing raises for a 
 every fault becomes a Problem, so that all of them can be shown at once.
 """
 
+import errno
+import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -53,7 +56,7 @@ class Document:
 def read_text(path: Path) -> str | Problem:
     """The text of a UTF-8 file, or the Problem that keeps it from being read."""
     try:
-        raw = path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
+        raw = _bytes_of(path)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         return Problem(f"{path}:1", f"cannot be read: {reason}", "check the file and its rights")
@@ -65,6 +68,19 @@ def read_text(path: Path) -> str | Problem:
         line = raw.count(b"\n", 0, error.start) + 1
         return Problem(f"{path}:{line}", "is not UTF-8 text", "save the file as UTF-8")
     return text.replace("\r\n", "\n")
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    """The content of a regular file, None when it is too large. Raises OSError.
+
+    A link is followed, a pipe is not waited for: both may come with a cloned project.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+    with os.fdopen(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not an ordinary file")
+        raw = file.read(MAX_BYTES + 1)  # a size may be a lie (/proc), or grow
+    return raw if len(raw) <= MAX_BYTES else None
 
 
 def parse_yaml(text: str, *, path: str, first_line: int = 1) -> Document:
@@ -175,6 +191,10 @@ _MESSAGES: Final[Mapping[str, tuple[str, str]]] = {
     "literal_error": ("must be {expected}", "correct the value"),
     "string_too_long": ("must have at most {max_length} characters", "shorten it"),
     "string_too_short": ("must not be empty", "write something"),
+    "too_long": (
+        "must have at most {max_length} items",
+        "leave the weakest out",
+    ),
     "too_short": ("must have at least {min_length} items", "add an item"),
     "greater_than": ("must be above {gt}", "correct the number"),
     "greater_than_equal": ("must be {ge} or more", "correct the number"),

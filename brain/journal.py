@@ -24,6 +24,7 @@ from kds.brain.private_file import (
     replace_private,
 )
 from kds.brain.secrets.redaction import storable
+from kds.brain.secrets.withheld import withheld, without
 from kds.brain.turn import ContextEntry
 
 LIMIT: Final = 10
@@ -233,10 +234,12 @@ class ContextJournal:
 
 
 def _stored(entry: ContextEntry) -> ContextEntry:
+    hidden = withheld(entry.user_message)
+    points_to = None if entry.context_ref is None else without(entry.context_ref, hidden)
     return replace(
         entry,
         user_message=storable(entry.user_message),
         intent=storable(entry.intent),
         session_id=None if entry.session_id is None else storable(entry.session_id),
-        context_ref=None if entry.context_ref is None else storable(entry.context_ref),
+        context_ref=None if points_to is None else storable(points_to),
     )

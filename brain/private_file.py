@@ -109,12 +109,21 @@ def remove_private(path: Path) -> None:
 
 
 def make_private_folder(path: Path) -> None:
-    """Make the folder ``path`` with mode 0700 unless it is there. Its parent must exist."""
+    """Make the folder ``path`` with mode 0700 unless it is there. Its parent must exist.
+
+    Raises StoreError for a link: a project may have brought along one that leads elsewhere, and
+    what is private would be written there.
+    """
     try:
         path.mkdir(mode=0o700)
         path.chmod(0o700)
-    except FileExistsError:
-        return
+    except FileExistsError as error:
+        if path.is_symlink():
+            raise StoreError(
+                "the folder is a link, which may lead out of the project",
+                where=str(path),
+                hint="replace the link by a folder, or set KDS_HOME to the workspace it leads to",
+            ) from error
     except OSError as error:
         raise failure("make", path, error) from error
 

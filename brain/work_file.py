@@ -24,6 +24,7 @@ from kds.brain.private_file import (
     remove_private,
     replace_private,
 )
+from kds.brain.secrets.withheld import withheld, without
 from kds.brain.turn import Turn
 from kds.brain.wire import from_wire, to_wire
 from kds.brain.work import NOTHING, Edit, Halted, LoadedWork, Offer, Work
@@ -159,7 +160,7 @@ def encode(work: Work, *, at: datetime) -> bytes:
         "halted": None if work.halted is None else _halted_data(work.halted),
         "session": work.session,
     }
-    return json.dumps(_kept(data), ensure_ascii=False).encode()
+    return json.dumps(_kept(data, _withheld(work)), ensure_ascii=False).encode()
 
 
 def decode(content: bytes) -> tuple[Work, datetime]:
@@ -216,12 +217,23 @@ def _turn_data(turn: Turn) -> dict[str, object]:
     return to_wire(replace(turn, prompt="", records=()))
 
 
-def _kept(value: Any) -> Any:
+def _withheld(work: Work) -> frozenset[str]:
+    """The words of the turn that only stand in its secrets: no other part of it may have them."""
+    turn = work.turn
+    if turn is None:
+        return frozenset()
+    said = (one.text for one in turn.history)
+    return withheld(turn.message, turn.expanded, *said)
+
+
+def _kept(value: Any, hidden: frozenset[str]) -> Any:
     if isinstance(value, str):
-        return kept_text(value)
+        return without(kept_text(value), hidden)
     if isinstance(value, Mapping):
-        return {key: _kept(one) for key, one in value.items()}
-    return [_kept(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _kept(one, hidden) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_kept(one, hidden) for one in value]
+    return value
 
 
 def _texts(values: object) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.errors import DispatchError
-from kds.brain.session import session_id
+from kds.brain.secrets.withheld import reveals, withheld
+from kds.brain.session import NAMELESS, session_id
 from kds.brain.turn import UNKNOWN, Turn
 from kds.router.intents.policy import Decision, decide
 from kds.router.prompts.library import PromptLibrary
@@ -72,7 +73,11 @@ def _session(
         return None, "topic switch: the new session begins with the next message"
     points_back = bool(turn.references) or turn.context_ref is not None
     starts = decision.action == "route" and _starts_session(library, turn.intent)
-    if starts and not points_back and (feature := feature_of(turn.expanded or turn.message)):
+    if (
+        starts
+        and not points_back
+        and (feature := _nameable(feature_of, turn.expanded or turn.message))
+    ):
         started = session_id(feature, turn.at)
         return started, f"session {started}: a new plan for '{feature}'"
     return _inherited(turn, library, feature_of)
@@ -84,10 +89,18 @@ def _inherited(turn: Turn, library: PromptLibrary, feature_of: FeatureOf) -> tup
     newest = turn.context[-1]
     if newest.session_id is not None:
         return newest.session_id, f"session {newest.session_id}: inherited"
-    if _starts_session(library, newest.intent) and (feature := feature_of(newest.user_message)):
+    if _starts_session(library, newest.intent) and (
+        feature := _nameable(feature_of, newest.user_message)
+    ):
         started = session_id(feature, newest.timestamp)
         return started, f"session {started}: begun by the topic switch before"
     return None, "no session: the message before has none"
+
+
+def _nameable(feature_of: FeatureOf, message: str) -> str | None:
+    """What a message is about, as a session may be called: no secret gives it its name."""
+    feature = feature_of(message)
+    return NAMELESS if feature and reveals(feature, withheld(message)) else feature
 
 
 def _starts_session(library: PromptLibrary, intent: str) -> bool:

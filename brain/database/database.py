@@ -24,6 +24,7 @@ from kds.brain.database.database_error import is_damage, store_error
 from kds.brain.database.database_file import identity, mark_suspect
 from kds.brain.database.migrations import FileKind, refuse_foreign, version_of
 from kds.brain.database.preparation import connect, prepare, refuse_link, require_search
+from kds.brain.database.schema import is_ours, trust
 from kds.brain.errors import StoreError
 from kds.brain.private_file import is_read_only
 
@@ -161,6 +162,7 @@ class Database:
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         connection = connect(self.path, timeout_s=self.timeout_s, mode=mode)
+        trust(connection)  # the file was looked at when it was opened
         for pragma in _ALWAYS:
             connection.execute(pragma)
         return connection
@@ -187,11 +189,13 @@ class Database:
         try:
             with closing(connect(self.path, timeout_s=1.0, mode=self._reading_mode())) as reader:
                 refuse_foreign(reader, self.path, self.kind)
-                version = version_of(reader)
+                version, ours = version_of(reader), is_ours(reader, self.kind)
         except sqlite3.Error as error:
             raise store_error(error, self.path, self.kind) from error
         if version != len(self.kind.migrations):
             raise self._refusal("{what} is of an older KDS and read-only", "let KDS write it once")
+        if not ours:
+            raise self._refusal("{what} has what KDS did not make in it", "move the file away")
 
     def _renew(self) -> None:
         """Make new connections when these are another process's, or another file's."""

@@ -17,6 +17,7 @@ from kds.brain.database.database_file import (
     set_aside,
 )
 from kds.brain.database.migrations import FileKind, migrate, refuse_foreign, version_of
+from kds.brain.database.schema import distrust, is_ours, trust
 from kds.brain.errors import StoreError
 from kds.brain.private_file import locked
 
@@ -56,13 +57,15 @@ def connect(path: Path, *, timeout_s: float, mode: str = "rw") -> sqlite3.Connec
 
     In autocommit mode: whoever wants a transaction begins it.
     """
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode if '=' in mode else f'mode={mode}'}",
         uri=True,
         timeout=timeout_s,
         isolation_level=None,
         check_same_thread=False,
     )
+    distrust(connection)
+    return connection
 
 
 def is_file_sound(connection: sqlite3.Connection) -> bool:
@@ -94,7 +97,7 @@ def _is_present(path: Path, kind: FileKind) -> bool:
     try:
         with closing(connect(path, timeout_s=1.0)) as connection:
             refuse_foreign(connection, path, kind)
-            return version_of(connection) == len(kind.migrations)
+            return version_of(connection) == len(kind.migrations) and is_ours(connection, kind)
     except sqlite3.Error:  # whatever it is, it is found again under the lock
         return False
 
@@ -109,17 +112,18 @@ def _without_damage(path: Path, clock: Clock, timeout_s: float, kind: FileKind) 
         return ()
     target = set_aside(path, clock())
     clear_suspect(path)
-    what = f"the file of {kind.what} was gone" if orphaned else f"{kind.what} was damaged"
+    damaged = f"{kind.what} was damaged, or not made by KDS"
+    what = f"the file of {kind.what} was gone" if orphaned else damaged
     return (f"{what}; what was left is kept as {target.name}, and a new one was begun",)
 
 
 def _is_sound(path: Path, timeout_s: float, kind: FileKind) -> bool:
     try:
         with closing(connect(path, timeout_s=timeout_s)) as connection:
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if not is_suspect(path):
-                return True
-            return is_file_sound(connection)
+            refuse_foreign(connection, path, kind)
+            if not is_ours(connection, kind):
+                return False
+            return not is_suspect(path) or is_file_sound(connection)
     except sqlite3.Error as error:
         if is_damage(error):
             return False
@@ -132,6 +136,7 @@ def _migrated(path: Path, clock: Clock, timeout_s: float, kind: FileKind) -> tup
         version = version_of(connection)
         if version == len(kind.migrations):
             return ()
+        trust(connection)  # it was looked at before
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA foreign_keys = OFF")  # steps may make tables anew
         if version == 0:

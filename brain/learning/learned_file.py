@@ -25,6 +25,9 @@ FILE_NAME: Final = "learned.yaml"
 MAX_EXAMPLES: Final = 500
 """More would outweigh the shipped ones, about 100 an intent."""
 
+LOADED_EXAMPLES: Final = 2_000
+"""What a file may have that was written by hand, or came with a project."""
+
 HEADER: Final = """\
 # Examples that KDS has learned from you, used like those of the prompt files. See docs/learning.md.
 # Take one back with `kds learn undo ID`; what you change here by hand holds too.
@@ -64,7 +67,7 @@ class _Entry(BaseModel):
 
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-    examples: list[_Entry] | None = None
+    examples: Annotated[list[_Entry], Field(max_length=LOADED_EXAMPLES)] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from kds.brain.code_block import summarise_code
 from kds.brain.message import well_formed
+from kds.brain.secrets.secret_block import masked_blocks, public_lines
 from kds.brain.secrets.secret_library import LIBRARY_KINDS, library_rules
 from kds.brain.secrets.secret_rule import OWN_RULES, PRIVATE_KEY, STEMS, SecretRule
 
@@ -70,7 +71,11 @@ def redact_secrets(text: str) -> str:
     if not may_hold_secret(text):
         return text
     text = PRIVATE_KEY.sub(f"[secret: {PRIVATE_KEY_KIND}]", text)
-    return "\n".join(_redact_line(line) for line in text.split("\n"))
+    lines = masked_blocks(text.split("\n"))
+    public = public_lines(lines)
+    return "\n".join(
+        line if number in public else _redact_line(line) for number, line in enumerate(lines)
+    )
 
 
 def may_hold_secret(text: str) -> bool:

@@ -65,9 +65,12 @@ _KEYWORD_NEEDLES: Final = ("pass", "pwd", "secret", "key", "contrase")
 _SHORT: Final = frozenset({"ArtifactoryDetector", "JwtTokenDetector"})
 """Plugins that match as little as six to eleven signs: a value must hold a digit."""
 
-_RANDOM: Final = re.compile(r"(?<![\w+/=.-])(?!sha\d+-)[A-Za-z0-9+/_-]{32,}={0,2}(?![\w+/=.(])")
+_RANDOM: Final = re.compile(
+    r"(?<![\w+/=.-])(?<!\bh1:)(?!sha\d+-|AAAA[BCE][23])[A-Za-z0-9+/_-]{32,}={0,2}(?![\w+/=.(])"
+)
 """What the entropy plugin is asked about: unbroken, at least 32 signs. Hex is left out: in
-chat it is a commit or a checksum."""
+chat it is a commit or a checksum. So are `h1:...` (go.sum) and what npm and browsers call
+integrity; AAAAB3... begins a public key of ssh."""
 
 _RANDOM_BITS: Final = 4.5
 """The library's own limit of Shannon entropy a sign for base64."""

@@ -27,6 +27,7 @@ from kds.brain.secrets.secret_value import (
     is_long,
     is_password_digits,
     is_pin,
+    is_short_key,
     is_strong,
     is_value,
 )
@@ -57,7 +58,8 @@ class SecretRule:
 
 _KEYWORD_KINDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "password": (
-        r"pass(?:word|wd|phrase|code)|contrase(?:ñ|n)a|pwd",
+        r"pass(?:word|wd|phrase|code)|contrase(?:ñ|n)a"
+        r"|(?<=_)pwd|pwd(?!\s{0,4}[=:]\s{0,4}[\"']?[~.]{0,2}/[\w.-])",  # PWD=/home is a folder
         ("pass", "pwd", "contrase"),
     ),
     "token": (r"token", ("token",)),
@@ -204,6 +206,30 @@ _TRANSPORT_RULES: Final = (
     _rule("password", rf"\bsshpass\s+-p\s*[\"']?{_BARE}", is_value, needles=("sshpass",)),
 )
 
+_OTHER_KEYS: Final = (
+    r"public|primary|foreign|cache|sort|partition|hash|range|idempotency|object|row|storage"
+)
+"""Keys that open nothing."""
+
+_KEY_RULES: Final = (
+    _rule(
+        "api key",
+        rf"(?<![A-Za-z0-9])(?:[A-Z0-9]+_)*(?!(?i:{_OTHER_KEYS})_)[A-Z0-9]+_KEY[\"'\]]{{0,2}}"
+        rf"\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}}[\"'`]?{_FIELD}",
+        is_strong,
+        flags=re.NOFLAG,
+        needles=("key",),
+    ),
+    _rule(
+        "api key",
+        rf"(?<![A-Za-z0-9])(?:[A-Za-z0-9]+[_.-])*(?!(?i:{_OTHER_KEYS}))[A-Za-z0-9]+(?:[_.-]key|Key)"
+        rf"[\"'\]]{{0,2}}\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}}[\"'`]?{_FIELD}",
+        is_short_key,
+        flags=re.NOFLAG,
+        needles=("key",),
+    ),
+)
+
 _PROVIDERS: Final[Mapping[str, str]] = {
     "openai or anthropic key": r"sk-(?=[\w-]*\d)[A-Za-z0-9][\w-]{14,}",
     "github token": r"(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})",
@@ -231,6 +257,7 @@ _PROVIDER_RULES: Final = tuple(
 OWN_RULES: Final = (
     *_PROVIDER_RULES,
     *_TRANSPORT_RULES,
+    *_KEY_RULES,
     *(rule for kind, words in _KEYWORD_KINDS.items() for rule in _keyword_rules(kind, *words)),
     *_password_rules(),
 )

@@ -49,6 +49,9 @@ _TECHNICAL: Final = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
+_RANDOM_RUN: Final = re.compile(r"[a-z0-9]*(?:[a-z]\d|\d[a-z])[a-z0-9]*(?<=\w{8})", re.IGNORECASE)
+"""Eight letters and digits without a break, both among them."""
+
 _SIGNS: Final = re.compile(r"[!@#$%^&*+=~?]")
 
 
@@ -72,6 +75,19 @@ def is_strong(text: str) -> bool:
     letters = any(char.isalpha() for char in text)
     digits = any(char.isdigit() for char in text)
     return letters and (digits or _SIGNS.search(text) is not None)
+
+
+def is_short_key(text: str) -> bool:
+    """Tell whether the value of a key in code is one: letters and digits well mixed, no name.
+
+    >>> is_short_key("abcd9911efgh2233"), is_short_key("user_v2"), is_short_key("created_at")
+    (True, False, False)
+    """
+    text = text.rstrip(".,;:!?)")
+    digits = sum(char.isdigit() for char in text)
+    letters = sum(char.isalpha() for char in text)
+    mixed = len(text) >= 8 and digits >= 2 and letters >= 2
+    return mixed and is_strong(text) and _RANDOM_RUN.search(text) is not None
 
 
 def is_bare_value(text: str) -> bool:

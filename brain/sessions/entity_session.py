@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from kds.brain.database.stored_text import kept_text
 from kds.brain.sessions.session_values import EntityMemory
 from kds.brain.sessions.side_stores import EntityStore
 from kds.brain.summaries.fact_words import FILE_ENDINGS
@@ -67,7 +68,7 @@ class EntitySession:
         """
         if fresh:
             self.forget()
-        read = answer[:_READ_CHARS]
+        read = kept_text(answer)[:_READ_CHARS]  # whole: a piece of it hides what is a secret
         named = dict.fromkeys(" ".join(term.split()) for term in terms)
         if documents is None:
             documents = _files(read) or None

@@ -22,7 +22,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from kds.brain.errors import KdsError
+from kds.brain.errors import KdsError, StoreError
+from kds.brain.private_file import read_private
 from kds.router.intents.calibration import Calibrator
 from kds.router.intents.certainty import Mix
 from kds.router.intents.evidence import IntentRules, RuleBook, order_rules
@@ -234,15 +235,15 @@ def _block(kind: str, joined: str, idf: "np.ndarray[Any, Any]") -> Block:
 
 def _load(path: Path, warnings: list[str], *, may_write: bool) -> Learned | None:
     try:
-        data = path.read_bytes()
-    except FileNotFoundError:
+        data = read_private(path)
+    except StoreError as error:
+        warnings.append(f"{path}: the model cache cannot be read ({error.message}); fitted anew")
         return None
-    except OSError as error:
-        warnings.append(f"{path}: the model cache cannot be read ({error.strerror}); fitted anew")
+    if data is None:
         return None
     try:
         return undump(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         fate = "set aside, fitted anew" if may_write else "fitted anew"
         warnings.append(f"{path}: {error}; {fate}")
     if not may_write:

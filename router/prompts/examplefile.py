@@ -6,14 +6,14 @@ Examples in the front matter go on counting, and come first.
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel
 
 from kds.brain.document import Document, validate
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem
-from kds.router.prompts.frontmatter import STRICT, Text
+from kds.router.prompts.frontmatter import MANY_EXAMPLES, STRICT, Text
 
 SUFFIX: Final = ".examples.yaml"
 
@@ -38,8 +38,8 @@ class ExampleFile:
 
 class _Examples(BaseModel):
     model_config = STRICT
-    examples: list[Text] = []
-    counter_examples: list[Text] = []
+    examples: Annotated[list[Text], MANY_EXAMPLES] = []
+    counter_examples: Annotated[list[Text], MANY_EXAMPLES] = []
 
 
 def examples_path(prompt: Path) -> Path:

@@ -26,6 +26,10 @@ When = Literal["first", "question", "reference", "image"]
 """Signs of a conversation that may speak for or against an intent; see docs/prompt-files.md."""
 
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
+MANY_EXAMPLES = Field(max_length=2_000)
+"""Of one file. The most that ship have below 400; a fit takes longer with each."""
+MANY_PATTERNS = Field(max_length=200)
+"""Of one file. Those that ship have fewer; each is tried on hostile texts when it is first read."""
 _Intent = Annotated[str, Field(pattern=INTENT_NAME)]
 STRICT: Final = ConfigDict(extra="forbid", strict=True, str_strip_whitespace=True)
 
@@ -62,11 +66,11 @@ class FrontMatter(BaseModel):
     description: Annotated[str, Field(min_length=1, max_length=1024)]
     intent: _Intent | None = None
     priority: Annotated[int, Field(ge=0, le=999)] = DEFAULT_PRIORITY
-    patterns: list[PatternEntry] = []
-    not_: Annotated[list[NotEntry], Field(alias="not")] = []
-    needs: list[NotEntry] = []
-    examples: list[Text] = []
-    counter_examples: list[Text] = []
+    patterns: Annotated[list[PatternEntry], MANY_PATTERNS] = []
+    not_: Annotated[list[NotEntry], Field(alias="not"), MANY_PATTERNS] = []
+    needs: Annotated[list[NotEntry], MANY_PATTERNS] = []
+    examples: Annotated[list[Text], MANY_EXAMPLES] = []
+    counter_examples: Annotated[list[Text], MANY_EXAMPLES] = []
     context: list[ContextEntry] = []
     absorbs: list[_Intent] = []
     starts_session: bool = False

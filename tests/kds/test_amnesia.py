@@ -384,6 +384,14 @@ def test_an_interrupted_forgetting_is_finished_by_the_next(place: Workspace) -> 
     assert still_holding(place) == []
 
 
+def test_what_a_killed_run_left_in_the_backups_goes_with_the_next(place: Workspace) -> None:
+    left = place.brain / "backups" / ".memory.db.0123456789ab.tmp"
+    left.parent.mkdir()
+    left.write_text(SECRET)
+    report = forget(place)
+    assert list(left.parent.iterdir()) == [report.backup]
+
+
 def test_a_memory_that_is_open_forgets_too_and_goes_on(place: Workspace) -> None:
     with SqliteStore(place.brain / "memory.db") as store:
         assert len(store.sessions()) == 1

@@ -4,6 +4,7 @@ In it: `manifest.json`, which names every file with its size and SHA-256, and th
 `files/`, named from `kds-brain/`. Databases are copies that SQLite made, whole by themselves.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -19,6 +20,7 @@ from typing import IO, Any, Final
 from kds.amnesia.inventory import BACKUPS_DIR, kind_of
 from kds.brain.errors import StoreError
 from kds.brain.private_file import PRIVATE, failure, make_private_folder
+from kds.brain.visible import one_line
 from kds.brain.workspace import Workspace
 
 VERSION: Final = 1
@@ -28,9 +30,16 @@ _STAMP: Final = "%Y%m%dT%H%M%SZ"
 _BLOCK: Final = 1 << 20
 _SAFE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
-
 MANIFEST_BYTES: Final = 16 << 20
 """A manifest names the files of KDS, each in 150 bytes; a zip of a few bytes may promise more."""
+
+TOTAL_BYTES: Final = 4 << 30
+"""Of all files of a backup, unpacked: a memory of a million messages has 2 GB."""
+
+PACKED_RATIO: Final = 200
+SMALL_BYTES: Final = 64 << 20
+"""Databases of text shrink to a fifth, zeros to a thousandth: what grows more than this, and
+beyond what is small, is made to fill a disk."""
 
 _STRANGE: Final = (
     *(OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, EOFError),
@@ -123,6 +132,7 @@ def read_backup(path: Path) -> Backup:
     try:
         size = path.lstat().st_size
         with _opened(path) as archive:
+            _check_size(archive, size)
             found: Any = json.loads(_manifest(archive))
         if found["version"] != VERSION:
             raise ValueError(f"version {found['version']}, not {VERSION}")
@@ -130,9 +140,9 @@ def read_backup(path: Path) -> Backup:
         if strange := [name for name in files if kind_of(name) is None]:
             raise ValueError(f"holds '{strange[0]}', which is no data of KDS")
         at = datetime.fromisoformat(found["at"]).astimezone(UTC)
-        return Backup(path, at, files, dict(found["counts"]), size)
+        return Backup(path, at, files, _checked_counts(found["counts"]), size)
     except _STRANGE as error:
-        reason = str(error) or type(error).__name__
+        reason = one_line(str(error)) or type(error).__name__
         return Backup(path, None, {}, {}, _size(path), f"no backup of amnesia: {reason}")
 
 
@@ -159,7 +169,11 @@ def extract(backup: Backup, name: str, target: Path) -> None:
             _opened(backup.path) as archive,
             archive.open(PREFIX + name) as file,
         ):
+            left = archive.getinfo(PREFIX + name).file_size
             while block := file.read(_BLOCK):
+                left -= len(block)
+                if left < 0:
+                    raise OSError(errno.EFBIG, f"'{name}' in the backup is larger than it says")
                 out.write(block)
             out.flush()
             os.fsync(out.fileno())
@@ -186,6 +200,25 @@ def open_data(path: Path) -> IO[bytes]:
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     with open_data(path) as file, zipfile.ZipFile(file) as archive:
         yield archive
+
+
+def _check_size(archive: zipfile.ZipFile, packed: int) -> None:
+    """Raise ValueError for an archive that is made to fill a disk."""
+    total = sum(entry.file_size for entry in archive.infolist())
+    if total > TOTAL_BYTES or total > max(SMALL_BYTES, PACKED_RATIO * packed):
+        raise ValueError(f"it unpacks to {total >> 20:,} MB, which no backup of KDS does")
+
+
+def _checked_counts(found: Any) -> dict[str, dict[str, int]]:
+    """The counts of a manifest. Raises ValueError unless they are counts."""
+    counts = {kind: dict(rows) for kind, rows in dict(found).items()}
+    for kind, rows in counts.items():
+        words = (kind, *rows)
+        if not all(isinstance(word, str) and word.isprintable() for word in words):
+            raise ValueError("it counts what has no name")
+        if not all(type(count) is int for count in rows.values()):
+            raise ValueError("its counts are no numbers")
+    return counts
 
 
 def _manifest(archive: zipfile.ZipFile) -> bytes:

@@ -14,6 +14,7 @@ from typing import Final
 
 from kds.amnesia.inventory import COMPANIONS
 from kds.brain.database.deletion import log_emptied
+from kds.brain.database.schema import distrust
 from kds.brain.errors import StoreError
 from kds.brain.private_file import append_private, locked, remove_private
 
@@ -94,7 +95,9 @@ def _writing(path: Path) -> sqlite3.Connection | None:
 
 def _connect(path: Path) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode=rw"
-    return sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_S, isolation_level=None)
+    connection = sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_S, isolation_level=None)
+    distrust(connection)
+    return connection
 
 
 def _emptied(connection: sqlite3.Connection) -> bool:

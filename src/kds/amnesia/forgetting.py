@@ -160,6 +160,7 @@ def _back_up(
     copies: list[Path] = []
     folder = backups_dir(workspace)
     make_private_folder(folder)
+    _sweep(folder)
 
     def sources() -> Iterator[tuple[str, Path]]:
         for name in (file for item in found.items for file in item.files):
@@ -180,6 +181,12 @@ def _back_up(
     finally:
         for copy in copies:
             copy.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a run left that was killed; one that lives waits for the locks that we hold."""
+    for left in folder.glob(".*.tmp"):
+        remove_private(left)
 
 
 def _delete(

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Final, Literal, get_args
 
+from kds.brain.database.schema import distrust
 from kds.brain.documents.document_store import FILE_NAME as DOCUMENTS_FILE
 from kds.brain.learning.event_log import FILE_NAME as EVENTS_FILE
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED_FILE
@@ -60,6 +62,9 @@ DATABASES: Final[Mapping[str, tuple[Kind, tuple[tuple[str, str], ...]]]] = {
 
 COMPANIONS: Final = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside a database: part of it while it is open, never copied by itself."""
+
+COUNTING_S: Final = 10.0
+"""Seconds until a database counts as unreadable: a million rows take one."""
 
 _DATA: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("context", re.compile(r"conversation-context\.jsonl(?:\.bad)?")),
@@ -246,6 +251,9 @@ def _rows(path: Path, tables: Sequence[tuple[str, str]]) -> dict[str, int]:
         mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
         uri = f"{path.absolute().as_uri()}?{mode}"
         with closing(sqlite3.connect(uri, uri=True, timeout=1.0)) as connection:
+            distrust(connection)
+            ends = monotonic() + COUNTING_S
+            connection.set_progress_handler(lambda: monotonic() > ends, 10_000)
             return {
                 noun: int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
                 for noun, table in tables

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from kds.api.turn_metric import TURN, turn_metric
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
+from kds.brain.secrets.withheld import reveals, withheld
 from kds.brain.settings_variables import MEMORY
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace, own_settings_path
@@ -133,6 +134,8 @@ class TurnLog:
 
 
 def turn_terms(turn: Turn) -> list[str]:
-    """Return what a turn referred to, and what a new plan is about."""
+    """Return what a turn referred to, and what a new plan is about; nothing of a secret."""
     targets = [reference.target for reference in turn.references if reference.target]
-    return targets or ([turn.context_ref] if turn.context_ref else [])
+    found = targets or ([turn.context_ref] if turn.context_ref else [])
+    hidden = withheld(turn.message, turn.expanded, *(one.text for one in turn.history))
+    return [term for term in found if not reveals(term, hidden)]

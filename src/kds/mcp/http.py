@@ -14,7 +14,7 @@ from kds.mcp.server import KdsServer
 from kds.service.address import ServiceAddress
 from kds.service.errors import AsgiApp, Receive, Scope, Send
 from kds.service.limits import BODY_LIMIT
-from kds.service.listener import KEEP_ALIVE_S, TCP_BATCH, AcceptFaults, Connection, queue_up
+from kds.service.listener import BATCH, KEEP_ALIVE_S, AcceptFaults, Connection, queue_up
 from kds.service.security import HttpDoor, is_loopback, open_token
 
 GRACE_S: Final = 2
@@ -60,7 +60,7 @@ def serve_http(server: KdsServer, address: HttpAddress, *, announce: Callable[[s
         log_config=None,
         log_level="error",  # anybody could fill the log with warnings about what they sent
         access_log=False,
-        backlog=TCP_BATCH,
+        backlog=BATCH,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACE_S,
     )

@@ -7,6 +7,7 @@ from typing import Final
 
 from kds.api.workspace_parts import Parts
 from kds.brain.errors import KdsError
+from kds.brain.secrets.withheld import reveals, withheld
 from kds.brain.turn import StepRecord, Turn, Utterance
 from kds.router.conversation import DiscourseOf, sent_along
 from kds.router.discourse.mention import Mention
@@ -85,11 +86,13 @@ class Reader:
         return Pipeline(named(self._steps(), "classify"), given=EVERYTHING).run(turn)
 
     def terms(self, turn: Turn) -> list[str]:
-        """What a question is about: what it referred to, and what it names itself."""
+        """What a question is about: what it referred to, and what it names itself; no secret."""
         discourse = self.parts.resolver.replay((Utterance(turn.expanded),))
         named = [one.text for one in discourse.last.mentions if _names_something(one)]
         targets = [reference.target for reference in turn.references]
-        return list(dict.fromkeys([*targets, *named]))[:TERMS]
+        hidden = withheld(turn.message, turn.expanded, *(one.text for one in turn.history))
+        found = [one for one in dict.fromkeys([*targets, *named]) if not reveals(one, hidden)]
+        return found[:TERMS]
 
     def _steps(self, discourse_of: DiscourseOf | None = None) -> tuple[Step, ...]:
         parts = self.parts

@@ -191,13 +191,35 @@ def _pid(workspace: Workspace) -> int:
         pid = int(json.loads(read_private(path) or b"{}")["pid"])
         if pid <= 1:
             raise ValueError(pid)
-        return pid
     except (StoreError, ValueError, TypeError, KeyError) as error:
         raise KdsError(
             "a service is running, but its state file does not say which process it is",
             where=str(path),
             hint="it may be starting: try again; else end the process `kds serve` yourself",
         ) from error
+    if not _has_open(pid, ServiceAddress(workspace.brain).lock_path):
+        raise KdsError(
+            f"process {pid} does not hold the lock of the service: it is another one",
+            where=str(path),
+            hint="end the process `kds serve` yourself",
+        )
+    return pid
+
+
+def _has_open(pid: int, path: Path) -> bool:
+    """Whether a process has a file open, where the system tells; a pid in a file may be any."""
+    descriptors = Path(f"/proc/{pid}/fd")
+    if not Path("/proc/self/fd").is_dir():
+        return True
+    try:
+        wanted = path.stat()
+        for one in descriptors.iterdir():
+            with suppress(OSError):  # closed meanwhile
+                if os.path.samestat(one.stat(), wanted):
+                    return True
+    except OSError:  # it has ended, or is another user's
+        return False
+    return False
 
 
 def _lives(pid: int) -> bool:

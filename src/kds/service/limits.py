@@ -21,12 +21,12 @@ DRAIN_LIMIT: Final = 16 * BODY_LIMIT
 and reads afterwards sees the 413 instead of a broken connection."""
 
 CONNECTION_LIMIT: Final = 512
-"""Open connections of a TCP listener: two hundred clients that keep theirs (issue 6), twice over.
+"""Open connections of a listener: two hundred clients that keep theirs (issue 6), twice over.
 Each takes a descriptor and some 100 kB; those without a token get no further than the door."""
 
 
 def connection_limit() -> int:
-    """How many connections a TCP listener holds: at most a quarter of the files we may open.
+    """How many connections a listener holds: at most a quarter of the files we may open.
 
     The rest is for the unix sockets, the connections on their way in and out, and the stores.
     """

@@ -1,7 +1,8 @@
 """Listening sockets, the uvicorn server behind each, and what a connection may cost.
 
 Loopback TCP is open to every user of the machine, and the token is looked at once there is a
-request: who sends none must not take the descriptors that the unix sockets need.
+request: who sends none must not take the descriptors that the unix sockets need. Nor must a program
+of the user's that opens a thousand of those keep the hook out.
 """
 
 import asyncio
@@ -33,8 +34,8 @@ REQUEST_S: Final = 10.0
 """Seconds from the first byte of a request, or from the connection, to its last byte: 1 MB takes
 milliseconds on one machine."""
 
-TCP_BATCH: Final = 16
-"""Connections of TCP that are accepted at once, before `Connection` is asked whether there is
+BATCH: Final = 16
+"""Connections that are accepted at once, before `Connection` is asked whether there is
 room; with 16, sixty or so are open for a moment. asyncio calls this the backlog."""
 
 FAULT_PAUSE_S: Final = 60.0
@@ -112,9 +113,8 @@ class Listener(uvicorn.Server):
         self._closing = closing
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen; on TCP, let in a few at a time."""
-        if not any(_is_unix(one) for one in sockets or ()):
-            self.config.backlog = TCP_BATCH
+        """Listen; let in a few at a time."""
+        self.config.backlog = BATCH
         await super().startup(sockets)
         queue_up(sockets or ())
 
@@ -142,9 +142,9 @@ class Connection(H11Protocol):
     _waits_since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as there
-        """Drop other users, the second wall behind a socket's mode; on TCP, make room first."""
+        """Drop other users, the second wall behind a socket's mode; make room first."""
         connection = transport.get_extra_info("socket")
-        room = _is_unix(connection) or self._make_room()
+        room = self._make_room()
         super().connection_made(transport)
         self._waits_since = time.monotonic()
         if room and peer_is_trusted(connection):
@@ -208,10 +208,6 @@ def queue_up(listeners: Iterable[socket.socket]) -> None:
     short: a client that finds it full comes again a second later."""
     for listener in listeners:
         listener.listen(BACKLOG)
-
-
-def _is_unix(connection: socket.socket) -> bool:
-    return connection.family == getattr(socket, "AF_UNIX", None)
 
 
 class AcceptFaults:

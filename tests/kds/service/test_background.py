@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
@@ -57,6 +58,18 @@ def test_a_service_that_hangs_is_killed_only_when_that_is_wanted(place: Workspac
         background.stop(place, timeout_s=0.2)
     assert background.stop(place, timeout_s=0.2, force=True) == "killed"
     assert not background.is_running(place)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell who holds a file")
+def test_a_foreign_process_in_the_state_file_is_not_ended(place: Workspace) -> None:
+    address = ServiceAddress(place.brain)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        address.state_path.write_text(json.dumps({"pid": other.pid}))
+        with FileLock(address.lock_path), pytest.raises(KdsError, match="another one"):
+            background.stop(place, force=True, timeout_s=0.1)
+        assert other.poll() is None
+        other.communicate(b"\n")
+    assert other.returncode == 0
 
 
 def test_a_start_that_fails_says_why(place: Workspace) -> None:

@@ -15,8 +15,8 @@ from kds.service import listener
 from kds.service.errors import Receive, Scope, Send
 from kds.service.instance import bind_private
 from kds.service.listener import (
+    BATCH,
     FAULT_PAUSE_S,
-    TCP_BATCH,
     AcceptFaults,
     HttpAddress,
     Listener,
@@ -236,15 +236,16 @@ def test_a_connection_that_is_being_answered_is_not_dropped_for_another(
     assert was_answered(tcp.connect(REQUEST))
 
 
-def test_the_limit_is_for_tcp_alone(few: None, unix: Place) -> None:
-    clients = [unix.connect() for _ in range(2 * LIMIT)]
-    for client in clients:
-        client.sendall(REQUEST)
-        assert was_answered(client)
+def test_a_crowd_on_the_unix_socket_that_asks_nothing_keeps_nobody_out(
+    few: None, unix: Place
+) -> None:
+    crowd = [unix.connect(HEAD[:9]) for _ in range(10 * LIMIT)]
+    assert was_answered(unix.connect(REQUEST))
+    assert all(was_dropped(client) for client in crowd[: -2 * LIMIT])
 
 
 def test_a_crowd_larger_than_what_is_accepted_at_once_is_let_in(tcp: Place) -> None:
-    clients = [tcp.connect(REQUEST) for _ in range(2 * TCP_BATCH)]
+    clients = [tcp.connect(REQUEST) for _ in range(2 * BATCH)]
     assert all(was_answered(client) for client in clients)
 
 

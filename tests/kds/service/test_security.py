@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import socket
 import stat
 import subprocess
@@ -109,6 +110,21 @@ def test_a_token_is_made_once_and_private(tmp_path: Path) -> None:
     token = open_token(path)
     assert len(token) >= 43
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert open_token(path) == token
+
+
+def test_a_token_that_came_with_the_project_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "service.token"
+    brought = secrets.token_urlsafe(32)
+    path.write_text(brought)
+    path.chmod(0o600)
+    token = open_token(path)
+    assert token != brought
+    other = tmp_path / "copy" / "service.token"
+    other.parent.mkdir()
+    other.write_text(token)
+    other.chmod(0o600)
+    assert open_token(other) != token
     assert open_token(path) == token
 
 

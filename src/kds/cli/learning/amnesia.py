@@ -10,6 +10,7 @@ from kds.amnesia.backup import Backup
 from kds.amnesia.forgetting import Report, Restored, forget, list_backups, remove_backup, survey
 from kds.amnesia.forgetting import restore as restore_backup
 from kds.amnesia.inventory import KINDS, Survey, told
+from kds.brain.visible import one_line
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import moment, print_json, print_line, print_table
@@ -151,4 +152,9 @@ def _print_restored(done: Restored) -> None:
 
 def _backup_row(one: Backup) -> tuple[str, str, str, str]:
     holds = one.problem or ", ".join(told(counts) for counts in one.counts.values())
-    return one.name, moment(one.at) if one.at else "", f"{one.size_bytes / 1024:,.0f} kB", holds
+    return (
+        one_line(one.name),
+        moment(one.at) if one.at else "",
+        f"{one.size_bytes / 1024:,.0f} kB",
+        holds,
+    )

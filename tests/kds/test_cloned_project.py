@@ -1,0 +1,154 @@
+"""What a cloned project can bring along in `kds-brain/`, and what KDS makes of it."""
+
+import json
+import os
+import sqlite3
+import sys
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kds
+from kds.amnesia.backup import list_backups
+from kds.brain.errors import KdsError, StoreError
+from kds.brain.private_file import make_private_folder
+from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
+from kds.brain.settings import load_settings
+from kds.brain.workspace import Workspace
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="no named pipes")
+
+
+@pytest.fixture
+def place(workspace: Path) -> Workspace:
+    return Workspace(workspace, workspace / "kds-brain")
+
+
+@pytest.mark.parametrize("name", ["conversations", "work", "cache"])
+def test_nothing_private_is_written_through_a_linked_folder(
+    place: Workspace, tmp_path: Path, name: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (place.brain / name).symlink_to(elsewhere)
+    with pytest.raises(StoreError, match="is a link"):
+        make_private_folder(place.brain / name)
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_messages_do_not_go_where_a_linked_workspace_leads(tmp_path: Path) -> None:
+    elsewhere, root = tmp_path / "elsewhere", tmp_path / "clone"
+    elsewhere.mkdir()
+    root.mkdir()
+    (root / "kds-brain").symlink_to(elsewhere)
+    with pytest.raises(KdsError, match="is a link"):
+        kds.Router.open(root).route("I want to add a FAB button")
+    assert [path for path in elsewhere.rglob("*.jsonl") if path.stat().st_size] == []
+
+
+@posix
+def test_a_pipe_in_the_place_of_the_settings_is_refused_at_once(place: Workspace) -> None:
+    os.mkfifo(place.settings_path)
+    with pytest.raises(KdsError, match="ordinary file"):
+        load_settings(place)
+
+
+def test_huge_settings_are_refused(place: Workspace) -> None:
+    with place.settings_path.open("wb") as file:
+        file.truncate(2 << 30)
+    with pytest.raises(KdsError, match="larger than 1000 kB"):
+        load_settings(place)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["examples:", *(f"  - plan the thing {n}" for n in range(30_000))], "examples.*2000"),
+        (["patterns:", *(f"  - regex: '(a{n}|b)+c'" for n in range(2_000))], "patterns.*200"),
+    ],
+)
+def test_too_many_examples_or_patterns_are_a_clear_error(
+    place: Workspace, lines: list[str], said: str
+) -> None:
+    folder = place.prompts_dir / "internal"
+    folder.mkdir(parents=True)
+    head = "---\nname: work-planner\ndescription: Plans.\nintent: PLAN\n"
+    (folder / "work-planner.md").write_text(head + "\n".join(lines) + "\n---\nPlan it.\n")
+    with pytest.raises(KdsError, match=rf"work-planner.md:\d+: .*{said}"):
+        kds.Router.open(place.root)
+
+
+HOSTILE = (
+    "CREATE VIEW extra AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
+    "SELECT count(*) FROM c",
+    "CREATE TRIGGER extra AFTER INSERT ON message BEGIN DELETE FROM message; END",
+    "DROP TABLE profile; CREATE VIEW profile AS SELECT 1 AS field, 2 AS value",
+)
+
+
+@pytest.mark.parametrize("sql", HOSTILE)
+def test_a_database_with_what_kds_did_not_make_is_set_aside(place: Workspace, sql: str) -> None:
+    path = place.brain / FILE_NAME
+    SqliteStore(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(sql)
+    with SqliteStore(path) as store:
+        assert "not made by KDS" in " ".join(store.warnings)
+        session = store.create_session()
+        store.append(session.id, "user", "Make it purple")
+        assert store.stats().messages == 1
+    assert list(place.brain.glob(f"{FILE_NAME}.bad-*"))
+
+
+def test_a_database_of_kds_is_believed_however_often_it_is_opened(place: Workspace) -> None:
+    path = place.brain / FILE_NAME
+    for count in range(3):
+        with SqliteStore(path) as store:
+            session = store.create_session()
+            store.append(session.id, "user", f"Make it purple {count}")
+            store.rebuild()
+            assert store.warnings == ()
+            assert store.stats().messages == count + 1
+
+
+def archive(place: Workspace, write: Callable[[zipfile.ZipFile], object], **manifest: Any) -> None:
+    folder = place.brain / "backups"
+    folder.mkdir()
+    said = {"version": 1, "at": "2025-11-03T09:00:00+00:00", "files": {}, "counts": {}}
+    path = folder / "amnesia-20251103T090000Z.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        write(made)
+        made.writestr("manifest.json", json.dumps(said | manifest))
+
+
+def test_a_backup_that_would_fill_the_disk_is_none(place: Workspace) -> None:
+    zeros = bytes(100 << 20)
+    archive(place, lambda made: made.writestr("files/memory.db", zeros))
+    (found,) = list_backups(place)
+    assert "unpacks to" in str(found.problem)
+
+
+@pytest.mark.parametrize(
+    "counts", [{"memory": {"\x1b[2Jsessions": 1}}, {"memory": {"sessions": "many"}}, {"memory": 3}]
+)
+def test_strange_counts_of_a_backup_are_a_problem_without_escapes(
+    place: Workspace, counts: object
+) -> None:
+    archive(place, lambda _: None, counts=counts)
+    (found,) = list_backups(place)
+    assert found.problem is not None
+    assert found.problem.isprintable()
+
+
+def test_flags_that_clash_in_a_pattern_are_a_clear_error(place: Workspace) -> None:
+    folder = place.prompts_dir / "internal"
+    folder.mkdir(parents=True)
+    head = "---\nname: work-planner\ndescription: Plans.\nintent: PLAN\npatterns:\n"
+    pattern = "  - {regex: '(?V1)plan', weight: 0.5}\n"
+    (folder / "work-planner.md").write_text(f"{head}{pattern}---\nPlan it.\n")
+    with pytest.raises(KdsError, match=r"work-planner.md:6: .*invalid regex"):
+        kds.Router.open(place.root)

@@ -1,0 +1,162 @@
+"""Secrets of many shapes through every surface that stores: none of them reaches the disk."""
+
+import random
+import string
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import kds
+from kds.api.turn_log import TurnLog
+from kds.brain.documents.document_store import FILE_NAME, DocumentStore
+from kds.brain.learning.event import LearningEvent
+from kds.brain.learning.event_log import FILE_NAME as EVENTS
+from kds.brain.secrets.redaction import storable
+from kds.brain.workspace import Workspace
+from kds.learning.learning import Learning, LearningError
+from kds.query.service import QueryService
+from kds.query.values import Query
+from kds.readers.reading import read_document, read_source
+from kds.router.prompts.library import PromptLibrary
+from kds.transit.history import Message
+
+from ..agents.openai_server import FakeProvider, Text, serving  # noqa: TID252  # one server for all
+from .query.place import add_documents
+
+ALNUM = string.ascii_letters + string.digits
+HEX = "0123456789abcdef"
+
+SHAPES = (
+    "Why does DB_PASSWORD={} fail?",
+    "STRIPE_KEY={}",
+    "my_service_token: {}",
+    "stripeKey = '{}' breaks the checkout page",
+    "datasource:\n  password:\n    {}\n  url: x",
+    "datasource:\n  url: x\n  password: {}\n  user: app",
+    "password: >-\n  {}",
+    "env:\n  - name: DB_PASSWORD\n    value: {}",
+    '{{"client_secret":\n    "{}"}}',
+    "Make the login page use PWD={} please",
+    "the password is {}, why is the header red?",
+    "postgres://app:{}@db/x is slow",
+    "curl -H 'Authorization: Bearer {}' fails",
+    "deploy --token {} to staging",
+    "https://x.y/z?api_key={}&a=b",
+)
+"""What a secret stands in; ten of each."""
+
+
+def made(number: int) -> str:
+    """A secret without a known form: its own for each number, with letters and digits."""
+    drawn = random.Random(number)
+    kind = number % 3
+    letters = (ALNUM, string.ascii_lowercase + string.digits, HEX)[kind]
+    body = "".join(drawn.choices(letters, k=drawn.randint(10, 30)))
+    return f"q{drawn.randint(10, 99)}z{body}"
+
+
+SECRETS = [made(number) for number in range(10 * len(SHAPES))]
+TOLD = [SHAPES[number % len(SHAPES)].format(secret) for number, secret in enumerate(SECRETS)]
+
+PUBLIC = (
+    "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC7vbqajDhA2KjH8sQv1Zr0pQ9 me@host",
+    "-----BEGIN PUBLIC KEY-----\n"
+    "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAu1SU1LfVLPHCozMxH2Mo\n"
+    "4lgOEePzNm0tRgeLezV6ffAt0gunVTLw7onLRnrq0/IzW7yWR7QkrmBL7jTKEn5u\n"
+    "-----END PUBLIC KEY-----",
+    "github.com/x/y v1.2.3 h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+    "revert 8f14e45fceea167a5a36dedd4bea2543abcdef01",
+    "the row 550e8400-e29b-41d4-a716-446655440000 is gone",
+    "it runs in pwd=/home/x and PWD=/home/x/src",
+    "cache_key=user_v2 and primary_key=True",
+    "Token:\n  - access1\n",
+    "The password:\n  must have 8 characters",
+    "password:\n  required",
+)
+
+
+def left_in(brain: Path, secrets: Iterable[str]) -> list[str]:
+    """The secrets that any file below ``brain`` has, in any case, names of files included."""
+    files = [path for path in brain.rglob("*") if path.is_file()]
+    bytes_of = [(str(path.relative_to(brain)), path.read_bytes().lower()) for path in files]
+    names = "\n".join(name for name, _ in bytes_of).lower()
+    return [
+        f"{secret} in {name}"
+        for secret in secrets
+        for name, content in bytes_of
+        if secret.lower().encode() in content or secret.lower() in names
+    ]
+
+
+@pytest.fixture
+def place(fitted_workspace: Path) -> Workspace:
+    return Workspace(fitted_workspace, fitted_workspace / "kds-brain")
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
+    with serving() as fake:
+        monkeypatch.setenv("KDS_MODEL", f"{fake.url}#fake")
+        monkeypatch.setenv("KDS_REWRITING", "rules-only")
+        yield fake
+
+
+def test_routed_messages_leave_no_secret(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KDS_MEMORY", "on")
+    router, log = kds.Router.open(place.root), TurnLog(place)
+    for text in (*TOLD, "Make it purple"):
+        log.note(router.route(text), "chat")
+    log.close()
+    assert (place.brain / "memory.db").exists()
+    assert left_in(place.brain, SECRETS) == []
+
+
+def test_questions_in_sessions_leave_no_secret(place: Workspace) -> None:
+    add_documents(place)
+    with QueryService.open(place) as service:
+        for number, text in enumerate(TOLD):
+            service.ask(Query(text, session=f"s{number % 4}"))
+            sent = (Message("user", text), Message("assistant", text))
+            service.ask(Query("Why does it fail?", session="sent", context=sent))
+        assert left_in(place.brain, SECRETS) == []
+
+
+def test_conversations_with_a_model_leave_no_secret(
+    place: Workspace, provider: FakeProvider
+) -> None:
+    with kds.Session.open(place.root) as session:
+        for text in TOLD:
+            reply = Text(f"Done. I used this:\n\n{text}\n\nand then it went on.")
+            provider.play(default=reply)
+            session.ask(f"I want to add a login form with {text}")
+        assert provider.asked
+        assert left_in(place.brain, SECRETS) == []
+
+
+def test_what_is_learned_leaves_no_secret(place: Workspace) -> None:
+    learning, library = Learning(place), PromptLibrary.load()
+    at = datetime(2025, 11, 3, tzinfo=UTC)
+    for text in TOLD:
+        with suppress(LearningError):
+            learning.tell(text, "PLAN", library)
+        learning.events.append([LearningEvent(at, "told", text, "PLAN")])
+    assert b"[secret: " in (place.brain / EVENTS).read_bytes()
+    assert left_in(place.brain, SECRETS) == []
+
+
+def test_indexed_documents_leave_no_secret(place: Workspace, tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    with DocumentStore(place.brain / FILE_NAME) as store:
+        for number, text in enumerate(TOLD):
+            path.write_text(f"# Notes {number}\n\nBefore.\n\n{text}\n\nAfter.\n")
+            data, source = read_source(path.resolve())
+            store.put(read_document(path, data), source)
+    assert left_in(place.brain, SECRETS) == []
+
+
+@pytest.mark.parametrize("text", PUBLIC)
+def test_what_only_looks_random_stays(text: str) -> None:
+    assert storable(text) == text
