@@ -37,7 +37,7 @@ ships needs 0.001."""
 PROBE_LIMIT_S: Final = 0.05
 """Time at which `regex` stops one probe: nothing before it knows how long a probe takes."""
 
-CHECK_LIMIT_S: Final = 1.0
+CHECK_LIMIT_S: Final = 3.0
 """CPU time of all probes of one pattern. The slowest that ships needs 0.02, a cubic one 0.2."""
 
 PROBE_REPEATS: Final = 26

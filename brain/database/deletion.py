@@ -28,10 +28,11 @@ def note_scrub(connection: sqlite3.Connection) -> None:
 
 def scrub_if_due(database: Database) -> None:
     """Finish what an earlier process began; a process that is at it is not waited for."""
-    if database.read_only or not _due(database):
+    if database.read_only:
         return
     try:
-        scrub(database, timeout_s=0)
+        if _due(database):
+            scrub(database, timeout_s=0)
     except StoreError as error:
         database.warnings += (error.message,)
 
@@ -76,7 +77,13 @@ def scrub(
 def _due(database: Database) -> int:
     with database.read() as connection:
         row = connection.execute("SELECT value FROM state WHERE key = 'scrub_due'").fetchone()
-    return int(row[0])
+    if row is None or not isinstance(row[0], int):
+        raise StoreError(
+            f"{database.kind.what} does not say any more whether deleted bytes are left in it",
+            where=str(database.path),
+            hint=f"run `{database.kind.rebuild}`; if it stays so, move the file away",
+        )
+    return row[0]
 
 
 def log_emptied(connection: sqlite3.Connection, *, timeout_s: float) -> bool:

@@ -115,6 +115,19 @@ def test_a_database_of_kds_is_believed_however_often_it_is_opened(place: Workspa
             assert store.stats().messages == count + 1
 
 
+@pytest.mark.parametrize(
+    "sql", ["DELETE FROM state", "UPDATE state SET value = x'00' WHERE key = 'scrub_due'"]
+)
+def test_a_state_that_is_gone_is_a_warning(place: Workspace, sql: str) -> None:
+    path = place.brain / FILE_NAME
+    SqliteStore(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(sql)
+        connection.commit()
+    with SqliteStore(path) as store:
+        assert "deleted bytes" in " ".join(store.warnings)
+
+
 def archive(place: Workspace, write: Callable[[zipfile.ZipFile], object], **manifest: Any) -> None:
     folder = place.brain / "backups"
     folder.mkdir()
