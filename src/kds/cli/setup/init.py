@@ -92,8 +92,7 @@ def init(
             f"name one: {', '.join(f'--client {client}' for client in CLIENTS)}",
         )
     clients = tuple(dict.fromkeys(client for client, _ in chosen))
-    ways = (not no_hook, not no_mcp)
-    hook, mcp = _asked(clients) if all(ways) and not as_json else ways
+    hook, mcp = _ways(clients, no_hook=no_hook, no_mcp=no_mcp, ask=not as_json)
     wish = Wish(clients, hook=hook, mcp=mcp, skills=not no_skills, start=start)
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
@@ -101,14 +100,19 @@ def init(
     report(outcome, full=full, as_json=as_json)
 
 
-def _asked(clients: Collection[Client]) -> tuple[bool, bool]:
-    """Whether hook and MCP server are wanted, where somebody can be asked; else both."""
-    somebody = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    if not somebody or not HOOK_CLIENTS & set(clients):
-        return True, True
+def _ways(
+    clients: Collection[Client], *, no_hook: bool, no_mcp: bool, ask: bool
+) -> tuple[bool, bool]:
+    """Whether hook and MCP server are wanted: said, or asked for where somebody can answer."""
+    if no_hook or no_mcp or not (ask and _at_terminal() and HOOK_CLIENTS & set(clients)):
+        return not no_hook, not no_mcp
     click.echo(WAYS)
     way = click.prompt("which", type=click.Choice(["hook", "mcp", "both"]), default="hook")
     return way != "mcp", way != "hook"
+
+
+def _at_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _project(workspace: Path | None) -> tuple[Project, list[str]]:
