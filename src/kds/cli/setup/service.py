@@ -72,7 +72,9 @@ def start(
     _show(_started(found, idle), as_json=as_json)
 
 
-@service.command("hand-over", hidden=True)
+@service.command(
+    "hand-over", hidden=True, epilog="\b\nExample:\n  kds service hand-over < hook-input.json"
+)
 @workspace_option
 def hand_over(*, workspace: Path | None) -> None:
     """Pass the input of a hook that found no service, on stdin, to the one that is starting.
