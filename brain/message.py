@@ -19,11 +19,13 @@ def clean_message(text: str) -> str:
     become ``\n``. NUL and the other C0 controls but ``\n`` and ``\t`` are removed, and the
     text is stripped.
 
-    Raises MessageError when nothing is left.
+    Raises MessageError when nothing is left, or it is no text at all.
 
     >>> clean_message("  Make it\x00 purple\r\n")
     'Make it purple'
     """
+    if not isinstance(text, str):  # from Python code that no type checker has seen
+        raise MessageError(f"the message is no text but {text!r:.40}", hint="pass a str")
     text = well_formed(text).replace("\r\n", "\n").replace("\r", "\n")
     text = _CONTROLS.sub("", text).strip().strip(_BYTE_ORDER_MARK).strip()
     if not text:
