@@ -15,9 +15,9 @@ from kds.agents.models import checked_model, load_chat_model, model_timeout
 from kds.agents.reply import AgentReply
 from kds.agents.running import AgentRunnable
 from kds.agents.tools import AnyTool, built_in_tools
-from kds.brain.documents.document_store import FILE_NAME as DOCUMENTS
+from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import KdsError, WorkspaceError
-from kds.brain.sessions.sqlite_store import FILE_NAME as MEMORY
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
@@ -51,7 +51,7 @@ def load(
         model = load_chat_model(settings, environ=os.environ)
     library = PromptLibrary.load(place.prompts_dir)
     own = built_in_tools(
-        memory=place.brain / MEMORY, documents=documents or place.brain / DOCUMENTS
+        memory=SqliteStore.path_in(place), documents=documents or DocumentStore.path_in(place)
     )
     return Agent.named(name, library, workspace=str(place.root)).as_runnable(
         model, tools=(*own, *tools), timeout_s=own_limit or settings.timeout_s

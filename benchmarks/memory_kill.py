@@ -22,7 +22,7 @@ from pathlib import Path
 from time import perf_counter
 
 from kds.brain.errors import StoreError
-from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
+from kds.brain.sessions.sqlite_store import SqliteStore
 
 MODEL = "m"
 LONGEST_WAIT_S = 0.02
@@ -49,9 +49,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         known: set[str] = set()
         for number in range(options.rounds):
-            path = Path(folder) / "kept" / FILE_NAME
+            path = Path(folder) / "kept" / SqliteStore.file_name
             if number % 5 == 0:
-                path = Path(folder) / f"fresh-{number}" / FILE_NAME
+                path = Path(folder) / f"fresh-{number}" / SqliteStore.file_name
             path.parent.mkdir(exist_ok=True)
             told = _interrupted(path, options, number, chance)
             findings.acknowledged += len(told)

@@ -28,7 +28,7 @@ from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.text_search import words_of
 from kds.brain.passages.values import Message, Role
 from kds.brain.sessions.session_values import Archive, Session
-from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
+from kds.brain.sessions.sqlite_store import SqliteStore
 
 SESSION_MESSAGES = 100
 APPENDS = 1000
@@ -91,7 +91,7 @@ def main() -> None:
     folder: AbstractContextManager[str]
     folder = nullcontext(options.folder) if options.folder else tempfile.TemporaryDirectory()
     with folder as name:
-        path = Path(name) / FILE_NAME
+        path = Path(name) / SqliteStore.file_name
         figures = dict(_measured(path, options.messages, options.width))
     if options.json:
         print(json.dumps(figures, indent=1))

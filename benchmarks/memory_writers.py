@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 
 from kds.brain.errors import StoreError
-from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
+from kds.brain.sessions.sqlite_store import SqliteStore
 
 SESSION = "shared"
 
@@ -24,7 +24,7 @@ def main() -> None:
         _work(Path(options.work), options.writes)
         return
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / FILE_NAME
+        path = Path(folder) / SqliteStore.file_name
         with SqliteStore(path) as store:
             store.create_session(session_id=SESSION)
         started = perf_counter()

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kds.brain.clock import utc_now
-from kds.brain.documents.document_store import FILE_NAME, DocumentStore
+from kds.brain.documents.document_store import DocumentStore
 from kds.brain.workspace import Workspace
 from kds.evaluation.followup_data import read_follow_ups
 from kds.query.metric import SessionHits, session_hits
@@ -52,7 +52,7 @@ def main() -> int:
 def add_documents(place: Workspace) -> None:
     """Index the documents of the tests in a workspace."""
     place.ensure()
-    with DocumentStore(place.brain / FILE_NAME) as store:
+    with DocumentStore.made(place) as store:
         for path in sorted(DOCUMENTS.iterdir()):
             if path.suffix in (".md", ".html", ".txt"):
                 data, source = read_source(path)

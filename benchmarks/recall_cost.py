@@ -27,7 +27,7 @@ from kds.brain.passages.query import WORD
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import RecallSettings
 from kds.brain.passages.values import EVERYWHERE, Scope
-from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.words.tokens import estimate_tokens
 
 QUESTIONS = 300
@@ -61,7 +61,7 @@ def main() -> None:
     folder: AbstractContextManager[str]
     folder = nullcontext(options.folder) if options.folder else tempfile.TemporaryDirectory()
     with folder as name:
-        path = Path(name) / FILE_NAME
+        path = Path(name) / SqliteStore.file_name
         built = path.exists()
         with SqliteStore(path) as store:
             if not built:

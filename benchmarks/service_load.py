@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kds.api.records import conversation_path
-from kds.brain.documents.document_store import FILE_NAME, DocumentStore
+from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import KdsError
 from kds.brain.journal import ContextJournal
 from kds.brain.workspace import Workspace
@@ -190,7 +190,7 @@ def query_tcp(place: Workspace, count: int | None) -> dict[str, Any]:
 
 
 def _queries(place: Workspace, seconds: int, *, over_tcp: bool) -> dict[str, Any]:
-    with DocumentStore(place.brain / FILE_NAME) as store:
+    with DocumentStore.made(place) as store:
         for path in sorted(DOCUMENTS.glob("*")):
             if path.suffix not in (".md", ".html", ".txt"):
                 continue

@@ -2,11 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from kds.brain.clock import Clock, utc_now
-from kds.brain.database.database import TIMEOUT_S
 from kds.brain.database.database_file import all_files, size_of
 from kds.brain.database.deletion import scrub
 from kds.brain.database.health import healing
@@ -19,29 +16,14 @@ from kds.brain.documents.naming import find, find_whole, unknown_document
 from kds.brain.documents.ranking import DOCUMENT_BIAS, LIMIT, Request
 from kds.brain.passages.passage_file import PassageFile
 from kds.brain.passages.store import Embedder
-from kds.brain.words.tokens import TokenCounter, estimate_tokens
-
-FILE_NAME: Final = "documents.db"
-"""In the `kds-brain` folder of a workspace."""
 
 
 class DocumentStore(DocumentTable, PassageFile):
     """The documents of one workspace."""
 
     kind = DOCUMENTS
+    file_name = "documents.db"
     holders = "document"
-
-    def __init__(
-        self,
-        path: Path,
-        *,
-        clock: Clock = utc_now,
-        count_tokens: TokenCounter = estimate_tokens,
-        timeout_s: float = TIMEOUT_S,
-    ) -> None:
-        """Open the file, or make it. Raises StoreError; `warnings` says what was put right."""
-        super().__init__(path, clock=clock, timeout_s=timeout_s)
-        self.count_tokens = count_tokens
 
     def remove(self, names: Sequence[str]) -> tuple[Document, ...]:
         """Remove documents and their bytes; returns them.

@@ -4,13 +4,14 @@ For any number of threads and processes at once. A search index that SQLite find
 anew on the spot, and the call that found it is repeated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from kds.brain.clock import Clock
+from kds.brain.clock import Clock, utc_now
 from kds.brain.database import health
-from kds.brain.database.database import Database
+from kds.brain.database.database import TIMEOUT_S, Database
 from kds.brain.database.deletion import scrub_if_due
 from kds.brain.database.health import Check
 from kds.brain.database.migrations import FileKind
@@ -19,21 +20,63 @@ from kds.brain.passages.store import PassageStore
 from kds.brain.passages.text_search import TextSearch
 from kds.brain.passages.values import Scored
 from kds.brain.passages.vectors import VectorSearch
+from kds.brain.words.tokens import TokenCounter, estimate_tokens
+from kds.brain.workspace import Workspace
 
 
 class PassageFile(TextSearch, Outbox):
     """A file of passages; what they are passages of is its subclasses' business."""
 
     kind: ClassVar[FileKind]
+    file_name: ClassVar[str]
+    """In the `kds-brain` folder of a workspace."""
     holders: ClassVar[str]
     """The table that counts passages and tokens: of sessions, or of documents."""
 
-    def __init__(self, path: Path, *, clock: Clock, timeout_s: float) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Clock = utc_now,
+        count_tokens: TokenCounter = estimate_tokens,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
         """Open the file, or make it. Raises StoreError; `warnings` says what was put right."""
         super().__init__()
+        self.count_tokens = count_tokens
         self.database = Database(path, self.kind, clock=clock, timeout_s=timeout_s)
         self._vectors = VectorSearch(self.database)
         scrub_if_due(self.database)
+
+    @classmethod
+    def path_in(cls, workspace: Workspace) -> Path:
+        """Where the file of ``workspace`` is, or would be."""
+        return workspace.brain / cls.file_name
+
+    @classmethod
+    @contextmanager
+    def if_any(cls, workspace: Workspace) -> Iterator[Self | None]:
+        """Open the file for as long as the block runs; None when nothing was ever stored.
+
+        Looking makes no file. Raises StoreError when there is one that cannot be used.
+        """
+        path = cls.path_in(workspace)
+        if not path.exists():
+            yield None
+            return
+        with cls(path) as store:
+            yield store
+
+    @classmethod
+    @contextmanager
+    def made(cls, workspace: Workspace) -> Iterator[Self]:
+        """Open the file for as long as the block runs, and make it first if there is none.
+
+        Raises WorkspaceError and StoreError.
+        """
+        workspace.ensure()
+        with cls(cls.path_in(workspace)) as store:
+            yield store
 
     @property
     def warnings(self) -> tuple[str, ...]:

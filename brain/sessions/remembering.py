@@ -26,7 +26,7 @@ from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import log_recall
 from kds.brain.sessions.session_table import new_id
 from kds.brain.sessions.session_values import Session
-from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.sessions.window import Window
 from kds.brain.sessions.windows import Windows, empty_window
 from kds.brain.summaries.extractive import ExtractiveSummarizer
@@ -93,7 +93,7 @@ class ConversationMemory:
 
         def open_store() -> MemoryStore:
             workspace.ensure()
-            path = workspace.brain / FILE_NAME
+            path = SqliteStore.path_in(workspace)
             store = SqliteStore(path, clock=chosen.clock, count_tokens=chosen.count_tokens)
             if chosen.embedder is not None:
                 with suppress(StoreError):  # read-only: the vectors that are there serve

@@ -1,7 +1,7 @@
 """The conversation memory in one SQLite file: `memory_store.MemoryStore`, put together."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.database.database import TIMEOUT_S
@@ -23,14 +23,12 @@ from kds.brain.sessions.session_values import Archive, Session, Stats
 from kds.brain.sessions.summary_table import SummaryTable
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 
-FILE_NAME: Final = "memory.db"
-"""In the `kds-brain` folder of a workspace."""
-
 
 class SqliteStore(SessionTable, MessageTable, SummaryTable, PassageFile):
     """The memory of one workspace."""
 
     kind = MEMORY
+    file_name = "memory.db"
     holders = "session"
 
     def __init__(
@@ -42,8 +40,7 @@ class SqliteStore(SessionTable, MessageTable, SummaryTable, PassageFile):
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         """Open the file, or make it. Raises StoreError; `warnings` says what was put right."""
-        super().__init__(path, clock=clock, timeout_s=timeout_s)
-        self.count_tokens = count_tokens
+        super().__init__(path, clock=clock, count_tokens=count_tokens, timeout_s=timeout_s)
         self.profile = ProfileTable(self.database)
         self.entities = EntityTable(self.database)
         self.metrics = MetricTable(self.database)

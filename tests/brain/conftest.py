@@ -18,7 +18,7 @@ pytest.register_assert_rewrite("conformance", "passage_conformance")
 
 from conformance import HandClock as HandClock  # noqa: E402  # needs the path
 
-from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore  # noqa: E402
+from kds.brain.sessions.sqlite_store import SqliteStore  # noqa: E402
 
 NOBODY = 65534
 
@@ -54,7 +54,7 @@ def users_folder() -> Iterator[Path]:
 def memory_path(tmp_path: Path) -> Path:
     folder = tmp_path / "kds-brain"
     folder.mkdir()
-    return folder / FILE_NAME
+    return folder / SqliteStore.file_name
 
 
 @pytest.fixture

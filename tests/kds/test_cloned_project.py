@@ -16,7 +16,7 @@ import kds
 from kds.amnesia.backup import list_backups
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.private_file import make_private_folder
-from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 
@@ -92,7 +92,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("sql", HOSTILE)
 def test_a_database_with_what_kds_did_not_make_is_set_aside(place: Workspace, sql: str) -> None:
-    path = place.brain / FILE_NAME
+    path = SqliteStore.path_in(place)
     SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(sql)
@@ -101,11 +101,11 @@ def test_a_database_with_what_kds_did_not_make_is_set_aside(place: Workspace, sq
         session = store.create_session()
         store.append(session.id, "user", "Make it purple")
         assert store.stats().messages == 1
-    assert list(place.brain.glob(f"{FILE_NAME}.bad-*"))
+    assert list(place.brain.glob(f"{SqliteStore.file_name}.bad-*"))
 
 
 def test_a_database_of_kds_is_believed_however_often_it_is_opened(place: Workspace) -> None:
-    path = place.brain / FILE_NAME
+    path = SqliteStore.path_in(place)
     for count in range(3):
         with SqliteStore(path) as store:
             session = store.create_session()
@@ -119,7 +119,7 @@ def test_a_database_of_kds_is_believed_however_often_it_is_opened(place: Workspa
     "sql", ["DELETE FROM state", "UPDATE state SET value = x'00' WHERE key = 'scrub_due'"]
 )
 def test_a_state_that_is_gone_is_a_warning(place: Workspace, sql: str) -> None:
-    path = place.brain / FILE_NAME
+    path = SqliteStore.path_in(place)
     SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(sql)

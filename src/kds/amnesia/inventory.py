@@ -14,10 +14,10 @@ from time import monotonic
 from typing import Final, Literal, get_args
 
 from kds.brain.database.schema import distrust
-from kds.brain.documents.document_store import FILE_NAME as DOCUMENTS_FILE
+from kds.brain.documents.document_store import DocumentStore
 from kds.brain.learning.event_log import FILE_NAME as EVENTS_FILE
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED_FILE
-from kds.brain.sessions.sqlite_store import FILE_NAME as MEMORY_FILE
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.work_file import FOLDER as WORK_DIR
 from kds.brain.workspace import Workspace
 
@@ -45,7 +45,7 @@ STAYS: Final = (
 )
 
 DATABASES: Final[Mapping[str, tuple[Kind, tuple[tuple[str, str], ...]]]] = {
-    MEMORY_FILE: (
+    SqliteStore.file_name: (
         "memory",
         (
             ("sessions", "session"),
@@ -56,7 +56,7 @@ DATABASES: Final[Mapping[str, tuple[Kind, tuple[tuple[str, str], ...]]]] = {
             ("measurements", "metric"),
         ),
     ),
-    DOCUMENTS_FILE: ("documents", (("documents", "document"), ("sections", "section"))),
+    DocumentStore.file_name: ("documents", (("documents", "document"), ("sections", "section"))),
 }
 """Each database with what is counted in it: what it is called, and its table."""
 

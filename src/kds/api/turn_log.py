@@ -98,9 +98,9 @@ class TurnLog:
 
         The messages stay: they belong to the long memory (`kds memory delete`).
         """
-        from kds.api.memory_place import memory_path  # as heavy as the memory
+        from kds.brain.sessions.sqlite_store import SqliteStore  # as heavy as the memory
 
-        if memory_path(self._workspace).exists():
+        if SqliteStore.path_in(self._workspace).exists():
             self._opened().store.entities.forget(conversation or SHARED)
 
     def close(self) -> None:

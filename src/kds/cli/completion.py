@@ -43,9 +43,9 @@ def _agents(workspace: Workspace) -> Iterable[str]:
 
 def _sessions(workspace: Workspace) -> Iterable[str]:
     # late: opening the memory costs imports that only who presses TAB is to pay
-    place = importlib.import_module("kds.api.memory_place")
+    memory = importlib.import_module("kds.brain.sessions.sqlite_store")
     names = importlib.import_module("kds.api.session_names")
-    with place.memory_if_any(workspace) as store:
+    with memory.SqliteStore.if_any(workspace) as store:
         sessions = names.all_sessions(store) if store else ()
         return ["last", *(one.id for one in sessions), *(one.title for one in sessions)]
 

@@ -9,7 +9,6 @@ from kds.brain.documents.document_values import ALL, DocumentRecall, Holdings
 from kds.brain.errors import StoreError
 from kds.brain.passages.store import Embedder
 from kds.brain.workspace import Workspace
-from kds.documents.place import documents_path
 
 
 class Library:
@@ -24,7 +23,7 @@ class Library:
     def store(self) -> DocumentStore | None:
         """The store; None when no document was ever added. Raises StoreError."""
         with self._lock:
-            path = documents_path(self.workspace)
+            path = DocumentStore.path_in(self.workspace)
             if self._store is None and path.exists():
                 self._store = DocumentStore(path)
             return self._store

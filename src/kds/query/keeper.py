@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from kds.api.memory_place import memory_path
 from kds.brain.errors import StoreError
 from kds.brain.sessions.remembering import ConversationMemory
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.workspace import Workspace
 from kds.query.metric import QUERY, query_metric
 from kds.query.session import QuestionCount, Recollection, recollect, remember, shown_terms
@@ -38,7 +38,7 @@ class Keeper:
             return None, ()
         if not self._memory.flags.enabled:
             return None, (MEMORY_OFF,)
-        if not remembers and not memory_path(self._workspace).exists():
+        if not remembers and not SqliteStore.path_in(self._workspace).exists():
             return None, ()
         try:
             known = recollect(self._memory, query.session, self._questions, begins=remembers)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from kds.api.memory_place import memory_path
 from kds.brain.documents.document_values import DocumentHit, DocumentRecall
 from kds.brain.errors import KdsError, MessageError
 from kds.brain.passages.recall import recall
@@ -13,6 +12,7 @@ from kds.brain.passages.recalled import Hit, Recall
 from kds.brain.passages.values import Scope as Where
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import Turn
 from kds.query.documents import Library
 from kds.query.embedder import EmbedderSlot
@@ -126,7 +126,7 @@ class Search:
         )
 
     def _store_if_any(self) -> MemoryStore | None:
-        workspace_file = memory_path(self.library.workspace)
+        workspace_file = SqliteStore.path_in(self.library.workspace)
         exists = self.memory.flags.enabled and workspace_file.exists()
         return self.memory.store if exists else None
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from kds.api.conversations import Conversations
-from kds.api.memory_place import memory_path
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.message import clean_message
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 from kds.query.service import EARLIER_SETTINGS, QueryService
@@ -67,7 +67,7 @@ class ServedWorkspace:
 
     def memory_if_any(self) -> MemoryStore | None:
         """The memory's store; None when nothing was ever remembered. Looking makes no file."""
-        return self.memory.store if memory_path(self.workspace).exists() else None
+        return self.memory.store if SqliteStore.path_in(self.workspace).exists() else None
 
     def memory_for_writing(self) -> MemoryStore:
         """The memory's store, made when there is none. Raises ConflictError where it is off."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from kds.agents.agent import Agent
 from kds.agents.models import checked_model, load_chat_model, model_timeout
 from kds.agents.reply import AgentReply
-from kds.api.memory_place import memory_path
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Turn, Utterance
 from kds.brain.work import Halted
@@ -164,10 +164,11 @@ class AgentDesk:
     def _tools(self) -> Sequence[AnyTool]:
         """The tools that prompt files may name; they come with LangChain, so with a model."""
         from kds.agents.tools import built_in_tools  # LangChain: for who has a model
-        from kds.documents.place import documents_path  # 0.1 s of imports
+        from kds.brain.documents.document_store import DocumentStore  # 0.1 s of imports
 
         return built_in_tools(
-            memory=memory_path(self._workspace), documents=documents_path(self._workspace)
+            memory=SqliteStore.path_in(self._workspace),
+            documents=DocumentStore.path_in(self._workspace),
         )
 
     def _loaded(self) -> BaseChatModel | None:

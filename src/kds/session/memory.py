@@ -9,7 +9,6 @@ from datetime import datetime
 from threading import RLock
 from typing import Final, TypeVar
 
-from kds.api.memory_place import memory_path
 from kds.api.session_names import LAST, all_sessions
 from kds.api.turn_log import SHARED, turn_terms
 from kds.api.turn_metric import TURN, turn_metric
@@ -20,6 +19,7 @@ from kds.brain.passages.values import Role
 from kds.brain.sessions.remembering import ConversationMemory, Tools
 from kds.brain.sessions.session_table import new_id
 from kds.brain.sessions.session_values import Session
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 
@@ -142,7 +142,7 @@ class SessionMemory:
     @property
     def exists(self) -> bool:
         """Whether anything was ever remembered in this workspace: looking makes no file."""
-        return memory_path(self._workspace).exists()
+        return SqliteStore.path_in(self._workspace).exists()
 
     def sessions(self) -> tuple[Session, ...]:
         """Every session of the workspace, the one changed last first. Raises StoreError."""

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from document_texts import GUIDE, LEASE, content_of, source_of
 
-from kds.brain.documents.document_store import FILE_NAME, DocumentStore
+from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.document_values import Document
 from kds.readers.markdown import read_markdown
 from kds.readers.plain import read_plain
@@ -22,7 +22,7 @@ Put = Callable[..., Document]
 def store_path(tmp_path: Path) -> Path:
     folder = tmp_path / "kds-brain"
     folder.mkdir()
-    return folder / FILE_NAME
+    return folder / DocumentStore.file_name
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from spoken import CONVERSATION, FACTS
 from kds.brain.errors import KdsError
 from kds.brain.passages.values import Message
 from kds.brain.sessions.remembering import ConversationMemory, Rewriter, Tools
-from kds.brain.sessions.sqlite_store import FILE_NAME
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.sessions.window import LABEL
 from kds.brain.summaries.summary import Summarizer
 from kds.brain.workspace import Workspace
@@ -36,7 +36,7 @@ class Chat:
 
     @property
     def file(self) -> Path:
-        return self.workspace.brain / FILE_NAME
+        return SqliteStore.path_in(self.workspace)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kds.brain.documents.document_store import FILE_NAME, DocumentStore
+from kds.brain.documents.document_store import DocumentStore
 from kds.brain.workspace import Workspace
 from kds.readers.reading import read_document, read_source
 
@@ -50,7 +50,7 @@ def add_documents(workspace: Workspace) -> tuple[Path, Path]:
     """Write two documents into a workspace and index them."""
     workspace.ensure()
     paths = []
-    with DocumentStore(workspace.brain / FILE_NAME) as store:
+    with DocumentStore.made(workspace) as store:
         for name, text in (("agreement.md", AGREEMENT), ("handbook.md", HANDBOOK)):
             path = workspace.root / name
             path.write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 
 from kds.api.rehearsal import MinuteClock
 from kds.brain.errors import MessageError
-from kds.brain.sessions.sqlite_store import FILE_NAME
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.workspace import Workspace
 from kds.query.metric import session_hits
 from kds.query.service import QueryService
@@ -55,7 +55,7 @@ def test_a_conversation_finds_the_right_passages(service: QueryService) -> None:
 
 def test_without_a_session_nothing_is_stored(service: QueryService, place: Workspace) -> None:
     service.ask(Query(THEN, context=(Message("user", ASKED),)))
-    assert not (place.brain / FILE_NAME).exists()
+    assert not SqliteStore.path_in(place).exists()
 
 
 def test_what_left_the_window_long_ago_is_still_known(service: QueryService) -> None:
@@ -148,7 +148,7 @@ def test_a_memory_that_cannot_be_used_costs_the_session_and_not_the_passages(
     place: Workspace,
 ) -> None:
     add_documents(place)
-    foreign_database(place.brain / FILE_NAME)
+    foreign_database(SqliteStore.path_in(place))
     with QueryService.open(place) as service:
         reply = service.ask(Query(ASKED, session="s"))
     assert "12th day" in reply.chunks[0].text
@@ -168,7 +168,7 @@ def test_documents_that_cannot_be_read_are_a_warning(place: Workspace) -> None:
 
 def test_what_was_put_right_in_a_store_is_told(place: Workspace) -> None:
     place.ensure()
-    for name in (FILE_NAME, "documents.db"):
+    for name in (SqliteStore.file_name, "documents.db"):
         (place.brain / name).write_bytes(b"this is no database" * 500)
     with QueryService.open(place) as service:
         reply = service.ask(Query(ASKED, session="s"))

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import kds
+from kds.brain.documents.document_store import DocumentStore
 from kds.brain.passages.values import Message
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.words.tokens import estimate_tokens
 from kds.documents.indexing import add_documents
-from kds.documents.place import documents_made
 
 from ...agents.openai_server import Calls, FakeProvider, Text  # noqa: TID252  # one server for all
 from .conftest import Open
@@ -332,7 +332,7 @@ def test_a_question_is_answered_from_the_indexed_documents(
 ) -> None:
     lease = fitted_workspace / "lease.md"
     lease.write_text("# Lease\n\n## Deposit\n\nThe deposit is three months of rent.\n")
-    with documents_made(kds.Workspace.find(fitted_workspace)) as store:
+    with DocumentStore.made(kds.Workspace.find(fitted_workspace)) as store:
         add_documents(store, [lease])
     model.play(
         Calls(("search_documents", {"query": "how high is the deposit"})),

@@ -6,15 +6,15 @@ from typing import Any
 
 import click
 
-from kds.api.memory_place import memory_if_any
+from kds.brain.documents.document_store import DocumentStore
 from kds.brain.journal import ContextJournal
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.settings import Layers, load_layers
 from kds.brain.workspace import Workspace
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import counted, print_json, print_line
 from kds.clients.clienthealth import installed_hooks
 from kds.clients.project import Project
-from kds.documents.place import documents_if_any
 from kds.service.standing import standing_of
 
 
@@ -50,7 +50,7 @@ def _report(workspace: Workspace, layers: Layers) -> Mapping[str, Any]:
 
 
 def _counts(workspace: Workspace) -> Mapping[str, int]:
-    with memory_if_any(workspace) as memory, documents_if_any(workspace) as documents:
+    with SqliteStore.if_any(workspace) as memory, DocumentStore.if_any(workspace) as documents:
         holdings = memory.stats() if memory else None
         return {
             "context": len(ContextJournal(workspace.context_path).load().entries),

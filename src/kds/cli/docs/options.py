@@ -13,7 +13,6 @@ from kds.cli.guard import Refusal
 from kds.cli.options import find_workspace
 from kds.cli.output import fields
 from kds.cli.stores import pass_on
-from kds.documents.place import documents_if_any, documents_made
 
 NOTHING: Final = "no documents have been added"
 
@@ -23,7 +22,7 @@ document_argument = click.argument("name", metavar="DOC")
 @contextmanager
 def looking(folder: Path | None) -> Iterator[DocumentStore | None]:
     """Open the documents of a workspace to look at them; None where none was ever added."""
-    with documents_if_any(find_workspace(folder)) as store:
+    with DocumentStore.if_any(find_workspace(folder)) as store:
         if store is not None:
             pass_on(store.warnings)
         yield store
@@ -41,7 +40,7 @@ def opened(folder: Path | None) -> Iterator[DocumentStore]:
 @contextmanager
 def changing(folder: Path | None) -> Iterator[DocumentStore]:
     """Open the documents of a workspace, the store made if there is none."""
-    with documents_made(find_workspace(folder)) as store:
+    with DocumentStore.made(find_workspace(folder)) as store:
         pass_on(store.warnings)
         yield store
 

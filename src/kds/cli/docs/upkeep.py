@@ -6,6 +6,7 @@ from typing import Final
 import click
 
 from kds.brain.database.health import Check
+from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.document_values import Holdings
 from kds.cli.docs.options import document_dict, looking, opened, shown_path
 from kds.cli.guard import TESTS_FAILED
@@ -13,7 +14,6 @@ from kds.cli.options import common_options, find_workspace
 from kds.cli.output import counted, fields, print_json
 from kds.cli.stores import check_off, embeddings_option, make_vectors, model_dict, off_option
 from kds.cli.talk.answering import harmless
-from kds.documents.place import documents_path
 
 EMPTY: Final = Holdings(0, 0, 0, 0, 0, 0)
 
@@ -43,7 +43,7 @@ def remove(*, names: tuple[str, ...], as_json: bool, workspace: Path | None) -> 
 @click.pass_context
 def check(ctx: click.Context, *, rebuild: bool, as_json: bool, workspace: Path | None) -> None:
     """Examine the whole store; exit code 1 when something is wrong."""
-    path = documents_path(find_workspace(workspace))
+    path = DocumentStore.path_in(find_workspace(workspace))
     with looking(workspace) as store:
         found = Check() if store is None else store.rebuild() if rebuild else store.check()
         holds = store.holdings() if store else EMPTY

@@ -13,7 +13,7 @@ from kds.api.settings_lines import write_values
 from kds.brain.passages.fusion import Weights
 from kds.brain.passages.recalled import RecallSettings, recall_settings
 from kds.brain.passages.store import Embedder
-from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.workspace import Workspace
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options, find_workspace
@@ -83,7 +83,7 @@ def _retrieve_all(
 ) -> list[Retrieved]:
     with (
         tempfile.TemporaryDirectory(prefix="kds-retrieval-") as folder,
-        SqliteStore(Path(folder) / FILE_NAME) as store,
+        SqliteStore(Path(folder) / SqliteStore.file_name) as store,
     ):
         for conversation in tracked(data.conversations, "storing"):
             store_conversation(store, conversation)

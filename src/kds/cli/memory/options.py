@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from kds.api.memory_place import memory_if_any, memory_made
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.cli.guard import Refusal
 from kds.cli.options import find_workspace
@@ -35,7 +34,7 @@ def read_span(text: str) -> timedelta:
 @contextmanager
 def looking(folder: Path | None) -> Iterator[SqliteStore | None]:
     """Open the memory of a workspace to look at it; None where nothing is remembered."""
-    with memory_if_any(find_workspace(folder)) as store:
+    with SqliteStore.if_any(find_workspace(folder)) as store:
         if store is not None:
             pass_on(store.warnings)
         yield store
@@ -44,6 +43,6 @@ def looking(folder: Path | None) -> Iterator[SqliteStore | None]:
 @contextmanager
 def changing(folder: Path | None) -> Iterator[SqliteStore]:
     """Open the memory of a workspace, made if there is none."""
-    with memory_made(find_workspace(folder)) as store:
+    with SqliteStore.made(find_workspace(folder)) as store:
         pass_on(store.warnings)
         yield store

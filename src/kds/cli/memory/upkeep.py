@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import click
 
-from kds.api.memory_place import memory_path
 from kds.api.session_names import NOTHING
 from kds.brain.database.health import Check
 from kds.brain.passages.values import EmbeddingModel
@@ -24,7 +23,7 @@ EMPTY: Final = Stats(0, 0, 0, 0, 0, (), 0, 0)
 @common_options
 def stats(*, as_json: bool, workspace: Path | None) -> None:
     """Say how much is remembered, where, and how far the vectors are."""
-    path = memory_path(find_workspace(workspace))
+    path = SqliteStore.path_in(find_workspace(workspace))
     with looking(workspace) as store:
         found = store.stats() if store else EMPTY
         given = bool(store and store.profile.consent().given)

@@ -9,10 +9,10 @@ from typing import Final
 import click
 
 import kds
-from kds.api.memory_place import memory_path
 from kds.api.session_names import NOTHING
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
+from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.cli.guard import Refusal, complain, complain_about
 from kds.cli.memory.sessions import print_sessions
 from kds.cli.options import find_workspace, start_now, workspace_option
@@ -156,7 +156,8 @@ class _Chat:
         count = self.session.clear()
         click.echo(f"cleared {count} {'entry' if count == 1 else 'entries'}")
         if kept:
-            click.echo(f"still in {memory_path(self.session.workspace)}: what both sides said")
+            place = SqliteStore.path_in(self.session.workspace)
+            click.echo(f"still in {place}: what both sides said")
             click.echo(f"delete that, too: kds memory delete {stays} --yes")
         return True
 
