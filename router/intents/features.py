@@ -111,13 +111,8 @@ class FeatureSpace:
     blocks: tuple[Block, ...]
 
     @classmethod
-    def fit(cls, texts: Sequence[str]) -> "FeatureSpace":
-        """Learn the terms of ``texts`` and how rare they are."""
-        return cls.fit_terms([terms(text) for text in texts])
-
-    @classmethod
-    def fit_terms(cls, counts: Sequence[Mapping[str, Mapping[str, int]]]) -> "FeatureSpace":
-        """The same from the terms of the texts."""
+    def fit(cls, counts: Sequence[Mapping[str, Mapping[str, int]]]) -> "FeatureSpace":
+        """Learn the terms of texts and how rare they are; ``counts`` are their `terms`."""
         return cls(tuple(Block.fit(kind, [found[kind] for found in counts]) for kind in KINDS))
 
     @property

@@ -110,7 +110,7 @@ class IntentModel:
         texts = [readable(text) for text, _ in (*examples, *named)]
         targets = np.array([labels.index(label) for _, label in (*examples, *named)])
         counts = [terms(text) for text in texts]
-        space = FeatureSpace.fit_terms(counts)
+        space = FeatureSpace.fit(counts)
         vectors = space.vectors_of(counts)
         taught = fingerprints(examples)
         if base is not None and _is_near(base, taught, labels, none):

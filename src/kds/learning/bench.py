@@ -51,12 +51,10 @@ class Bench:
         shipped, _ = lessons(prompts)
         pairs = [*shipped, *((one.text, one.intent) for one in learned)]
         labels = sorted({intent for _, intent in pairs})
-        texts = [readable(text) for text, _ in pairs]
-        space = FeatureSpace.fit(texts)
+        counts = [terms(readable(text)) for text, _ in pairs]
+        space = FeatureSpace.fit(counts)
         targets = np.array([labels.index(intent) for _, intent in pairs])
-        matrix = ExampleMatrix.build(
-            space.vectors_of([terms(text) for text in texts]), targets, space
-        )
+        matrix = ExampleMatrix.build(space.vectors_of(counts), targets, space)
         nothing = (np.zeros(0, np.int64), np.zeros(0, np.int64))
         bench = cls(matrix, labels, [text for text, _ in shipped], nothing)
         return replace(bench, before=bench._read([]))

@@ -50,7 +50,9 @@ def find_refusals(
             sound.append(number)
         else:
             refusals[one.id] = reason
-    kept = _together(bench, [], sound)
+    # Alone it may turn no more than it may with others: what is tried alone is not tried again.
+    tried_alone = len(sound) == 1 and fit[sound[0]].id not in tried
+    kept = sound if tried_alone else _together(bench, [], sound)
     for number in sorted({*sound} - {*kept}):
         refusals[fit[number].id] = _told(bench.flips([*kept, number]), "with those before it")
     return refusals

@@ -46,7 +46,7 @@ def test_features_equal_those_of_scikit_learn(kind: str) -> None:
 
 @given(st.text(max_size=200))
 def test_any_text_has_a_vector_of_length_one_or_less(text: str) -> None:
-    vector = FeatureSpace.fit(TEXTS).vector(text)
+    vector = FeatureSpace.fit(list(map(terms, TEXTS))).vector(text)
     length = float(np.sqrt(vector.values @ vector.values))
     assert np.isfinite(length)
     assert length <= 1.0 + 1e-9
@@ -56,19 +56,19 @@ def test_any_text_has_a_vector_of_length_one_or_less(text: str) -> None:
 
 
 def test_a_text_that_was_learned_has_a_vector_of_length_one() -> None:
-    vector = FeatureSpace.fit(TEXTS).vector("I want to add a search bar")
+    vector = FeatureSpace.fit(list(map(terms, TEXTS))).vector("I want to add a search bar")
     assert float(vector.values @ vector.values) == pytest.approx(1.0)
 
 
 def test_unknown_counts_the_words_that_no_example_has() -> None:
-    space = FeatureSpace.fit(TEXTS)
+    space = FeatureSpace.fit(list(map(terms, TEXTS)))
     assert space.vector("make it purple").unknown == 0.0
     assert space.vector("quux it purple").unknown == pytest.approx(1 / 3)
     assert space.vector("").unknown == 1.0
 
 
 def test_a_rare_unknown_word_weighs_more_than_a_common_known_one() -> None:
-    space = FeatureSpace.fit(TEXTS)
+    space = FeatureSpace.fit(list(map(terms, TEXTS)))
     assert space.vector("make it purple").covered == 1.0
     assert space.vector("make quux").covered < 0.5
     assert space.vector("").covered == 0.0

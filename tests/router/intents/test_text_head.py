@@ -3,6 +3,7 @@ import pytest
 
 from kds.router.intents.features import FeatureSpace
 from kds.router.intents.nearest import ExampleIndex
+from kds.router.intents.terms import terms
 from kds.router.intents.text_head import ExampleMatrix
 
 TEXTS = (
@@ -17,7 +18,7 @@ HELD = np.array([3, 7, 11])
 
 @pytest.fixture(scope="module")
 def matrix() -> ExampleMatrix:
-    space = FeatureSpace.fit(TEXTS)
+    space = FeatureSpace.fit(list(map(terms, TEXTS)))
     return ExampleMatrix.build([space.vector(text) for text in TEXTS], LABELS, space)
 
 
@@ -26,7 +27,7 @@ def test_a_held_out_example_is_read_as_a_message_that_no_example_holds(
 ) -> None:
     """The same numbers as features fitted without it, but for how rare the terms are."""
     readings = matrix.read(SEEN, HELD, None)
-    space = FeatureSpace.fit([TEXTS[row] for row in SEEN])
+    space = FeatureSpace.fit([terms(TEXTS[row]) for row in SEEN])
     for number, row in enumerate(HELD.tolist()):
         fresh = space.vector(TEXTS[row])
         assert readings.unknown[number] == pytest.approx(fresh.unknown)

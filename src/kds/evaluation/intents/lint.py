@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kds.router.intents.evidence import RuleBook, order_rules
 from kds.router.intents.features import FeatureSpace, Floats, Ints
 from kds.router.intents.lessons import lessons
-from kds.router.intents.terms import stems
+from kds.router.intents.terms import stems, terms
 from kds.router.intents.text_head import ExampleMatrix
 from kds.router.intents.training import FOLDS, RULE_WEIGHT_GRID
 from kds.router.prompts.promptfile import IntentPattern, PromptFile
@@ -114,10 +114,10 @@ def _examples(agents: Sequence[PromptFile]) -> list[_Example]:
 
 
 def _matrix(examples: Sequence[_Example], labels: Sequence[str]) -> ExampleMatrix:
-    space = FeatureSpace.fit([example.text for example in examples])
+    counts = [terms(example.text) for example in examples]
+    space = FeatureSpace.fit(counts)
     targets = np.array([labels.index(example.intent) for example in examples])
-    vectors = [space.vector(example.text) for example in examples]
-    return ExampleMatrix.build(vectors, targets, space)
+    return ExampleMatrix.build(space.vectors_of(counts), targets, space)
 
 
 def _same(examples: Sequence[_Example]) -> Iterator[LintFinding]:
