@@ -7,10 +7,13 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kds.cli import main
+from kds.learning.guard import find_refusals
+from kds.router.intents.model import IntentModel
 
 from ..agents.openai_server import FakeProvider, serving  # noqa: TID252  # one server for all
 
@@ -58,10 +61,32 @@ def kds_spawn(workspace: Path, launchers: Path) -> Callable[..., Result]:
     return spawn
 
 
+@pytest.fixture(scope="session")
+def done_once() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes of work that depends on its arguments alone one that is done once a run for each."""
+    results: dict[str, Any] = {}
+
+    def wrap(work: Callable[..., Any]) -> Callable[..., Any]:
+        def result(*given: Any, **named: Any) -> Any:
+            key = repr((work, given, named))
+            if key not in results:
+                results[key] = work(*given, **named)
+            return results[key]
+
+        return result
+
+    return wrap
+
+
 @pytest.fixture
-def quick_guard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is learned is tried against the examples that ship in two turns instead of five."""
+def quick_guard(monkeypatch: pytest.MonkeyPatch, done_once: Callable[..., Any]) -> None:
+    """What is learned is tried against the examples that ship in two turns instead of five.
+
+    And once in a run: that, and the fit with what was learned, are the same in every test.
+    """
     monkeypatch.setattr("kds.learning.bench.FOLDS", 2)
+    monkeypatch.setattr("kds.learning.library.find_refusals", done_once(find_refusals))
+    monkeypatch.setattr(IntentModel, "fit_examples", done_once(IntentModel.fit_examples))
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from kds.readers.reading import read_document
 
 from ...effort import LINEAR, bounded, growth  # noqa: TID252  # one way of counting for all
 
-LENGTH = 5_000
+LENGTH = 3_000
 """Characters that are read to the end: what tries every way through them would never get there, nor
 what takes a time in proportion to their cube."""
 

@@ -11,6 +11,8 @@ from kds.router.prompts.library import PromptLibrary
 
 Run = Callable[..., Any]
 
+pytestmark = pytest.mark.usefixtures("quick_guard")
+
 AGENT = """\
 ---
 name: deploy-runner
