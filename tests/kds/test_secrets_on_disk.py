@@ -17,6 +17,7 @@ from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.secrets.redaction import storable
 from kds.brain.workspace import Workspace
 from kds.learning.learning import Learning, LearningError
+from kds.query.history import REPLIES_READ
 from kds.query.service import QueryService
 from kds.query.values import Query
 from kds.readers.reading import read_document, read_source
@@ -119,7 +120,9 @@ def test_questions_in_sessions_leave_no_secret(place: Workspace) -> None:
     with QueryService.open(place) as service:
         for number, text in enumerate(TOLD):
             service.ask(Query(text, session=f"s{number % 4}"))
-            sent = (Message("user", text), Message("assistant", text))
+        for number in range(0, len(TOLD), REPLIES_READ):
+            said = TOLD[number : number + REPLIES_READ]
+            sent = tuple(Message(role, text) for text in said for role in ("user", "assistant"))
             service.ask(Query("Why does it fail?", session="sent", context=sent))
         assert left_in(place.brain, SECRETS) == []
 
@@ -128,9 +131,9 @@ def test_conversations_with_a_model_leave_no_secret(
     place: Workspace, provider: FakeProvider
 ) -> None:
     with kds.Session.open(place.root) as session:
-        for text in TOLD[: 2 * len(SHAPES)]:
-            reply = Text(f"Done. I used this:\n\n{text}\n\nand then it went on.")
-            provider.play(default=reply)
+        for text, other in zip(TOLD, TOLD[len(SHAPES) : 2 * len(SHAPES)], strict=False):
+            reply = f"Done. I used this:\n\n{text}\n\nand then it went on.\n\n{other}\n\nand on."
+            provider.play(default=Text(reply))
             session.ask(f"I want to add a login form with {text}")
         assert provider.asked
         assert left_in(place.brain, SECRETS) == []
