@@ -37,6 +37,9 @@ settings.load_profile("kds")
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Clients of HTTP trust nobody: none leaves this machine, and the list takes 50 ms to read.
+ssl.SSLContext.load_verify_locations = lambda *_, **__: None  # type: ignore[method-assign]
+
 _connect = socket.socket.connect
 
 OUTSIDE = (
@@ -82,10 +85,16 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
+# What the tests import stays, a million objects: the collector need not go through them again and
+# again while they are loaded, nor later.
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Have the collector leave alone what the tests import: a million objects that stay."""
+    """Have the collector leave alone what was loaded."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -120,14 +129,6 @@ def _is_loops_own(one: socket.socket) -> bool:
         return not one.getsockname() and not one.getpeername()
     except OSError:  # it listens, or the other end has gone
         return False
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _no_certificates() -> Iterator[None]:
-    """Clients of HTTP trust nobody: none leaves this machine, and the list takes 50 ms to read."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **__: None)
-        yield
 
 
 @pytest.fixture(autouse=True)
