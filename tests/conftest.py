@@ -57,6 +57,25 @@ CLOSING_LOOKS = 120
 """Looks for open sockets, so far apart, until those that remain are left for good."""
 
 
+LAUNCHERS = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One process of a run starts the launchers, and tells those beside it where they are."""
+    if hasattr(config, "workerinput"):
+        config.stash[LAUNCHERS] = Path(config.workerinput["launchers"])
+    else:
+        started = preloaded.launchers()
+        config.stash[LAUNCHERS] = started.__enter__()
+        config.add_cleanup(lambda: started.__exit__(None, None, None))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Hand on where the launchers are, to a process that runs tests."""
+    node.workerinput["launchers"] = str(node.config.stash[LAUNCHERS])
+
+
 def _is_local(address: Any) -> bool:
     """Unix sockets and loopback addresses are this machine talking to itself."""
     if not isinstance(address, tuple):
@@ -164,10 +183,9 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def launchers() -> Iterator[Path]:
+def launchers(request: pytest.FixtureRequest) -> Path:
     """A folder with `kds` and `python-block CODE`: real processes that start in no time."""
-    with preloaded.launchers() as folder:
-        yield folder
+    return request.config.stash[LAUNCHERS]
 
 
 @pytest.fixture(scope="session")

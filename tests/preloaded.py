@@ -7,7 +7,8 @@ streams of its own, and ends with its exit code.
     python tests/preloaded.py FOLDER
 
 listens on FOLDER/socket until its standard input ends. What it is asked to run comes from the
-small programs that `launchers` writes: `kds ...` and `python-block CODE`.
+small programs that `launchers` writes: `kds ...` and `python-block CODE`. One serves a whole run
+of tests, with all its processes.
 """
 
 import atexit
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 START_S: Final = 300
-"""Seconds after which the server has failed to start; it takes three on a quiet machine."""
+"""Seconds after which the server has failed to start."""
 
 _LAUNCHER: Final = """\
 #!{python} -IS
@@ -68,8 +69,8 @@ def launchers() -> Iterator[Path]:
 
 
 def serve(folder: Path) -> None:
-    """Load everything, then fork a process for each connection until standard input ends."""
-    _preload()
+    """Fork a process for each connection until standard input ends; the first loads everything."""
+    loaded = False
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(folder / "socket"))
         listener.listen(64)
@@ -79,13 +80,14 @@ def serve(folder: Path) -> None:
         while sys.stdin not in (readable := select.select([sys.stdin, listener], [], [])[0]):
             assert readable == [listener]
             connection, _ = listener.accept()
+            loaded = loaded or _preload()
             if os.fork() == 0:
                 listener.close()
                 _answer(connection)
             connection.close()
 
 
-def _preload() -> None:
+def _preload() -> bool:
     import langchain_core.language_models  # noqa: F401
     import langgraph.graph  # noqa: F401
     import sklearn.svm  # noqa: F401
@@ -102,6 +104,7 @@ def _preload() -> None:
             rehearsal.route(message)
     gc.collect()
     gc.freeze()  # else the first collection in a fork copies every page
+    return True
 
 
 def _answer(connection: socket.socket) -> NoReturn:
