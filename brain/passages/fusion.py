@@ -42,10 +42,6 @@ class Weights:
             )
 
 
-SOURCE: Final = Weights(0.6, 0.3, 0.1)
-"""The formula that this memory began with. With MiniLM on LoCoMo it is 6.6 points of recall@10
-and 12.5 of NDCG@5 below the default."""
-
 DEFAULT: Final = Weights(0.20, 0.65, 0.15)
 """Best on both halves of the LoCoMo dialogues with a MiniLM-class model; alpha from 0.15 to 0.35
 differs by less than half a point."""

@@ -5,7 +5,7 @@ Found by their shape, without a model. A fact is the same fact in another spelli
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
@@ -205,12 +205,6 @@ class Told:
 def facts_of_all(text: str) -> tuple[Fact, ...]:
     """Return the facts of a text line by line, without decisions; positions are in the lines."""
     return tuple(fact for line in text[:READ_CHARS].splitlines() for fact in _found(line))
-
-
-def missing(facts: Iterable[Fact], text: str) -> tuple[Fact, ...]:
-    """Return those of ``facts`` that ``text`` does not have."""
-    told = Told(text)
-    return tuple(fact for fact in facts if not told.has(fact))
 
 
 def _found(text: str) -> Iterator[Fact]:

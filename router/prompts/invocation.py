@@ -29,7 +29,6 @@ _INVOCATION: Final = re.compile(
     (?P<rest>.*)\Z""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-_PATH_FORMS: Final = ("double", "single", "plain", "spaced", "other")
 _OPTIONS: Final = ("--message", "--intent", "--context-ref", "--session-id")
 _EXAMPLE: Final = 'log --message "Make it purple" --intent EXECUTE --context-ref "FAB button"'
 

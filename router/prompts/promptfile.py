@@ -117,12 +117,6 @@ class PromptDraft:
     inputs_read: bool = False
 
 
-def parse_prompt(text: str, *, path: Path, ref: str) -> PromptFile | tuple[Problem, ...]:
-    """Read one prompt file, or say everything that is wrong with it."""
-    draft = read_prompt(text, path=path, ref=ref)
-    return draft.prompt if draft.prompt and not draft.problems else draft.problems
-
-
 def read_prompt(
     text: str,
     *,

@@ -139,9 +139,3 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
-
-
-def read_pages(texts: Sequence[str], name: str) -> Content:
-    """Read pages of text as if they came out of a PDF."""
-    parts = tuple(_parts(page_lines(texts)))
-    return replace(Content(title_of(parts) or name, "pdf", parts), pages=len(texts))

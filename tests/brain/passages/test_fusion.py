@@ -2,38 +2,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.passages.fusion import SOURCE, Weights, WeightsError, fuse
+from kds.brain.passages.fusion import Weights, WeightsError, fuse
 
 Scores = dict[int, float]
 SCORES = st.dictionaries(st.integers(0, 30), st.floats(-1, 20), max_size=12)
 WEIGHTS = st.builds(Weights, st.floats(0, 1), st.floats(0.01, 1), st.floats(0, 1))
+PLAIN = Weights(0.6, 0.3, 0.1)
 
 
-def test_the_source_formula_is_a_preset() -> None:
-    found = fuse({1: 4.0, 2: 2.0}, {1: 3.0}, {1: 0.5, 9: 0.5}, weights=SOURCE)
+def test_a_score_is_the_weighted_sum_of_what_was_found() -> None:
+    found = fuse({1: 4.0, 2: 2.0}, {1: 3.0}, {1: 0.5, 9: 0.5}, weights=PLAIN)
     assert found[1].score == pytest.approx(0.6 * 1 + 0.3 * 1 + 0.1 * 1)
 
 
 def test_without_a_model_its_weight_goes_to_the_others() -> None:
-    found = fuse({1: 4.0, 2: 2.0}, {2: 1.0}, {}, weights=SOURCE)
+    found = fuse({1: 4.0, 2: 2.0}, {2: 1.0}, {}, weights=PLAIN)
     assert found[1].score == pytest.approx(0.3 / 0.4)
     assert found[2].score == pytest.approx((0.15 + 0.1) / 0.4)
 
 
 def test_a_chunk_without_a_vector_is_judged_by_its_words() -> None:
-    found = fuse({1: 4.0, 2: 4.0}, {}, {2: 0.1, 5: 0.9}, weights=SOURCE)
+    found = fuse({1: 4.0, 2: 4.0}, {}, {2: 0.1, 5: 0.9}, weights=PLAIN)
     assert found[1].dense is None
     assert found[1].score == 1.0 > found[2].score
 
 
 def test_where_all_have_vectors_the_others_count_as_the_last_one_found() -> None:
-    found = fuse({1: 4.0}, {}, {5: 0.8, 9: 0.4}, weights=SOURCE, dense_floor=0.4)
+    found = fuse({1: 4.0}, {}, {5: 0.8, 9: 0.4}, weights=PLAIN, dense_floor=0.4)
     assert found[1].dense is not None
     assert 0.0 < found[1].dense < 1.0
 
 
 def test_neighbours_lend_a_vector_some_of_their_likeness() -> None:
-    found = fuse({}, {}, {5: 0.5, 6: 0.5, 20: 0.5}, weights=SOURCE)
+    found = fuse({}, {}, {5: 0.5, 6: 0.5, 20: 0.5}, weights=PLAIN)
     assert found[6].score > found[5].score > found[20].score
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from kds.brain.errors import Problem
 from kds.router.prompts.frontmatter import DEFAULT_PRIORITY
-from kds.router.prompts.promptfile import ContextShift, PromptFile, parse_prompt
+from kds.router.prompts.promptfile import ContextShift, PromptFile, read_prompt
 
 GOOD = """\
 ---
@@ -31,7 +31,8 @@ ask: commit the work
 
 
 def parsed(text: str, name: str = "committer.md") -> PromptFile | tuple[Problem, ...]:
-    return parse_prompt(text, path=Path(name), ref=f"prompts/internal/{name}")
+    draft = read_prompt(text, path=Path(name), ref=f"prompts/internal/{name}")
+    return draft.prompt if draft.prompt and not draft.problems else draft.problems
 
 
 def messages(text: str) -> list[str]:
