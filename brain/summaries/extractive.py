@@ -7,16 +7,13 @@ itself, so that a reader knows there is more to be found.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
 from kds.brain.passages.values import Message
-from kds.brain.summaries.fact_value import fact_id, fact_values, weight
-from kds.brain.summaries.fact_words import COMMON_WORDS
-from kds.brain.summaries.facts import SENTENCES_KNOWN, Fact, Told, decision_words, facts_of
+from kds.brain.summaries.facts import SENTENCES_KNOWN, Fact, FactKind, Told, facts_of
 from kds.brain.summaries.sentences import ALSO, Reading, Sentence, left_out_note, read
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 
@@ -28,10 +25,25 @@ NOTE_WORDS: Final = 6
 NOTE_TOKENS: Final = 10
 """Kept free for the note on what was left out, and for labels."""
 
-_CONTEXT_WORDS: Final = (3, 1)
-"""Words before and after a fact that a long sentence is cut down to."""
+VALUE: Final[dict[FactKind, float]] = {
+    "decision": 4.0,
+    "date": 3.0,
+    "identifier": 2.5,
+    "amount": 2.5,
+    "name": 2.0,
+}
+"""What goes first when not everything fits: a decision can hardly be found again, a name often
+stands in other messages too. An order, not a measurement."""
 
-_LONG_WORDS: Final = 10
+BY_LABEL: Final = {"Assistant": 0.8, "Tool": 0.4, "System": 0.6}
+"""The user's own words count fully, what was said in reply less: without it 48 % of the facts that
+users told in real chats are kept instead of 51 %."""
+
+EARLIER: Final = 0.6
+"""What is told by the earlier summary only: it was there for some turns already."""
+
+BARE_NUMBER: Final = 0.4
+"""A number without a unit is rarely missed: it takes the room of 14 % of the dates."""
 
 _SHORTEST: Final = 3
 """Words and tokens of the shortest sentence worth its room."""
@@ -83,11 +95,10 @@ class ExtractiveSummarizer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
-    """A sentence in one of its lengths, what it costs, and the facts it tells."""
+class _Costed:
+    """A sentence, what it costs, and the facts it tells."""
 
-    sentence: int
-    text: str
+    sentence: Sentence
     words: int
     tokens: int
     facts: frozenset[str]
@@ -100,14 +111,14 @@ class _Draft:
     reading: Reading
     limit: Limit
     count: TokenCounter
-    count_part: TokenCounter
+    sentences: list[_Costed]
     facts: dict[str, Fact]
     values: dict[str, float]
     costs: dict[str, tuple[int, int]]
     inside: dict[str, frozenset[str]]
     """Decision -> the facts that its words tell too."""
     kept: set[str] = field(default_factory=set)
-    chosen: dict[int, _Form] = field(default_factory=dict)
+    chosen: set[int] = field(default_factory=set)
 
     @classmethod
     def of(
@@ -125,18 +136,19 @@ class _Draft:
             for one, fact in facts.items()
             if fact.kind == "decision"
         }
-        return cls(reading, limit, count, count_part, facts, fact_values(reading), costs, inside)
+        sentences = [_costed(sentence, count_part) for sentence in reading.sentences]
+        return cls(reading, limit, count, sentences, facts, _values(reading), costs, inside)
 
     def digest(self) -> Digest:
         self._keep_facts()
-        scores = self._scores()
-        forms = [self._forms(index) for index in range(len(self.reading.sentences))]
-        for length in (0, -1):
-            order = sorted(scores, key=lambda one: -scores[one] / (forms[one][length].tokens + 1))
-            for index in order:
-                if self._is_full():
-                    break
-                self._try(forms[index][length])
+        scores = [self._score(one) for one in self.sentences]
+        worth = [
+            score / (one.tokens + 1) for score, one in zip(scores, self.sentences, strict=True)
+        ]
+        for index in sorted(range(len(worth)), key=lambda index: -worth[index]):
+            if self._is_full():
+                break
+            self._try(index)
         text = self._fitted(scores)
         told = self._told()
         dropped = tuple(fact for one, fact in self.facts.items() if one not in told)
@@ -163,39 +175,17 @@ class _Draft:
                 covered |= self.inside.get(one, frozenset())
                 words, tokens = words - cost[0], tokens - cost[1]
 
-    def _scores(self) -> dict[int, float]:
-        """What each sentence is worth: its facts, then how much others speak of the same."""
-        said = Counter(w for one in self.reading.sentences for w in set(decision_words(one.text)))
-        scores = {}
-        for index, one in enumerate(self.reading.sentences):
-            words = decision_words(one.text)
-            shared = sum(min(said[word] - 1, 3) for word in words) / (len(words) + 3)
-            told = sum(self.values[name] for name in {fact_id(f) for f in one.facts} & self.kept)
-            own = 0.3 + 0.3 * one.first + 0.2 * shared
-            scores[index] = told + own * weight(one)
-        return scores
+    def _score(self, one: _Costed) -> float:
+        """What a sentence is worth: its facts, and a little for what it says besides."""
+        told = sum(self.values[name] for name in one.facts & self.kept)
+        return told + (0.3 + 0.3 * one.sentence.first) * _weight(one.sentence)
 
-    def _forms(self, index: int) -> list[_Form]:
-        """Return the sentence in its lengths, the shortest first."""
-        sentence = self.reading.sentences[index]
-        texts = [sentence.text]
-        if len(sentence.text.split()) > _LONG_WORDS and sentence.facts:
-            texts.insert(0, _around_facts(sentence))
-        names = frozenset(map(fact_id, sentence.facts))
-        return [
-            _Form(index, text, len(text.split()), self.count_part(text) + 1, names)
-            for text in texts
-        ]
-
-    def _try(self, form: _Form) -> None:
-        """Put a sentence in, in place of its shorter form, when there is room."""
-        before = self.chosen.get(form.sentence)
-        self.chosen[form.sentence] = form
+    def _try(self, index: int) -> None:
+        """Put a sentence in when there is room."""
+        self.chosen.add(index)
         words, tokens = self._size()
         if words > self.limit.words - NOTE_WORDS or tokens > self.limit.tokens - NOTE_TOKENS:
-            del self.chosen[form.sentence]
-            if before is not None:
-                self.chosen[form.sentence] = before
+            self.chosen.remove(index)
 
     def _is_full(self) -> bool:
         words, tokens = self._size()
@@ -204,14 +194,15 @@ class _Draft:
 
     def _size(self) -> tuple[int, int]:
         bare = self._bare()
-        words = sum(form.words for form in self.chosen.values())
-        tokens = sum(form.tokens for form in self.chosen.values())
-        labels = len({self.reading.sentences[one].source for one in self.chosen})
+        chosen = [self.sentences[index] for index in self.chosen]
+        words = sum(one.words for one in chosen)
+        tokens = sum(one.tokens for one in chosen)
+        labels = len({one.sentence.source for one in chosen})
         words += sum(self.costs[one][0] for one in bare) + labels
         return words, tokens + sum(self.costs[one][1] for one in bare) + 3 * labels
 
     def _in_sentences(self) -> set[str]:
-        return {name for form in self.chosen.values() for name in form.facts}
+        return {name for index in self.chosen for name in self.sentences[index].facts}
 
     def _in_decisions(self) -> set[str]:
         return {name for one in self.kept for name in self.inside.get(one, ())}
@@ -224,12 +215,12 @@ class _Draft:
     def _told(self) -> set[str]:
         return (self._in_sentences() | self.kept | self._in_decisions()) & self.facts.keys()
 
-    def _fitted(self, scores: dict[int, float]) -> str:
+    def _fitted(self, scores: Sequence[float]) -> str:
         """Write it out; costs were added up part by part, so that a little may have to go."""
         while not self._fits(text := self._text()):
             if self.chosen:
                 least = min(self.chosen, key=lambda one: (scores[one], one))
-                del self.chosen[least]
+                self.chosen.remove(least)
             elif self.kept:
                 self.kept.discard(min(self.kept, key=lambda one: (self.values[one], one)))
             else:
@@ -243,11 +234,11 @@ class _Draft:
         lines: list[str] = []
         label: str | None = None
         for index in sorted(self.chosen):
-            sentence = self.reading.sentences[index]
+            sentence = self.sentences[index].sentence
+            text = _closed(sentence.text)
             if lines and sentence.label == label:
-                lines[-1] += f" {_closed(self.chosen[index].text)}"
+                lines[-1] += f" {text}"
             else:
-                text = _closed(self.chosen[index].text)
                 lines.append(f"{sentence.label}: {text}" if sentence.label else text)
             label = sentence.label
         told = self._told()
@@ -258,29 +249,35 @@ class _Draft:
         return "\n".join([*lines, *([note] if note else [])])
 
 
-def _around_facts(sentence: Sentence) -> str:
-    """Keep of a long sentence the words around its facts."""
-    text = sentence.text
-    kept: list[range] = []
-    before, after = _CONTEXT_WORDS
-    for fact in sentence.facts:
-        at = max(text.find(fact.text), 0)
-        start, length = len(text[:at].split()), len(fact.text.split())
-        kept.append(range(start - before, start + length + after))
-    words: list[str] = []
-    skipped = False
-    for index, word in enumerate(text.split()):
-        if any(index in near for near in kept):
-            words += ["…", word] if skipped else [word]
-            skipped = False
-        else:
-            skipped = True
-    last = max((near.stop - after for near in kept), default=0)
-    spare = min(after, len(text.split()) - last)
-    while spare > 0 and words[-1].casefold().strip(".,;:") in COMMON_WORDS:
-        words.pop()
-        spare -= 1
-    return " ".join(words).rstrip(",;:")
+def _costed(sentence: Sentence, count: TokenCounter) -> _Costed:
+    facts = frozenset(map(fact_id, sentence.facts))
+    return _Costed(sentence, len(sentence.text.split()), count(sentence.text) + 1, facts)
+
+
+def fact_id(fact: Fact) -> str:
+    """Return what two tellings of one fact share."""
+    family = "name" if fact.kind == "identifier" else fact.kind
+    return f"{family} {fact.key}"
+
+
+def _values(reading: Reading) -> dict[str, float]:
+    """What each fact is worth: its kind, and who told it."""
+    values = {fact_id(fact): VALUE[fact.kind] * EARLIER for fact in reading.loose}
+    for one in reading.sentences:
+        for fact in one.facts:
+            worth = VALUE[fact.kind] * _weight(one) * (BARE_NUMBER if _is_bare(fact) else 1.0)
+            values[fact_id(fact)] = max(values.get(fact_id(fact), 0.0), worth)
+    return values
+
+
+def _weight(sentence: Sentence) -> float:
+    """Return how much counts what a sentence says: by who said it, and when."""
+    return BY_LABEL.get(sentence.label, 1.0) * (1.0 if sentence.source else EARLIER)
+
+
+def _is_bare(fact: Fact) -> bool:
+    text = fact.text
+    return fact.kind == "amount" and (not any(map(str.isdigit, text)) or len(text) < 3)
 
 
 def _closed(text: str) -> str:

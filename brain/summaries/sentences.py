@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from kds.brain.passages.values import Message
-from kds.brain.summaries.fact_words import OPENER
 from kds.brain.summaries.facts import READ_CHARS, Fact, facts_of
 from kds.brain.summaries.transit import mark_code
 
@@ -25,12 +24,6 @@ _END: Final = re.compile(
     r"[\"')\]*]*\s+(?=[\"'(\[*`]*[A-Z0-9/.@#…-])|(?<=[。！？])|(?<=\])\s+(?=[A-Z])"
 )
 _BULLET: Final = re.compile(r"^[\s>]*(?:#{1,6}\s+|[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+)?")
-_EMPHASIS: Final = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
-_FILLER: Final = re.compile(
-    r"(?<!`)\b(?:i (?:think|guess|believe)(?: that)?|you know|please|just|really|very|basically"
-    r"|actually|kind of|sort of|of course)\b,?\s+(?![^`\n]*`(?:[^`\n]*`[^`\n]*`)*[^`\n]*$)",
-    re.IGNORECASE,
-)
 _CODE_MARK: Final = re.compile(r"\[code: (?P<said>[^\]]*)\]")
 
 
@@ -96,10 +89,9 @@ def _bounded(sentence: str) -> Iterator[str]:
 def _sentences(text: str, label: str, source: int) -> list[Sentence]:
     found: list[Sentence] = []
     for said in split(text):
-        facts = _facts(said)
-        short = _shortened(said, facts)
-        if short and (facts or len(short.split()) > 1):
-            found.append(Sentence(label, short, facts, source, first=not found))
+        facts, words = _facts(said), said.split()
+        if facts or len(words) > 1:
+            found.append(Sentence(label, " ".join(words), facts, source, first=not found))
     return found
 
 
@@ -109,19 +101,6 @@ def _facts(said: str) -> tuple[Fact, ...]:
         return facts
     inside = range(*mark.span())  # "12 lines" of code are nobody's amount
     return tuple(fact for fact in facts if fact.kind == "identifier" or fact.start not in inside)
-
-
-def _shortened(said: str, facts: Iterable[Fact]) -> str:
-    """Leave out what says nothing, unless a fact would go with it."""
-    short = _EMPHASIS.sub(r"\2", said)
-    opener = OPENER.match(short)
-    short = _FILLER.sub("", short[opener.end() :] if opener else short).strip()
-    short = " ".join(short.split())
-    if all(fact.text in short for fact in facts):
-        return (
-            short[:1].upper() + short[1:] if short[:1].islower() and said[:1].isupper() else short
-        )
-    return " ".join(said.split())
 
 
 def _read_summary(previous: str) -> tuple[list[Sentence], list[Fact], int]:
