@@ -10,6 +10,7 @@ import re
 from itertools import islice
 from typing import Final
 
+from kds.router.english import words
 from kds.router.intents.evidence import without_lead_in
 
 MAX_PARTS: Final = 6
@@ -19,36 +20,11 @@ SPLIT_CHARS: Final = 4_000
 """A longer message holds something pasted, and is not cut. The patterns below look from every
 character to the end, so a message of 100 kB could hold a service up for minutes."""
 
-COMMANDS: Final = frozenset(
-    {
-        *("add", "analyse", "analyze", "audit", "benchmark", "build", "bump", "change"),
-        *("check", "clean", "clear", "commit", "compare", "continue", "convert", "cover"),
-        *("create", "delete", "deploy", "describe", "design", "disable", "document", "draft"),
-        *("drop", "enable", "explain", "export", "find", "fix", "forget", "format"),
-        *("generate", "give", "hide", "implement", "improve", "increase", "install"),
-        *("introduce", "lint", "list", "make", "measure", "merge", "migrate", "mock"),
-        *("move", "open", "optimise", "optimize", "plan", "proceed", "publish", "push"),
-        *("put", "reduce", "refactor", "release", "remove", "rename", "replace", "rerun"),
-        *("reset", "resize", "restart", "resume", "revert", "review", "rewrite", "roll"),
-        *("run", "scan", "send", "set", "show", "simplify", "sketch", "sort", "split"),
-        *("squash", "stage", "start", "summarise", "summarize", "swap", "switch", "tag"),
-        *("tell", "test", "undo", "update", "upgrade", "upload", "use", "validate", "verify"),
-        *("wipe", "write"),
-    }
-)
-"""Verbs that begin a request. Longer than needed is no harm: the classifier decides."""
+_COMMANDS: Final = words("requests", "commands")
+_NOUNS_TOO: Final = words("requests", "nouns_too")
+_QUESTIONS: Final = words("requests", "questions")
 
-NOUNS_TOO: Final = frozenset(
-    ("build", "check", "commit", "document", "draft", "export", "lint", "list", "plan", "release")
-) | {"review", "set", "show", "stage", "start", "tag", "test", "update", "upload"}
-"""Verbs whose -s form may be a plural: "then tests". Of all others it goes on with a clause
-("a test that logs in and then deletes the account") and begins no request."""
-
-QUESTIONS: Final = frozenset(
-    ("what", "how", "why", "where", "who", "which", "when", "is", "are", "does", "do", "did")
-)
-
-COMPLETE_ALONE: Final = frozenset(
+_COMPLETE_ALONE: Final = frozenset(
     ("continue", "proceed", "commit", "go on", "go ahead", "carry on", "keep going", "resume")
 )
 """Requests that need no object, so that "continue and test it" is two."""
@@ -72,7 +48,7 @@ _HARD: Final = re.compile(
     r"|(?:(?<!\s)\s*)?;\s+"
     r"|(?:(?<!\s)\s*)?\n+\s*(?:[-*\u2022]\s+|\d+[.)]\s+)?"
     rf"|{_GAP}(?:and\s+)?(?:after\s+that|afterwards|then|finally|lastly)\b,?\s+"
-    rf"(?!(?:{'|'.join(sorted(COMMANDS - NOUNS_TOO))})e?s\b)"
+    rf"(?!(?:{'|'.join(sorted(_COMMANDS - _NOUNS_TOO))})e?s\b)"
     rf"|{_GAP}and\s+(?:also|next|please)\s+"
     rf"|{_GAP}(?:once|when)\s+(?:that|this|it)(?:'s|\s+is)\s+(?:done|finished|ready),?\s+",
     re.IGNORECASE,
@@ -143,15 +119,15 @@ def _is_complete(before: str) -> bool:
     """Whether a request could end here: it has more than its verb, or needs no more."""
     core = without_lead_in(before).rstrip(" .,!").lower()
     last = _VERB_LAST.search(core)
-    if last and last[1] in COMMANDS:  # "how do I build (and test the project)"
+    if last and last[1] in _COMMANDS:  # "how do I build (and test the project)"
         return False
-    return core in COMPLETE_ALONE or len(_WORD.findall(core)) > 1
+    return core in _COMPLETE_ALONE or len(_WORD.findall(core)) > 1
 
 
 def _opens_request(after: str, *, question: bool) -> bool:
     """Whether a request begins here; a question only where ``question`` allows: after "and"."""
     core = without_lead_in(after)
-    words = [word.lower() for word in _WORD.findall(core[:80])]
-    if not words or _OBJECTLESS_TAIL.match(core):
+    said = [word.lower() for word in _WORD.findall(core[:80])]
+    if not said or _OBJECTLESS_TAIL.match(core):
         return False
-    return words[0] in COMMANDS or (question and words[0] in QUESTIONS and len(words) > 2)
+    return said[0] in _COMMANDS or (question and said[0] in _QUESTIONS and len(said) > 2)

@@ -1,75 +1,30 @@
 """Words that a rewrite may leave out, and words that it may bring in.
 
-English, from grammar (the closed classes of `closed_class`) and not from any data set. In other
-languages the checks of `rewriting_checks` know no such words, and turn more rewrites down.
+The words are `router/english/rewriting.yaml`. In other languages the checks of a rewrite know no
+such words, and turn more rewrites down.
 """
 
 import re
 from typing import Final
 
-from kds.router.language import closed_class as cc
+from kds.router.english import words
 from kds.router.rewriting.text import word_key
 
 
-def _keys(text: str) -> frozenset[str]:
-    return frozenset(map(word_key, text.split()))
+def _keys(name: str) -> frozenset[str]:
+    return frozenset(map(word_key, words("rewriting", name)))
 
 
-NEGATIONS: Final = _keys("not never no none nobody nothing nor neither nowhere without hardly")
-"""Words that turn a request into its opposite: as many must come back, before the same words."""
-
-POINTING: Final = _keys(
-    "it its itself they them their theirs themselves he him his himself she her hers herself "
-    "this that these those one ones there here both former latter "
-    "such other others another else then rest thing things"
-)
-"""Words that point back: what they stand for may take their place."""
-
-FILLING: Final = _keys(
-    "and but so or ok okay well now also then too please actually yes yeah sure great thanks sorry "
-    "oops wait hmm oh ah just really again instead rather right anyway still even next likewise "
-    "alright hey hi hello yep"
-)
-"""Words that say nothing about what is wanted, where a message leans on the one before."""
-
-CARRYING: Final = _keys("be do have the a an 's to of")
-"""Words that go with another: they change, come and go as the words around them do."""
-
-JOINING: Final = _keys(
-    "the a an of for in on to with by about at as and or 's that which who whom whose be do "
-    "have than between there during around regarding concerning related called named"
-)
-"""Words that may join what is brought in to what was there."""
-
-BESIDES: Final = _keys("besides aside addition apart than other from except")
-"""Words that say what "else" and "other" set apart; only where the message has such a word."""
-
-SETTING_APART: Final = _keys("other others else another more any besides")
-
-RANKING: Final = _keys(
-    "first second third fourth fifth last next previous former latter other same left right"
-)
-"""Words that say which one of several: they go with "one"."""
-
-SEVERAL: Final = frozenset(
-    """they them their theirs themselves these those both which ones all others between each
-    we us""".split()
-)
-"""Words that may point to several things: "and" may then come in between them."""
-
-LIMITING: Final = _keys(
-    "all only every each any some few many several most more less least both either half can "
-    "could should would must may might will shall ought cannot 'll 'd from before after "
-    "until since without within except unless instead if when while because though although "
-    "whether over under above below up down off out into onto against again always often "
-    "sometimes rarely seldom first second third last next previous new old same other "
-    "another i you we my your our me us mine yours ours yes ok okay sure please sorry too "
-    "also even just very really almost already still yet stop avoid"
-)
-"""Words that change what is asked: brought in only where the conversation has them before the
-same word ("the only open ticket")."""
-
-ASKING: Final = frozenset({*cc.WH})
+NEGATIONS: Final = _keys("negations")
+POINTING: Final = _keys("pointing")
+FILLING: Final = _keys("filling")
+CARRYING: Final = _keys("carrying")
+JOINING: Final = _keys("joining")
+BESIDES: Final = _keys("besides")
+SETTING_APART: Final = _keys("setting_apart")
+RANKING: Final = _keys("ranking")
+SEVERAL: Final = words("rewriting", "several")
+LIMITING: Final = _keys("limiting")
 
 POLITE: Final = re.compile(
     r"^\s*(?:(?:please|ok|okay|now|also|and|so|then|hey|hi)\b[\s,]*)*"
