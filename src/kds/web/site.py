@@ -16,7 +16,7 @@ from kds.brain.errors import KdsError
 from kds.service.errors import AsgiApp
 from kds.service.idle import Attended
 from kds.service.limits import DRAIN_LIMIT, BodyLimit
-from kds.web import chat
+from kds.web import analytics, chat
 from kds.web.assets import Assets
 from kds.web.door import LOGIN, Door
 from kds.web.rendering import NavEntry, Renderer
@@ -39,7 +39,10 @@ class Page:
     routes: tuple[Route, ...]
 
 
-PAGES: Final = (Page("Chat", "/chat", chat.routes),)
+PAGES: Final = (
+    Page("Chat", "/chat", chat.routes),
+    Page("Analytics", "/analytics", analytics.routes),
+)
 """In the order of the navigation."""
 
 
