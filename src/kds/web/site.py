@@ -16,7 +16,7 @@ from kds.brain.errors import KdsError
 from kds.service.errors import AsgiApp
 from kds.service.idle import Attended
 from kds.service.limits import DRAIN_LIMIT, BodyLimit
-from kds.web import analytics, chat
+from kds.web import analytics, chat, settings
 from kds.web.assets import Assets
 from kds.web.door import LOGIN, Door
 from kds.web.rendering import NavEntry, Renderer
@@ -42,6 +42,7 @@ class Page:
 PAGES: Final = (
     Page("Chat", "/chat", chat.routes),
     Page("Analytics", "/analytics", analytics.routes),
+    Page("Settings", "/settings", settings.routes),
 )
 """In the order of the navigation."""
 
