@@ -23,9 +23,11 @@ class ServiceSettings(_Section):
     """How the command line uses the resident service."""
 
     enabled: bool = True
+    """Whether the command line asks a running service."""
     auto: bool = True
     """Whether the command line and the hook start one when there is none."""
     idle_minutes: float = Field(default=IDLE_MINUTES, ge=0, allow_inf_nan=False)
+    """Minutes without a request after which a service that started by itself ends; 0: never."""
 
 
 class MemorySettings(_Section):
@@ -36,16 +38,23 @@ class MemorySettings(_Section):
     summary_frequency: int = Field(default=5, ge=0)
     """Assistant messages to a periodic summary; 0: none."""
     enable_query_rewriting: bool = True
+    """Whether questions in sessions are made self-contained before they are searched for."""
     enable_session_memory: bool = True
+    """Whether a session remembers the terms and documents that its questions were about."""
     enable_history_summarization: bool = True
+    """Whether older turns go to the model as a summary."""
     history_max_turns: int = Field(default=4, ge=0, le=1000)
     """Turns that go to the model verbatim."""
     session_memory_ttl_hours: float = Field(default=4.0, gt=0, le=24 * 365, allow_inf_nan=False)
     """Hours since its last use that an entity memory lives."""
     summary_words: int = Field(default=200, ge=0)
+    """Words of a summary at most."""
     summary_tokens: int = Field(default=200, ge=0, le=CONTEXT_LIMIT)
+    """Tokens of the summary in what goes to the model."""
     verbatim_tokens: int = Field(default=800, ge=0, le=CONTEXT_LIMIT)
+    """Tokens of the turns in what goes to the model word for word."""
     query_tokens: int = Field(default=100, gt=0, le=CONTEXT_LIMIT)
+    """Tokens of the question in what goes to the model."""
     context_limit_tokens: int = Field(default=0, ge=0, le=CONTEXT_LIMIT)
     """Above 0: the whole conversation is sent, and condensed at 95 % of that."""
 
@@ -54,8 +63,11 @@ class RecallOptions(_Section):
     """How past conversations are searched."""
 
     hybrid: bool = True
+    """Whether words, names and meaning are searched for together; off: words alone."""
     chunking: bool = True
+    """Whether long messages are searched in parts."""
     token_budget: int = Field(default=1000, ge=0, le=CONTEXT_LIMIT)
+    """Tokens that what was recalled may fill."""
     rerank_alpha: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Weight of meaning (with an embedding model); None: the default."""
     rerank_beta: float | None = Field(default=None, ge=0, allow_inf_nan=False)
@@ -83,8 +95,11 @@ class ModelSettings(_Section):
     timeout_s: float = Field(default=60.0, gt=0, le=3600, allow_inf_nan=False)
     """Seconds that one answer may take, with everything that is tried again."""
     max_retries: int = Field(default=2, ge=0, le=10)
+    """How often a call that failed is made again."""
     requests_per_second: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Calls a second at most; None: as many as there are."""
     temperature: float = Field(default=0.0, ge=0, le=2, allow_inf_nan=False)
+    """0: the same answer to the same question, as far as the model can."""
     max_tokens: int | None = Field(default=None, gt=0)
     """Of an answer; None: as the provider has it."""
 
@@ -95,6 +110,7 @@ class RewritingSettings(_Section):
     mode: RewritingMode = "rules-first"
     """``rules-first`` asks a model only where the rules see a reference and abstain."""
     timeout_s: float = Field(default=5.0, gt=0, le=600, allow_inf_nan=False)
+    """Seconds to wait for a rewrite; then the rules have it."""
 
 
 class ConversationSettings(_Section):
@@ -122,6 +138,7 @@ class LearningSettings(_Section):
     """Whether corrections and clarifications become examples."""
 
     enabled: bool = True
+    """Off: nothing is logged to learn from, and what was learned is not used."""
 
 
 class Settings(_Section):

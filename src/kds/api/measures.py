@@ -66,4 +66,6 @@ def rounded(values: Mapping[str, object]) -> dict[str, object]:
 def _rounded(value: object) -> object:
     if isinstance(value, float):
         return round(value, DECIMALS)
+    if isinstance(value, list | tuple):
+        return [_rounded(one) for one in value]
     return rounded(value) if isinstance(value, Mapping) else value

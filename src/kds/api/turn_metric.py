@@ -26,6 +26,7 @@ def turn_metric(turn: Turn, conversation: str | None = None) -> Mapping[str, obj
         "action": turn.action,
         "confidence": round(turn.confidence, 4),
         "references": len(turn.references),
+        "unresolved": len(turn.unresolved),
         "switch": turn.context_switch,
         "cpu_ms": {record.step: round(record.cpu_ms, 3) for record in turn.records},
         **({} if turn.rewriting is None else {"rewriting": rewriting_to_wire(turn.rewriting)}),

@@ -8,7 +8,6 @@ from typing import Final
 import click
 
 from kds.api.measures import Spread
-from kds.brain.clock import utc_now
 from kds.brain.sessions.metrics import KEPT
 from kds.brain.sessions.session_values import Stats
 from kds.cli.guard import Refusal
@@ -18,7 +17,7 @@ from kds.cli.options import check_picture, find_workspace, json_option, workspac
 from kds.cli.output import fields, percent, print_json, print_line, print_table
 from kds.evaluation.intents.plots import SUFFIXES, load_drawing
 from kds.evaluation.metrics_plots import draw_metrics
-from kds.evaluation.metrics_report import MetricsReport, Recalls, Turns, report_metrics
+from kds.evaluation.metrics_report import MetricsReport, Recalls, Turns, read_report
 from kds.evaluation.rewriting_figures import Rewrites
 from kds.router.prompts.library import PromptLibrary
 
@@ -57,12 +56,10 @@ def metrics(*, since: str, as_json: bool, plot: Path | None, workspace: Path | N
         raise Refusal(f"'{since}' is longer than measurements are kept", "at most 30d")
     if plot is not None:
         _check_plot(plot)
-    until = utc_now()
-    with looking(workspace) as store:
-        found = store.metrics.since(until - span) if store else ()
-        stats = store.stats() if store else EMPTY
     corrections = PromptLibrary.load(find_workspace(workspace).prompts_dir).corrections()
-    report = report_metrics(found, since=until - span, until=until, corrections=corrections)
+    with looking(workspace) as store:
+        report = read_report(store, span, corrections)
+        stats = store.stats() if store else EMPTY
     if plot is not None:
         draw_metrics(plot, report)
     if as_json:

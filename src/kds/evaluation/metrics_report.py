@@ -12,11 +12,14 @@ from typing import Any, Final
 
 from kds.api.measures import Spread, mean, rounded, share, spread
 from kds.api.turn_metric import TURN
+from kds.brain.clock import utc_now
 from kds.brain.journal import MAX_AGE
+from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import RECALL
 from kds.brain.sessions.session_values import Metric
 from kds.evaluation.rewriting_figures import Rewrites, rewrites_of
 from kds.query.metric import SessionHits, session_hits
+from kds.router.intents.calibration import ReliabilityBin, reliability
 
 HOURLY: Final = timedelta(days=2)
 """Up to this span figures are counted by the hour, beyond it by the day."""
@@ -65,6 +68,17 @@ class Corrections:
     accuracy: float | None
     by_intent: Mapping[str, int]
     """What was corrected."""
+    bins: tuple[ReliabilityBin, ...] = ()
+    """How certain the judged turns were, and how many no correction followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pointing:
+    """What was done about the words that point back."""
+
+    resolved: int
+    left_alone: int
+    """Those that nothing said answers; not counted before this was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +91,7 @@ class Turns:
     actions: Mapping[str, int]
     confidence: float | None
     corrections: Corrections
+    references: Pointing
     cpu_ms: Spread
     stages_ms: Mapping[str, Spread]
     rewrites: Rewrites | None = None
@@ -118,6 +133,15 @@ class MetricsReport:
                 {**asdict(bucket), "start": _moment(bucket.start)} for bucket in self.buckets
             ],
         }
+
+
+def read_report(
+    store: MemoryStore | None, span: timedelta, corrections: Collection[str]
+) -> MetricsReport:
+    """The figures of the last ``span``; empty ones when nothing was ever remembered."""
+    until = utc_now()
+    found = store.metrics.since(until - span) if store else ()
+    return report_metrics(found, since=until - span, until=until, corrections=corrections)
 
 
 def report_metrics(
@@ -185,6 +209,7 @@ def _turns(metrics: Sequence[Metric], corrections: Collection[str]) -> Turns:
         actions=_tally(row.get("action") for row in rows),
         confidence=mean(confidences),
         corrections=_corrections(metrics, corrections),
+        references=Pointing(_sum(rows, "references"), _sum(rows, "unresolved")),
         cpu_ms=spread([sum(map(_number, cost.values())) for cost in costs]),
         stages_ms=_stages(costs),
         rewrites=rewrites_of([_mapping(row["rewriting"]) for row in rows if row.get("rewriting")]),
@@ -192,16 +217,23 @@ def _turns(metrics: Sequence[Metric], corrections: Collection[str]) -> Turns:
 
 
 def _corrections(metrics: Sequence[Metric], corrections: Collection[str]) -> Corrections:
-    judged, corrected = 0, Counter[str]()
+    certain: list[float] = []
+    right: list[bool] = []
+    corrected = Counter[str]()
     for turn, following in _pairs(metrics):
         if turn.data.get("action") != "route" or turn.data.get("intent") in corrections:
             continue
-        judged += 1
-        if following.data.get("intent") in corrections:
+        certain.append(_number(turn.data.get("confidence")))
+        right.append(following.data.get("intent") not in corrections)
+        if not right[-1]:
             corrected[str(turn.data.get("intent"))] += 1
-    count = corrected.total()
-    accuracy = 1.0 - count / judged if judged else None
-    return Corrections(judged, count, accuracy, dict(corrected.most_common()))
+    return Corrections(
+        judged=len(right),
+        corrected=corrected.total(),
+        accuracy=share(right),
+        by_intent=dict(corrected.most_common()),
+        bins=reliability(certain, right),
+    )
 
 
 def _pairs(metrics: Iterable[Metric]) -> Iterator[tuple[Metric, Metric]]:
@@ -254,6 +286,10 @@ def _flag(row: Mapping[str, Any], name: str) -> bool:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def _sum(rows: Iterable[Mapping[str, Any]], name: str) -> int:
+    return round(sum(_number(row.get(name)) for row in rows))
 
 
 def _number(value: object) -> float:

@@ -14,7 +14,7 @@ from kds.brain.errors import DispatchError
 from kds.brain.installation import kds_version
 from kds.brain.journal import LoadedContext
 from kds.brain.wire import entry_to_wire, to_wire
-from kds.service import memory_api, query_api, replies, schemas, sessions_api
+from kds.service import memory_api, query_api, replies, schemas, sessions_api, web_api
 from kds.service.errors import NotServedError, add_error_handlers
 from kds.service.health import Vitals
 from kds.service.hook_api import Doubles, hook
@@ -69,9 +69,10 @@ def make_app(
     app.state.archivist = archivist or worker
     app.state.vitals = vitals or Vitals()
     app.state.doubles = Doubles()
+    app.state.site = None
     add_error_handlers(app)
     _add_routes(app)
-    for module in (query_api, sessions_api, memory_api):
+    for module in (query_api, sessions_api, memory_api, web_api):
         app.include_router(module.router)
     return app
 

@@ -96,6 +96,15 @@ class ServiceClient:
         """Have the prompt of a hook remembered. Raises what `route` raises."""
         self._ask("POST", "/hook", given)
 
+    def web(self, port: int | None) -> tuple[str, str]:
+        """Have the web page opened; its address, and a link that lets one browser in.
+
+        Raises what `route` raises.
+        """
+        asked = {"port": port, "workspace": str(self._workspace.root)}
+        answer = self._ask("POST", "/web", asked)
+        return str(answer["url"]), str(answer["login"])
+
     def health(self) -> Mapping[str, Any]:
         """What the service says of itself; see the HTTP contract in docs/service.md."""
         answer = self._ask("GET", "/healthz")

@@ -4,6 +4,7 @@ ServiceError (a KdsError)
 ├── AlreadyServedError   another process serves the workspace
 ├── BusyError            the queue is full, or the service is stopping
 ├── ConflictError        it does not go with what there is: an id in use, a memory that is off
+├── ForgedError          a form that is not of the page that it claims to be of
 ├── NotServedError       a workspace, prompt or path that is not here
 └── TooLargeError        a body or a message beyond its limit
 """
@@ -67,6 +68,10 @@ class ConflictError(ServiceError):
     """What is asked for does not go with what there is."""
 
 
+class ForgedError(ServiceError):
+    """A form that does not prove that it is one of ours."""
+
+
 class NotServedError(ServiceError):
     """What was named is not here."""
 
@@ -77,6 +82,7 @@ class TooLargeError(ServiceError):
 
 _STATUS: Final[tuple[tuple[type[KdsError], int], ...]] = (
     (NotServedError, 404),
+    (ForgedError, 403),
     (ConflictError, 409),
     (TooLargeError, 413),
     (BusyError, 503),

@@ -17,7 +17,7 @@ from typing import Any, Final
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from kds.service.errors import AsgiApp, ServiceError
+from kds.service.errors import AsgiApp, LastResort, ServiceError
 from kds.service.instance import BACKLOG
 from kds.service.limits import connection_limit
 from kds.service.security import is_loopback, peer_is_trusted
@@ -126,6 +126,25 @@ class Listener(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to the service."""
         yield
+
+
+class Listeners:
+    """The listeners of a service: each answers from when it is added, and all end together."""
+
+    def __init__(self, log: Callable[[str], None]) -> None:
+        self._log = log
+        self._closing = asyncio.Event()
+        self.tasks: list[asyncio.Task[None]] = []
+
+    def add(self, listener: socket.socket, app: AsgiApp) -> None:
+        """Have ``app`` answer at a bound socket."""
+        server = Listener(LastResort(app, self._log), self._closing)
+        self.tasks.append(asyncio.create_task(server.serve(sockets=[listener])))
+
+    async def close(self) -> None:
+        """Finish what is in flight, everywhere."""
+        self._closing.set()
+        await asyncio.gather(*self.tasks)
 
 
 class Connection(H11Protocol):

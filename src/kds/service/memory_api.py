@@ -12,7 +12,7 @@ from kds.brain.passages.query import read_question
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_table import ID_LIMIT
 from kds.brain.sessions.side_stores import Consent
-from kds.evaluation.metrics_report import report_metrics
+from kds.evaluation.metrics_report import read_report
 from kds.query.service import QueryService
 from kds.query.understood import rewriting_of
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
@@ -70,12 +70,9 @@ async def metrics(
     served = served_workspace(request, workspace)
 
     def read() -> dict[str, object]:
-        until = utc_now()
-        since = until - timedelta(hours=hours)
         store = served.memory_if_any()
-        found = store.metrics.since(since) if store else ()
         corrections = served.conversations.library.corrections()
-        report = report_metrics(found, since=since, until=until, corrections=corrections)
+        report = read_report(store, timedelta(hours=hours), corrections)
         return report.as_dict() | {
             "memory": _stored(replies.StoredReply, store).model_dump(),
         }

@@ -15,16 +15,11 @@ from kds.query.service import QueryService
 from kds.query.understood import Understood
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
 from kds.service.operation import documented, router_worker, served_workspace
-from kds.service.schemas import MESSAGE_LIMIT, PATH_LIMIT, WORKSPACE, RequestBody
+from kds.service.schemas import MESSAGE_LIMIT, PATH_LIMIT, WORKSPACE, RequestBody, whole
 from kds.transit.history import Message
 
 MOST_MESSAGES: Final = 1000
 """Messages of a context. Ten turns count; a client that sends its whole history is not refused."""
-
-
-def _whole(number: object) -> object:
-    """To JSON Schema 8.0 is an integer; to pydantic, strict as it is here, it is none."""
-    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 class ContextMessage(RequestBody):
@@ -87,7 +82,7 @@ class QueryRequest(RequestBody):
         "`memory`: remembered conversations; `conversation`: that of `session_id` alone; "
         "`all`: documents, and conversations at the end of the list.",
     )
-    limit: Annotated[int, BeforeValidator(_whole)] = Field(
+    limit: Annotated[int, BeforeValidator(whole)] = Field(
         default=DEFAULT_LIMIT, ge=1, le=MOST_CHUNKS, description="Most passages."
     )
     answer: bool = Field(

@@ -119,7 +119,8 @@ class HttpDoor:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or note the workspace of the token and pass the request on."""
         headers = Headers(scope=scope)
-        refusal = _refused_origin(headers)
+        fault = origin_fault(headers)
+        refusal = None if fault is None else _forbidden(*fault)
         if refusal is None:
             root = self._root_of(headers.get("authorization", ""))
             if root is not None:
@@ -144,13 +145,14 @@ class HttpDoor:
         return found if scheme.lower() == "bearer" else None
 
 
-def _refused_origin(headers: Headers) -> Response | None:
+def origin_fault(headers: Headers) -> tuple[str, str] | None:
+    """What is wrong with where a request was sent and comes from: the header, and the way out."""
     hosts = headers.getlist("host")
     if len(hosts) != 1 or not is_loopback(_host_name(hosts[0])):
-        return _forbidden("Host", "use http://127.0.0.1, http://[::1] or http://localhost")
+        return "Host", "use http://127.0.0.1, http://[::1] or http://localhost"
     origins = headers.getlist("origin")
     if any(origin.lower() != f"http://{hosts[0]}".lower() for origin in origins):
-        return _forbidden("Origin", "a web page from elsewhere may not ask this service")
+        return "Origin", "a web page from elsewhere may not ask this service"
     return None
 
 

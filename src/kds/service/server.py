@@ -12,20 +12,23 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Final
 
+from fastapi import FastAPI
+
 from kds.api.conversations import Conversations
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
 from kds.service.app import make_app
 from kds.service.embedding import EmbeddingQueue
-from kds.service.errors import AsgiApp, LastResort, describe_fault
+from kds.service.errors import AsgiApp, describe_fault
 from kds.service.health import Vitals, as_text
 from kds.service.idle import Attendance, Attended
 from kds.service.instance import Instance
 from kds.service.limits import BodyLimit
-from kds.service.listener import AcceptFaults, HttpAddress, Listener, bind_http
+from kds.service.listener import AcceptFaults, HttpAddress, Listeners, bind_http
 from kds.service.reload import Reloader
 from kds.service.security import HttpDoor, SocketDoor, open_token
+from kds.service.site import MakeSite, SiteHost
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace, Workspaces
 
@@ -72,11 +75,14 @@ class Service:
         *,
         log: Log,
         clock: Clock = utc_now,
+        site: MakeSite | None = None,
     ) -> None:
+        """``site`` makes the web page, when somebody asks for it."""
         self._workspaces = tuple(dict.fromkeys(workspaces))
         self._options = options.possible()
         self._log = log
         self._clock = clock
+        self._make_site = site
         self._vitals = Vitals(clock=clock)
         self._attendance = Attendance()
         self._reason: str | None = None
@@ -105,6 +111,7 @@ class Service:
             stack.callback(worker.close)
             stack.callback(archivist.close)
             app = make_app(Workspaces(served), worker, self._vitals, archivist=archivist)
+            app.state.attendance = self._attendance
             inner = BodyLimit(Attended(app, self._attendance))
             entrances = self._listen(stack, instances, inner)
             reloader = Reloader(served, self._log)
@@ -113,7 +120,7 @@ class Service:
             embedding = EmbeddingQueue(served, self._attendance.idle_s, self._log)
             embedding.start()
             stack.callback(embedding.stop)
-            asyncio.run(self._serve(entrances, instances, served, worker))
+            asyncio.run(self._serve(app, entrances, instances, served))
         self._log(f"stopped: {self._reason}")
 
     def stop(self, reason: str = "asked to") -> None:
@@ -170,38 +177,35 @@ class Service:
 
     async def _serve(
         self,
+        app: FastAPI,
         entrances: Iterable[Entrance],
         instances: Mapping[Workspace, Instance],
         served: Sequence[ServedWorkspace],
-        worker: Worker,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(AcceptFaults(self._log))
         if self._reason is not None:  # told to stop while it was loading
             self._stopping.set()
-        closing = asyncio.Event()
-        serving = [
-            asyncio.create_task(
-                Listener(LastResort(app, self._log), closing).serve(sockets=[listener])
-            )
-            for listener, app in entrances
-        ]
-        chores = [asyncio.create_task(self._tidy(served, worker))]
+        listeners = Listeners(self._log)
+        for listener, inner in entrances:
+            listeners.add(listener, inner)
+        site = app.state.site = SiteHost(self._make_site, app.state, listeners.add)
+        chores = [asyncio.create_task(self._tidy(served, app.state.worker))]
         if self._options.idle_s is not None:
             chores.append(asyncio.create_task(self._end_when_idle(self._options.idle_s)))
         self._say_started(instances)
         self.ready.set()
         stopping = asyncio.create_task(self._stopping.wait())
         with self._woken_by_signals(self._loop):
-            await asyncio.wait({stopping, *serving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({stopping, *listeners.tasks}, return_when=asyncio.FIRST_COMPLETED)
         for instance in instances.values():
             self._hide(instance)
         for one in served:
             one.queries.stop()
-        closing.set()
+        site.stop()
         for task in (stopping, *chores):
             task.cancel()
-        await asyncio.gather(*serving)
+        await listeners.close()
 
     async def _end_when_idle(self, limit_s: float) -> None:
         await self._attendance.wait_idle(limit_s)

@@ -68,6 +68,7 @@ OPERATIONS = (
     ("GET", "/api/memory/consent"),
     ("POST", "/api/memory/consent"),
     ("DELETE", "/api/memory/consent"),
+    ("POST", "/web"),
 )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 import click
+from starlette.datastructures import State
 
 from kds.brain.clock import utc_now
 from kds.cli.guard import Refusal, complain_about
@@ -13,6 +14,7 @@ from kds.service.address import host_and_port
 from kds.service.errors import AlreadyServedError
 from kds.service.listener import LOOPBACK, HttpAddress
 from kds.service.server import Service, ServiceOptions
+from kds.service.site import Site
 
 ALREADY_SERVED: Final = 3
 """Exit code when another process serves the workspace: for a start that is as good."""
@@ -68,11 +70,17 @@ def serve(
     address = None if http is None else _address(http)
     options = ServiceOptions(http=address, unix_socket=not no_socket, idle_s=idle_s)
     try:
-        Service(workspaces, options, log=_log).run()
+        Service(workspaces, options, log=_log, site=_make_site).run()
     except AlreadyServedError as error:
         complain_about(error)
         return ALREADY_SERVED
     return 0
+
+
+def _make_site(state: State, port: int) -> Site:
+    from kds.web.site import open_site  # half a second of imports, when somebody looks
+
+    return open_site(state, port)
 
 
 def _address(text: str) -> HttpAddress:

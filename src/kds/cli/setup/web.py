@@ -1,0 +1,58 @@
+"""`kds web`: the page of the service, opened in the browser."""
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Final
+
+import click
+
+from kds.brain.errors import KdsError
+from kds.brain.settings import load_settings
+from kds.cli.options import common_options, find_workspace
+from kds.cli.output import print_json, print_line
+from kds.cli.progress import slow
+from kds.service import background
+from kds.service.client import reach
+
+_DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  kds web
+  kds web --port 8765 --no-open"""
+)
+@click.option(
+    "--port", type=click.IntRange(1, 65_535), help="Where to listen.  [default: any free port]"
+)
+@click.option("--no-open", is_flag=True, help="Print the link; open no browser.")
+@common_options
+def web(*, port: int | None, no_open: bool, as_json: bool, workspace: Path | None) -> None:
+    """Open the web page of this workspace: chat, and a look at all that KDS knows.
+
+    The service is started unless it runs. The link works once, within a few minutes, on this
+    machine only; from elsewhere forward the port (`ssh -L`).
+    """
+    found = find_workspace(workspace)
+    with slow("waiting for the service to load"):
+        background.start(found, idle_minutes=load_settings(found).service.idle_minutes)
+    client = reach(found)
+    if client is None:
+        raise KdsError("the service went away", hint="try again, or see `kds service status`")
+    url, login = client.web(port)
+    opened = not no_open and _has_display() and webbrowser.open(login)
+    if as_json:
+        print_json({"url": url, "login": login, "opened": opened})
+        return
+    print_line("page", url)
+    print_line("log in", f"{login}  (works once)")
+
+
+def _has_display() -> bool:
+    """Whether a browser could show itself, not in the terminal."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return any(os.environ.get(name) for name in _DISPLAYS)

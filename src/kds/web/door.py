@@ -1,0 +1,106 @@
+"""The door of the page: this machine alone, by a link that works once, then by a cookie.
+
+Loopback TCP is open to every user and web page of the machine. What is looked at, in this order:
+`Host` and `Origin` (`kds.service.security`), the cookie. Only static files, which say nothing of
+anybody, are served without one.
+"""
+
+from collections.abc import MutableMapping
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse, Response
+
+from kds.service.errors import AsgiApp, Receive, Scope, Send
+from kds.service.security import WORKSPACE, origin_fault
+from kds.web.assets import PREFIX
+from kds.web.trouble import Trouble
+from kds.web.visitors import Visitors
+
+VISITOR: Final = "kds.visitor"
+"""Key of the ASGI scope: the browser that asks."""
+
+LOGIN: Final = "/login"
+
+POLICY: Final = (
+    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+
+HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    # Not `no-referrer`: with that browsers send `Origin: null` with the forms of our own pages.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Door:
+    """ASGI layer: lets in who may, and gives every answer the headers that keep it safe."""
+
+    def __init__(self, app: AsgiApp, static: AsgiApp, visitors: Visitors, port: int,
+                 trouble: Trouble) -> None:  # fmt: skip
+        self._app = app
+        self._static = static
+        self._visitors = visitors
+        self._cookie = f"kds-{port}"  # cookies know no ports: two services must not share one
+        self._trouble = trouble
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, log in, or pass the request on with its visitor."""
+
+        async def guarded(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                _guard(MutableHeaders(raw=message["headers"]))
+            await send(message)
+
+        await self._chosen(scope)(scope, receive, guarded)
+
+    def leave(self, cookies: dict[str, str]) -> Response:
+        """Log a browser out."""
+        self._visitors.leave(cookies.get(self._cookie, ""))
+        response = self._trouble.page(200, "You are logged out.", hint="to come back: kds web")
+        response.delete_cookie(self._cookie, path="/", httponly=True, samesite="strict")
+        return response
+
+    def _chosen(self, scope: Scope) -> AsgiApp:
+        headers = Headers(scope=scope)
+        if (fault := origin_fault(headers)) is not None:
+            where, hint = fault
+            return self._trouble.page(
+                403, f"Refused: {where} is not this machine.", where=where, hint=hint
+            )
+        if scope["path"].startswith(PREFIX):
+            return self._static
+        if scope["path"] == LOGIN and scope["method"] == "GET":
+            return self._login(scope)
+        cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie, "")
+        visitor = self._visitors.find(cookie)
+        if visitor is None:
+            return self._trouble.stranger()
+        scope[VISITOR], scope[WORKSPACE] = visitor, visitor.root
+        return self._app
+
+    def _login(self, scope: Scope) -> Response:
+        asked = parse_qs(scope.get("query_string", b"").decode("ascii", "replace"))
+        cookie = self._visitors.enter(asked.get("token", [""])[0])
+        if cookie is None:
+            return self._trouble.page(
+                403,
+                "This link was used already, or is too old.",
+                hint="each link works once, for five minutes; get another: kds web",
+            )
+        response = RedirectResponse("/", 303)
+        response.set_cookie(self._cookie, cookie, path="/", httponly=True, samesite="strict")
+        return response
+
+
+def _guard(headers: MutableHeaders) -> None:
+    for name, value in HEADERS.items():
+        headers[name] = value
+    headers.setdefault("Cache-Control", "no-store")

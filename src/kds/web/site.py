@@ -1,0 +1,120 @@
+"""The pages of the web, put together behind their door."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.datastructures import State
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route, request_response
+
+from kds.brain.errors import KdsError
+from kds.service.errors import AsgiApp
+from kds.service.idle import Attended
+from kds.service.limits import DRAIN_LIMIT, BodyLimit
+from kds.web import analytics, chat, settings
+from kds.web.assets import Assets
+from kds.web.door import LOGIN, Door
+from kds.web.rendering import NavEntry, Renderer
+from kds.web.trouble import Trouble
+from kds.web.visit import THEME, THEMES, Visit, get, post
+from kds.web.visitors import Visitors
+
+SQUEEZED: Final = 600
+"""Bytes from which an answer is compressed: below, it fits a packet anyhow."""
+
+YEAR_S: Final = 365 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A noun of the navigation: its label, where it begins, all of its routes."""
+
+    label: str
+    path: str
+    routes: tuple[Route, ...]
+
+
+PAGES: Final = (
+    Page("Chat", "/chat", chat.routes),
+    Page("Analytics", "/analytics", analytics.routes),
+    Page("Settings", "/settings", settings.routes),
+)
+"""In the order of the navigation."""
+
+
+class WebSite:
+    """The pages of one service. Make it with `open_site`."""
+
+    def __init__(self, app: Door, visitors: Visitors) -> None:
+        self.app: AsgiApp = app
+        self._visitors = visitors
+
+    def admit(self, root: str) -> str:
+        """A path that lets one browser in to the workspace ``root``, once."""
+        return f"{LOGIN}?token={self._visitors.link(root)}"
+
+    def stop(self) -> None:
+        """Let everybody go who waits for an answer."""
+
+
+def open_site(state: State, port: int) -> WebSite:
+    """The pages over the state of the service's application, at a port."""
+    assets = Assets()
+    renderer = Renderer(assets, [NavEntry(one.label, one.path) for one in PAGES])
+    trouble, visitors = Trouble(renderer), Visitors()
+    app = Starlette(
+        routes=[*_common(), *(route for page in PAGES for route in page.routes)],
+        middleware=[Middleware(GZipMiddleware, minimum_size=SQUEEZED)],
+        exception_handlers={
+            KdsError: trouble.tell, HTTPException: trouble.missing, Exception: trouble.fault,
+        },
+    )  # fmt: skip
+    app.state = State({**state._state, "renderer": renderer})
+    inner = Attended(BodyLimit(app, limit=DRAIN_LIMIT), state.attendance)
+    door = Door(inner, request_response(assets.serve), visitors, port, trouble)
+    app.state.door = door
+    return WebSite(door, visitors)
+
+
+def _common() -> list[Route]:
+    return [
+        Route("/", _home),
+        get("/alive", _alive),
+        post("/theme", _theme),
+        post("/logout", _logout),
+    ]
+
+
+async def _home(_: Request) -> Response:
+    return RedirectResponse(PAGES[0].path, 303)
+
+
+async def _alive(_: Visit) -> Response:
+    """Asked while somebody uses a page without sending anything: the service is not idle."""
+    return Response(status_code=204)
+
+
+async def _theme(visit: Visit) -> Response:
+    """Keep light or dark in a cookie, so that the page comes as it is to look."""
+    chosen = visit.text("theme")
+    response = visit.go(_path_of(visit.text("from")))
+    if chosen in THEMES:
+        response.set_cookie(
+            THEME, chosen, max_age=YEAR_S, path="/", httponly=True, samesite="strict"
+        )
+    return response
+
+
+async def _logout(visit: Visit) -> Response:
+    door: Door = visit.request.app.state.door
+    return door.leave(visit.request.cookies)
+
+
+def _path_of(text: str) -> str:
+    """A path of this site, never another one ("//elsewhere")."""
+    return text if text.startswith("/") and not text.startswith(("//", "/\\")) else "/"

@@ -1,0 +1,44 @@
+// What the page does beyond plain links and forms. Everything works without it.
+(() => {
+  "use strict";
+  const PING_MS = 60_000;
+
+  // The service ends when nobody asks for half an hour: reading and typing is asking, too.
+  let asked = Date.now();
+  const here = () => {
+    if (Date.now() - asked < PING_MS) return;
+    asked = Date.now();
+    fetch("/alive", { cache: "no-store" }).catch(() => {});
+  };
+  for (const event of ["keydown", "pointerdown", "scroll", "focus"]) {
+    addEventListener(event, here, { capture: true, passive: true });
+  }
+
+  const say = (kind, text) => {
+    const place = document.getElementById("alerts");
+    if (!place) return;
+    const box = document.createElement("div");
+    box.className = `alert ${kind}`;
+    box.setAttribute("role", kind === "bad" ? "alert" : "status");
+    box.textContent = text;
+    place.replaceChildren(box);
+  };
+  document.addEventListener("htmx:sendError", () =>
+    say("bad", "KDS does not answer: its service has ended. Start it again: kds web"));
+  document.addEventListener("htmx:timeout", () => say("bad", "KDS took too long. Try again."));
+
+  // <button data-copy="ID">: copies the text of an element.
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    const source = button && document.getElementById(button.dataset.copy);
+    if (!source) return;
+    const label = button.textContent;
+    try {
+      await navigator.clipboard.writeText(source.dataset.source ?? source.textContent);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Not allowed";
+    }
+    setTimeout(() => { button.textContent = label; }, 1500);
+  });
+})();

@@ -1,0 +1,138 @@
+"""A request for a page: who asks, what was sent, and the ways to answer."""
+
+import hmac
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from kds.service.errors import ForgedError
+from kds.service.operation import archive_worker, router_worker, served_workspace
+from kds.service.workspaces import ServedWorkspace
+from kds.web.door import VISITOR
+from kds.web.rendering import Renderer
+from kds.web.trouble import HTMX
+from kds.web.visitors import Visitor
+
+CSRF_FIELD: Final = "csrf"
+CSRF_HEADER: Final = "x-csrf-token"
+THEME: Final = "kds-theme"
+THEMES: Final = ("auto", "light", "dark")
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request of a browser that is logged in."""
+
+    request: Request
+    form: FormData
+    """What a form sent; empty for a page that is only looked at."""
+
+    @property
+    def visitor(self) -> Visitor:
+        """The browser that asks."""
+        found: Visitor = self.request.scope[VISITOR]
+        return found
+
+    @property
+    def served(self) -> ServedWorkspace:
+        """The workspace that it is logged in to."""
+        return served_workspace(self.request, None)
+
+    @property
+    def partial(self) -> bool:
+        """Whether htmx asks, for a part of a page."""
+        return HTMX in self.request.headers
+
+    async def archive(self, call: Callable[[], _Result]) -> _Result:
+        """Run what reads or writes a store, on the thread that does nothing else."""
+        return await archive_worker(self.request).run(call)
+
+    async def route(self, call: Callable[[], _Result]) -> _Result:
+        """Run what routes or searches, on the router's thread; hooks go first."""
+        return await router_worker(self.request).run(call, patient=True)
+
+    def text(self, name: str, default: str = "") -> str:
+        """A field of the form, or of the query string."""
+        value = self.form.get(name, self.request.query_params.get(name, default))
+        return default if isinstance(value, UploadFile) else value
+
+    def number(self, name: str, default: int, *, most: int = 2**31) -> int:
+        """A whole number of the form or the query string, from 0 to ``most``."""
+        text = self.text(name)
+        return min(int(text), most) if text.isascii() and text.isdigit() else default
+
+    def upload(self, name: str) -> UploadFile | None:
+        """A file of the form, if one was chosen."""
+        value = self.form.get(name)
+        return value if isinstance(value, UploadFile) and value.filename else None
+
+    def page(self, template: str, *, title: str, status: int = 200, **values: object) -> Response:
+        """A whole page; ``title`` stands in the window's bar."""
+        notes, self.visitor.notes = tuple(self.visitor.notes), []
+        whole = {"title": title, "notes": notes, "warnings": self.served.warnings, **values}
+        return self.part(template, status=status, **whole)
+
+    def part(self, template: str, *, status: int = 200, **values: object) -> Response:
+        """A part of a page, for htmx."""
+        return HTMLResponse(self.rendered(template, **values), status)
+
+    def rendered(self, template: str, **values: object) -> str:
+        """A template, filled in."""
+        renderer: Renderer = self.request.app.state.renderer
+        theme = self.request.cookies.get(THEME)
+        shared: dict[str, object] = {
+            "csrf": self.visitor.csrf,
+            "here": self.request.url.path,
+            "theme": theme if theme in THEMES else THEMES[0],
+            "workspace": self.served.root,
+        }
+        return renderer.render(template, shared | values)
+
+    def go(self, path: str, note: str | None = None) -> Response:
+        """Go on to another page, which says ``note``; htmx goes there, too."""
+        if note is not None:
+            self.visitor.notes.append(note)
+        if self.partial:
+            return Response(status_code=204, headers={"HX-Redirect": path})
+        return RedirectResponse(path, 303)
+
+
+View = Callable[[Visit], Awaitable[Response]]
+
+
+def get(path: str, view: View) -> Route:
+    """A page that changes nothing."""
+
+    async def answer(request: Request) -> Response:
+        return await view(Visit(request, FormData()))
+
+    return Route(path, answer, methods=["GET"], name=f"GET {path}")
+
+
+def post(path: str, view: View) -> Route:
+    """What a form does. The form has to prove that it is one of ours."""
+
+    async def answer(request: Request) -> Response:
+        async with request.form(max_files=100, max_part_size=2**24) as form:
+            visit = Visit(request, form)
+            _check_ours(visit)
+            return await view(visit)
+
+    return Route(path, answer, methods=["POST"], name=f"POST {path}")
+
+
+def _check_ours(visit: Visit) -> None:
+    given = visit.request.headers.get(CSRF_HEADER) or visit.form.get(CSRF_FIELD)
+    text = given if isinstance(given, str) else ""
+    if not hmac.compare_digest(text.encode(), visit.visitor.csrf.encode()):
+        raise ForgedError(
+            "this form is not of the page that you are logged in to",
+            hint="open the page anew, and send it from there",
+        )

@@ -1,0 +1,182 @@
+"""The page, really served: one service and one browser for a whole run of tests.
+
+`site` is a running page with a fresh workspace for this test's module; `visitor` an httpx client
+that has logged in by the link; `browser` a page of a real browser that has, too, and that fails
+the test when a script, a dialog or a violation of the policy is seen.
+"""
+
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from kds.brain.workspace import Workspace
+from kds.service.client import ServiceClient
+from kds.service.server import Service, ServiceOptions
+from kds.web.site import open_site
+
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+POLICY_WATCH = """
+document.addEventListener("securitypolicyviolation",
+  (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
+"""
+
+
+@dataclass
+class Site:
+    """A service with its page."""
+
+    workspace: Workspace
+    service: Service
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def root(self) -> Path:
+        return self.workspace.root
+
+    def link(self) -> str:
+        """A link that lets one browser in."""
+        return ServiceClient(self.workspace).web(None)[1]
+
+    @property
+    def url(self) -> str:
+        return ServiceClient(self.workspace).web(None)[0]
+
+    def api(self) -> httpx.Client:
+        """A client of the service's socket."""
+        transport = httpx.HTTPTransport(uds=str(self.workspace.brain / "service.sock"))
+        return httpx.Client(transport=transport, base_url="http://localhost", timeout=PATIENCE_S)
+
+    @contextmanager
+    def visitor(self) -> "Iterator[Visitor]":
+        """A client that has logged in."""
+        with Visitor(base_url=self.url, timeout=PATIENCE_S, follow_redirects=True) as visitor:
+            answer = visitor.get(self.link())
+            assert answer.status_code == 200, answer.text
+            yield visitor
+
+
+class Visitor(httpx.Client):
+    """A browser without JavaScript: it sends forms with the field that the pages have."""
+
+    def send_form(self, path: str, /, files: Any = None, **fields: str) -> httpx.Response:
+        """Send a form of the page that was seen first, as a browser would."""
+        page = self.get("/").text
+        csrf = page.split('name="csrf" value="', 1)[1].split('"', 1)[0]
+        return self.post(path, data={"csrf": csrf, **fields}, files=files)
+
+
+@pytest.fixture(scope="session")
+def site_of_run(tmp_path_factory: pytest.TempPathFactory, fitted_brain: Path) -> Iterator[Site]:
+    """The one service of this run."""
+    if not hasattr(socket, "AF_UNIX"):
+        pytest.skip("no unix sockets here")
+    folder = tmp_path_factory.mktemp("web")
+    shutil.copytree(fitted_brain, folder / "kds-brain")
+    workspace = Workspace.find(environ={"KDS_HOME": str(folder)})
+    lines: list[str] = []
+    service = Service((workspace,), ServiceOptions(), log=lines.append, site=open_site)
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    assert service.ready.wait(PATIENCE_S)
+    try:
+        yield Site(workspace, service, lines)
+    finally:
+        service.stop()
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+        assert not [line for line in lines if "internal error" in line]
+
+
+@pytest.fixture
+def site(site_of_run: Site) -> Site:
+    """The service, with nothing remembered."""
+    with site_of_run.api() as api:
+        api.delete("/context").raise_for_status()
+        while found := api.get("/sessions").json()["sessions"]:
+            for one in found:
+                api.delete(f"/sessions/{one['id']}").raise_for_status()
+    return site_of_run
+
+
+@pytest.fixture
+def visitor(site: Site) -> Iterator[Visitor]:
+    """A client that has logged in."""
+    with site.visitor() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """The one browser of this run: that of the system, driven by Playwright."""
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("there is no chromium here: apt-get install chromium")
+    sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with sync.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program, args=list(FLAGS), headless=True
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def new_page(site: Site, chromium: Any) -> Iterator[Callable[..., Any]]:
+    """Opens windows of browsers of their own that have logged in; what they complain of fails."""
+    contexts: list[Any] = []
+    seen: list[str] = []
+
+    def opened(*, login: bool = True, **options: Any) -> Any:
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        context.add_init_script(POLICY_WATCH)
+        context.set_default_timeout(30_000)
+        page = context.new_page()
+        watch(page, seen)
+        context.on("page", lambda another: watch(another, seen))
+        if login:
+            page.goto(site.link())
+            assert "token" not in page.url
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not seen
+
+
+@pytest.fixture
+def browser(new_page: Callable[..., Any]) -> Any:
+    """A window that has logged in."""
+    return new_page()
+
+
+def watch(page: Any, seen: list[str]) -> None:
+    """Note what a page says on its console that is no mere chatter, and every dialog."""
+    page.on("console", lambda one: one.type in ("error", "warning") and seen.append(one.text))
+    page.on("pageerror", lambda error: seen.append(f"script: {error}"))
+
+    def dialog(found: Any) -> None:
+        seen.append(f"dialog: {found.message}")
+        found.dismiss()
+
+    page.on("dialog", dialog)
+
+
+def path_of(url: str) -> str:
+    return urlsplit(url).path

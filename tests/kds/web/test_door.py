@@ -1,0 +1,173 @@
+"""Who gets in, and what every answer says to the browser."""
+
+import re
+
+import httpx
+import pytest
+
+from kds.web.visitors import LINK_S, MOST_VISITORS, VISIT_S, Visitors
+
+from .conftest import Site, Visitor
+
+
+def test_the_link_lets_one_browser_in_once_and_the_token_leaves_the_address(site: Site) -> None:
+    link = site.link()
+    with httpx.Client() as first, httpx.Client() as second:
+        entered = first.get(link)
+        assert entered.status_code == 303
+        assert entered.headers["location"] == "/"
+        cookie = entered.headers["set-cookie"]
+        assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/"))
+        again = second.get(link)
+        assert again.status_code == 403
+        assert "was used already" in again.text
+        assert "kds web" in again.text
+        assert "set-cookie" not in again.headers
+
+
+@pytest.mark.parametrize("cookie", [None, "", "wrong", "a" * 5000, "\x7fé"])
+def test_without_the_right_cookie_no_page_is_shown(site: Site, cookie: str | None) -> None:
+    name = f"kds-{site.url.rpartition(':')[2]}"
+    headers = {} if cookie is None else {"Cookie": f"{name}={cookie}".encode()}
+    answer = httpx.get(f"{site.url}/chat", headers=headers)
+    assert answer.status_code == 401
+    assert "kds web" in answer.text
+
+
+def test_logging_out_ends_the_visit(visitor: Visitor) -> None:
+    answer = visitor.send_form("/logout")
+    assert "logged out" in answer.text
+    assert visitor.get("/chat").status_code == 401
+
+
+@pytest.mark.parametrize("host", ["kds.example", "127.0.0.1.example.com", "", "localhost@evil"])
+def test_a_foreign_name_for_this_machine_is_refused(visitor: Visitor, host: str) -> None:
+    for path in ("/chat", "/login?token=x", "/static/kds.css"):
+        answer = visitor.get(path, headers={"Host": host})
+        assert answer.status_code in (400, 403)
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
+def test_a_form_from_elsewhere_is_refused(visitor: Visitor, origin: str) -> None:
+    answer = visitor.post("/theme", headers={"Origin": origin}, data={"theme": "dark"})
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("csrf", [None, "", "x", "é" * 43])
+def test_a_form_that_does_not_prove_to_be_ours_does_nothing(
+    visitor: Visitor, csrf: str | None
+) -> None:
+    data = {"theme": "dark"} | ({} if csrf is None else {"csrf": csrf})
+    answer = visitor.post("/theme", data=data)
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+    assert visitor.post("/logout", headers={"X-CSRF-Token": "wrong"}).status_code == 403
+    assert visitor.get("/chat").status_code == 200
+
+
+def test_the_proof_of_one_browser_is_none_for_another(site: Site, visitor: Visitor) -> None:
+    mine = visitor.get("/").text.split('name="csrf" value="', 1)[1].split('"', 1)[0]
+    with site.visitor() as other:
+        assert other.post("/theme", data={"theme": "dark", "csrf": mine}).status_code == 403
+
+
+def test_every_answer_forbids_scripts_frames_and_keeping(visitor: Visitor) -> None:
+    for path in ("/chat", "/nothing", "/login?token=x"):
+        headers = visitor.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+        assert headers["cache-control"] == "no-store"
+
+
+def test_a_page_has_no_script_and_no_style_of_its_own(visitor: Visitor) -> None:
+    page = visitor.get("/chat").text
+    assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|javascript:", page)
+
+
+def test_static_files_are_kept_for_ever_and_compressed(visitor: Visitor) -> None:
+    page = visitor.get("/chat")
+    assert page.headers["content-encoding"] == "gzip"
+    files = re.findall(r'"(/static/[^"]+)"', page.text)
+    assert len(files) == 5
+    size = int(page.headers["content-length"])
+    for path in files:
+        answer = visitor.get(path)
+        assert answer.status_code == 200
+        assert "immutable" in answer.headers["cache-control"]
+        assert answer.headers["content-encoding"] == "gzip"
+        size += int(answer.headers["content-length"])
+    assert size < 150_000
+    assert visitor.get("/static/000000000000/kds.css").status_code == 404
+    assert visitor.get("/static/../visit.py").status_code == 404
+
+
+def test_a_page_that_is_not_there_says_so(visitor: Visitor) -> None:
+    answer = visitor.get("/nothing/<b>here</b>")
+    assert answer.status_code == 404
+    assert "no such page" in answer.text
+    assert "<b>" not in answer.text
+
+
+def test_light_and_dark_are_kept_and_lead_nowhere_else(visitor: Visitor) -> None:
+    assert 'data-theme="auto"' in visitor.get("/chat").text
+    answer = visitor.send_form("/theme", theme="dark", **{"from": "/chat"})
+    assert answer.url.path == "/chat"
+    assert 'data-theme="dark"' in answer.text
+    wrong = visitor.send_form("/theme", theme='"><b>', **{"from": "//evil.example/"})
+    assert wrong.url.host == "127.0.0.1"
+    assert 'data-theme="dark"' in wrong.text
+
+
+def test_the_page_stays_at_its_port(site: Site) -> None:
+    port = int(site.url.rpartition(":")[2])
+    with site.api() as api:
+        assert api.post("/web", json={"port": port}).json()["url"] == site.url
+        answer = api.post("/web", json={"port": port - 1})
+    assert answer.status_code == 409
+    assert site.url in answer.json()["error"]["message"]
+
+
+class Time:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_link_is_too_old_after_some_minutes() -> None:
+    clock = Time()
+    visitors = Visitors(clock=clock)
+    early, late = visitors.link("/a"), visitors.link("/a")
+    clock.now = LINK_S - 1
+    assert visitors.enter(early)
+    clock.now = LINK_S + 1
+    assert visitors.enter(late) is None
+
+
+def test_a_browser_that_was_away_for_a_day_logs_in_anew() -> None:
+    clock = Time()
+    visitors = Visitors(clock=clock)
+    cookie = visitors.enter(visitors.link("/a")) or ""
+    clock.now = VISIT_S - 1
+    found = visitors.find(cookie)
+    assert found is not None
+    assert found.root == "/a"
+    clock.now += VISIT_S + 1
+    assert visitors.find(cookie) is None
+
+
+def test_links_and_browsers_without_end_push_out_the_oldest() -> None:
+    visitors = Visitors()
+    cookies = [visitors.enter(visitors.link("/a")) or "" for _ in range(MOST_VISITORS + 1)]
+    assert visitors.find(cookies[0]) is None
+    assert visitors.find(cookies[-1]) is not None
+    links = [visitors.link("/a") for _ in range(100)]
+    assert visitors.enter(links[0]) is None
