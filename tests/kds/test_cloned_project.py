@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+import struct
 import sys
 import zipfile
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 
 import kds
 from kds.amnesia.backup import list_backups
+from kds.amnesia.forgetting import forget
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.private_file import make_private_folder
 from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
@@ -87,6 +89,21 @@ HOSTILE = (
     "SELECT count(*) FROM c",
     "CREATE TRIGGER extra AFTER INSERT ON message BEGIN DELETE FROM message; END",
     "DROP TABLE profile; CREATE VIEW profile AS SELECT 1 AS field, 2 AS value",
+    "DROP INDEX metric_by_time; CREATE INDEX metric_by_time ON metric(length(hex(zeroblob(at))))",
+    *(
+        "PRAGMA writable_schema = ON; "
+        f"UPDATE sqlite_master SET sql = replace(sql, {old!r}, {new!r})"
+        for old, new in (
+            ("value TEXT NOT NULL)", "value TEXT NOT NULL CHECK(length(zeroblob(value)) > 1))"),
+            ("count INTEGER NOT NULL DEFAULT 0", "count INTEGER NOT NULL DEFAULT (random())"),
+            ("value TEXT NOT NULL)", "value TEXT NOT NULL, more TEXT AS (hex(value)))"),
+            ("content='item_text'", "content='profile'"),
+            ("sz BLOB", "sz BLOB CHECK(length(zeroblob(id)) > 1)"),
+        )
+    ),
+    "PRAGMA writable_schema = ON; INSERT INTO sqlite_master VALUES ('trigger', 'sqlite_extra', "
+    "'message', 0, 'CREATE TRIGGER sqlite_extra AFTER INSERT ON message BEGIN DELETE FROM message; "
+    "END')",
 )
 
 
@@ -102,6 +119,51 @@ def test_a_database_with_what_kds_did_not_make_is_set_aside(place: Workspace, sq
         store.append(session.id, "user", "Make it purple")
         assert store.stats().messages == 1
     assert list(place.brain.glob(f"{FILE_NAME}.bad-*"))
+
+
+def test_what_a_look_into_the_database_leaves_is_no_reason_to_set_it_aside(
+    place: Workspace,
+) -> None:
+    path = place.brain / FILE_NAME
+    SqliteStore(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ANALYZE")
+        connection.commit()
+    with SqliteStore(path) as store:
+        assert store.warnings == ()
+
+
+def journal_that_names(victim: Path, database: bytes) -> bytes:
+    """A rollback journal without pages, as the file format of SQLite has it."""
+    page = int.from_bytes(database[16:18], "big")
+    magic, name = bytes.fromhex("d9d505f920a163d7"), str(victim).encode()
+    header = magic + struct.pack(">5I", 0, 0, len(database) // page, 512, page)
+    end = struct.pack(">I", 0x40000000 // page + 1) + name
+    end += struct.pack(">II", len(name), sum(name)) + magic
+    return header.ljust(512, b"\0") + end
+
+
+def test_a_journal_that_names_a_file_of_the_user_does_not_delete_it(
+    place: Workspace, tmp_path: Path
+) -> None:
+    victim, path = tmp_path / "precious.txt", place.brain / FILE_NAME
+    victim.write_text("mine")
+    SqliteStore(path).close()
+    journal = path.with_name(f"{FILE_NAME}-journal")
+    for opened in (lambda: SqliteStore(path).close(), lambda: forget(place)):
+        journal.write_bytes(journal_that_names(victim, path.read_bytes()))
+        opened()
+        assert victim.read_text() == "mine"
+        assert not journal.exists()
+
+
+@posix
+def test_a_pipe_in_the_place_of_the_journal_is_set_aside(place: Workspace) -> None:
+    path = place.brain / FILE_NAME
+    SqliteStore(path).close()
+    os.mkfifo(path.with_name(f"{FILE_NAME}-journal"))
+    with SqliteStore(path) as store:
+        assert "rollback journal" in " ".join(store.warnings)
 
 
 def test_a_database_of_kds_is_believed_however_often_it_is_opened(place: Workspace) -> None:
