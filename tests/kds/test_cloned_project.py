@@ -16,6 +16,7 @@ import pytest
 import kds
 from kds.amnesia.backup import list_backups
 from kds.amnesia.forgetting import forget
+from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.private_file import make_private_folder
 from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
@@ -81,6 +82,29 @@ def test_too_many_examples_or_patterns_are_a_clear_error(
     head = "---\nname: work-planner\ndescription: Plans.\nintent: PLAN\n"
     (folder / "work-planner.md").write_text(head + "\n".join(lines) + "\n---\nPlan it.\n")
     with pytest.raises(KdsError, match=rf"work-planner.md:\d+: .*{said}"):
+        kds.Router.open(place.root)
+
+
+def prompt_with_pattern(place: Workspace, pattern: str) -> None:
+    folder = place.prompts_dir / "internal"
+    folder.mkdir(parents=True, exist_ok=True)
+    head = "---\nname: work-planner\ndescription: Plans.\nintent: PLAN\npatterns:\n"
+    (folder / "work-planner.md").write_text(
+        f"{head}  - {{regex: '{pattern}', weight: 0.5}}\n---\nPlan it.\n"
+    )
+
+
+def test_a_cache_that_came_along_does_not_say_which_patterns_are_safe(
+    place: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompt_with_pattern(place, "(x+x+)+y")
+    text = (place.prompts_dir / "internal" / "work-planner.md").read_text().split("---")[1][1:-1]
+    sender = DocumentCache.open(place.cache_dir)
+    sender.keep(text, sender.parse(text, path="f.md", first_line=2))
+    sender.save()
+    assert DocumentCache.open(place.cache_dir).is_sound(text)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "another home"))
+    with pytest.raises(KdsError, match="backtracks forever"):
         kds.Router.open(place.root)
 
 
@@ -220,10 +244,6 @@ def test_strange_counts_of_a_backup_are_a_problem_without_escapes(
 
 
 def test_flags_that_clash_in_a_pattern_are_a_clear_error(place: Workspace) -> None:
-    folder = place.prompts_dir / "internal"
-    folder.mkdir(parents=True)
-    head = "---\nname: work-planner\ndescription: Plans.\nintent: PLAN\npatterns:\n"
-    pattern = "  - {regex: '(?V1)plan', weight: 0.5}\n"
-    (folder / "work-planner.md").write_text(f"{head}{pattern}---\nPlan it.\n")
+    prompt_with_pattern(place, "(?V1)plan")
     with pytest.raises(KdsError, match=r"work-planner.md:6: .*invalid regex"):
         kds.Router.open(place.root)
