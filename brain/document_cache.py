@@ -64,11 +64,15 @@ class DocumentCache:
         lines = [[at, line - document.first_line] for at, line in document.lines.items()]
         self._used[_hash(text)] = {"data": document.data, "lines": lines}
 
-    def save(self) -> None:
-        """Write what was used, if that is new. Raises StoreError."""
+    def save(self, *, whole: bool = True) -> None:
+        """Write what was used, if that is new; what was known too, unless all was used that is.
+
+        Raises StoreError.
+        """
         if self.path is None or self._used.keys() <= self._known.keys():
             return
-        made = {"made_by": _made_by(), "documents": self._used}
+        documents = self._used if whole else {**self._known, **self._used}
+        made = {"made_by": _made_by(), "documents": documents}
         try:
             content = json.dumps(made, ensure_ascii=False).encode()
         except (TypeError, ValueError):  # a date, or half a character: read anew each time

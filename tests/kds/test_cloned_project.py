@@ -22,6 +22,8 @@ from kds.brain.private_file import make_private_folder
 from kds.brain.sessions.sqlite_store import FILE_NAME, SqliteStore
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
+from kds.router import hanging
+from kds.router.references.ruleset import PACKAGED
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="no named pipes")
 
@@ -106,6 +108,28 @@ def test_a_cache_that_came_along_does_not_say_which_patterns_are_safe(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "another home"))
     with pytest.raises(KdsError, match="backtracks forever"):
         kds.Router.open(place.root)
+
+
+def test_rules_and_prompts_share_one_budget_and_what_is_right_is_kept(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = "(?:a?b)*c"
+
+    def check(source: str) -> None:
+        budget = hanging._budget.get()
+        assert budget is not None
+        budget[0] -= hanging.OPEN_LIMIT_S if source == slow else 0
+
+    monkeypatch.setattr(hanging, "slowness", check)
+    prompt_with_pattern(place, slow)
+    place.rules_dir.mkdir()
+    rules = (PACKAGED / "ellipsis.yaml").read_text()
+    (place.rules_dir / "ellipsis.yaml").write_text(rules)
+    with pytest.raises(KdsError, match=r"ellipsis.yaml:\d+: .*was not checked: those before"):
+        kds.Router.open(place.root)
+    kept = DocumentCache.open(place.cache_dir)
+    front = (place.prompts_dir / "internal" / "work-planner.md").read_text().split("---")[1]
+    assert (kept.is_sound(front[1:-1]), kept.is_sound(rules)) == (True, False)
 
 
 HOSTILE = (
