@@ -2,7 +2,8 @@
 
 Parsing the packaged files costs 0.08 s of CPU with libyaml and ten times that without, checking
 their patterns 0.3 s. One JSON file holds the data and the lines of every document that had no
-problem, by the hash of its text. It is a cache: one that cannot be read counts as empty.
+problem, by the hash of its text. It is a cache: one that cannot be read counts as empty, and so
+does one that came with the project, which could call hostile patterns checked.
 """
 
 import hashlib
@@ -16,7 +17,8 @@ from typing import Any, Final
 
 from kds.brain.document import Document, parse_yaml
 from kds.brain.errors import StoreError
-from kds.brain.private_file import make_private_folder, read_private, replace_private
+from kds.brain.private_file import make_private_folder
+from kds.brain.receipt import read_own, replace_own
 from kds.brain.yamlreader import NodePath
 
 FORMAT: Final = 2
@@ -38,7 +40,7 @@ class DocumentCache:
         """The cache in the cache ``folder`` of a workspace, which need not be there."""
         path = folder / FILE_NAME
         with suppress(StoreError, ValueError, TypeError, KeyError, RecursionError):
-            found = json.loads(read_private(path) or b"{}")
+            found = json.loads(read_own(path) or b"{}")
             if found["made_by"] == _made_by() and isinstance(found["documents"], dict):
                 return cls(path, found["documents"])
         return cls(path)
@@ -62,17 +64,21 @@ class DocumentCache:
         lines = [[at, line - document.first_line] for at, line in document.lines.items()]
         self._used[_hash(text)] = {"data": document.data, "lines": lines}
 
-    def save(self) -> None:
-        """Write what was used, if that is new. Raises StoreError."""
+    def save(self, *, whole: bool = True) -> None:
+        """Write what was used, if that is new; what was known too, unless all was used that is.
+
+        Raises StoreError.
+        """
         if self.path is None or self._used.keys() <= self._known.keys():
             return
-        made = {"made_by": _made_by(), "documents": self._used}
+        documents = self._used if whole else {**self._known, **self._used}
+        made = {"made_by": _made_by(), "documents": documents}
         try:
             content = json.dumps(made, ensure_ascii=False).encode()
         except (TypeError, ValueError):  # a date, or half a character: read anew each time
             return
         make_private_folder(self.path.parent)
-        replace_private(self.path, content)
+        replace_own(self.path, content)
 
 
 def _hash(text: str) -> str:

@@ -200,7 +200,12 @@ def own_settings_path(environ: Mapping[str, str] = os.environ) -> Path:
     """
     if named := environ.get(OWN_SETTINGS, "").strip():
         return Path(named).expanduser()
+    return own_folder(environ) / "settings.yaml"
+
+
+def own_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the user's own folder of KDS: no project, and no variable of KDS, says where it is."""
     variable = "APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME"
     folder = environ.get(variable, "").strip()
     base = Path(folder) if Path(folder).is_absolute() else Path("~/.config").expanduser()
-    return base / "kds" / "settings.yaml"
+    return base / "kds"

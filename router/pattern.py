@@ -7,18 +7,16 @@ slow ones on very long messages.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
-from time import thread_time
 from typing import Final
 
 import regex
 
 from kds.brain.errors import Problem
+from kds.router.hanging import OPEN_LIMIT_S, OutOfBudgetError, cut, slowness_within_budget
 from kds.router.needle import NEEDLES, needles_of, possible, shipped_needles
 
 SEARCH_LIMIT_S: Final = 0.02
@@ -27,40 +25,13 @@ SEARCH_LIMIT_S: Final = 0.02
 MAX_LENGTH: Final = 4_000
 """Characters of a pattern. The longest that ships has below 1,000."""
 
-MAX_REPEATED_ALTERNATIVES: Final = 100
-"""Alternatives in a repeated group. The most that ship are 12."""
-
-PROBE_BUDGET_S: Final = 0.004
-"""CPU time after which a probe on a short string counts as slow. The slowest sane group that
-ships needs 0.001."""
-
-PROBE_LIMIT_S: Final = 0.05
-"""Time at which `regex` stops one probe: nothing before it knows how long a probe takes."""
-
-CHECK_LIMIT_S: Final = 3.0
-"""CPU time of all probes of one pattern. The slowest that ships needs 0.02, a cubic one 0.2."""
-
-PROBE_REPEATS: Final = 26
-"""Longest hostile string, in repeats. The slowest exponential seen grows as 1.6**n, (a|aa)+,
-and is well above the budget here."""
-
-PROBE_CHARS: Final = 36
-"""Longest hostile string, in characters: long units are repeated fewer times, at least 4."""
-
-PROBE_GROWTH: Final = 3.5
-"""Slow and growing this much over three more repeats: exponential, at least 1.6**3. A cubic search
-of the length at which it becomes slow grows by less than 1.5, one of degree six by 2.9."""
-
-MEASURED: Final = 5
-"""Times that a probe near the budget is measured: the least of them counts."""
-
-QUOTED: Final = 200
-"""Characters of a pattern that a message shows."""
-
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_NO_TIME: Final = f"those before it took {OPEN_LIMIT_S:g} s of work, all that one start may take"
+_SIMPLER: Final = (
+    "make slow patterns simpler; files in which all were checked are not checked again"
+)
 _QUOTES: Final = 'put it in single quotes: in double ones YAML reads "\\b" as a backspace'
 _END_MARKS: Final = " \t\r\n.,;:!?…"
-_QUANTIFIER: Final = re.compile(r"[*+]|\{\d*,?\d*\}")
 _APOSTROPHE: Final = "['\u2019]"
 
 
@@ -96,10 +67,14 @@ class Pattern:
         try:
             _compiled(source)
         except (regex.error, ValueError, RecursionError) as error:  # flags such as (?V1) clash
-            message = f"invalid regex {_cut(source)!r}: {_reason(error)}"
+            message = f"invalid regex {cut(source)!r}: {_reason(error)}"
             return Problem(where, message, "correct the regex, or use 'literal' for plain words")
-        if (fault := _slowness(source)) is not None:
-            return Problem(where, f"regex {_cut(source)!r} {fault[0]}", fault[1])
+        try:
+            fault = slowness_within_budget(source)
+        except OutOfBudgetError:
+            return Problem(where, f"regex {cut(source)!r} was not checked: {_NO_TIME}", _SIMPLER)
+        if fault is not None:
+            return Problem(where, f"regex {cut(source)!r} {fault[0]}", fault[1])
         return cls(source, where, exact, source)
 
     @classmethod
@@ -168,113 +143,3 @@ def _literal_word(word: str) -> str:
 def _without_ends(text: str) -> tuple[int, int]:
     end = len(text.rstrip(_END_MARKS))
     return min(len(text) - len(text.lstrip()), end), end
-
-
-@lru_cache(maxsize=4096)
-def _slowness(source: str) -> tuple[str, str] | None:
-    """What makes ``source`` too slow, as a message and a hint.
-
-    Each repeated group is tried alone, made to fail at the end, on short hostile strings: what
-    stands before it cannot hide it then. Exponential growth needs a repeat within a repeat or
-    alternatives that overlap within one, so patterns without repeated groups are not tried.
-    """
-    ends = thread_time() + CHECK_LIMIT_S
-    for group in _repeated_groups(source):
-        if group.count("|") >= MAX_REPEATED_ALTERNATIVES:
-            message = f"repeats a group of more than {MAX_REPEATED_ALTERNATIVES} alternatives"
-            return message, r"repeat something simpler, such as \w+"
-        for unit in _hostile_units(group):
-            if _explodes(group, unit):
-                ways = f"backtracks forever: {_cut(group)!r} can match the same text in many ways"
-                return ways, r"let each repeat start with something fixed, such as (?:\s+\w+)*"
-            if thread_time() > ends:
-                return "is too slow: it repeats too much", "make several simpler patterns of it"
-    return None
-
-
-def _repeated_groups(source: str) -> Iterator[str]:
-    """Every ``(...)*``, ``(...)+`` and ``(...){n,}`` of a regex, the innermost first."""
-    opened: list[int] = []
-    in_class = False
-    index = 0
-    while index < len(source):
-        char = source[index]
-        if char == "\\":
-            index += 1
-        elif in_class:
-            in_class = char != "]"
-        elif char == "[":
-            in_class = True
-            # a bracket that closes right away stands for itself
-            index += len(re.match(r"\^?\]?", source[index + 1 :])[0])  # type: ignore[index]  # matches ""
-        elif char == "(":
-            opened.append(index)
-        elif char == ")" and opened:
-            start = opened.pop()
-            if quantifier := _QUANTIFIER.match(source, index + 1):
-                yield source[start : index + 1] + quantifier[0]
-        index += 1
-
-
-def _hostile_units(group: str) -> list[str]:
-    """Short texts that a repeat of ``group`` may take over and over."""
-    plain = re.sub(r"\\.|\(\?[^)a-zA-Z]*", " ", group)
-    words = list(dict.fromkeys(re.findall(r"\w+", plain)))
-    units = ["a", "1", " ", "a ", "ab", "-", ".", "/", *words, *(f"{word} " for word in words)]
-    units += [word[0] for word in words]
-    return list(dict.fromkeys(islice(units, 40)))
-
-
-def _explodes(group: str, unit: str) -> bool:
-    probe = _probe(group)
-    if probe is None:
-        return False
-    longest = min(PROBE_REPEATS, max(4, PROBE_CHARS // len(unit)))
-    for count in range(1, longest + 1):
-        spent_s = _cpu_s(probe, unit * count)
-        if spent_s > PROBE_BUDGET_S:
-            if _grows(probe, unit, count):
-                return True
-            # near the budget a busy machine can hide the growth: look once more, further on
-            if spent_s > 4 * PROBE_BUDGET_S:
-                return False
-    return False
-
-
-@lru_cache(maxsize=64)
-def _probe(group: str) -> "regex.Pattern[str] | None":
-    """The group, made to fail behind its end. None when it cannot stand alone.
-
-    `regex` remembers where a repeat has failed, which hides most exponential repeats from a
-    probe, and brings them back with a small change of the pattern. It does not while it may
-    also change one character (`s<=1`), so probes ask for that.
-    """
-    try:
-        return regex.compile(rf"(?:(?:{group})(?!)){{s<=1}}", regex.IGNORECASE | regex.VERSION0)
-    except regex.error:
-        return None
-
-
-def _grows(probe: "regex.Pattern[str]", unit: str, count: int) -> bool:
-    """Measure again, so that a pause of the machine does not condemn a pattern.
-
-    What others do on the machine adds to a measurement and never takes away: the least counts.
-    """
-    longer = min(_cpu_s(probe, unit * count) for _ in range(MEASURED))
-    if longer <= PROBE_BUDGET_S or count <= 3:
-        return longer > 0.8 * PROBE_LIMIT_S
-    shorter = min(_cpu_s(probe, unit * (count - 3)) for _ in range(MEASURED))
-    return longer > PROBE_GROWTH * shorter
-
-
-def _cpu_s(probe: "regex.Pattern[str]", text: str) -> float:
-    """CPU time of one probe, at most about PROBE_LIMIT_S."""
-    started = thread_time()
-    with suppress(TimeoutError):
-        probe.match(text, timeout=PROBE_LIMIT_S)
-    return thread_time() - started
-
-
-def _cut(text: str) -> str:
-    """``text`` as a message quotes it."""
-    return text if len(text) <= QUOTED else f"{text[: QUOTED - 1]}…"

@@ -12,9 +12,11 @@ from kds.brain.database.database_error import is_damage, missing_search, store_e
 from kds.brain.database.database_file import (
     back_up,
     clear_suspect,
+    has_foreign_journal,
     is_suspect,
     make_private,
     set_aside,
+    set_journal_aside,
 )
 from kds.brain.database.migrations import FileKind, migrate, refuse_foreign, version_of
 from kds.brain.database.schema import distrust, is_ours, trust
@@ -34,7 +36,8 @@ def prepare(path: Path, kind: FileKind, *, clock: Clock, timeout_s: float) -> tu
     if _is_present(path, kind):
         return ()
     with locked(path, timeout_s=timeout_s):
-        warnings = _without_damage(path, clock, timeout_s, kind)
+        warnings = _without_journal(path, clock, kind)
+        warnings += _without_damage(path, clock, timeout_s, kind)
         make_private(path)
         try:
             warnings += _migrated(path, clock, timeout_s, kind)
@@ -91,7 +94,7 @@ def refuse_link(path: Path) -> None:
 
 
 def _is_present(path: Path, kind: FileKind) -> bool:
-    if not path.is_file() or is_suspect(path):
+    if not path.is_file() or is_suspect(path) or has_foreign_journal(path):
         return False
     make_private(path)
     try:
@@ -100,6 +103,13 @@ def _is_present(path: Path, kind: FileKind) -> bool:
             return version_of(connection) == len(kind.migrations) and is_ours(connection, kind)
     except sqlite3.Error:  # whatever it is, it is found again under the lock
         return False
+
+
+def _without_journal(path: Path, clock: Clock, kind: FileKind) -> tuple[str, ...]:
+    """Set a foreign rollback journal aside before SQLite can see it."""
+    aside = set_journal_aside(path, clock())
+    what = f"a rollback journal that KDS did not make lay beside the file of {kind.what}"
+    return () if aside is None else (f"{what}; it is kept as {aside.name}",)
 
 
 def _without_damage(path: Path, clock: Clock, timeout_s: float, kind: FileKind) -> tuple[str, ...]:

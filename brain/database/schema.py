@@ -1,11 +1,14 @@
 """Whether what is in a database file is what KDS makes: nothing else in it is ever run.
 
-A project can bring its own `kds-brain` along. A view in the place of a table, or a trigger beside
-it, would run its author's SQL at our next query. So a file is only used when it has exactly the
-tables, indexes and triggers that its version has. Until that is known SQLite trusts nothing that
-it defines; afterwards it must: our own triggers keep the search index, which counts as unsafe.
+A project can bring its own `kds-brain` along. A view in the place of a table, a trigger beside it,
+a column with an expression as its default would run its author's SQL at our next query. So a file
+is only used when each definition in it is, word for word, that of its version; names that SQLite
+keeps for itself are no exception, for whoever writes the bytes of a file can use them too. Until
+that is known SQLite trusts nothing that the file defines; afterwards it must: our own triggers keep
+the search index, which counts as unsafe before SQLite 3.44.
 """
 
+import re
 import sqlite3
 from contextlib import closing
 from typing import Final
@@ -14,9 +17,21 @@ from kds.brain.database.migrations import FileKind, migrate, version_of
 
 Made = frozenset[tuple[str, str, str]]
 
-_OURS: Final = (
-    "SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'"
+_DEFINED: Final = "SELECT type, name, coalesce(sql, '') FROM sqlite_master"
+
+_STATISTICS: Final = {
+    ("table", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
+    ("table", "sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
+}
+"""What a program that the user looks into the file with may leave: numbers for the planner."""
+
+_SHADOW: Final = re.compile(r"_(?:data|idx|content|docsize|config)$")
+_KEY: Final = r"PRIMARY KEY ?\(\w+(?:, ?\w+)*\)"
+_COLUMN: Final = r"\w+(?: (?:INTEGER|BLOB|TEXT))?(?: PRIMARY KEY)?(?: NOT NULL)?"
+_PLAIN: Final = re.compile(
+    rf"CREATE TABLE '\w+'\((?:{_COLUMN}, ?)*(?:{_COLUMN}|{_KEY})\)(?: WITHOUT ROWID)?"
 )
+"""A table of an index, which FTS5 defines: columns and a key, as each version of it likes them."""
 
 _known: Final[dict[tuple[int, int], Made]] = {}
 """What each version of a kind of file has, by the kind's number and the version."""
@@ -53,17 +68,11 @@ def _expected(kind: FileKind, version: int) -> Made:
 
 
 def _made(connection: sqlite3.Connection) -> Made:
-    return frozenset(
-        (kind, name, _gist(kind, sql)) for kind, name, sql in connection.execute(_OURS)
-    )
+    rows = {(kind, name, _gist(name, sql)) for kind, name, sql in connection.execute(_DEFINED)}
+    return frozenset(rows - _STATISTICS)
 
 
-def _gist(kind: str, sql: str) -> str:
-    """What of a definition has to be the same: all of a trigger, the module of a virtual table.
-
-    Tables and indexes are known by their names: versions of SQLite write their columns differently.
-    """
-    words = " ".join(sql.split()).casefold()
-    if kind in ("trigger", "view"):
-        return words
-    return words.partition(" using ")[2].partition("(")[0] if "virtual table" in words else ""
+def _gist(name: str, sql: str) -> str:
+    """What of a definition has to be the same: all its words."""
+    words = " ".join(sql.split())
+    return "an index keeps it" if _SHADOW.search(name) and _PLAIN.fullmatch(words) else words

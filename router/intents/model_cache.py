@@ -4,14 +4,13 @@ The model of the packaged prompts ships with them. That of a workspace's own pro
 top of it at the first message, and kept in the workspace.
 
 One `.npz` file of plain arrays and a JSON header (no pickle), named by a hash of everything the
-fit depends on. A file that cannot be read is set aside as `.bad`, and the model is fitted anew.
+fit depends on. A file that cannot be read, or that came with the project, is set aside as `.bad`,
+and the model is fitted anew.
 """
 
 import hashlib
 import io
 import json
-import os
-import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +22,8 @@ from typing import Any, Final
 import numpy as np
 
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.private_file import read_private
+from kds.brain.private_file import make_private_folder
+from kds.brain.receipt import read_own, replace_own
 from kds.router.intents.calibration import Calibrator
 from kds.router.intents.certainty import Mix
 from kds.router.intents.evidence import IntentRules, RuleBook, order_rules
@@ -83,7 +83,7 @@ def open_model(
 def needs_fit(prompts: Sequence[PromptFile], cache_dir: Path) -> bool:
     """Whether opening the model of these prompts would have to fit it first."""
     examples, rules = lessons(prompts)
-    return _shipped_for(examples) is None and not _path(cache_dir, examples, rules).exists()
+    return _shipped_for(examples) is None and read_own(_path(cache_dir, examples, rules)) is None
 
 
 @lru_cache(maxsize=1)
@@ -235,13 +235,15 @@ def _block(kind: str, joined: str, idf: "np.ndarray[Any, Any]") -> Block:
 
 def _load(path: Path, warnings: list[str], *, may_write: bool) -> Learned | None:
     try:
-        data = read_private(path)
+        data = read_own(path)
     except StoreError as error:
         warnings.append(f"{path}: the model cache cannot be read ({error.message}); fitted anew")
         return None
-    if data is None:
+    if data is None and not path.exists():
         return None
     try:
+        if data is None:
+            raise ValueError("not a model cache that KDS wrote here")
         return undump(data)
     except (ValueError, RecursionError) as error:
         fate = "set aside, fitted anew" if may_write else "fitted anew"
@@ -256,21 +258,15 @@ def _load(path: Path, warnings: list[str], *, may_write: bool) -> Learned | None
 
 
 def _store(learned: Learned, path: Path, warnings: list[str]) -> None:
-    """Write beside, then rename: readers see the old file or the new one, whole."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-")  # 0600
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(dump(learned))
-            Path(beside).replace(path)
-        except OSError:
-            Path(beside).unlink(missing_ok=True)
-            raise
+        path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(path.parent)
+        replace_own(path, dump(learned))
         _forget_older(path)
-    except OSError as error:
+    except (OSError, StoreError) as error:
+        reason = error.message if isinstance(error, StoreError) else error.strerror
         warnings.append(
-            f"{path}: the model cannot be kept ({error.strerror}); next time it is fitted again"
+            f"{path}: the model cannot be kept ({reason}); next time it is fitted again"
         )
 
 

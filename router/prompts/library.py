@@ -11,6 +11,7 @@ from pathlib import Path
 from kds.brain.document import NodePath, nearest
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import DispatchError, Problem, PromptFileError
+from kds.router.hanging import one_budget
 from kds.router.prompts.examplefile import ExamplesText
 from kds.router.prompts.promptfile import PromptDraft, PromptFile, read_prompt
 from kds.router.prompts.template import TemplateSet, TemplateSource
@@ -56,7 +57,8 @@ class PromptLibrary:
 
         Raises PromptFileError.
         """
-        return _library(gathered(roots, cache))
+        with one_budget():
+            return _library(gathered(roots, cache))
 
     @classmethod
     def checked(cls, found: PromptTexts) -> "PromptLibrary":

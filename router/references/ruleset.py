@@ -16,6 +16,7 @@ from kds.brain.document import Document, NodePath, read_text, validate
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem, RuleFileError
 from kds.router.discourse.knowledge import Knowledge, Selection
+from kds.router.hanging import one_budget
 from kds.router.language.entity import EntityPattern, with_plurals
 from kds.router.pattern import Pattern
 from kds.router.references.rule import AntecedentNeed, Render, Rule, RuleTest, Signal
@@ -51,7 +52,10 @@ def load_rules(
     own = sorted(overlay.glob("*.yaml")) if overlay is not None and overlay.is_dir() else []
     files |= {path.name: path for path in own}
     ordered = sorted(files.values(), key=lambda path: (path in own, path.name))
-    return _ruleset(_RuleTexts(tuple((path, read_text(path)) for path in ordered), packaged, cache))
+    with one_budget():
+        return _ruleset(
+            _RuleTexts(tuple((path, read_text(path)) for path in ordered), packaged, cache)
+        )
 
 
 @dataclass(frozen=True, slots=True)

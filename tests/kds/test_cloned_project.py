@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+import struct
 import sys
 import zipfile
 from collections.abc import Callable
@@ -14,11 +15,15 @@ import pytest
 
 import kds
 from kds.amnesia.backup import list_backups
+from kds.amnesia.forgetting import forget
+from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.private_file import make_private_folder
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
+from kds.router import hanging
+from kds.router.references.ruleset import PACKAGED
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="no named pipes")
 
@@ -82,11 +87,71 @@ def test_too_many_examples_or_patterns_are_a_clear_error(
         kds.Router.open(place.root)
 
 
+def prompt_with_pattern(place: Workspace, pattern: str) -> None:
+    folder = place.prompts_dir / "internal"
+    folder.mkdir(parents=True, exist_ok=True)
+    head = "---\nname: work-planner\ndescription: Plans.\nintent: PLAN\npatterns:\n"
+    (folder / "work-planner.md").write_text(
+        f"{head}  - {{regex: '{pattern}', weight: 0.5}}\n---\nPlan it.\n"
+    )
+
+
+def test_a_cache_that_came_along_does_not_say_which_patterns_are_safe(
+    place: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompt_with_pattern(place, "(x+x+)+y")
+    text = (place.prompts_dir / "internal" / "work-planner.md").read_text().split("---")[1][1:-1]
+    sender = DocumentCache.open(place.cache_dir)
+    sender.keep(text, sender.parse(text, path="f.md", first_line=2))
+    sender.save()
+    assert DocumentCache.open(place.cache_dir).is_sound(text)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "another home"))
+    with pytest.raises(KdsError, match="backtracks forever"):
+        kds.Router.open(place.root)
+
+
+def test_rules_and_prompts_share_one_budget_and_what_is_right_is_kept(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = "(?:a?b)*c"
+
+    def check(source: str) -> None:
+        budget = hanging._budget.get()
+        assert budget is not None
+        budget[0] -= hanging.OPEN_LIMIT_S if source == slow else 0
+
+    monkeypatch.setattr(hanging, "slowness", check)
+    prompt_with_pattern(place, slow)
+    place.rules_dir.mkdir()
+    rules = (PACKAGED / "ellipsis.yaml").read_text()
+    (place.rules_dir / "ellipsis.yaml").write_text(rules)
+    with pytest.raises(KdsError, match=r"ellipsis.yaml:\d+: .*was not checked: those before"):
+        kds.Router.open(place.root)
+    kept = DocumentCache.open(place.cache_dir)
+    front = (place.prompts_dir / "internal" / "work-planner.md").read_text().split("---")[1]
+    assert (kept.is_sound(front[1:-1]), kept.is_sound(rules)) == (True, False)
+
+
 HOSTILE = (
     "CREATE VIEW extra AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
     "SELECT count(*) FROM c",
     "CREATE TRIGGER extra AFTER INSERT ON message BEGIN DELETE FROM message; END",
     "DROP TABLE profile; CREATE VIEW profile AS SELECT 1 AS field, 2 AS value",
+    "DROP INDEX metric_by_time; CREATE INDEX metric_by_time ON metric(length(hex(zeroblob(at))))",
+    *(
+        "PRAGMA writable_schema = ON; "
+        f"UPDATE sqlite_master SET sql = replace(sql, {old!r}, {new!r})"
+        for old, new in (
+            ("value TEXT NOT NULL)", "value TEXT NOT NULL CHECK(length(zeroblob(value)) > 1))"),
+            ("count INTEGER NOT NULL DEFAULT 0", "count INTEGER NOT NULL DEFAULT (random())"),
+            ("value TEXT NOT NULL)", "value TEXT NOT NULL, more TEXT AS (hex(value)))"),
+            ("content='item_text'", "content='profile'"),
+            ("sz BLOB", "sz BLOB CHECK(length(zeroblob(id)) > 1)"),
+        )
+    ),
+    "PRAGMA writable_schema = ON; INSERT INTO sqlite_master VALUES ('trigger', 'sqlite_extra', "
+    "'message', 0, 'CREATE TRIGGER sqlite_extra AFTER INSERT ON message BEGIN DELETE FROM message; "
+    "END')",
 )
 
 
@@ -102,6 +167,51 @@ def test_a_database_with_what_kds_did_not_make_is_set_aside(place: Workspace, sq
         store.append(session.id, "user", "Make it purple")
         assert store.stats().messages == 1
     assert list(place.brain.glob(f"{SqliteStore.file_name}.bad-*"))
+
+
+def test_what_a_look_into_the_database_leaves_is_no_reason_to_set_it_aside(
+    place: Workspace,
+) -> None:
+    path = place.brain / FILE_NAME
+    SqliteStore(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ANALYZE")
+        connection.commit()
+    with SqliteStore(path) as store:
+        assert store.warnings == ()
+
+
+def journal_that_names(victim: Path, database: bytes) -> bytes:
+    """A rollback journal without pages, as the file format of SQLite has it."""
+    page = int.from_bytes(database[16:18], "big")
+    magic, name = bytes.fromhex("d9d505f920a163d7"), str(victim).encode()
+    header = magic + struct.pack(">5I", 0, 0, len(database) // page, 512, page)
+    end = struct.pack(">I", 0x40000000 // page + 1) + name
+    end += struct.pack(">II", len(name), sum(name)) + magic
+    return header.ljust(512, b"\0") + end
+
+
+def test_a_journal_that_names_a_file_of_the_user_does_not_delete_it(
+    place: Workspace, tmp_path: Path
+) -> None:
+    victim, path = tmp_path / "precious.txt", place.brain / FILE_NAME
+    victim.write_text("mine")
+    SqliteStore(path).close()
+    journal = path.with_name(f"{FILE_NAME}-journal")
+    for opened in (lambda: SqliteStore(path).close(), lambda: forget(place)):
+        journal.write_bytes(journal_that_names(victim, path.read_bytes()))
+        opened()
+        assert victim.read_text() == "mine"
+        assert not journal.exists()
+
+
+@posix
+def test_a_pipe_in_the_place_of_the_journal_is_set_aside(place: Workspace) -> None:
+    path = place.brain / FILE_NAME
+    SqliteStore(path).close()
+    os.mkfifo(path.with_name(f"{FILE_NAME}-journal"))
+    with SqliteStore(path) as store:
+        assert "rollback journal" in " ".join(store.warnings)
 
 
 def test_a_database_of_kds_is_believed_however_often_it_is_opened(place: Workspace) -> None:
@@ -158,10 +268,6 @@ def test_strange_counts_of_a_backup_are_a_problem_without_escapes(
 
 
 def test_flags_that_clash_in_a_pattern_are_a_clear_error(place: Workspace) -> None:
-    folder = place.prompts_dir / "internal"
-    folder.mkdir(parents=True)
-    head = "---\nname: work-planner\ndescription: Plans.\nintent: PLAN\npatterns:\n"
-    pattern = "  - {regex: '(?V1)plan', weight: 0.5}\n"
-    (folder / "work-planner.md").write_text(f"{head}{pattern}---\nPlan it.\n")
+    prompt_with_pattern(place, "(?V1)plan")
     with pytest.raises(KdsError, match=r"work-planner.md:6: .*invalid regex"):
         kds.Router.open(place.root)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.errors import Problem
-from kds.router import pattern as patterns
+from kds.router import hanging
 from kds.router.pattern import Pattern
 
 from ..effort import bounded  # noqa: TID252  # one way of counting for all
@@ -64,13 +64,29 @@ def test_a_hostile_regex_is_refused_without_being_run_to_its_end(source: str) ->
 
 def test_a_regex_is_not_checked_beyond_the_time_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time passes as it is looked at: twice for each probe, and once behind them."""
-    now = count(step=patterns.CHECK_LIMIT_S / 300)
-    monkeypatch.setattr(patterns, "thread_time", lambda: next(now))
+    now = count(step=hanging.CHECK_LIMIT_S / 300)
+    monkeypatch.setattr(hanging, "thread_time", lambda: next(now))
     with bounded():
         made = Pattern.compile("(?:a?b)*" * 499, where="f.md:3")
     assert isinstance(made, Problem)
     assert "it repeats too much" in made.message
-    assert next(now) < 2 * patterns.CHECK_LIMIT_S
+    assert next(now) < 2 * hanging.CHECK_LIMIT_S
+
+
+def test_the_patterns_of_one_start_share_what_their_checks_may_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each check takes all that one pattern may: by a clock that runs as it is looked at."""
+    now = count(step=hanging.CHECK_LIMIT_S / 3)
+    monkeypatch.setattr(hanging, "thread_time", lambda: next(now))
+    sources = [rf"(?:a?b)*{number}" for number in range(200)]
+    with hanging.one_budget():
+        made = [Pattern.compile(source, where=f"f.md:{n}") for n, source in enumerate(sources)]
+    left = [one for one in made if isinstance(one, Problem) and "was not checked" in one.message]
+    assert all(isinstance(one, Problem) for one in made)
+    assert [one.where for one in left] == [f"f.md:{n}" for n in range(200 - len(left), 200)]
+    assert next(now) < 2 * (hanging.OPEN_LIMIT_S + hanging.CHECK_LIMIT_S)
+    assert not isinstance(Pattern.compile("(?:ab)*c", where="x:1", checked=True), Problem)
 
 
 def test_a_regex_longer_than_anybody_writes_is_refused() -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from kds.amnesia.inventory import COMPANIONS
+from kds.brain.clock import utc_now
+from kds.brain.database.database_file import set_journal_aside
 from kds.brain.database.deletion import log_emptied
 from kds.brain.database.schema import distrust
 from kds.brain.errors import StoreError
@@ -65,6 +67,7 @@ def held(path: Path) -> Iterator[HeldDatabase]:
     Raises StoreError when somebody else does so all the time.
     """
     with locked(path, timeout_s=LOCK_TIMEOUT_S):
+        set_journal_aside(path, utc_now())
         connection = _writing(path) if path.exists() else None
         try:
             yield HeldDatabase(path, connection)

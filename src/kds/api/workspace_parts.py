@@ -1,14 +1,16 @@
 """What is loaded once for a workspace, and shared by every conversation in it."""
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from kds.brain.document_cache import DocumentCache
-from kds.brain.errors import StoreError
+from kds.brain.errors import ConfigError, StoreError
 from kds.brain.workspace import Workspace
 from kds.learning.library import with_learned
 from kds.router.english import load_english
+from kds.router.hanging import one_budget
 from kds.router.intents.model import IntentModel
 from kds.router.intents.model_cache import open_model
 from kds.router.intents.turn_model import TurnModel, turn_model_for
@@ -43,9 +45,16 @@ class Parts:
         Unless it ``may_write``, a model that has to be fitted is not kept for the next time.
         """
         cache = DocumentCache.open(workspace.cache_dir)
-        shipped = PromptLibrary.load(workspace.prompts_dir, cache=cache)
-        library, warnings = with_learned(shipped, workspace, may_write=may_write)
-        resolver = load_resolver(workspace, cache=cache)
+        try:
+            with one_budget():
+                shipped = PromptLibrary.load(workspace.prompts_dir, cache=cache)
+                library, warnings = with_learned(shipped, workspace, may_write=may_write)
+                resolver = load_resolver(workspace, cache=cache)
+        except ConfigError:
+            if may_write:
+                with suppress(StoreError):  # the files that are right need not be checked again
+                    cache.save(whole=False)
+            raise
         opened = open_model(library.prompts(), workspace.cache_dir, may_write=may_write)
         warnings = (*warnings, *opened.warnings)
         if may_write:

@@ -21,7 +21,8 @@ from kds.brain.learning.learned_file import (
     LearnedFile,
     LearnedFileError,
 )
-from kds.brain.private_file import make_private_folder, read_private, replace_private
+from kds.brain.private_file import make_private_folder
+from kds.brain.receipt import read_own, replace_own
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.learning.guard import find_refusals
@@ -95,7 +96,7 @@ def refused_examples(
     prompts = library.prompts()
     key = _key(prompts, examples)
     path = workspace.cache_dir / VERDICT_FILE
-    known = _verdict(read_private(path))
+    known = _verdict(read_own(path))
     if known.key == key:
         return known.refused
     refusals = find_refusals(prompts, examples, tried=known.passed)
@@ -103,7 +104,7 @@ def refused_examples(
         passed = [one.id for one in examples if one.id not in refusals]
         verdict = {"key": key, "refused": refusals, "passed": passed}
         make_private_folder(workspace.cache_dir)
-        replace_private(path, json.dumps(verdict, ensure_ascii=False).encode())
+        replace_own(path, json.dumps(verdict, ensure_ascii=False).encode())
     return refusals
 
 

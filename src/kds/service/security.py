@@ -6,7 +6,6 @@ asked for, and `Host` and `Origin` are checked: a page that rebinds its DNS name
 sends its own name in `Host` (DNS rebinding), and one that posts across origins sends `Origin`.
 """
 
-import hashlib
 import hmac
 import ipaddress
 import os
@@ -15,7 +14,6 @@ import socket
 import struct
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -24,8 +22,8 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from kds.brain.errors import StoreError
-from kds.brain.private_file import read_private, replace_private
-from kds.brain.workspace import own_settings_path
+from kds.brain.private_file import read_private
+from kds.brain.receipt import read_own, replace_own
 from kds.service.errors import AsgiApp, Receive, Scope, Send, error_response
 
 WORKSPACE: Final = "kds.workspace"
@@ -63,24 +61,19 @@ def open_token(path: Path) -> str:
 
     Raises StoreError when the file can neither be read nor written.
     """
-    content = read_private(path)
+    content = read_own(path)
     if content is not None and _is_private(path):
         token = content.decode("ascii", "replace").strip()
-        if len(token) >= _TOKEN_LENGTH and _receipt(path, token).is_file():
+        if len(token) >= _TOKEN_LENGTH:
             return token
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    replace_private(path, f"{token}\n".encode())
-    with suppress(OSError, StoreError):  # without a receipt the next service makes another
-        receipt = _receipt(path, token)
-        receipt.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_private(receipt, b"")
+    written = f"{token}\n".encode()
+    try:
+        replace_own(path, written)
+    except StoreError:  # without a receipt the next service makes another
+        if read_private(path) != written:
+            raise
     return token
-
-
-def _receipt(path: Path, token: str) -> Path:
-    """The file in the user's own folder that says: this token was made here, for this place."""
-    made = hashlib.sha256(f"{path.absolute()}\0{token}".encode()).hexdigest()
-    return own_settings_path().parent / "tokens" / made
 
 
 def peer_is_trusted(connection: socket.socket | None) -> bool:

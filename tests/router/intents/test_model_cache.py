@@ -69,6 +69,15 @@ def test_a_damaged_file_is_set_aside_and_the_model_fitted_anew(
     assert not open_model(few, tmp_path).fitted
 
 
+def test_a_model_that_somebody_else_fitted_is_not_believed(
+    few: tuple[PromptFile, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_model(few, tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "another home"))
+    assert open_model(few, tmp_path).warnings[0].endswith("set aside, fitted anew")
+    assert open_model(few, tmp_path).warnings == ()
+
+
 @given(share=st.floats(0.0, 1.0, exclude_max=True))
 @settings(max_examples=30)
 def test_half_a_file_is_never_read_as_a_model(small: IntentModel, share: float) -> None:

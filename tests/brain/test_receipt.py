@@ -1,0 +1,61 @@
+"""Files that only this user's KDS writes."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kds.brain.errors import StoreError
+from kds.brain.receipt import FOLDER, read_own, replace_own
+from kds.brain.workspace import own_folder
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+
+
+def test_what_was_written_here_is_believed(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    assert read_own(path) is None
+    replace_own(path, b"first")
+    replace_own(path, b"second")
+    assert read_own(path) == b"second"
+    (receipt,) = (own_folder() / FOLDER).iterdir()
+    assert receipt.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("content", [b"other", b"", b"written "])
+def test_another_content_in_its_place_is_not_believed(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "file"
+    replace_own(path, b"written")
+    path.write_bytes(content)
+    assert read_own(path) is None
+
+
+def test_a_copy_at_another_place_is_not_believed(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    replace_own(path, b"written")
+    other = path.rename(tmp_path / "other")
+    assert read_own(other) is None
+
+
+def test_without_the_folder_of_the_user_nothing_is_believed(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    replace_own(path, b"written")
+    shutil.rmtree(own_folder())
+    assert read_own(path) is None
+    own_folder().write_text("in the way")
+    assert read_own(path) is None
+    with pytest.raises(StoreError, match="cannot"):
+        replace_own(path, b"written")
+
+
+def test_receipts_for_what_is_gone_go(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    replace_own(first, b"written")
+    first.unlink()
+    replace_own(second, b"written")
+    assert len(list((own_folder() / FOLDER).iterdir())) == 1
+    assert read_own(second) == b"written"
