@@ -1,17 +1,22 @@
 """What the documentation names is there: commands, options, settings, variables, paths, modules."""
 
 import importlib
+import json
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import click
 import pytest
 
 from kds.brain.settings import Settings
+from kds.brain.turn import Turn
 from kds.cli.app import app
 from kds.cli.commands import PLACES
+from kds.router.prompts.frontmatter import FrontMatter
+from kds.router.prompts.library import PromptLibrary
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -28,6 +33,7 @@ SECTIONS = {
     for name, field in Settings.model_fields.items()
     if field.annotation is not None and hasattr(field.annotation, "model_fields")
 }
+FOURTEEN = 14
 FILES = "db|md|json|sock|lock|token|log|starting"
 
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -113,6 +119,39 @@ def test_what_is_written_as_code_exists(page: Path, sources: str) -> None:
             assert name.endswith((".json", ".plist", ".png", ".md")) or _importable(name), name
         if found := re.fullmatch(rf"((?:{'|'.join(SECTIONS)})\.(?!{FILES})\w+)(?:: .*)?", code):
             assert found[1] in settings, code
+
+
+def _between(page: str, start: str, end: str) -> str:
+    return (ROOT / "docs" / page).read_text(encoding="utf-8").split(start)[1].split(end)[0]
+
+
+def _first_cells(table: str) -> list[str]:
+    rows = re.findall(r"^\| ([^|]+) \|", table, re.MULTILINE)
+    return [name for row in rows for name in re.findall(r"(?:^|`)([\w]+)", row)]
+
+
+def test_the_python_page_lists_the_fields_of_a_turn_in_their_order() -> None:
+    listed = re.findall(r"`(\w+)`", _between("python.md", "Its fields,", "`turn.why`"))
+    assert listed == [field.name for field in fields(Turn)]
+
+
+def test_the_intents_page_lists_the_intents_that_ship() -> None:
+    agents = {agent.intent for agent in PromptLibrary.load().agents()}
+    table = _between("intents.md", "## The fourteen that ship", "## ")
+    assert set(_first_cells(table)) - {"intent"} == agents
+    assert len(agents) == FOURTEEN
+
+
+def test_the_page_of_prompt_files_lists_the_keys_of_their_front_matter() -> None:
+    table = _between("prompt-files.md", "## Front matter", "**`needs`**")
+    keys = {name.rstrip("_") for name in FrontMatter.model_fields}
+    assert set(_first_cells(table)) - {"key"} == keys
+
+
+def test_the_page_of_mcp_lists_the_tools() -> None:
+    greeting = json.loads((ROOT / "src/kds/mcp/greeting.json").read_text(encoding="utf-8"))
+    tools = [tool["name"] for tool in greeting["tools"]["tools"]]
+    assert sorted(_first_cells(_between("mcp.md", "## Tools", "[The"))) == sorted([*tools, "tool"])
 
 
 def test_pages_that_hints_and_docstrings_name_exist(sources: str) -> None:

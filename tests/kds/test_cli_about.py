@@ -160,7 +160,8 @@ def test_status_says_what_there_is_and_makes_nothing(
     assert not (workspace / "kds-brain").exists()
     kds_call("config", "set", "memory.enabled", "on")
     kds_call("config", "set", "model.name", "ollama:small", "--own")
-    kds_call("context", "log", "--message", "Make it purple", "--intent", "EXECUTE")
+    for message in ("Make it purple", "Make it wider"):
+        kds_call("context", "log", "--message", message, "--intent", "EXECUTE")
     kds_call("memory", "new", "Dark mode")
     kds_call("init", "--client", "claude")
     found = json.loads(kds_call("status", "--json").out)
@@ -169,8 +170,8 @@ def test_status_says_what_there_is_and_makes_nothing(
     assert found["memory"]["on"]
     assert found["model"]["name"] == "ollama:small"
     assert found["hooks"]
-    assert (found["counts"]["context"], found["counts"]["sessions"]) == (1, 1)
-    assert "1 message in the context, 1 session" in kds_call("status").out
+    assert (found["counts"]["context"], found["counts"]["sessions"]) == (2, 1)
+    assert "2 messages in the context, 1 session" in kds_call("status").out
 
 
 def test_logs_show_hook_and_service_by_time(workspace: Path, kds_call: Run) -> None:
