@@ -50,8 +50,8 @@ model:  ## what ships fitted: after a change of packaged prompts or rules
 
 DATA ?= ../shared/data
 
-plots:  ## the curve of `kds eval chats` and its table, from the development data
-	$(BIN)/python tools/pictures.py --chats $(DATA)/chats/dev.jsonl
+plots:  ## what `kds eval chats` and `intents` draw, with their tables; two minutes of CPU
+	$(BIN)/python tools/pictures.py --data $(DATA)
 
 turns:  ## the weights of real turns, from the development data
 	$(BIN)/python -m kds.evaluation.chats.turn_fitting $(DATA) tests/chats router/fitted/turns.npz

@@ -1,7 +1,7 @@
 """The pictures of the documentation, made of what the commands really print.
 
     python tools/pictures.py [--check]       what terminals show: docs/pictures/NAME.svg
-    python tools/pictures.py --chats FILE    the curve of `kds eval chats`, and its table
+    python tools/pictures.py --data FOLDER   plots of `kds eval chats` and `intents`, with tables
 
 --check writes nothing, and fails when a picture says something else than its commands do now. What
 a picture shows begins with its commands, so tests/kds/test_pictures.py can run them too.
@@ -43,6 +43,18 @@ VARIES: Final = re.compile(r"\d{8}|\d+\.\d+|[\d,]+ characters|\d+ s old")
 
 PROMISES: Final = (0.0, 0.25, 0.5, 0.75, 0.93, 1.0)
 """Of the curve, the points that its table has."""
+
+PLOTTING: Final = "svg.fonttype: none\nsvg.hashsalt: kds\n"
+"""Of matplotlib: text stays text, and the same figures make the same file."""
+
+FIGURES: Final = {
+    "accuracy": "right, in scope",
+    "ece": "error of the confidence",
+    "acted_precision": "right, where KDS would act",
+    "coverage": "acted on, in scope",
+    "oos_acted": "acted on, out of scope",
+}
+"""What the table beside the plot of the intents says."""
 
 # Without the font that rich would fetch from another host; each text brings its own length along.
 SVG: Final = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -147,24 +159,44 @@ def _plain(printed: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(command, Text.from_ansi(output).plain) for command, output in printed]
 
 
-def _curve(chats: Path) -> None:
-    command = ["eval", "chats", chats, "--plot", PICTURES / "curve.svg", "--json"]
-    kds = Path(sys.executable).with_name("kds")
-    done = subprocess.run([kds, *command], capture_output=True, text=True, check=True)
-    _write_table(ROOT / "docs" / "references.md", json.loads(done.stdout)["curve"])
-
-
-def _write_table(page: Path, curve: Sequence[Mapping[str, Any]]) -> None:
-    """Put the table of the curve between its marks."""
-    begin, end = "<!-- curve: begin -->", "<!-- curve: end -->"
-    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
-    _, _, after = rest.partition(end)
-    lines = [
-        "| promised | edits | right | changed for the worse | written out |",
-        "|---|---|---|---|---|",
+def _plots(data: Path) -> None:
+    chats = _measured("curve", "eval", "chats", data / "chats" / "dev.jsonl")
+    rows = [_row(promise, _at(chats["curve"], promise)) for promise in PROMISES]
+    head = "| promised | edits | right | changed for the worse | written out |"
+    _write_table("references", "curve", [head, "|---|---|---|---|---|", *rows])
+    sets = (data / "intents" / f"clinc150_{part}.jsonl" for part in ("val", "train"))
+    draws = ("--shots", "10", "--seeds", "1")
+    intents = _measured("intents", "eval", "intents", next(sets), "--train", next(sets), *draws)
+    shares = [
+        f"| {said} | {intents[key]:.1%} |".replace("%", " %") for key, said in FIGURES.items()
     ]
-    lines += [_row(promise, _at(curve, promise)) for promise in PROMISES]
-    page.write_text("\n".join([before + begin, *lines, end + after]), encoding="utf-8")
+    _write_table("intents", "reliability", ["| measure | value |", "|---|---|", *shares])
+
+
+def _measured(name: str, *command: str | Path) -> dict[str, Any]:
+    """Draw a plot; what it shows, as JSON has it."""
+    kds = Path(sys.executable).with_name("kds")
+    with tempfile.NamedTemporaryFile("w", suffix="rc") as plotting:
+        plotting.write(PLOTTING)
+        plotting.flush()
+        own = {"MATPLOTLIBRC": plotting.name, "SOURCE_DATE_EPOCH": "0"}
+        done = subprocess.run(
+            [kds, *command, "--plot", PICTURES / f"{name}.svg", "--json"],
+            stdout=subprocess.PIPE, text=True, check=True, env=os.environ | own,
+        )  # fmt: skip
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def _write_table(page: str, part: str, lines: Sequence[str]) -> None:
+    """Put a table between its marks of a page."""
+    path = ROOT / "docs" / f"{page}.md"
+    begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
+    before, _, rest = path.read_text(encoding="utf-8").partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        sys.exit(f"{path} has no marks {begin} and {end}")
+    path.write_text("\n".join([before + begin, *lines, end + after]), encoding="utf-8")
 
 
 def _at(curve: Sequence[Mapping[str, Any]], promise: float) -> Mapping[str, Any]:
@@ -181,9 +213,9 @@ def _row(promise: float, point: Mapping[str, Any]) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--chats", type=Path, metavar="FILE")
+    parser.add_argument("--data", type=Path, metavar="FOLDER")
     given = parser.parse_args()
-    if given.chats:
-        _curve(given.chats)
+    if given.data:
+        _plots(given.data)
     else:
         _terminals(check=given.check)
