@@ -4,8 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools
 
-.PHONY: install check format lint types imports test docs model turns decision language bench \
-  bench-costs bench-peers test-clients bench-service bench-hook bench-memory
+.PHONY: install check format lint types imports test docs site site-serve pictures plots model turns \
+  decision language bench bench-costs bench-peers test-clients bench-service bench-hook bench-memory
 
 install:  ## venv and an editable install with everything the tests need
 	$(PYTHON) -m venv $(VENV)
@@ -33,10 +33,25 @@ test:  ## with the doctests and the commands of the documentation
 docs:  ## write docs/cli.md anew from the commands themselves
 	$(BIN)/python -m kds.cli.reference > docs/cli.md
 
+site: $(BIN)/zensical  ## the documentation as a site, in site/; broken links are errors
+	$(BIN)/zensical build --clean --strict
+
+site-serve: $(BIN)/zensical  ## the same at http://localhost:8000, built anew at each change
+	$(BIN)/zensical serve
+
+$(BIN)/zensical:
+	$(BIN)/pip install -e '.[site]' --config-settings editable_mode=strict
+
+pictures:  ## what terminals show, drawn from what the commands print
+	$(BIN)/python tools/pictures.py
+
 model:  ## what ships fitted: after a change of packaged prompts or rules
 	$(BIN)/python -m kds.router.shipping router/fitted
 
 DATA ?= ../shared/data
+
+plots:  ## what `kds eval chats` and `intents` draw, with their tables; two minutes of CPU
+	$(BIN)/python tools/pictures.py --data $(DATA)
 
 turns:  ## the weights of real turns, from the development data
 	$(BIN)/python -m kds.evaluation.chats.turn_fitting $(DATA) tests/chats router/fitted/turns.npz

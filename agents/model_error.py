@@ -32,9 +32,9 @@ _SECRET_NAMES: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 _MARK: Final = "[secret]"
 
 _HINTS: Final[Mapping[Kind, str]] = {
-    "key": "check the provider's key in the environment (docs/models.md)",
+    "key": "check the provider's key in the environment (kds help models)",
     "model": "check the name of the model: KDS_MODEL, or model.name in your settings",
-    "refused": "check the model's name and settings; see docs/models.md",
+    "refused": "check the model's name and settings (kds help models)",
     "rate": "wait and try again, lower KDS_MODEL_RATE, or check the account's limits",
     "provider": "the provider has trouble: try again later, or use another model",
     "timeout": "try again, or raise KDS_MODEL_TIMEOUT_S (your own model: its timeout)",

@@ -64,7 +64,7 @@ class Provider:
             self.adjust(made)
         except ValueError as error:  # pydantic's too
             message = f"{wanted.name} cannot be set up: {type(error).__name__}"
-            raise ModelError(message, kind="setting", hint="see docs/models.md") from error
+            raise ModelError(message, kind="setting", hint="read: kds help models") from error
         return made
 
     def integration(self) -> ModuleType:

@@ -49,7 +49,7 @@ Examples:
 def metrics(*, since: str, as_json: bool, plot: Path | None, workspace: Path | None) -> None:
     """Print KDS's own numbers: turns, corrections, recalls, hits, times.
 
-    What each figure means: docs/memory-cli.md.
+    What each figure means: `kds help memory-cli`.
     """
     span = read_span(since)
     if span > KEPT:

@@ -32,7 +32,7 @@ _NAMES: Final = ("hook_event_name", "hookEventName")
 _SESSIONS: Final = ("session_id", "sessionId")
 _TRANSCRIPTS: Final = ("transcript_path", "transcriptPath")
 _MODE: Final = "permission_mode"
-_INPUT_HINT: Final = "send what Claude Code or Copilot CLI write to a hook; see docs/hook.md"
+_INPUT_HINT: Final = "send what Claude Code or Copilot CLI write to a hook; kds help docs/hook.md"
 
 
 class HookInputError(KdsError):

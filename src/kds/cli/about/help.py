@@ -1,6 +1,7 @@
 """`kds help`: what `--help` says of a command, and the pages of the documentation, offline."""
 
 import difflib
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,14 @@ from kds.cli.guard import Refusal
 TOPICS: Final = "topics"
 """Lists the pages, in the place of one."""
 
-_HEADING: Final = "# "
+INDEX: Final = "index"
+"""The page that lists the others, in groups and with a line for each."""
+
+_WIDTH: Final = 100
+"""Columns for the list of pages: each of its lines stays one."""
+
+_GROUP: Final = re.compile(r"^## (.+)$", re.MULTILINE)
+_PAGE: Final = re.compile(r"^- \[[^\]]+\]\(([\w-]+)\.md\): (.+)$", re.MULTILINE)
 
 
 @click.command(
@@ -33,10 +41,14 @@ def help_(ctx: click.Context, words: tuple[str, ...], *, page: bool) -> None:
     """Explain a command as its --help does, or print a page of the documentation.
 
     The pages come with KDS and need no network; on a terminal they open in your pager.
+    Without a word it lists all commands and pages.
     """
     root, found = ctx.find_root(), _pages()
-    name = words[0].removesuffix(".md") if len(words) == 1 else ""
+    name = words[0].removeprefix("docs/").removesuffix(".md") if len(words) == 1 else ""
     if words == (TOPICS,):
+        _list(found)
+    elif not words:
+        click.echo(root.get_help() + "\n\nPages, each by `kds help PAGE`:\n")
         _list(found)
     elif name in found and (page or _command(root, words) is None):
         _show(found[name].read_text(encoding="utf-8"))
@@ -55,10 +67,14 @@ def _pages() -> Mapping[str, Path]:
 
 
 def _list(pages: Mapping[str, Path]) -> None:
-    for topic, path in pages.items():
-        lines = path.read_text(encoding="utf-8").splitlines()
-        heading = next((line for line in lines if line.startswith(_HEADING)), "")
-        click.echo(f"{topic:<20}{heading.removeprefix(_HEADING)}")
+    """Print the pages in groups, as `docs/index.md` has them, which is where the lines stand."""
+    _, *groups = _GROUP.split(pages[INDEX].read_text(encoding="utf-8"))
+    formatter = click.HelpFormatter(width=_WIDTH)
+    for heading, lines in zip(groups[::2], groups[1::2], strict=True):
+        if listed := _PAGE.findall(lines):
+            with formatter.section(heading):
+                formatter.write_dl(listed)
+    click.echo(formatter.getvalue().strip("\n"))
 
 
 def _show(text: str) -> None:

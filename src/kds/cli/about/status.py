@@ -70,7 +70,7 @@ def _show(report: Mapping[str, Any]) -> None:
     print_line("memory", _memory(report["memory"]))
     print_line("model", f"{model['name']} ({model['from']})" if model["name"] else "none")
     print_line("hook", ", ".join(report["hooks"]) or "not installed: kds init")
-    kept = [counted(count, _NOUNS[name]) for name, count in report["counts"].items() if count]
+    kept = [_counted(count, name) for name, count in report["counts"].items() if count]
     print_line("kept", ", ".join(kept) or "nothing")
 
 
@@ -81,11 +81,16 @@ def _memory(memory: Mapping[str, Any]) -> str:
     return f"on {where} ({memory['from']})"
 
 
+def _counted(count: int, name: str) -> str:
+    noun, behind = _NOUNS[name]
+    return counted(count, noun) + behind
+
+
 _NOUNS = {
-    "context": "message in the context",
-    "sessions": "session",
-    "messages": "remembered message",
-    "documents": "document",
-    "own prompts": "prompt of your own",
-    "own rule files": "rule file",
+    "context": ("message", " in the context"),
+    "sessions": ("session", ""),
+    "messages": ("remembered message", ""),
+    "documents": ("document", ""),
+    "own prompts": ("prompt", " of your own"),
+    "own rule files": ("rule file", ""),
 }

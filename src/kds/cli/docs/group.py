@@ -15,7 +15,7 @@ Examples:
   kds docs search 'What is the Determination Date?'
   kds docs show handbook.md
 \b
-More in docs/documents.md"""
+More: kds help documents"""
 )
 def docs() -> None:
     """Add, search, show and remove the documents of the workspace."""

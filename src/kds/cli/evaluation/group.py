@@ -18,7 +18,7 @@ Examples:
   kds eval dialogues tests/dialogues/fab.yaml --json
   kds eval rewrites follow-ups.jsonl --errors wrong.jsonl
 \b
-The formats and measures: docs/evaluation.md""",
+The formats and measures: kds help evaluation""",
 )
 def evaluate() -> None:
     """Measure the router on a set of examples."""

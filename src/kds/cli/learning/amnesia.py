@@ -34,7 +34,7 @@ Examples:
   kds amnesia --keep documents --keep cache
   kds amnesia restore
 \b
-More in docs/learning.md""",
+More: kds help learning""",
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would go, and what stays.")
 @click.option("--yes", is_flag=True, help="Do it without being asked.")

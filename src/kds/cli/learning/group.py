@@ -34,7 +34,7 @@ Examples:
   kds learn review
   kds learn teach 'give the dashboard some love' PLAN
 \b
-More in docs/learning.md"""
+More: kds help learning"""
 )
 def learn() -> None:
     """Review what was learned from your corrections; accept it, or take it back."""

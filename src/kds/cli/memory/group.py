@@ -16,7 +16,7 @@ Examples:
   kds memory search 'which port does staging use'
   kds memory export last --format markdown
 \b
-More in docs/memory-cli.md"""
+More: kds help memory-cli"""
 )
 def memory() -> None:
     """Search, show, export and look after the sessions that are remembered."""

@@ -1,0 +1,39 @@
+"""The pictures of the documentation show what the commands print, and are small."""
+
+import re
+import runpy
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = runpy.run_path(str(ROOT / "tools" / "pictures.py"))
+DRAWN = sorted((ROOT / "docs" / "pictures").iterdir())
+LARGEST = 60_000
+
+
+@pytest.mark.parametrize("name", SOURCE["SCENES"])
+def test_a_picture_of_a_terminal_says_what_its_commands_print(
+    name: str, fitted_workspace: Path, kds_call: Callable[..., Any]
+) -> None:
+    for file, source in SOURCE["FILES"].items():
+        shutil.copy(source, fitted_workspace / file)
+    printed = [(line, kds_call(*shlex.split(line)[1:]).out) for line in SOURCE["SCENES"][name]]
+    picture = (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8")
+    assert SOURCE["said"](picture) == SOURCE["shown"](printed), "run `make pictures`"
+
+
+@pytest.mark.parametrize("path", DRAWN, ids=lambda path: path.name)
+def test_a_picture_is_small_and_fetches_nothing(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text) < LARGEST
+    assert re.findall(r"(?:href|src)=\"(?!#|data:)|url\((?!#)|@import|<script", text) == []
+
+
+def test_a_picture_that_says_something_else_is_noticed() -> None:
+    picture = (ROOT / "docs" / "pictures" / "why.svg").read_text(encoding="utf-8")
+    assert SOURCE["said"](picture.replace("purple", "green")) != SOURCE["said"](picture)
