@@ -73,6 +73,7 @@ def _findings(project: Project) -> Iterator[Finding]:
         "mcp": partial(clienthealth.servers, project),
         "trust": lambda: trust(project, has_hook=bool(_commands(project))),
         "skills": lambda: clienthealth.skills(project, library()),
+        "pages": partial(clienthealth.pages, project),
         "clients": clienthealth.clients,
     }
     told = set()
