@@ -1,4 +1,4 @@
-"""The two clients, as programs: how each is started offline, and what its tools are called.
+"""The clients, as programs: how each is started offline, and what its tools are called.
 
 Each gets an environment of its own: a home and settings in a temporary folder, the fake model
 as its only server, a made-up key. Nothing of the machine's own settings is seen.
@@ -171,4 +171,124 @@ class Copilot(Client):
         return Call("skill", {"skill": name})
 
 
-CLIENTS: Mapping[str, type[Client]] = {each.name: each for each in (Claude, Copilot)}
+class Codex(Client):
+    """Codex. Hooks of a project want a folder that is trusted, and a person who looked at them."""
+
+    name = "codex"
+    mcp_tool = "mcp__kds.route_message"
+
+    def own_environ(self) -> Mapping[str, str]:
+        """The folder of its settings, and the key that they name."""
+        return {"CODEX_HOME": str(self.state / "codex"), "FAKE_KEY": KEY}
+
+    def arguments(self, prompt: str, *, carry_on: bool) -> Sequence[str]:
+        """Nobody is there to look at a hook, or to allow a tool."""
+        newest = ["resume", "--last"] if carry_on else []
+        unasked = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox")
+        return ("exec", *newest, *unasked, prompt)
+
+    def trust(self) -> None:
+        """The fake model as a provider, and the answer to the question about the folder."""
+        config = self.state / "codex" / "config.toml"
+        config.parent.mkdir(parents=True, exist_ok=True)
+        provider = {"name": "fake", "base_url": f"{self.model_url}/v1", "wire_api": "responses",
+                    "env_key": "FAKE_KEY"}  # fmt: skip
+        lines = ['model = "gpt-5.4"', 'model_provider = "fake"', "[model_providers.fake]"]
+        lines += [f"{key} = {json.dumps(value)}" for key, value in provider.items()]
+        lines += [f"[projects.{json.dumps(str(self.project))}]", 'trust_level = "trusted"', ""]
+        config.write_text("\n".join(lines), encoding="utf-8")
+
+    def shell(self, command: str) -> Call:
+        """The tool `exec_command`."""
+        return Call("exec_command", {"cmd": command})
+
+    def skill(self, name: str) -> Call:
+        """It has no tool for that: the model reads the file."""
+        return self.shell(f"cat .agents/skills/{name}/SKILL.md")
+
+
+class Gemini(Client):
+    """Gemini CLI. Without a terminal it starts in a trusted folder only."""
+
+    name = "gemini"
+    mcp_tool = "mcp_kds_route_message"
+
+    def own_environ(self) -> Mapping[str, str]:
+        """Variables of its configuration reference."""
+        return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": self.model_url}
+
+    def arguments(self, prompt: str, *, carry_on: bool) -> Sequence[str]:
+        """It offers tools that somebody must allow to nobody else."""
+        newest = ["--resume", "latest"] if carry_on else []
+        return (*newest, "-m", "gemini-2.5-flash", "--yolo", "-p", prompt)
+
+    def trust(self) -> None:
+        """What it writes when it has asked for the kind of login, and about the folder."""
+        home = self.state / "home" / ".gemini"
+        home.mkdir(parents=True, exist_ok=True)
+        settings = {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "privacy": {"usageStatisticsEnabled": False},
+            "general": {"enableAutoUpdate": False},
+        }
+        trusted = {str(self.project): "TRUST_FOLDER"}
+        for name, value in (("settings", settings), ("trustedFolders", trusted)):
+            (home / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
+
+    def shell(self, command: str) -> Call:
+        """The tool `run_shell_command`."""
+        return Call("run_shell_command", {"command": command})
+
+    def skill(self, name: str) -> Call:
+        """The tool `activate_skill`."""
+        return Call("activate_skill", {"name": name})
+
+
+class Opencode(Client):
+    """opencode. It puts packages of its own into `.opencode`, which the tests keep it from."""
+
+    name = "opencode"
+    mcp_tool = "kds_route_message"
+
+    def own_environ(self) -> Mapping[str, str]:
+        """The fake model as a provider, and no registry to fetch packages from."""
+        return {
+            "OPENCODE_CONFIG": str(self.state / "opencode.json"),
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "npm_config_registry": "http://127.0.0.1:9/",
+            "npm_config_fetch_retries": "0",
+        }
+
+    def arguments(self, prompt: str, *, carry_on: bool) -> Sequence[str]:
+        """A word each: it would put one argument with spaces in quotes."""
+        return ("run", *(["--continue"] if carry_on else []), *prompt.split(" "))
+
+    def trust(self) -> None:
+        """There is nothing to trust; its settings name the model."""
+        model = {"name": "fake", "tool_call": True, "limit": {"context": 100_000, "output": 4_000}}
+        provider = {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "fake",
+            "options": {"baseURL": f"{self.model_url}/v1", "apiKey": KEY},
+            "models": {"fake": model},
+        }
+        self.state.mkdir(parents=True, exist_ok=True)
+        settings = {"provider": {"fake": provider}, "model": "fake/fake"}
+        (self.state / "opencode.json").write_text(json.dumps(settings), encoding="utf-8")
+
+    def shell(self, command: str) -> Call:
+        """The tool `bash`."""
+        return Call("bash", {"command": command, "description": "ask KDS"})
+
+    def skill(self, name: str) -> Call:
+        """The tool `skill`."""
+        return Call("skill", {"name": name})
+
+
+CLIENTS: Mapping[str, type[Client]] = {
+    each.name: each for each in (Claude, Copilot, Codex, Gemini, Opencode)
+}
+
+SHARING = (Claude.name, Copilot.name)
+"""Those that share files: one reads what is written for the other."""

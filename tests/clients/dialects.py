@@ -1,6 +1,6 @@
-"""The three model APIs that the clients speak: what a request holds, and an answer in its form.
+"""The four model APIs that the clients speak: what a request holds, and an answer in its form.
 
-Anthropic Messages, OpenAI chat completions and OpenAI responses, each streamed and not. Only
+Anthropic Messages, OpenAI chat completions and responses, and Gemini, each streamed and not. Only
 what a client needs in order to go on is answered: the shapes are those of the vendors' API
 references, the ids and counts are made up.
 """
@@ -8,6 +8,7 @@ references, the ids and counts are made up.
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from typing import Any, TypeAlias
 from uuid import uuid4
 
@@ -52,7 +53,7 @@ def strings(value: object) -> Iterator[str]:
 class Messages:
     """Anthropic's `/v1/messages`."""
 
-    path = "/v1/messages"
+    paths = ("/v1/messages",)
     ending: str | None = None
 
     @staticmethod
@@ -111,7 +112,7 @@ class Messages:
 class ChatCompletions:
     """OpenAI's `/v1/chat/completions`."""
 
-    path = "/v1/chat/completions"
+    paths = ("/v1/chat/completions",)
     ending: str | None = "[DONE]"
 
     @staticmethod
@@ -166,21 +167,24 @@ class ChatCompletions:
 class Responses:
     """OpenAI's `/v1/responses`."""
 
-    path = "/v1/responses"
+    paths = ("/v1/responses",)
     ending: str | None = None
 
     @staticmethod
     def tools(body: Json) -> set[str]:
-        """The names of the tools on offer."""
-        return {tool["name"] for tool in body.get("tools", ()) if "name" in tool}
+        """The names of the tools on offer; Codex keeps those of an MCP server together."""
+        named = [tool for tool in body.get("tools", ()) if "name" in tool]
+        within = {f"{each['name']}.{tool['name']}" for each in named
+                  for tool in each.get("tools", ())}  # fmt: skip
+        return within | {tool["name"] for tool in named}
 
     @staticmethod
     def conversation(body: Json) -> list[Json]:
-        """The input items, without the system prompt."""
+        """The input items, without the system prompt that they begin with."""
         given = body["input"]
         if isinstance(given, str):
             return [{"role": "user", "content": given}]
-        return [item for item in given if item.get("role") not in {"system", "developer"}]
+        return list(dropwhile(lambda item: item.get("role") in {"system", "developer"}, given))
 
     @classmethod
     def whole(cls, body: Json, reply: Reply) -> Json:
@@ -220,7 +224,9 @@ class Responses:
     @staticmethod
     def _item(reply: Reply) -> Json:
         if isinstance(reply, Call):
-            call = {"call_id": reply.id, "name": reply.tool, "arguments": reply.json}
+            space, _, name = reply.tool.rpartition(".")
+            call = {"call_id": reply.id, "name": name, "arguments": reply.json}
+            call |= {"namespace": space} if space else {}
             return {"id": "fc_1", "type": "function_call", "status": "completed", **call}
         said = {"role": "assistant", "content": [_text(reply)]}
         return {"id": "item_1", "type": "message", "status": "completed", **said}
@@ -232,6 +238,40 @@ class Responses:
         return head | {"model": body.get("model", "fake"), "output": output, "usage": usage}
 
 
+class Gemini:
+    """Google's `generateContent`."""
+
+    paths = (":generateContent", ":streamGenerateContent")
+    ending: str | None = None
+
+    @staticmethod
+    def tools(body: Json) -> set[str]:
+        """The names of the tools on offer."""
+        offered = (tool.get("functionDeclarations", ()) for tool in body.get("tools", ()))
+        return {function["name"] for functions in offered for function in functions}
+
+    @staticmethod
+    def conversation(body: Json) -> list[Json]:
+        """The contents, without the system instruction."""
+        return list(body["contents"])
+
+    @staticmethod
+    def whole(body: Json, reply: Reply) -> Json:
+        """The answer in one piece."""
+        part: Json = {"text": reply}
+        if isinstance(reply, Call):
+            part = {"functionCall": {"name": reply.tool, "args": dict(reply.arguments)}}
+        said = {"role": "model", "parts": [part]}
+        usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
+        candidates = [{"content": said, "finishReason": "STOP", "index": 0}]
+        return {"candidates": candidates, "usageMetadata": usage, "modelVersion": "fake"}
+
+    @classmethod
+    def events(cls, body: Json, reply: Reply) -> Iterator[Event]:
+        """The answer as a stream of one piece."""
+        yield None, cls.whole(body, reply)
+
+
 def _text(text: str) -> Json:
     return {"type": "output_text", "text": text, "annotations": []}
 
@@ -241,6 +281,6 @@ def _opened(item: Json) -> Json:
     return item | {"status": "in_progress"} | empty
 
 
-Dialect: TypeAlias = type[Messages] | type[ChatCompletions] | type[Responses]
+Dialect: TypeAlias = type[Messages] | type[ChatCompletions] | type[Responses] | type[Gemini]
 
-DIALECTS: tuple[Dialect, ...] = (Messages, ChatCompletions, Responses)
+DIALECTS: tuple[Dialect, ...] = (Messages, ChatCompletions, Responses, Gemini)

@@ -36,8 +36,10 @@ class Asked:
 
     @property
     def newest(self) -> str:
-        """The text of the newest message."""
-        return "\n".join(strings(self.dialect.conversation(self.body)[-1]))
+        """The text from the newest message of the user on; Codex adds the hint behind it."""
+        said = self.dialect.conversation(self.body)
+        last = max((at for at, one in enumerate(said) if one.get("role") == "user"), default=-1)
+        return "\n".join(strings(said[last:]))
 
 
 @dataclass
@@ -103,17 +105,19 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = self.path.partition("?")[0]
-        dialect = next((each for each in DIALECTS if path.endswith(each.path)), None)
+        dialect = next((each for each in DIALECTS if path.endswith(each.paths)), None)
         if path.endswith("/count_tokens"):
             self._send({"input_tokens": 10})
         elif dialect is None:
             self._send({})
         else:
-            self._reply(dialect, json.loads(raw))
+            body = json.loads(raw)
+            streamed = bool(body.get("stream")) or ":stream" in path
+            self._reply(dialect, body, streamed=streamed)
 
-    def _reply(self, dialect: Dialect, body: Json) -> None:
+    def _reply(self, dialect: Dialect, body: Json, *, streamed: bool) -> None:
         reply = self.fake.answer(Asked(dialect, body))
-        if not body.get("stream"):
+        if not streamed:
             self._send(dialect.whole(body, reply))
             return
         lines = []

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from .clients import Client, Copilot
+from .clients import SHARING, Client, Copilot
 from .conftest import Install, await_service, logged_messages
 from .model_server import FakeModel
 
@@ -42,6 +42,7 @@ def test_a_user_may_have_the_prompts_of_the_agents(
     assert executor_sentence in model.turns[1].newest
 
 
+@pytest.mark.parametrize("client", SHARING, indirect=True)
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize("in_venv", [False, True], ids=["on the PATH", "in a venv"])
 @pytest.mark.parametrize("order", [("claude", "copilot"), ("copilot", "claude")], ids="-".join)
@@ -56,6 +57,7 @@ def test_with_the_files_of_both_clients_one_hook_runs_per_message(
     assert logged_messages(client.project) == [FIRST, SECOND]
 
 
+@pytest.mark.parametrize("client", SHARING, indirect=True)
 @pytest.mark.usefixtures("service")
 def test_with_a_second_hook_for_vs_code_each_message_has_one_hint_and_is_logged_once(
     client: Client, install: Install, model: FakeModel
@@ -90,6 +92,7 @@ def test_without_a_service_the_prompt_goes_through_as_it_is(
     assert logged_messages(client.project) == []
 
 
+@pytest.mark.parametrize("client", SHARING, indirect=True)
 def test_the_hook_starts_the_service_for_the_prompts_to_come(
     client: Client, install: Install, model: FakeModel
 ) -> None:
@@ -120,6 +123,7 @@ def test_copilot_brings_the_context_to_models_of_every_api(
     assert HINT in model.turns[1].newest
 
 
+@pytest.mark.parametrize("client", SHARING, indirect=True)
 @pytest.mark.usefixtures("service")
 def test_a_slash_command_reaches_the_model_without_context(
     client: Client, install: Install, model: FakeModel

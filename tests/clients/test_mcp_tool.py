@@ -22,7 +22,7 @@ def test_the_tool_answers_the_model_with_the_expanded_message_and_the_prompt(
 ) -> None:
     if with_service:
         request.getfixturevalue("service")
-    install(client.name, "--no-start")
+    install(client.name, "--mcp")
     for message in ("I want to add a FAB button", "Make it purple"):
         model.play([Call(client.mcp_tool, {"message": message})])
         client.ask(f"{ENTRANCE} {message}")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from .clients import Client
+from .clients import SHARING, Client
 from .conftest import Run, logged_messages, opening_sentence
 from .dialects import Call
 from .model_server import FakeModel
@@ -22,6 +22,7 @@ def plugin(run_kds: Run, tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("service")
+@pytest.mark.parametrize("client", SHARING, indirect=True)
 def test_the_hook_of_the_plugin_hints_at_what_the_second_message_means(
     client: Client, plugin: Path, model: FakeModel
 ) -> None:
@@ -33,6 +34,7 @@ def test_the_hook_of_the_plugin_hints_at_what_the_second_message_means(
 
 
 @pytest.mark.usefixtures("service")
+@pytest.mark.parametrize("client", SHARING, indirect=True)
 def test_the_mcp_server_of_the_plugin_serves_the_project_the_client_is_in(
     client: Client, plugin: Path, run_kds: Run, model: FakeModel
 ) -> None:
@@ -44,6 +46,7 @@ def test_the_mcp_server_of_the_plugin_serves_the_project_the_client_is_in(
 
 
 @pytest.mark.usefixtures("service")
+@pytest.mark.parametrize("client", SHARING, indirect=True)
 def test_the_skills_of_the_plugin_are_there(client: Client, plugin: Path, model: FakeModel) -> None:
     model.play([client.skill(SKILLS[client.name])])
     client.ask("#file:KDS/prompts/user/kds.md Make it purple", "--plugin-dir", str(plugin))

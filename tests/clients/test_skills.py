@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from .clients import Claude, Client
+from .clients import SHARING, Claude, Client
 from .conftest import Install, Run, opening_sentence
 from .model_server import FakeModel
 
@@ -17,6 +17,7 @@ def _skill(project: Path) -> str:
 
 
 @pytest.mark.usefixtures("service")
+@pytest.mark.parametrize("client", SHARING, indirect=True)
 def test_the_skill_tool_hands_over_the_skill_and_its_command_answers(
     client: Client, install: Install, run_kds: Run, model: FakeModel, executor_sentence: str
 ) -> None:

@@ -11,31 +11,43 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.installation import install_line
+from kds.clients.codexconfig import server_in
 from kds.clients.doubling import claude_has_own_hook
 from kds.clients.entries import PROMPT_EVENTS, SERVER
 from kds.clients.export import FileChange, plan_export
 from kds.clients.health import Finding
+from kds.clients.mark import state_of
+from kds.clients.opencodeplugin import command_in, opencode_plugin
+from kds.clients.ours import has_kds
 from kds.clients.programs import beyond_launchers, calls_server, find_programs
 from kds.clients.project import (
+    ALONE_IN_COMMON,
     CLAUDE_LOCAL,
-    CLAUDE_SETTINGS,
     CLAUDE_SKILLS,
-    COPILOT_HOOKS,
+    COMMON_SKILLS,
     MCP_FILES,
+    OWN_HOOK_FILES,
     SKILL_FOLDERS,
     Project,
 )
 from kds.clients.projectfile import read_project_text
 from kds.clients.settingsfile import SERVER_LISTS, SettingsFile
 from kds.clients.skills import skill_files
+from kds.clients.standing import cursor_rule
+from kds.clients.table import (
+    CLAUDE_SETTINGS,
+    CLIENT_TABLE,
+    CODEX_CONFIG,
+    COPILOT_HOOKS,
+    CURSOR_RULE,
+    OPENCODE_PLUGIN,
+)
 from kds.clients.tracking import is_tracked
 from kds.router.prompts.library import PromptLibrary
 
 VERSION_TIMEOUT_S: Final = 10.0
 """`copilot --version` starts a Node process and unpacks itself on its first run."""
 
-_PROGRAMS: Final = {"Claude Code": "claude", "Copilot CLI": "copilot", "VS Code": "code",
-                    "Cursor": "cursor"}  # fmt: skip
 _VERSION: Final = re.compile(r"\d+(?:\.\d+)+(?:-\w+)?")
 
 
@@ -54,14 +66,15 @@ class InstalledHook:
 
 def installed_hooks(project: Project) -> list[InstalledHook]:
     """Our prompt hooks in the project, one entry for each. Raises ConfigError."""
-    events = set(PROMPT_EVENTS.values())
     found = []
     for name in project.hook_files():
         text = read_project_text(project.folder / name)
         for hook in SettingsFile(str(project.folder / name), text).hooks() if text else ():
-            if hook.event in events:
+            if hook.event in PROMPT_EVENTS:
                 found.append(InstalledHook(name, hook.command))
-    return found
+    plugin = read_project_text(project.folder / OPENCODE_PLUGIN)
+    command = command_in(plugin) if plugin else None
+    return [*found, *([InstalledHook(OPENCODE_PLUGIN, command)] if command else [])]
 
 
 def hooks(project: Project) -> Iterator[Finding]:
@@ -69,7 +82,15 @@ def hooks(project: Project) -> Iterator[Finding]:
     installed = installed_hooks(project)
     for hook in installed:
         yield from _one_hook(hook)
-    yield from _hooks_together([hook.name for hook in installed], claude_has_own_hook(project))
+    for hook in installed:
+        if hook.name in _ALONE:
+            yield Finding("hook files", "ok", f"one hook, in {hook.name}")
+    shared = [hook.name for hook in installed if hook.name not in _ALONE]
+    yield from _hooks_together(shared, claude_has_own_hook(project))
+
+
+_ALONE: Final = (*OWN_HOOK_FILES, OPENCODE_PLUGIN)
+"""Each is read by one client; a client may run several of the others."""
 
 
 def _one_hook(hook: InstalledHook) -> Iterator[Finding]:
@@ -119,6 +140,7 @@ def _launched(hook: Path | None) -> Iterator[Finding]:
 
 def servers(project: Project) -> Iterator[Finding]:
     """Whether the MCP entries are ours, their programs there, and no path of ours shared."""
+    yield from _codex_server(project)
     for name in MCP_FILES:
         text = read_project_text(project.folder / name)
         if not text:
@@ -133,6 +155,28 @@ def servers(project: Project) -> Iterator[Finding]:
                     yield from _shared_path(project, name)
 
 
+def _codex_server(project: Project) -> Iterator[Finding]:
+    path = project.folder / CODEX_CONFIG
+    entry = server_in(read_project_text(path) or "", str(path))
+    if entry is not None:
+        yield _server(CODEX_CONFIG, entry)
+
+
+def pages(project: Project) -> Iterator[Finding]:
+    """Whether what was written for one client alone is of this version."""
+    for name in (CURSOR_RULE, OPENCODE_PLUGIN):
+        text = read_project_text(project.folder / name)
+        if not text:
+            continue
+        wanted = cursor_rule() if name == CURSOR_RULE else opencode_plugin(command_in(text) or "")
+        state = state_of(text, wanted.text)
+        if state == "outdated":
+            yield Finding("pages", "problem", f"{name} is of another version", "kds init")
+        else:
+            changed = "" if state == "current" else ", changed by hand"
+            yield Finding("pages", "note" if changed else "ok", f"{name}{changed}")
+
+
 def skills(project: Project, library: PromptLibrary) -> Iterator[Finding]:
     """Whether the skills are current, and installed in one place."""
     places = [name for name in SKILL_FOLDERS
@@ -141,15 +185,21 @@ def skills(project: Project, library: PromptLibrary) -> Iterator[Finding]:
         files = skill_files(library, client="claude" if name == CLAUDE_SKILLS else None)
         changes = plan_export("skills", files, project.folder / name)
         yield from _skills_in(name, changes)
-    if len(places) > 1:
+    if len(places) > 1 and not _for_two(project, places):
         found = f"the same skills are in {' and '.join(places)}: one client reads both"
         yield Finding("skills", "problem", found, "kds init")
 
 
+def _for_two(project: Project, places: Sequence[str]) -> bool:
+    """Whether each place is there for a client that does not read the other."""
+    alone = any(has_kds(project, client) for client in ALONE_IN_COMMON)
+    return alone and list(places) == [CLAUDE_SKILLS, COMMON_SKILLS]
+
+
 def clients() -> Iterator[Finding]:
     """The clients on the PATH, with their versions."""
-    for label, program in _PROGRAMS.items():
-        path = shutil.which(program)
+    for traits in CLIENT_TABLE.values():
+        label, path = traits.label, shutil.which(traits.program or "")
         if path is None:
             continue
         version = _version_of(path)
@@ -186,13 +236,16 @@ def _install() -> str:
 
 
 def _command_of(value: object) -> Path:
-    return Path(str(value.get("command", "")) if isinstance(value, dict) else "")
+    command = value.get("command", "") if isinstance(value, dict) else ""
+    if isinstance(command, list):  # opencode has the arguments in it, too
+        command = next(iter(command), "")
+    return Path(str(command))
 
 
 def _server(name: str, value: object) -> Finding:
     entry = value if isinstance(value, dict) else {}
-    command = str(entry.get("command", ""))
-    if not calls_server(command, entry.get("args")):
+    command = str(_command_of(value))
+    if not calls_server(entry.get("command"), entry.get("args")):
         found = f"the server '{SERVER}' in {name} is not this one"
         return Finding("mcp", "problem", found, f"rename it in {name}, then kds init")
     if shutil.which(command) is None:

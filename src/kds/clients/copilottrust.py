@@ -10,9 +10,10 @@ from pathlib import Path
 from shutil import which
 
 from kds.clients.health import Finding
-from kds.clients.project import COPILOT_MCP, SHARED_MCP, Project
+from kds.clients.project import COPILOT_MCP, Project
 from kds.clients.projectfile import read_project_text
 from kds.clients.settingsfile import SettingsFile
+from kds.clients.table import SHARED_MCP
 
 
 def trust(project: Project, *, has_hook: bool) -> Iterator[Finding]:

@@ -36,6 +36,7 @@ def findings_of(project: Project) -> Iterator[Finding]:
         "mcp": partial(clienthealth.servers, project),
         "trust": lambda: trust(project, has_hook=bool(_commands(project))),
         "skills": lambda: clienthealth.skills(project, library()),
+        "pages": partial(clienthealth.pages, project),
         "clients": clienthealth.clients,
     }
     told = set()

@@ -5,9 +5,10 @@ with 2.1.197); a message would be routed, and remembered, twice.
 """
 
 from kds.clients.generated import FRONT_DOOR
-from kds.clients.project import CLAUDE_LOCAL, CLAUDE_SETTINGS, Project
+from kds.clients.project import CLAUDE_LOCAL, Project
 from kds.clients.projectfile import read_project_text
 from kds.clients.settingsfile import SettingsFile
+from kds.clients.table import CLAUDE_SETTINGS
 
 _PLUGINS = "enabledPlugins"
 

@@ -1,10 +1,15 @@
 """What KDS puts into the settings of a client: a hook, and an MCP server.
 
 Sources: Claude Code's settings and hooks reference; GitHub's hooks reference for the Copilot
-CLI; VS Code's MCP configuration reference; Cursor's MCP page.
+CLI; VS Code's MCP configuration reference; Cursor's pages on hooks and MCP; the hook reference in
+the package of Gemini CLI; the schemas in the binary of Codex.
 """
 
-from typing import Final, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kds.clients.table import HookStyle, McpStyle
 
 HOOK_PROGRAM: Final = "kds-hook"
 NO_START: Final = "--no-start"
@@ -15,14 +20,31 @@ SERVER: Final = "kds"
 HOOK_TIMEOUT_S: Final = 5
 """`kds-hook` gives up by itself much earlier; this is for a machine that hangs."""
 
-HookStyle = Literal["claude", "copilot"]
-McpStyle = Literal["claude", "vscode", "cursor"]
 
-PROMPT_EVENTS: Final[dict[HookStyle, str]] = {
-    "claude": "UserPromptSubmit",
-    "copilot": "userPromptSubmitted",
+@dataclass(frozen=True, slots=True)
+class _HookForm:
+    """How a client has a command run: its events, and what an entry is called there."""
+
+    prompt: str
+    start: str
+    limit: tuple[str, int]
+    key: str = "command"
+    grouped: bool = True
+
+
+_CLAUDE_FORM: Final = _HookForm("UserPromptSubmit", "SessionStart", ("timeout", HOOK_TIMEOUT_S))
+_FORMS: Final[Mapping[HookStyle, _HookForm]] = {
+    "claude": _CLAUDE_FORM,
+    "codex": _CLAUDE_FORM,
+    "gemini": _HookForm("BeforeAgent", "SessionStart", ("timeout", HOOK_TIMEOUT_S * 1000)),
+    "copilot": _HookForm(
+        "userPromptSubmitted", "sessionStart", ("timeoutSec", HOOK_TIMEOUT_S), "bash", grouped=False
+    ),
+    "cursor": _HookForm(
+        "beforeSubmitPrompt", "sessionStart", ("timeout", HOOK_TIMEOUT_S), grouped=False
+    ),
 }
-START_EVENTS: Final[dict[HookStyle, str]] = {"claude": "SessionStart", "copilot": "sessionStart"}
+PROMPT_EVENTS: Final = frozenset(form.prompt for form in _FORMS.values())
 
 
 def shared_command(*, start: bool, program: str = HOOK_PROGRAM) -> str:
@@ -38,23 +60,23 @@ def hook_settings(
     command: str, *, style: HookStyle, version_key: bool = False
 ) -> dict[str, object]:
     """The `hooks` object of a settings file."""
-    handler: dict[str, object] = {"type": "command"}
-    if style == "copilot":
-        handler |= {"bash": command, "timeoutSec": HOOK_TIMEOUT_S}
-        entry: dict[str, object] = handler
-    else:
-        handler |= {"command": command, "timeout": HOOK_TIMEOUT_S}
-        entry = {"hooks": [handler]}
-    events = [PROMPT_EVENTS[style], START_EVENTS[style]]
-    hooks: dict[str, object] = {"hooks": {event: [entry] for event in events}}
+    form = _FORMS[style]
+    entry: dict[str, object] = {"type": "command", form.key: command, form.limit[0]: form.limit[1]}
+    if form.grouped:
+        entry = {"hooks": [entry]}
+    hooks: dict[str, object] = {"hooks": {event: [entry] for event in (form.prompt, form.start)}}
     return {"version": 1, **hooks} if version_key else hooks
 
 
 def mcp_server(program: str, *, style: McpStyle) -> dict[str, object]:
     """The entry of the MCP server.
 
-    Claude Code and the Copilot CLI start it in the folder of the project. VS Code and Cursor
-    do not promise that, and fill in the folder themselves.
+    VS Code and Cursor do not promise to start it in the folder of the project, and fill that in
+    themselves; the others start it there (tried).
     """
+    if style == "opencode":
+        return {"type": "local", "command": [program, "mcp"], "enabled": True}
+    if style == "plain":
+        return {"command": program, "args": ["mcp"]}
     folder = [] if style == "claude" else ["--workspace", "${workspaceFolder}"]
     return {"type": "stdio", "command": program, "args": ["mcp", *folder]}

@@ -5,34 +5,15 @@ for their colleagues, too. What `kds init` wrote is: somebody asked for it.
 """
 
 import os
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from pathlib import Path
 from shutil import which
-from typing import Final
 
 from kds.brain.errors import ConfigError
-from kds.clients.generated import CLIENTS, Client
 from kds.clients.mark import digest_in
 from kds.clients.project import Project
 from kds.clients.projectfile import read_project_text
-
-_SIGNS: Final[Mapping[Client, tuple[str, ...]]] = {
-    "claude": (".claude", "CLAUDE.md"),
-    "copilot": (
-        ".github/copilot-instructions.md",
-        *(f".github/{name}" for name in ("copilot", "hooks", "skills", "agents", "prompts")),
-    ),
-    "vscode": (".vscode",),
-    "cursor": (".cursor",),
-}
-"""What a client leaves in a project. `.github` alone is no sign: most have it for other things."""
-
-_PROGRAMS: Final[Mapping[Client, str]] = {
-    "claude": "claude",
-    "copilot": "copilot",
-    "vscode": "code",
-    "cursor": "cursor",
-}
+from kds.clients.table import CLIENT_TABLE, CLIENTS, Client
 
 
 def clients_in_use(
@@ -44,12 +25,13 @@ def clients_in_use(
     in the project does.
     """
     for client in CLIENTS:
-        marks = (name for name in _SIGNS[client] if _is_sign(project, name, by_init))
+        traits = CLIENT_TABLE[client]
+        marks = (name for name in traits.signs if _is_sign(project, name, by_init))
         mark = next(marks, None)
         if mark is not None:
             yield client, mark
-        elif which(_PROGRAMS[client], path=path):
-            yield client, f"`{_PROGRAMS[client]}` on the PATH"
+        elif traits.program and which(traits.program, path=path):
+            yield client, f"`{traits.program}` on the PATH"
 
 
 def _is_sign(project: Project, name: str, by_init: Container[str]) -> bool:

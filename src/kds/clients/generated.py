@@ -3,15 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final, Literal
+from typing import Final
 
 import yaml
 
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
-
-Client = Literal["claude", "copilot", "vscode", "cursor"]
-CLIENTS: Final[tuple[Client, ...]] = ("claude", "copilot", "vscode", "cursor")
 
 FRONT_DOOR: Final = "kds"
 """The prompt that routes, and the name of the files made from it."""

@@ -105,6 +105,8 @@ def calls_server(command: object, arguments: object) -> bool:
     (True, False)
     """
     words = arguments if isinstance(arguments, list) else []
+    if isinstance(command, list):  # opencode has both in one list
+        command, *words = command or [""]
     program = Path(str(command).replace("\\", "/")).name.removesuffix(".exe")
     by_name = program == SERVER and words[:1] == ["mcp"]
     if program == "docker" or (program in _FETCHERS and not {"--from", "--spec"} & set(words)):

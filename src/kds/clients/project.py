@@ -8,25 +8,41 @@ from typing import Final
 from kds.brain.errors import Problem
 from kds.brain.workspace import BRAIN, Workspace
 from kds.clients.projectfile import ProjectFileError
+from kds.clients.table import (
+    CLAUDE_SETTINGS,
+    CODEX_HOOKS,
+    COPILOT_HOOKS,
+    CURSOR_HOOKS,
+    CURSOR_MCP,
+    GEMINI_SETTINGS,
+    OPENCODE_CONFIG,
+    SHARED_MCP,
+    VSCODE_MCP,
+    Client,
+)
 
-CLAUDE_SETTINGS: Final = ".claude/settings.json"
 CLAUDE_LOCAL: Final = ".claude/settings.local.json"
-COPILOT_HOOKS: Final = ".github/hooks/kds.json"
 COPILOT_SETTINGS: Final = (".github/copilot/settings.json", ".github/copilot/settings.local.json")
-
-SHARED_MCP: Final = ".mcp.json"
 COPILOT_MCP: Final = ".github/mcp.json"
-VSCODE_MCP: Final = ".vscode/mcp.json"
-CURSOR_MCP: Final = ".cursor/mcp.json"
-MCP_FILES: Final = (SHARED_MCP, COPILOT_MCP, VSCODE_MCP, CURSOR_MCP)
+OPENCODE_CONFIGS: Final = (OPENCODE_CONFIG, "opencode.jsonc")
+"""opencode reads both; a comment in the first is as good as in the second (tried)."""
+
+MCP_FILES: Final = (
+    *(SHARED_MCP, COPILOT_MCP, VSCODE_MCP, CURSOR_MCP, GEMINI_SETTINGS), *OPENCODE_CONFIGS
+)  # fmt: skip
+"""Those in JSON; Codex has a TOML file (`kds.clients.codexconfig`)."""
+OWN_HOOK_FILES: Final = (CODEX_HOOKS, GEMINI_SETTINGS, CURSOR_HOOKS)
+"""Each is read by one client alone; the others share theirs."""
 
 IGNORE_FILE: Final = ".gitignore"
 
 CLAUDE_SKILLS: Final = ".claude/skills"
-"""Read by all four clients, and the only folder that Claude Code reads (tried)."""
+"""Read by all but Codex and Gemini CLI, and the only folder that Claude Code reads (tried)."""
 COMMON_SKILLS: Final = ".agents/skills"
 """Read by all but Claude Code."""
 SKILL_FOLDERS: Final = (CLAUDE_SKILLS, COMMON_SKILLS, ".github/skills", ".cursor/skills")
+ALONE_IN_COMMON: Final[tuple[Client, ...]] = ("codex", "gemini")
+"""They do not read Claude Code's skills: with it there are two sets on purpose."""
 
 _NESTED: Final = "KDS"
 
@@ -80,8 +96,8 @@ class Project:
         """Every file of the project from which a client may run hooks."""
         folder = self.folder / ".github" / "hooks"
         found = (self.name(path) for path in sorted(folder.glob("*.json")))
-        names = (CLAUDE_SETTINGS, CLAUDE_LOCAL, COPILOT_HOOKS, *COPILOT_SETTINGS, *found)
-        return tuple(dict.fromkeys(names))
+        shared = (CLAUDE_SETTINGS, CLAUDE_LOCAL, COPILOT_HOOKS, *COPILOT_SETTINGS, *found)
+        return tuple(dict.fromkeys((*shared, *OWN_HOOK_FILES)))
 
 
 def repository_of(folder: Path) -> Path | None:

@@ -7,7 +7,6 @@ from kds.brain.installation import kds_version
 from kds.clients.generated import (
     MAX_DESCRIPTION,
     PREFIX,
-    Client,
     GeneratedFile,
     file_name,
     front_door,
@@ -16,6 +15,7 @@ from kds.clients.generated import (
 )
 from kds.clients.mark import mark_comment, stamped
 from kds.clients.placeholders import called_agents, render_static
+from kds.clients.table import Client
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 

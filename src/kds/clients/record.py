@@ -9,7 +9,7 @@ what `kds init` writes is refused as a whole.
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final, Literal
@@ -34,22 +34,41 @@ from kds.brain.private_file import (
 from kds.clients.jsontext import KeyPath
 from kds.clients.project import (
     CLAUDE_LOCAL,
-    CLAUDE_SETTINGS,
     COPILOT_SETTINGS,
     IGNORE_FILE,
     MCP_FILES,
+    OWN_HOOK_FILES,
     SKILL_FOLDERS,
+)
+from kds.clients.table import (
+    AGENTS_PAGE,
+    CLAUDE_SETTINGS,
+    CODEX_CONFIG,
+    CURSOR_RULE,
+    OPENCODE_PLUGIN,
+    Client,
 )
 
 LOCK_TIMEOUT_S: Final = 10.0
 
-FileKind = Literal["settings", "ignore", "generated"]
+FileKind = Literal["settings", "ignore", "generated", "toml", "section"]
 
 _HOOK_FOLDER: Final = ".github/hooks"
-_SETTINGS: Final = (CLAUDE_SETTINGS, CLAUDE_LOCAL, *COPILOT_SETTINGS, *MCP_FILES)
+_SETTINGS: Final = (
+    *(CLAUDE_SETTINGS, CLAUDE_LOCAL, *COPILOT_SETTINGS), *MCP_FILES, *OWN_HOOK_FILES
+)  # fmt: skip
+SINGLE_FILES: Final[Mapping[str, FileKind]] = {
+    IGNORE_FILE: "ignore",
+    CODEX_CONFIG: "toml",
+    AGENTS_PAGE: "section",
+    CURSOR_RULE: "generated",
+    OPENCODE_PLUGIN: "generated",
+    **dict.fromkeys(_SETTINGS, "settings"),
+}
+"""What KDS writes under one name only, and what kind of file that is."""
 _FOLDERS: Final = frozenset(
     parent.as_posix()
-    for name in (*_SETTINGS, f"{_HOOK_FOLDER}/x", *(f"{folder}/x" for folder in SKILL_FOLDERS))
+    for name in (*SINGLE_FILES, f"{_HOOK_FOLDER}/x", *(f"{folder}/x" for folder in SKILL_FOLDERS))
     for parent in PurePosixPath(name).parents
     if parent.parts
 )
@@ -63,10 +82,10 @@ def kind_of(name: str) -> FileKind | None:
     >>> kind_of(".claude/skills/kds/SKILL.md"), kind_of(".git/config"), kind_of("../.mcp.json")
     ('generated', None, None)
     """
-    if name == IGNORE_FILE:
-        return "ignore"
+    if name in SINGLE_FILES:
+        return SINGLE_FILES[name]
     folder, _, last = name.rpartition("/")
-    if name in _SETTINGS or (folder == _HOOK_FOLDER and _is_part(last) and last[-5:] == ".json"):
+    if folder == _HOOK_FOLDER and _is_part(last) and last[-5:] == ".json":
         return "settings"
     return "generated" if last == "SKILL.md" and _is_skill_folder(folder) else None
 
@@ -101,6 +120,8 @@ class InitRecord(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     version: Literal[1] = 1
+    clients: list[Client] = []
+    """For which it was asked: VS Code and the Copilot CLI cannot be told by their files."""
     files: dict[str, FileRecord] = {}
     folders: list[Annotated[str, AfterValidator(_of_ours)]] = []
 

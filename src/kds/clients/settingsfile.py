@@ -12,7 +12,7 @@ from kds.clients.programs import calls_hook, calls_server
 
 EMPTY: Final = "{}\n"
 HOOKS: Final = "hooks"
-SERVER_LISTS: Final = ("mcpServers", "servers")
+SERVER_LISTS: Final = ("mcpServers", "servers", "mcp")
 _GROUP_DEPTH: Final = 3
 """Keys to a group of Claude Code's hooks: `hooks`, the event, the place in its list."""
 _COMMAND_KEYS: Final = ("command", "bash", "powershell")
@@ -87,7 +87,7 @@ class SettingsFile:
             return
         if not _is_ours(node):
             raise SettingsFileError([self._taken(node)])
-        for key in ("command", "args"):
+        for key in (key for key in ("command", "args") if key in entry):
             part = node.find((key,))
             if part is None:
                 self.text = insert(self.text, place, key, entry[key])

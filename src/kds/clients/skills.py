@@ -8,7 +8,6 @@ from kds.clients.generated import (
     FRONT_DOOR,
     MAX_DESCRIPTION,
     PREFIX,
-    Client,
     GeneratedFile,
     file_name,
     front_door,
@@ -17,6 +16,7 @@ from kds.clients.generated import (
 )
 from kds.clients.mark import mark_fields, stamped
 from kds.clients.placeholders import called_agents, render_static
+from kds.clients.table import Client
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 

@@ -3,16 +3,20 @@
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
+from kds.clients.codexconfig import without_server
 from kds.clients.export import leftovers
 from kds.clients.ignorefile import without_lines
-from kds.clients.installation import PlannedFile, ignored_lines
+from kds.clients.installation import ignored_lines
 from kds.clients.jsontext import KeyPath
 from kds.clients.mark import digest_in, digest_of
-from kds.clients.project import IGNORE_FILE, MCP_FILES, SKILL_FOLDERS, Project
+from kds.clients.planning import PlannedFile
+from kds.clients.project import MCP_FILES, SKILL_FOLDERS, Project
 from kds.clients.projectfile import read_project_text, remove_project_file, write_project_text
-from kds.clients.record import FileKind, FileRecord, InitRecord, RecordStore, digest
+from kds.clients.record import SINGLE_FILES, FileKind, FileRecord, InitRecord, RecordStore, digest
 from kds.clients.settingsfile import SettingsFile
+from kds.clients.standing import without_section
 
 
 def carry_out(
@@ -105,13 +109,17 @@ def _holds_nothing(name: str, known: FileRecord, text: str) -> bool:
     """Whether a file that we made has become empty."""
     if known.kind == "settings":
         return SettingsFile(name, text, list(known.made)).is_bare()
-    return known.kind == "ignore" and not text
+    return known.kind in _PLAIN and not text.strip()
+
+
+_PLAIN: Final[frozenset[FileKind]] = frozenset(("ignore", "toml", "section"))
+"""Texts with a part of ours in them."""
 
 
 def _plan_by_content(project: Project) -> list[PlannedFile]:
     files = []
-    for name in (*project.hook_files(), *MCP_FILES, IGNORE_FILE):
-        kind: FileKind = "ignore" if name == IGNORE_FILE else "settings"
+    kinds: dict[str, FileKind] = dict.fromkeys((*project.hook_files(), *MCP_FILES), "settings")
+    for name, kind in (kinds | dict(SINGLE_FILES)).items():
         current = read_project_text(project.path(name))
         if current is not None:
             after = _stripped(project, name, kind, current, None)
@@ -132,6 +140,10 @@ def _stripped(
     if kind == "ignore":
         groups = ignored_lines(project, local=True)
         return without_lines(text, [line for lines, _ in groups for line in lines])
+    if kind == "toml":
+        return without_server(text, str(project.path(name)))
+    if kind == "section":
+        return without_section(text)
     if not text.strip():
         return text
     settings = SettingsFile(str(project.path(name)), text)

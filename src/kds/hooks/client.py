@@ -39,6 +39,14 @@ OUTPUT = (
 )
 """As in `kds.service.hook_reply`: Copilot CLI reads the outer key, Claude Code the inner one."""
 
+CODEX_OUTPUT = (
+    b'{"hookSpecificOutput": '
+    b'{"hookEventName": "UserPromptSubmit", "additionalContext": %(text)s}}\n'
+)
+"""Codex refuses an output with a key that it does not know."""
+
+CURSOR_OUTPUT = b'{"continue": true, "additional_context": %(text)s}\n'
+
 NO_START = "--no-start"
 
 USAGE = """\
@@ -114,7 +122,14 @@ def _run(folders: list[str], ends: float, *, start: bool) -> None:
         answer = ask(call, prompt, ends) if prompt else b""
     finally:
         call.connection.close()
-    _print(answer)
+    _print(answer, _form(data))
+
+
+def _form(data: dict[str, object]) -> bytes:
+    """In which form the client wants its answer: Codex alone numbers turns."""
+    if "turn_id" in data:
+        return CODEX_OUTPUT
+    return CURSOR_OUTPUT if data.get("hook_event_name") == "beforeSubmitPrompt" else OUTPUT
 
 
 def _workspace_of(data: dict[str, object], folders: list[str]) -> tuple[str, str] | None:
@@ -167,7 +182,7 @@ def _read_input() -> bytes:
     return b"".join(parts)
 
 
-def _print(answer: bytes) -> None:
+def _print(answer: bytes, form: bytes) -> None:
     """Write the text of the service's answer, and no other key of it, if somebody listens.
 
     A client obeys other keys too: Claude Code takes ``decision`` and ``continue`` from a hook.
@@ -180,7 +195,7 @@ def _print(answer: bytes) -> None:
     text = data.get("additionalContext")
     if not isinstance(text, str):
         raise Trouble("the service's answer has no text")
-    rest = OUTPUT % {b"text": written(text)}
+    rest = form % {b"text": written(text)}
     while rest:
         rest = rest[os.write(1, rest) :]
 

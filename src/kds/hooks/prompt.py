@@ -3,6 +3,8 @@
 EVENTS = {
     "userpromptsubmit": "prompt",
     "userpromptsubmitted": "prompt",
+    "beforeagent": "prompt",
+    "beforesubmitprompt": "prompt",
     "sessionstart": "start",
 }
 """The clients' names for the events that KDS knows, in lower case."""

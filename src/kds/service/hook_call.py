@@ -29,7 +29,7 @@ _GOES_ON: Final = re.compile(
 """How the first message of a conversation says that it goes on with an earlier one."""
 
 _NAMES: Final = ("hook_event_name", "hookEventName")
-_SESSIONS: Final = ("session_id", "sessionId")
+_SESSIONS: Final = ("session_id", "sessionId", "conversation_id")
 _TRANSCRIPTS: Final = ("transcript_path", "transcriptPath")
 _MODE: Final = "permission_mode"
 _INPUT_HINT: Final = "send what Claude Code or Copilot CLI write to a hook; kds help docs/hook.md"

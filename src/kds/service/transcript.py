@@ -1,7 +1,9 @@
 """The conversation so far, out of the transcript that an assistant names to its hooks.
 
 Claude Code and VS Code write JSON lines of ``type`` user or assistant with a ``message``, the
-Copilot CLI lines of ``type`` user.message or assistant.message with ``data``. Only the end of the
+Copilot CLI lines of ``type`` user.message or assistant.message with ``data``, Codex lines with a
+``payload`` that has a ``role``, Gemini CLI lines of ``type`` user or gemini with the content in
+them. Only the end of the
 file is read, nothing of it is stored, and what cannot be read is as good as no transcript.
 """
 
@@ -17,6 +19,12 @@ from kds.brain.turn import Utterance
 READ_BYTES: Final = 262_144
 """The end of the file: some twenty turns, and a few milliseconds."""
 
+_CODEX: Final = "response_item"
+_HOLDERS: Final = ("message", "data", "payload")
+_NOT_SAID: Final = ("<environment_context>", "<session_context>", "<hook_context>")
+"""What Codex and Gemini CLI tell the model in the name of the user."""
+_TEXTS: Final = ("text", "input_text", "output_text", None)
+
 KEPT: Final = 20
 """Messages and replies that are kept, the newest."""
 
@@ -31,6 +39,7 @@ _ROLES: Final[Mapping[str, Literal["user", "assistant"]]] = {
     "assistant": "assistant",
     "user.message": "user",
     "assistant.message": "assistant",
+    "gemini": "assistant",
 }
 
 
@@ -93,16 +102,26 @@ def _messages(content: bytes) -> Iterator[tuple[Literal["user", "assistant"], st
             continue
         if not isinstance(entry, dict) or entry.get("isMeta") or entry.get("isSidechain"):
             continue
-        role = _ROLES.get(str(entry.get("type")))
-        text = _text(entry.get("message", entry.get("data")))
-        if role is not None and text:
+        role, message = _said(entry)
+        text = _text(message)
+        if role is not None and text and not text.startswith(_NOT_SAID):
             yield role, text
+
+
+def _said(entry: Mapping[str, Any]) -> tuple[Literal["user", "assistant"] | None, Any]:
+    """Whose words a line holds, if anybody's, and the part of it that has them."""
+    message = next((entry[key] for key in _HOLDERS if key in entry), entry)
+    kind = entry.get("type")
+    if kind == _CODEX and isinstance(message, dict):
+        kind = message.get("role")
+    return _ROLES.get(str(kind)), message
 
 
 def _text(message: Any) -> str:
     """The words of a message; results of tools, pictures and thoughts are none."""
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, list):
-        parts = [one for one in content if isinstance(one, dict) and one.get("type") == "text"]
-        content = "\n".join(str(one.get("text", "")) for one in parts)
+        parts = [one for one in content if isinstance(one, dict) and one.get("type") in _TEXTS]
+        texts = (str(one.get("text", "")) for one in parts)
+        content = "\n".join(text for text in texts if not text.startswith(_NOT_SAID))
     return well_formed(content).strip() if isinstance(content, str) else ""

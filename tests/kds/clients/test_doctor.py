@@ -229,7 +229,7 @@ def test_a_hook_beside_the_plugin_is_a_problem(project: Path, kds_call: Call, wr
 def test_programs_that_went_away_are_a_problem(
     project: Path, kds_call: Call, programs: Path
 ) -> None:
-    kds_call("init", "--client", "claude", "--client", "vscode")
+    kds_call("init", "--client", "claude", "--client", "vscode", "--hook", "--mcp")
     for name in ("kds", "kds-hook"):
         (programs / name).unlink()
     found = _problems(_doctor(kds_call)[1])
@@ -351,7 +351,7 @@ def test_programs_of_an_environment_and_their_path_in_git_are_told(
     (programs / "git").symlink_to(real)
     (programs.parent / "pyvenv.cfg").write_text("")
     monkeypatch.setattr("sys.executable", str(programs / "python"))
-    kds_call("init", "--client", "claude")
+    kds_call("init", "--client", "claude", "--hook", "--mcp")
     checks = _doctor(kds_call)[1]
     assert checks["programs"][0]["fix"] == f"{install_line(tool='pipx install')}, then kds init"
     assert [finding["mark"] for finding in checks["mcp"]] == ["ok"]

@@ -22,7 +22,11 @@ from .conftest import Snapshot
 Call = Callable[..., Any]
 Write = Callable[[str, str], Path]
 
-ALL = ("--client", "claude", "--client", "copilot", "--client", "vscode", "--client", "cursor")
+BOTH = ("--hook", "--mcp")
+ALL = (
+    *("--client", "claude", "--client", "copilot", "--client", "vscode", "--client", "cursor"),
+    *BOTH,
+)
 HOOK = "kds-hook || true"
 THEIRS = {
     ".claude/settings.json": '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": []}\n}\n',
@@ -59,7 +63,7 @@ def _commands(path: str) -> dict[str, list[str]]:
 
 def test_claude_gets_hook_server_and_skills(project: Path, kds_call: Call) -> None:
     shutil.rmtree("kds-brain")
-    _init(kds_call, "--client", "claude")
+    _init(kds_call, "--client", "claude", *BOTH)
     assert _commands(".claude/settings.json") == {
         "UserPromptSubmit": [HOOK],
         "SessionStart": [HOOK],
@@ -156,10 +160,10 @@ def test_undo_keeps_what_the_user_changed_since(
 
 def test_edits_between_two_runs_are_kept_too(project: Path, kds_call: Call, write: Write) -> None:
     write(".mcp.json", "{}\n")
-    _init(kds_call, "--client", "claude")
+    _init(kds_call, "--client", "claude", *BOTH)
     path = Path(".mcp.json")
     path.write_text(path.read_text().replace('"mcp"', '"mcp", "--old"'))
-    _init(kds_call, "--client", "claude")
+    _init(kds_call, "--client", "claude", *BOTH)
     assert _json(".mcp.json")["mcpServers"]["kds"]["args"] == ["mcp"]
     _init(kds_call, "--undo")
     assert _json(".mcp.json") == {}
@@ -203,7 +207,7 @@ def test_a_dry_run_prints_a_diff_and_writes_nothing(
 
 
 def test_copilot_alone_has_its_own_hook_file(project: Path, kds_call: Call) -> None:
-    _init(kds_call, "--client", "copilot")
+    _init(kds_call, "--client", "copilot", *BOTH)
     assert _json(".github/hooks/kds.json")["version"] == 1
     assert _commands(".github/hooks/kds.json") == {
         "userPromptSubmitted": [HOOK],
@@ -249,6 +253,26 @@ def test_at_a_terminal_it_asks_for_hook_or_mcp(
     monkeypatch.chdir(project)
     init.main(["--client", "claude"], standalone_mode=False)
     assert "one is enough" in shown.getvalue()
+    assert Path(".claude/settings.json").exists() is hook
+    assert Path(".mcp.json").exists() is mcp
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hook", "mcp"),
+    [
+        ((), True, False),
+        (("--hook",), True, False),
+        (("--mcp",), False, True),
+        (("--hook", "--mcp"), True, True),
+        (("--no-hook",), False, True),
+        (("--no-mcp",), True, False),
+        (("--no-hook", "--no-mcp"), False, False),
+    ],
+)
+def test_one_way_is_enough_unless_both_are_asked_for(
+    project: Path, kds_call: Call, arguments: tuple[str, ...], hook: bool, mcp: bool
+) -> None:
+    assert kds_call("init", "--client", "claude", *arguments).code == 0
     assert Path(".claude/settings.json").exists() is hook
     assert Path(".mcp.json").exists() is mcp
 
@@ -316,9 +340,15 @@ def test_an_enabled_plugin_is_not_doubled(project: Path, kds_call: Call, write: 
     assert Path(".claude/settings.json").read_text() == text
 
 
-def test_cursor_gets_server_and_skills_and_hears_why_no_hook(project: Path, kds_call: Call) -> None:
-    done = _init(kds_call, "--client", "cursor")
-    assert any("cannot pass anything on" in note for note in done["notes"])
+def test_cursor_gets_hook_server_rule_and_skills(project: Path, kds_call: Call) -> None:
+    _init(kds_call, "--client", "cursor", *BOTH)
+    assert _json(".cursor/hooks.json")["version"] == 1
+    assert _commands(".cursor/hooks.json") == {
+        "beforeSubmitPrompt": [HOOK],
+        "sessionStart": [HOOK],
+    }
+    rule = Path(".cursor/rules/kds.mdc").read_text()
+    assert "alwaysApply: false" in rule
     arguments = _json(".cursor/mcp.json")["mcpServers"]["kds"]["args"]
     assert arguments == ["mcp", "--workspace", "${workspaceFolder}"]
     assert Path(".agents/skills/kds/SKILL.md").exists()
@@ -332,7 +362,7 @@ def test_programs_of_an_environment_go_into_the_local_settings(
     (environment / "pyvenv.cfg").write_text("")
     monkeypatch.setenv("PATH", str(environment / "bin"))
     monkeypatch.setattr("sys.executable", str(environment / "bin" / "python"))
-    done = _init(kds_call, "--client", "claude")
+    done = _init(kds_call, "--client", "claude", *BOTH)
     assert not Path(".claude/settings.json").exists()
     (command,) = _commands(".claude/settings.local.json")["UserPromptSubmit"]
     assert command == f"'{environment}/bin/kds-hook' || true"
@@ -340,7 +370,7 @@ def test_programs_of_an_environment_go_into_the_local_settings(
     assert any("do not commit" in note for note in done["notes"])
     assert ".claude/settings.local.json\n" in Path(".gitignore").read_text()
     monkeypatch.setenv("PATH", str(programs))
-    _init(kds_call, "--client", "claude")
+    _init(kds_call, "--client", "claude", *BOTH)
     assert not Path(".claude/settings.local.json").exists()
     assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
 
@@ -372,10 +402,10 @@ def test_the_copilot_servers_stay_in_their_file(
     project: Path, kds_call: Call, write: Write
 ) -> None:
     write(".github/mcp.json", '{"mcpServers": {}}')
-    _init(kds_call, "--client", "copilot")
+    _init(kds_call, "--client", "copilot", *BOTH)
     assert "kds" in _json(".github/mcp.json")["mcpServers"]
     assert not Path(".mcp.json").exists()
-    done = _init(kds_call, "--client", "claude", "--client", "copilot")
+    done = _init(kds_call, "--client", "claude", "--client", "copilot", *BOTH)
     assert any("move your servers there" in note for note in done["notes"])
     assert "kds" in _json(".mcp.json")["mcpServers"]
 
@@ -447,7 +477,7 @@ def test_a_link_out_of_the_project_is_refused(
 def test_a_link_within_the_project_stays_one(project: Path, kds_call: Call, write: Write) -> None:
     write("config/mcp.json", "{}")
     Path(".mcp.json").symlink_to("config/mcp.json")
-    _init(kds_call, "--client", "claude")
+    _init(kds_call, "--client", "claude", *BOTH)
     assert Path(".mcp.json").is_symlink()
     assert "kds" in _json("config/mcp.json")["mcpServers"]
     _init(kds_call, "--undo")
@@ -459,16 +489,16 @@ def test_a_read_only_file_is_refused_and_a_mode_is_kept(
 ) -> None:
     path = write(".mcp.json", "{}")
     path.chmod(0o444)
-    refused = kds_call("init", "--client", "claude")
+    refused = kds_call("init", "--client", "claude", *BOTH)
     assert refused.code == 2
     assert f"{path}: cannot write it: the file is read-only" in refused.err
     path.chmod(0o640)
-    _init(kds_call, "--client", "claude")
+    _init(kds_call, "--client", "claude", *BOTH)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
 def test_a_damaged_record_is_refused_with_a_way_out(project: Path, kds_call: Call) -> None:
-    _init(kds_call, "--client", "claude")
+    _init(kds_call, "--client", "claude", *BOTH)
     Path("kds-brain/init/record.json").write_text("{")
     refused = kds_call("init", "--undo")
     assert refused.code == 2
@@ -678,15 +708,15 @@ def test_a_dry_run_lists_new_skills_and_shows_them_when_asked(
     project: Path, kds_call: Call, write: Write
 ) -> None:
     write(".mcp.json", "{}")
-    shown = kds_call("init", "--client", "claude", "--dry-run").out
+    shown = kds_call("init", "--client", "claude", *BOTH, "--dry-run").out
     assert "+++ b/.mcp.json" in shown
     assert "SKILL.md" not in shown
     assert ".claude/skills/ (14 skills)" in shown
     assert "--full shows the text of 14 generated files" in shown
     assert len(shown.splitlines()) < 80
-    full = kds_call("init", "--client", "claude", "--dry-run", "--full").out
+    full = kds_call("init", "--client", "claude", *BOTH, "--dry-run", "--full").out
     assert full.count("+++ b/.claude/skills/") == 14
-    refused = kds_call("init", "--client", "claude", "--full")
+    refused = kds_call("init", "--client", "claude", *BOTH, "--full")
     assert (refused.code, "add --dry-run" in refused.err) == (2, True)
 
 
@@ -694,13 +724,13 @@ def test_a_dry_run_has_its_diffs_as_json_too(project: Path, kds_call: Call, writ
     write(".mcp.json", "{}")
     rows = {
         row["path"]: row["diff"]
-        for row in _init(kds_call, "--client", "claude", "--dry-run")["files"]
+        for row in _init(kds_call, "--client", "claude", *BOTH, "--dry-run")["files"]
     }
     assert rows[".mcp.json"].startswith("--- a/.mcp.json\n+++ b/.mcp.json\n")
     assert rows[".claude/skills/kds/SKILL.md"] is None
-    full = _init(kds_call, "--client", "claude", "--dry-run", "--full")["files"]
+    full = _init(kds_call, "--client", "claude", *BOTH, "--dry-run", "--full")["files"]
     assert all(row["diff"] for row in full)
-    assert "diff" not in _init(kds_call, "--client", "claude")["files"][0]
+    assert "diff" not in _init(kds_call, "--client", "claude", *BOTH)["files"][0]
 
 
 def test_an_undo_says_what_stays_and_a_second_one_that_there_is_nothing(

@@ -183,6 +183,27 @@ def test_nothing_is_printed_when_the_service_has_nothing_to_say(workspace: Path)
     assert reasons(workspace) == []
 
 
+CODEX = {"hook_event_name": "UserPromptSubmit", "turn_id": "t1", "model": "m"}
+CURSOR = {"hook_event_name": "beforeSubmitPrompt", "conversation_id": "c1", "workspace_roots": []}
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        (CODEX, {"hookSpecificOutput": json.loads(REPLY)["hookSpecificOutput"]}),
+        (CURSOR, {"continue": True, "additional_context": OUTPUT}),
+        ({"hook_event_name": "BeforeAgent"}, json.loads(REPLY)),
+    ],
+    ids=["Codex", "Cursor", "Gemini CLI"],
+)
+def test_each_client_has_its_answer_in_the_form_that_it_reads(
+    more: dict[str, object], wanted: dict[str, object], workspace: Path
+) -> None:
+    given = {"session_id": "s", "cwd": str(workspace), "prompt": PROMPT, **more}
+    with serving(workspace / "kds-brain", http("200 OK", REPLY)):
+        assert json.loads(run(given).stdout) == wanted
+
+
 def test_no_other_key_of_the_answer_is_passed_on(workspace: Path) -> None:
     more = {"decision": "block", "continue": False, "systemMessage": "Hello"}
     inner = {"hookEventName": "PreToolUse", "permissionDecision": "allow"}

@@ -49,6 +49,36 @@ def test_the_events_of_the_copilot_cli_are_understood(tmp_path: Path) -> None:
     assert [one.role for one in read_transcript(path)] == ["user", "assistant"]
 
 
+def test_the_lines_of_codex_are_understood(tmp_path: Path) -> None:
+    def item(role: str, kind: str, text: str) -> dict[str, Any]:
+        content = [{"type": kind, "text": text}]
+        payload = {"type": "message", "role": role, "content": content}
+        return {"type": "response_item", "payload": payload}
+
+    path = _file(
+        tmp_path,
+        {"type": "session_meta", "payload": {"id": "s"}},
+        item("developer", "input_text", "You are"),
+        item("user", "input_text", "<environment_context>/x</environment_context>"),
+        item("user", "input_text", "Add a map"),
+        item("developer", "input_text", 'KDS: "it" probably means "the map".'),
+        {"type": "event_msg", "payload": {"type": "agent_message", "message": "Added."}},
+        item("assistant", "output_text", "Added."),
+    )
+    assert read_transcript(path) == (Utterance("Add a map"), Utterance("Added.", "assistant"))
+
+
+def test_the_lines_of_gemini_are_understood(tmp_path: Path) -> None:
+    path = _file(
+        tmp_path,
+        {"$set": {"messages": [{"type": "user", "content": [{"text": "<session_context>"}]}]}},
+        {"type": "user", "content": [{"text": "<session_context>\nToday"}]},
+        {"type": "user", "content": [{"text": "Add a map"}, {"text": "<hook_context>KDS"}]},
+        {"type": "gemini", "content": "Added.", "thoughts": []},
+    )
+    assert read_transcript(path) == (Utterance("Add a map"), Utterance("Added.", "assistant"))
+
+
 def test_the_prompt_itself_meta_lines_and_side_chains_are_left_out(tmp_path: Path) -> None:
     path = _file(
         tmp_path,

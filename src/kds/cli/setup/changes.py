@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 import click
 
 from kds.cli.output import print_json, print_line
-from kds.clients.generated import Client
-from kds.clients.installation import PlannedFile
+from kds.clients.planning import PlannedFile
+from kds.clients.table import Client
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _grouped(files: Sequence[PlannedFile]) -> Iterator[tuple[str, str]]:
     """One line a file; the skills of one folder are one line."""
     skills: Counter[tuple[str, str]] = Counter()
     for file in files:
-        if file.kind == "generated":
+        if file.name.endswith("/SKILL.md"):
             skills[_change(file), str(PurePosixPath(file.name).parent.parent)] += 1
         else:
             yield _change(file), file.name

@@ -15,7 +15,7 @@ from kds.clients.export import (
     generate,
     plan_export,
 )
-from kds.clients.generated import CLIENTS, Client
+from kds.clients.table import CLIENTS, Client
 from kds.router.prompts.library import PromptLibrary
 
 

@@ -15,11 +15,13 @@ from kds.cli.options import common_options, find_workspace
 from kds.cli.progress import slow
 from kds.cli.setup.changes import Outcome, report
 from kds.clients.evidence import clients_in_use
-from kds.clients.generated import CLIENTS, Client
-from kds.clients.installation import HOOK_CLIENTS, InstallPlan, PlannedFile, Wish, plan_install
+from kds.clients.hookplan import HOOK_CLIENTS
+from kds.clients.installation import plan_install
+from kds.clients.planning import InstallPlan, PlannedFile, Wish
 from kds.clients.programs import find_programs
 from kds.clients.project import Project, repository_of
 from kds.clients.record import InitRecord, RecordStore
+from kds.clients.table import CLIENTS, Client
 from kds.clients.undo import carry_out, plan_undo, undo
 from kds.clients.workspacehealth import make_private, ours_too_open
 from kds.router.prompts.library import PromptLibrary
@@ -45,8 +47,8 @@ Examples:
 @click.option("--dry-run", is_flag=True, help="Print what would change as a diff; write nothing.")
 @click.option("--full", is_flag=True, help="With --dry-run: also the text of new skills.")
 @click.option("--undo", "back", is_flag=True, help="Take back what earlier runs wrote.")
-@click.option("--no-hook", is_flag=True, help="Leave the prompt hook out.")
-@click.option("--no-mcp", is_flag=True, help="Leave the MCP server out.")
+@click.option("--hook/--no-hook", default=None, help="The prompt hook, or without it.")
+@click.option("--mcp/--no-mcp", default=None, help="The MCP server, or without it.")
 @click.option("--no-skills", is_flag=True, help="Leave the skills out.")
 @click.option(
     "--start/--no-start", default=True, show_default=True,
@@ -59,8 +61,8 @@ def init(
     dry_run: bool,
     full: bool,
     back: bool,
-    no_hook: bool,
-    no_mcp: bool,
+    hook: bool | None,
+    mcp: bool | None,
     no_skills: bool,
     start: bool,
     as_json: bool,
@@ -71,8 +73,8 @@ def init(
     Files that you have keep their entries, order, comments and layout. A second run changes
     nothing. In a repository without a kds-brain/ above you, that is its top folder.
 
-    At a terminal it asks whether you want the hook, the MCP server or both, unless --no-hook or
-    --no-mcp says so; elsewhere it takes both.
+    At a terminal it asks whether you want the hook, the MCP server or both, unless --hook or --mcp
+    says so; elsewhere it takes the hook. For both: --hook --mcp.
     """
     if full and not dry_run:
         raise Refusal("--full says how much a dry run shows", "add --dry-run")
@@ -92,8 +94,8 @@ def init(
             f"name one: {', '.join(f'--client {client}' for client in CLIENTS)}",
         )
     clients = tuple(dict.fromkeys(client for client, _ in chosen))
-    hook, mcp = _ways(clients, no_hook=no_hook, no_mcp=no_mcp, ask=not as_json)
-    wish = Wish(clients, hook=hook, mcp=mcp, skills=not no_skills, start=start)
+    by_hook, by_mcp = _ways(clients, hook=hook, mcp=mcp, ask=not as_json)
+    wish = Wish(clients, hook=by_hook, mcp=by_mcp, skills=not no_skills, start=start)
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
     outcome = Outcome(project.folder, plan.files, (*notes, *plan.notes), chosen, dry_run=dry_run)
@@ -101,11 +103,15 @@ def init(
 
 
 def _ways(
-    clients: Collection[Client], *, no_hook: bool, no_mcp: bool, ask: bool
+    clients: Collection[Client], *, hook: bool | None, mcp: bool | None, ask: bool
 ) -> tuple[bool, bool]:
-    """Whether hook and MCP server are wanted: said, or asked for where somebody can answer."""
-    if no_hook or no_mcp or not (ask and _at_terminal() and HOOK_CLIENTS & set(clients)):
-        return not no_hook, not no_mcp
+    """Whether hook and MCP server are wanted; one is enough, so naming one leaves the other out."""
+    if hook is not None or mcp is not None:
+        return (not mcp if hook is None else hook), (not hook if mcp is None else mcp)
+    if not HOOK_CLIENTS & set(clients):
+        return True, True
+    if not (ask and _at_terminal()):
+        return True, False
     click.echo(WAYS)
     way = click.prompt("which", type=click.Choice(["hook", "mcp", "both"]), default="hook")
     return way != "mcp", way != "hook"
@@ -150,6 +156,7 @@ def _install(project: Project, wish: Wish, *, dry_run: bool) -> InstallPlan:
     with store.hold():
         record = store.load()
         plan = plan_install(project, wish, programs, library, record)
+        record.clients = sorted({*record.clients, *wish.clients})
         carry_out(project, plan.files, store, record)
     _note_rights(plan, closed)
     return plan

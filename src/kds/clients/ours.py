@@ -1,0 +1,34 @@
+"""What of KDS a project has for a client already, whoever put it there."""
+
+from kds.clients.codexconfig import is_ours, server_in
+from kds.clients.entries import SERVER
+from kds.clients.project import Project
+from kds.clients.projectfile import read_project_text
+from kds.clients.settingsfile import SettingsFile
+from kds.clients.table import CLIENT_TABLE, CODEX_CONFIG, Client
+
+
+def has_kds(project: Project, client: Client) -> bool:
+    """Whether the files of a client name our hook or our server. Raises ConfigError."""
+    traits = CLIENT_TABLE[client]
+    if traits.hook is not None and _has_hook(project, traits.hook.file):
+        return True
+    return traits.server is not None and _has_server(
+        project, traits.server.file, traits.server.container
+    )
+
+
+def _has_hook(project: Project, name: str) -> bool:
+    text = read_project_text(project.path(name))
+    return bool(text and SettingsFile(str(project.path(name)), text).hooks())
+
+
+def _has_server(project: Project, name: str, container: str) -> bool:
+    path = project.path(name)
+    text = read_project_text(path)
+    if not text:
+        return False
+    if name == CODEX_CONFIG:
+        entry = server_in(text, str(path))
+        return entry is not None and is_ours(entry)
+    return SettingsFile(str(path), text).root().find((container, SERVER)) is not None
