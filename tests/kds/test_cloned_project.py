@@ -172,7 +172,7 @@ def test_a_database_with_what_kds_did_not_make_is_set_aside(place: Workspace, sq
 def test_what_a_look_into_the_database_leaves_is_no_reason_to_set_it_aside(
     place: Workspace,
 ) -> None:
-    path = place.brain / FILE_NAME
+    path = SqliteStore.path_in(place)
     SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("ANALYZE")
@@ -194,10 +194,10 @@ def journal_that_names(victim: Path, database: bytes) -> bytes:
 def test_a_journal_that_names_a_file_of_the_user_does_not_delete_it(
     place: Workspace, tmp_path: Path
 ) -> None:
-    victim, path = tmp_path / "precious.txt", place.brain / FILE_NAME
+    victim, path = tmp_path / "precious.txt", SqliteStore.path_in(place)
     victim.write_text("mine")
     SqliteStore(path).close()
-    journal = path.with_name(f"{FILE_NAME}-journal")
+    journal = path.with_name(f"{SqliteStore.file_name}-journal")
     for opened in (lambda: SqliteStore(path).close(), lambda: forget(place)):
         journal.write_bytes(journal_that_names(victim, path.read_bytes()))
         opened()
@@ -207,9 +207,9 @@ def test_a_journal_that_names_a_file_of_the_user_does_not_delete_it(
 
 @posix
 def test_a_pipe_in_the_place_of_the_journal_is_set_aside(place: Workspace) -> None:
-    path = place.brain / FILE_NAME
+    path = SqliteStore.path_in(place)
     SqliteStore(path).close()
-    os.mkfifo(path.with_name(f"{FILE_NAME}-journal"))
+    os.mkfifo(path.with_name(f"{SqliteStore.file_name}-journal"))
     with SqliteStore(path) as store:
         assert "rollback journal" in " ".join(store.warnings)
 
