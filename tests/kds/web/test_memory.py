@@ -1,0 +1,110 @@
+"""The page of the memory."""
+
+import json
+from typing import Any
+
+import pytest
+
+from kds.brain.sessions.sqlite_store import SqliteStore
+
+from .conftest import Site, Visitor
+
+MARKER = "Zanzibar-Quokka"
+
+
+def said(site: Site, *messages: str, title: str = "") -> str:
+    """A session with these messages; returns its id."""
+    with site.api() as api:
+        name: str = api.post("/sessions", json={"title": title} if title else {}).json()["id"]
+        for message in messages:
+            answer = api.post(
+                f"/sessions/{name}/messages", json={"role": "user", "content": message}
+            )
+            answer.raise_for_status()
+    return name
+
+
+def bytes_below(site: Site) -> bytes:
+    return b"".join(p.read_bytes() for p in site.workspace.brain.rglob("*") if p.is_file())
+
+
+def test_search_tells_where_it_was_said_with_the_scores_of_each_source(
+    site: Site, visitor: Visitor
+) -> None:
+    name = said(site, "Staging listens on port 8443.", "The retry policy has three attempts.")
+    page = visitor.get("/memory", params={"q": "which port does staging use"}).text
+    assert "Staging listens on port 8443." in page
+    assert f'href="/chat?session={name}"' in page
+    assert "lexical " in page
+    assert "Candidates: " in page
+
+
+def test_sessions_are_listed_and_tell_what_they_were_about(site: Site, visitor: Visitor) -> None:
+    name = said(site, "I want to add a FAB button", title="Buttons")
+    assert ">Buttons</a>" in visitor.get("/memory").text
+    page = visitor.get("/memory/session", params={"session": name}).text
+    assert "1 messages" in page
+    assert visitor.get("/memory/session?session=nothing").status_code == 404
+
+
+def test_nothing_is_kept_about_a_person_before_consent_nor_after_it_is_taken_back(
+    site: Site, visitor: Visitor
+) -> None:
+    assert "until you consent" in visitor.get("/memory").text
+    refused = visitor.send_form("/memory/profile", name=MARKER)
+    assert refused.status_code >= 400
+    visitor.send_form("/memory/consent", purpose="knowing my stack")
+    visitor.send_form("/memory/profile", name=MARKER, preferences="tests=pytest\n")
+    page = visitor.get("/memory").text
+    assert f'value="{MARKER}"' in page
+    assert "tests=pytest" in page
+    assert ": granted, knowing my stack" in page
+    assert "shown to its owner on the page" in visitor.get("/memory").text
+    assert MARKER.encode() in bytes_below(site)
+    visitor.send_form("/memory/revoke")
+    assert "until you consent" in visitor.get("/memory").text
+    assert MARKER.encode() not in bytes_below(site)
+
+
+def test_cleaning_up_asks_first(site: Site, visitor: Visitor) -> None:
+    said(site, "hello there", title="Young")
+    assert "Nothing to clean up" in visitor.send_form("/memory/cleanup", days="90").text
+    assert visitor.send_form("/memory/cleanup", days="-1").status_code == 400
+    assert "Young" in visitor.get("/memory").text
+
+
+def test_a_copy_can_be_imported_again(site: Site, visitor: Visitor) -> None:
+    said(site, "Staging listens on port 8443.", title="Ports")
+    copy = visitor.get("/memory/backup")
+    assert "attachment" in copy.headers["content-disposition"]
+    assert "8443" in json.dumps(copy.json())
+    page = visitor.send_form("/chat/import", files={"file": ("copy.json", copy.content)}).text
+    assert "1 session imported." in page
+
+
+def test_the_memory_is_examined_and_its_index_made_anew(site: Site, visitor: Visitor) -> None:
+    said(site, "Staging listens on port 8443.")
+    assert "The memory is in order." in visitor.send_form("/memory/check").text
+    told = visitor.send_form("/memory/check", rebuild="yes").text
+    assert "The search index has been made anew." in told
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>'])
+def test_what_was_said_is_text_in_a_browser(site: Site, browser: Any, text: str) -> None:
+    said(site, f"The value is {text} here.", title=text)
+    browser.goto(f"{site.url}/memory")
+    assert browser.locator("td:first-child a", has_text=text).count() == 1
+    browser.fill("input[name=q]", "what is the value here")
+    browser.press("input[name=q]", "Enter")
+    browser.locator("article pre").first.wait_for()
+    assert text in browser.locator("article pre").first.inner_text()
+
+
+def test_pages_of_sessions_follow_each_other(site: Site, visitor: Visitor) -> None:
+    with SqliteStore(site.workspace.brain / "memory.db") as store:
+        for number in range(25):
+            store.create_session(title=f"Session number {number}")
+    first = visitor.get("/memory").text
+    assert "Session number 24" in first
+    assert "Session number 4<" not in first
+    assert "Session number 4<" in visitor.get("/memory?offset=20").text
