@@ -13,6 +13,9 @@ DocumentKind = Literal["markdown", "text", "html", "pdf", "docx"]
 
 PassageKind = Literal["prose", "definition", "table", "code"]
 
+UPLOADS: Final = "uploads"
+"""The folder in `kds-brain/` of files that were sent, and have no place of their own."""
+
 ALL: Final = "all"
 """The scope of a search that leaves no document out."""
 

@@ -15,6 +15,7 @@ from typing import Final, Literal, get_args
 
 from kds.brain.database.schema import distrust
 from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_values import UPLOADS
 from kds.brain.learning.event_log import FILE_NAME as EVENTS_FILE
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED_FILE
 from kds.brain.sessions.sqlite_store import SqliteStore
@@ -72,6 +73,7 @@ _DATA: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("learned", re.compile(r"learned\.yaml|learning\.jsonl(?:\.bad)?")),
     ("work", re.compile(r"work/[a-z0-9-]+\.json(?:\.bad)?")),
     ("cache", re.compile(r"cache/[\w.-]+")),
+    ("documents", re.compile(rf"{UPLOADS}/[^/]+")),
     *(
         (
             kind,
@@ -85,7 +87,7 @@ _DATA: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
 _LEFTOVER: Final = re.compile(r"\.(?P<name>[^/]+)\.[0-9a-f]{12}\.tmp")
 """What a write that was killed leaves beside a file (`kds.brain.private_file`)."""
 
-_FOLDERS: Final = ("", "conversations", WORK_DIR, "cache")
+_FOLDERS: Final = ("", "conversations", WORK_DIR, "cache", UPLOADS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,14 +172,22 @@ async def ask(request: Request, asked: QueryRequest) -> Response:
     `session_id` nothing is stored, whatever is sent.
     """
     service = served_workspace(request, asked.workspace).queries
-    query, worker = asked.query_value(), router_worker(request)
+    reply = await answered(request, service, asked.query_value())
+    return JSONResponse(reply.as_dict())
+
+
+async def answered(request: Request, service: QueryService, query: Query) -> QueryReply:
+    """Do all that is to be done for a question; a model holds up nobody but who asks it.
+
+    Raises MessageError, as `QueryService.ask` does.
+    """
+    worker = router_worker(request)
     found = await worker.run(lambda: _found(service, query), patient=True)
     if found.may_be_rewritten:
         read = await service.arewrite(found)
         found = await worker.run(lambda: service.search(read), patient=True)
     spoken = await service.aanswer(found)
-    reply = await worker.run(lambda: service.finish(found, spoken), patient=True)
-    return JSONResponse(reply.as_dict())
+    return await worker.run(lambda: service.finish(found, spoken), patient=True)
 
 
 def _found(service: QueryService, query: Query) -> Understood:

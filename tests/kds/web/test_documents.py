@@ -1,0 +1,108 @@
+"""The page of documents."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kds.documents.upload import keep_upload, safe_name
+from kds.readers.error import DocumentError
+
+from .conftest import Site, Visitor
+
+AGREEMENT = b"""\
+# Servicing Agreement
+
+## 1 Definitions
+
+"Determination Date" means the 11th day of each month.
+
+## 2 Business days
+
+If the Determination Date is not a Business Day, it is the next one.
+"""
+
+
+def dropped(visitor: Visitor, name: str = "agreement.md", content: bytes = AGREEMENT) -> str:
+    return visitor.send_form("/documents/add", files={"file": (name, content)}).text
+
+
+def test_a_document_is_sent_asked_and_the_cited_place_opens(site: Site, visitor: Visitor) -> None:
+    assert "Read: agreement.md" in dropped(visitor)
+    kept = site.workspace.brain / "uploads" / "agreement.md"
+    assert kept.read_bytes() == AGREEMENT
+    assert kept.stat().st_mode & 0o077 == 0
+    page = visitor.send_form("/documents", q="What is the Determination Date?").text
+    assert "the 11th day of each month" in page
+    cited = page.split('href="/documents/open?', 1)[1].split('"', 1)[0].replace("&amp;", "&")
+    opened = visitor.get(f"/documents/open?{cited.split('#')[0]}").text
+    assert "<h2>1 Definitions</h2>" in opened
+    assert "the 11th day of each month" in opened
+
+
+def test_a_follow_up_is_read_after_the_questions_before_it(visitor: Visitor) -> None:
+    dropped(visitor)
+    page = visitor.send_form(
+        "/documents",
+        q="And what if it falls on a weekend?",
+        before="What is the Determination Date?",
+    ).text
+    assert "And what if the Determination Date falls on a weekend?" in page
+    assert 'name="before" value="What is the Determination Date?"' in page
+
+
+def test_taking_a_document_out_takes_the_copy_too(site: Site, visitor: Visitor) -> None:
+    page = dropped(visitor, "short.txt", b"A short note about penguins.")
+    row = page.split("short.txt</span>", 1)[0]
+    name = row.rsplit("document=", 1)[1].split('"', 1)[0]
+    assert "is taken out" in visitor.send_form("/documents/remove", document=name).text
+    assert not (site.workspace.brain / "uploads" / "short.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("virus.exe", b"MZ", "is no document that can be read"),
+        ("broken.pdf", b"%PDF-1.7 nothing", "broken.pdf"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(
+    visitor: Visitor, name: str, content: bytes, told: str
+) -> None:
+    page = dropped(visitor, name, content)
+    assert told in page
+    assert 'role="alert"' in page
+
+
+@pytest.mark.parametrize("name", ["nothing.md", "../../etc/passwd"])
+def test_a_document_that_is_not_there_is_told(visitor: Visitor, name: str) -> None:
+    dropped(visitor)
+    answer = visitor.get("/documents/open", params={"path": name})
+    assert answer.status_code >= 400
+    assert "no document" in answer.text
+
+
+def test_nothing_chosen_is_no_fault_of_the_page(visitor: Visitor) -> None:
+    assert "no file was chosen" in visitor.send_form("/documents/add").text
+
+
+def test_names_lead_nowhere(site: Site, tmp_path: Path) -> None:
+    path = keep_upload(site.workspace, "../../../up.md", b"# Up")
+    assert path.parent == site.workspace.brain / "uploads"
+    assert safe_name("a" * 500 + ".md") == "a" * 120 + ".md"
+    with pytest.raises(DocumentError):
+        keep_upload(site.workspace, "..", b"")
+
+
+def test_a_file_dropped_in_a_browser_is_read_and_its_text_stays_text(
+    site: Site, browser: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "hostile.md"
+    path.write_text("# <img src=x onerror=alert(1)>\n\nThe <script>alert(1)</script> is here.\n")
+    browser.goto(f"{site.url}/documents")
+    browser.set_input_files("#file", str(path))
+    browser.locator("form.drop button").click()
+    browser.get_by_text("Read: hostile.md").wait_for()
+    browser.get_by_role("link", name="<img src=x onerror=alert(1)>").click()
+    browser.locator("#text pre").wait_for()
+    assert "<script>alert(1)</script>" in browser.locator("#text pre").inner_text()
