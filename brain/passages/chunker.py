@@ -131,17 +131,20 @@ def packed(
     if count(content[start:end]) <= limit:
         yield start
         return
-    if not borders:
+    units = [(start, end)]
+    while borders and len(units) == 1:
+        units, borders = list(_units(content, start, end, borders[0])), borders[1:]
+    if len(units) == 1:
         yield from _split_hard(content, start, end, count, limit)
         return
     at, size = start, 0
-    for unit, stop in _units(content, start, end, borders[0]):
+    for unit, stop in units:
         tokens = count(content[unit:stop])
         if size and size + tokens > limit:
-            yield from packed(content, at, unit, borders[1:], count, limit)
+            yield from packed(content, at, unit, borders, count, limit)
             at, size = unit, 0
         size += tokens
-    yield from packed(content, at, end, borders[1:], count, limit)
+    yield from packed(content, at, end, borders, count, limit)
 
 
 def _units(
