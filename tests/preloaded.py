@@ -88,7 +88,7 @@ def serve(folder: Path) -> None:
 
 
 def _preload() -> bool:
-    import langchain_core.language_models  # noqa: F401
+    import langchain_openai  # noqa: F401
     import langgraph.graph  # noqa: F401
     import sklearn.svm  # noqa: F401
 

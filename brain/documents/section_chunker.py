@@ -6,11 +6,13 @@ The passages of a section, one after the other, are its text but for white space
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from kds.brain.documents.content import Block
 from kds.brain.documents.definition import LISTED, Defined, definitions, leading
 from kds.brain.documents.document_values import PassageKind
+from kds.brain.passages.chunker import packed
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 
 CHUNK_TOKENS: Final = 220
@@ -24,11 +26,14 @@ LIST_LENGTH: Final = 3
 SHORT_ITEM: Final = 25
 """Tokens. Items of a list as short as that stay together, also where each begins with a term."""
 
-_MAY_END: Final = re.compile(
-    r"(?<=[.!?;:])(?<!\b[A-Z]\.)(?<!\b(?:No|Mr|Dr|vs|St)\.)(?<!\b(?:Mrs|Inc|Ltd|Sec|Art|e\.g|i\.e|etc)\.)"
-    r"[\"”’')\]*_]*\s+|(?<=[。！？])"
+_BORDERS: Final = (
+    re.compile(
+        r"(?<=[.!?;:])(?<!\b[A-Z]\.)(?<!\b(?:No|Mr|Dr|vs|St)\.)(?<!\b(?:Mrs|Inc|Ltd|Sec|Art|e\.g|i\.e|etc)\.)"
+        r"[\"”’')\]*_]*\s+|(?<=[。！？])"
+    ),
+    re.compile(r"\s+"),
 )
-_WORDS: Final = re.compile(r"\s+")
+"""Between sentences and clauses; between words."""
 _CONTINUES: Final = re.compile(r"\s*(?:\(?(?:[a-z]|[ivx]{1,5}|\d{1,2})[.)]\s|[a-z]|[-*•]\s)")
 
 
@@ -112,72 +117,20 @@ def _placed(
     if tokens <= room:
         yield _Placed(block, start, end, tokens, leads, terms)
         return
-    for first, last in split(text, start, end, count, limit):
+    for first, last in _split(text, start, end, count, limit):
         here = tuple(one for one in terms if one.term in text[first:last])
         kept = leads if first == start else None
         yield _Placed(block, first, last, count(text[first:last]), kept, here)
 
 
-def split(
+def _split(
     text: str, start: int, end: int, count: TokenCounter, limit: int
 ) -> Iterator[tuple[int, int]]:
     """Yield parts of at most ``limit`` tokens: of sentences, else of words, else of letters."""
-    at, size = start, 0
-    for first, last in _sentences(text, start, end):
-        tokens = count(text[first:last])
-        if size and size + tokens > limit:
-            yield at, _trimmed(text, at, first)
-            at, size = first, 0
-        if tokens > limit:
-            yield from _split_words(text, first, last, count, limit)
-            at, size = last, 0
-            continue
-        size += tokens
-    if at < end:
-        yield at, _trimmed(text, at, end)
-
-
-def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    at = start
-    for found in _MAY_END.finditer(text, start, end):
-        if at < found.end() < end:
-            yield at, found.end()
-            at = found.end()
-    yield at, end
-
-
-def _split_words(
-    text: str, start: int, end: int, count: TokenCounter, limit: int
-) -> Iterator[tuple[int, int]]:
-    at, size, before = start, 0, start
-    for border in (*(found.end() for found in _WORDS.finditer(text, start, end)), end):
-        if border <= before:
-            continue
-        tokens = count(text[before:border])
-        if size and size + tokens > limit:
-            yield at, _trimmed(text, at, before)
-            at, size = before, 0
-        if tokens > limit:
-            yield from _split_hard(text, before, border, count, limit)
-            at, size = border, 0
-        else:
-            size += tokens
-        before = border
-    if at < end:
-        yield at, _trimmed(text, at, end)
-
-
-def _split_hard(
-    text: str, start: int, end: int, count: TokenCounter, limit: int
-) -> Iterator[tuple[int, int]]:
-    """Halve a single word (a key, a line of data) until it fits."""
-    if end - start < 2 or count(text[start:end]) <= limit:
-        if text[start:end].strip():
-            yield start, _trimmed(text, start, end)
-        return
-    middle = (start + end) // 2
-    yield from _split_hard(text, start, middle, count, limit)
-    yield from _split_hard(text, middle, end, count, limit)
+    starts = packed(text, start, end, _BORDERS, count, limit)
+    for first, last in pairwise((*starts, end)):
+        if text[first:last].strip():
+            yield first, _trimmed(text, first, last)
 
 
 def _trimmed(text: str, start: int, end: int) -> int:

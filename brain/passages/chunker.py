@@ -6,7 +6,7 @@ this order. The parts, put together, are the message.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +22,9 @@ _HEADING: Final = re.compile(
     r"^(?:[ ]{0,3}\#{1,6}[ \t]+(?P<marked>\S.*?)[ \t#]*|\*\*(?P<bold>[^*\n]{1,80})\*\*:?[ \t]*)$",
     re.MULTILINE,
 )
+Borders = Sequence[re.Pattern[str]]
+"""What parts are cut at, the coarsest first."""
+
 _BORDERS: Final = (
     re.compile(r"\n[ \t]*\n\s*"),
     re.compile(r"(?<=[.!?…])[\"')\]]*\s+|(?<=[。！？])"),
@@ -86,7 +89,7 @@ def _parts(content: str, count: TokenCounter, limit: int) -> Iterator[_Part]:
         end = span.start if span else len(content)
         for start, stop, title in _sections(content, at, end, heading):
             heading = title
-            for piece in _packed(content, start, stop, count, limit):
+            for piece in packed(content, start, stop, _BORDERS, count, limit):
                 yield _Part(piece, title)
         if span:
             yield _Part(span.start, span.header(content) or heading, span)
@@ -115,31 +118,40 @@ def _sections(content: str, start: int, end: int, heading: str) -> Iterator[tupl
     yield at, end, heading
 
 
-def _packed(
-    content: str, start: int, end: int, count: TokenCounter, limit: int, level: int = 0
+def packed(
+    content: str, start: int, end: int, borders: Borders, count: TokenCounter, limit: int
 ) -> Iterator[int]:
-    """Yield the starts of parts that fit, cut at the coarsest borders that allow it."""
+    """Yield the starts of parts of at most ``limit`` tokens.
+
+    They are cut at the first of ``borders`` where it gives such parts, else at the next, and a
+    single word anywhere.
+    """
     if start >= end:
         return
     if count(content[start:end]) <= limit:
         yield start
         return
-    if level == len(_BORDERS):
+    units = [(start, end)]
+    while borders and len(units) == 1:
+        units, borders = list(_units(content, start, end, borders[0])), borders[1:]
+    if len(units) == 1:
         yield from _split_hard(content, start, end, count, limit)
         return
     at, size = start, 0
-    for unit, stop in _units(content, start, end, level):
+    for unit, stop in units:
         tokens = count(content[unit:stop])
         if size and size + tokens > limit:
-            yield from _packed(content, at, unit, count, limit, level + 1)
+            yield from packed(content, at, unit, borders, count, limit)
             at, size = unit, 0
         size += tokens
-    yield from _packed(content, at, end, count, limit, level + 1)
+    yield from packed(content, at, end, borders, count, limit)
 
 
-def _units(content: str, start: int, end: int, level: int) -> Iterator[tuple[int, int]]:
+def _units(
+    content: str, start: int, end: int, border: re.Pattern[str]
+) -> Iterator[tuple[int, int]]:
     at = start
-    for found in _BORDERS[level].finditer(content, start, end):
+    for found in border.finditer(content, start, end):
         if at < found.end() < end:
             yield at, found.end()
             at = found.end()

@@ -1,6 +1,7 @@
 """An agent as a Runnable, with the real client of OpenAI against a fake provider."""
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -159,10 +160,13 @@ def test_a_call_without_await_works_inside_a_running_loop_and_streams_piece_by_p
 
 @pytest.mark.parametrize("call", ["agent.invoke('dark mode')", "list(agent.stream('dark mode'))"])
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such signal")
-def test_an_interrupt_ends_a_call_at_once(provider: FakeProvider, call: str) -> None:
+def test_an_interrupt_ends_a_call_at_once(
+    provider: FakeProvider, call: str, launchers: Path
+) -> None:
     provider.play(default=Slow())
     code = f"""
-import signal
+import os, signal
+print(os.getpid(), flush=True)
 from kds import agents
 signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background have it ignored
 agent = agents.load("PLAN", model="{provider.url}#m")
@@ -171,9 +175,12 @@ try:
 except KeyboardInterrupt:
     print("interrupted")
 """
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as done:
+    command = [launchers / "python-block", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as done:
+        assert done.stdout
+        pid = int(done.stdout.readline())
         assert provider.wait_asked()
-        done.send_signal(signal.SIGINT)
+        os.kill(pid, signal.SIGINT)
         assert done.communicate(timeout=PATIENCE_S)[0] == "interrupted\n"
 
 

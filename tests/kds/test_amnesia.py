@@ -1,11 +1,9 @@
 """Amnesia: what goes is put away first, is gone then, and comes back."""
 
 import json
-import os
 import sqlite3
 import stat
 import subprocess
-import sys
 import threading
 import tracemalloc
 import zipfile
@@ -340,10 +338,10 @@ def test_a_file_that_is_busy_all_the_time_stops_it_before_anything_is_gone(
 
 
 DYING = """
-import os, sys
+import os
 import kds.amnesia.forgetting
 from kds.brain.workspace import Workspace
-left = [int(sys.argv[2])]
+left = [{left}]
 remove = kds.amnesia.forgetting.remove_private
 def dying(path):
     if left[0] == 0:
@@ -352,18 +350,22 @@ def dying(path):
     remove(path)
 kds.amnesia.forgetting.remove_private = dying
 kds.amnesia.database.remove_private = dying
-kds.amnesia.forget(Workspace.find(environ={"KDS_HOME": sys.argv[1]}))
+kds.amnesia.forget(Workspace.find(environ={{"KDS_HOME": {root!r}}}))
 """
 
 
+def forget_and_die(place: Workspace, deleted: int, launchers: Path) -> None:
+    """Forget in a process that dies when it has deleted so many files."""
+    code = DYING.format(left=deleted, root=str(place.root))
+    assert subprocess.run([launchers / "python-block", code], timeout=120).returncode == 9
+
+
 @pytest.mark.parametrize("deleted", [0, 1, 3, 6])
-def test_a_kill_between_backup_and_deletion_loses_nothing(place: Workspace, deleted: int) -> None:
+def test_a_kill_between_backup_and_deletion_loses_nothing(
+    place: Workspace, deleted: int, launchers: Path
+) -> None:
     before = contents(place)
-    done = subprocess.run(
-        [sys.executable, "-c", DYING, str(place.root), str(deleted)],
-        env=dict(os.environ), timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 9
+    forget_and_die(place, deleted, launchers)
     [backup] = list_backups(place)
     assert backup.problem is None
     restore(place, backup.name, force=True)
@@ -374,11 +376,10 @@ def test_a_kill_between_backup_and_deletion_loses_nothing(place: Workspace, dele
     assert remembered(place) == (f"The {SECRET} page",)
 
 
-def test_an_interrupted_forgetting_is_finished_by_the_next(place: Workspace) -> None:
-    subprocess.run(
-        [sys.executable, "-c", DYING, str(place.root), "3"], env=dict(os.environ), timeout=120,
-        check=False,
-    )  # fmt: skip
+def test_an_interrupted_forgetting_is_finished_by_the_next(
+    place: Workspace, launchers: Path
+) -> None:
+    forget_and_die(place, 3, launchers)
     assert still_holding(place)
     assert forget(place).after.is_empty
     assert still_holding(place) == []
