@@ -28,6 +28,10 @@ def print_json(value: object) -> None:
 
 def print_turn(turn: Turn) -> None:
     """Print what became of a message: a few labelled lines."""
+    if turn.notice:
+        print_line("message", turn.message)
+        print_line("note", turn.notice)
+        return
     for label, text in _turn_lines(turn):
         print_line(label, text)
 
