@@ -23,15 +23,18 @@ Errors go to stderr as `kds: ...` with a `fix:` line below. With `--json` there 
 on stdout and nothing else, also when something is wrong: then it is
 `{"error": {"message": ..., "where": ..., "hint": ...}}`, where `where` and `hint` may be null, with
 a list of all `problems` beside them when a file is wrong. `kds prompts check` and `kds rules check`
-list these under `problems` of their own report instead. `NO_COLOR` turns colours off, and
-`KDS_DEBUG=1` shows the trace of a fault. What takes longer than half a second says so on stderr, in
-one line, or with a spinner or a bar on a terminal; `KDS_PROGRESS=off` (`auto` is the default) is
-silent.
+list these under `problems` of their own report instead.
+
+`NO_COLOR` turns colours off. `--plain`, which may stand anywhere, also turns off spinners and
+relative times: then a terminal gets what a pipe gets. `KDS_DEBUG=1` shows the trace of a fault.
+What takes longer than half a second says so on stderr, in one line, or with a spinner or a bar on a
+terminal; `KDS_PROGRESS=off` (`auto` is the default) is silent.
 
 ## Completion in the shell
 
 Put one of these into `~/.bashrc`, `~/.zshrc` or `~/.config/fish/config.fish`. It completes
-commands and options, and the names of prompts, agents, intents, remembered sessions and settings:
+commands and options, and the names of prompts, agents, intents, remembered sessions and settings,
+and what `kds learn` proposes or has learned:
 
 ```sh
 # not run by the tests: each is for a shell of its own
