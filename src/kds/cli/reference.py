@@ -1,14 +1,17 @@
 """Writes docs/cli.md from the commands themselves: `python -m kds.cli.reference`.
 
-A test holds the page equal to what this prints, so the help is written once.
+A test holds the page equal to what this prints, so the help is written once; `--man DIR` writes it
+as man pages.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import click
 
 from kds.cli.app import app
+from kds.cli.manual import write_manual
 
 HEAD: Final = """# The `kds` command
 
@@ -42,6 +45,15 @@ eval "$(_KDS_COMPLETE=bash_source kds)"
 eval "$(_KDS_COMPLETE=zsh_source kds)"
 _KDS_COMPLETE=fish_source kds | source
 ```
+
+## Man pages
+
+`make man` in a clone writes the same as man pages, one for each command, into `build/man/man1`:
+
+```sh
+# not run by the tests: it is make that is tried
+make man && MANPATH="build/man:" man kds-route
+```
 """
 
 WIDTH: Final = 88
@@ -73,5 +85,16 @@ def _pages(
                 yield from _pages(child, f"{path} {name}", context)
 
 
+@click.command()
+@click.option("--man", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Write man pages into this folder instead.")  # fmt: skip
+def main(*, man: Path | None) -> None:
+    """Print docs/cli.md."""
+    if man is None:
+        click.echo(reference(), nl=False)
+    else:
+        click.echo(f"{len(write_manual(app, man))} pages in {man}; man -l {man}/kds.1")
+
+
 if __name__ == "__main__":
-    click.echo(reference(), nl=False)
+    main()
