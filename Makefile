@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools
 
-.PHONY: install check format lint types imports test docs site site-serve pictures plots model turns \
+.PHONY: install check format lint types imports test docs man site site-serve pictures plots model turns \
   decision language bench bench-costs bench-peers test-clients bench-service bench-hook bench-memory
 
 install:  ## venv and an editable install with everything the tests need
@@ -32,6 +32,9 @@ test:  ## with the doctests and the commands of the documentation
 
 docs:  ## write docs/cli.md anew from the commands themselves
 	$(BIN)/python -m kds.cli.reference > docs/cli.md
+
+man:  ## the same as man pages, in build/man/man1
+	$(BIN)/python -m kds.cli.reference --man build/man/man1
 
 site: $(BIN)/zensical  ## the documentation as a site, in site/; broken links are errors
 	$(BIN)/zensical build --clean --strict

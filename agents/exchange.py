@@ -255,7 +255,8 @@ class Exchange:
         if handoff is not None:
             self._handoffs.setdefault(handoff.intent, handoff)
         if unknown is not None:
-            self._notes.append(f"no handoff to {unknown}: the prompt file does not list it")
+            listed = ", ".join(self._handing.targets) or "none"
+            self._notes.append(f"no handoff to {unknown}: the prompt file lists {listed}")
 
     def _reply(self) -> AgentReply:
         text = GAP.join(self._texts)

@@ -23,7 +23,8 @@ FIELD: Final = "handoff"
 REASON_CHARS: Final = 300
 
 _LINE: Final = re.compile(
-    r"\W*hand[ -]?off(?: to)?\W*:\W*(?P<intent>[A-Z][A-Z0-9_]*)\W*?(?:[-–—:.]\s*(?P<why>.*))?",
+    r"\W*hand[ -]?off(?: to)?\W*:\W*(?P<intent>[A-Z][A-Z0-9_-]*)"
+    r"(?:\W+\([\w-]+\))?\W*?(?:[-–—:.]\s*(?P<why>.*))?",
     re.IGNORECASE,
 )
 
@@ -67,8 +68,10 @@ class Handing:
         )
 
     def given(self, intent: object, reason: object = "") -> Handoff | None:
-        """The handoff to ``intent``; None when it is not declared."""
-        name = intent.strip().upper() if isinstance(intent, str) else ""
+        """The handoff to ``intent``, or to the agent of that name; None: it is not declared."""
+        said = intent.strip() if isinstance(intent, str) else ""
+        agents = {agent.name: target for target, agent in self.targets.items()}
+        name = agents.get(said.lower(), said.upper())
         if name not in self.targets:
             return None
         why = " ".join(reason.split())[:REASON_CHARS] if isinstance(reason, str) else ""

@@ -17,6 +17,9 @@ UNKNOWN: Final = "UNKNOWN"
 NOTED: Final = "learn"
 """The record of what a turn says about the intent of an earlier message."""
 
+NOT_ENGLISH: Final = "KDS reads English only: this message is passed on as it is"
+"""What is said of a message in another language."""
+
 Outcome = Literal["used", "unchanged", "rejected", "failed", "resting"]
 """What became of asking a model for the self-contained message."""
 
@@ -148,6 +151,9 @@ class Turn:
     """How much the message looks like one of the intents at all (`router/intents/certainty.py`)."""
     alternatives: tuple[IntentScore, ...] = ()
     secondary_intents: tuple[str, ...] = ()
+    # foreign
+    english: bool = True
+    """False for a message that is plainly in another language: nothing was made of it."""
     # dispatch
     action: Action = "abstain"
     question: str | None = None
@@ -170,6 +176,11 @@ class Turn:
     def noted(self) -> str | None:
         """What was noted of the intent of an earlier message that this one corrects."""
         return next((one.notes[0] for one in self.records if one.step == NOTED and one.notes), None)
+
+    @property
+    def notice(self) -> str | None:
+        """What the user is to be told, whatever comes of the turn: that KDS could not read it."""
+        return None if self.english else NOT_ENGLISH
 
     def as_dict(self) -> Mapping[str, object]:
         """The JSON form of DESIGN 2, as `kds route --json` prints it."""
@@ -204,5 +215,6 @@ class Turn:
             "prompt_file": self.prompt_file,
             "prompt": self.prompt,
             "noted": self.noted,
+            "notice": self.notice,
             "why": list(self.why),
         }

@@ -97,6 +97,7 @@ def _turn(data: Mapping[str, Any]) -> Turn:
         in_scope=float(data["in_scope"]),
         alternatives=_each(data["alternatives"], _score),
         secondary_intents=_each(data["secondary_intents"], _text),
+        english=data.get("notice") is None,
         action=cast("Action", action),
         candidates=_each(data["candidates"], _text),
         records=_each(data["records"], _record),

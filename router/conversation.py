@@ -6,8 +6,9 @@ remembers itself and one that a client sends along.
 
 from collections.abc import Callable, Sequence
 
-from kds.brain.turn import Turn, Utterance
+from kds.brain.turn import UNKNOWN, ContextEntry, Turn, Utterance
 from kds.router.discourse.history import Discourse
+from kds.router.language.other_languages import is_foreign
 from kds.router.references.decision import is_answered
 from kds.router.references.resolver import Known, Resolver, nothing_known
 
@@ -18,13 +19,22 @@ DiscourseOf = Callable[[Turn], Discourse]
 def remembered(resolver: Resolver, known: Known = nothing_known) -> DiscourseOf:
     """Reads the context that was remembered.
 
-    ``known`` is asked for what the conversation referred to before its context begins.
+    ``known`` is asked for what the conversation referred to before its context begins. What was
+    said in another language than English names nothing that can be referred to.
     """
 
     def discourse(turn: Turn) -> Discourse:
-        return resolver.discourse(turn.context, known(), as_said=is_answered(turn))
+        return resolver.discourse(_in_english(turn.context), known(), as_said=is_answered(turn))
 
     return discourse
+
+
+def _in_english(context: Sequence[ContextEntry]) -> tuple[ContextEntry, ...]:
+    return tuple(
+        entry
+        for entry in context
+        if not is_foreign(entry.user_message, doubted=entry.intent == UNKNOWN)
+    )
 
 
 def sent_along(resolver: Resolver, known: Sequence[Utterance] = ()) -> DiscourseOf:

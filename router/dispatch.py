@@ -1,7 +1,7 @@
 """The step that decides: act, ask or abstain; which session, which agent, which prompt.
 
 Reads   message, at, context, references, expanded, context_ref, context_switch, intent,
-        confidence, in_scope, alternatives, secondary_intents
+        confidence, in_scope, alternatives, secondary_intents, english
 Writes  action, question, candidates, session_id, agent, prompt_file, prompt
 Never   changes the intent, touches the disk, or asks a model.
 """
@@ -26,7 +26,7 @@ FeatureOf = Callable[[str], str | None]
 READS: Final = frozenset(
     {
         *("message", "at", "context", "references", "expanded", "context_ref", "context_switch"),
-        *("intent", "confidence", "in_scope", "alternatives", "secondary_intents"),
+        *("intent", "confidence", "in_scope", "alternatives", "secondary_intents", "english"),
     }
 )
 WRITES: Final = frozenset(
@@ -38,6 +38,8 @@ def make_dispatch(library: PromptLibrary, *, feature_of: FeatureOf, workspace: s
     """The dispatch step over a library. ``workspace`` is the folder that prompts may name."""
 
     def dispatch(turn: Turn) -> Turn:
+        if not turn.english:
+            return _passed_on(turn, *_inherited(turn, library, feature_of))
         decision = decide(turn.intent, turn.confidence, turn.alternatives, in_scope=turn.in_scope)
         agent = _agent(library, turn.intent if decision.action == "route" else UNKNOWN)
         session, session_note = _session(turn, decision, library, feature_of)
@@ -55,6 +57,12 @@ def make_dispatch(library: PromptLibrary, *, feature_of: FeatureOf, workspace: s
         return replace(decided, prompt=library.render(agent, values), notes=turn.notes + notes)
 
     return Step("dispatch", READS, WRITES, dispatch)
+
+
+def _passed_on(turn: Turn, session: str | None, session_note: str) -> Turn:
+    """A message that KDS cannot read: no agent is picked for it, and it is its own prompt."""
+    notes = (*turn.notes, "abstain: not English; no agent", session_note)
+    return replace(turn, action="abstain", session_id=session, prompt=turn.message, notes=notes)
 
 
 def _agent(library: PromptLibrary, intent: str) -> PromptFile:

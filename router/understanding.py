@@ -10,6 +10,7 @@ from kds.router.classify import make_classify
 from kds.router.conversation import DiscourseOf
 from kds.router.decide import Precision, make_decide, usual_precision
 from kds.router.expand import make_expand
+from kds.router.foreign import make_foreign
 from kds.router.intents.model import IntentModel
 from kds.router.intents.turn_model import TurnModel
 from kds.router.references.decision import Decider
@@ -36,6 +37,7 @@ def understanding(
         make_expand(resolver, discourse_of),
         make_rewrite(resolver, rewriter, discourse_of),
         make_classify(model, turns),
+        make_foreign(),
     )
 
 

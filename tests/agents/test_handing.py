@@ -92,6 +92,8 @@ def test_a_provider_that_refuses_the_tool_is_asked_without_it(
     ("line", "reason"),
     [
         ("Handoff: EXECUTE", ""),
+        ("Handoff: code-executor", ""),
+        ("Handoff: EXECUTE (code-executor) - ready", "ready"),
         ("handoff: execute", ""),
         ("Hand-off to: EXECUTE.", ""),
         ("> Hand off: `EXECUTE` - because", "because"),

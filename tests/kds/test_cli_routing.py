@@ -75,6 +75,7 @@ def test_explain_shows_every_step(kds_call: Run, fitted_workspace: Path) -> None
         "expand",
         "rewrite",
         "classify",
+        "foreign",
         "answer",
         "dispatch",
     ]

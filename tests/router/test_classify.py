@@ -98,3 +98,11 @@ def test_after_a_topic_switch_the_past_says_nothing(step: Step) -> None:
 def test_small_talk_is_unknown(step: Step) -> None:
     done = step.run(turn("good morning"))
     assert (done.intent, done.secondary_intents) == (UNKNOWN, ())
+
+
+@pytest.mark.parametrize("message", ["forget it", "Forget that.", "ok, forget about it"])
+def test_dropping_a_matter_is_no_order_to_do_or_to_unlearn_anything(
+    step: Step, message: str
+) -> None:
+    done = step.run(turn(message, previous="PLAN"))
+    assert (done.intent, done.confidence) == (UNKNOWN, 0.0)

@@ -220,7 +220,8 @@ class Router:
         text, agent = _addressed(clean_message(message), self._parts.library)
         if agent is not None:
             named = _named(agent)
-            pipeline = Pipeline(named if s.name == named.name else s for s in pipeline.steps)
+            others = (step for step in pipeline.steps if step.name != "foreign")
+            pipeline = Pipeline(named if step.name == named.name else step for step in others)
         turn = Turn(message=text, at=self._clock(), history=tuple(history), rewrite=rewrite)
         return pipeline.run(turn)
 
@@ -231,7 +232,8 @@ def _rewriting(resolver: Resolver) -> tuple[Step, ...]:
 
 
 def _named(agent: PromptFile) -> Step:
-    """Stands in for the classify step when the message names its prompt: that one is wanted."""
+    """Stands in for the classify step when the message names its prompt: that one is wanted, in
+    whatever language the message is."""
 
     def classify(turn: Turn) -> Turn:
         note = f"intent {agent.intent}: the message names its prompt {agent.ref}"
@@ -241,7 +243,7 @@ def _named(agent: PromptFile) -> Step:
             notes=(*turn.notes, note),
         )  # fmt: skip
 
-    return Step("classify", frozenset(), WRITES, classify)
+    return Step("classify", frozenset(), WRITES | {"english"}, classify)
 
 
 def precision_of(workspace: Workspace, environ: Mapping[str, str] = os.environ) -> Precision:

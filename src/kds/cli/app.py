@@ -18,6 +18,9 @@ OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
 5 % of the CPU time of a cold `kds route`."""
 
 
+PLAIN: Final = "--plain"
+
+
 class _Commands(click.Group):
     """Loads a subcommand at its first use, and explains an unknown one."""
 
@@ -58,7 +61,11 @@ Examples:
 `kds help COMMAND` explains one; `kds help topics` lists the pages to read.""",
 )
 @click.version_option(None, "--version", package_name="kds-router", message="%(prog)s %(version)s")
-def app() -> None:
+@click.option(
+    "--plain", is_flag=True, help="No colours, no spinners, times in full: as in a pipe. "
+    "May stand anywhere.",
+)  # fmt: skip
+def app(*, plain: bool) -> None:
     """Route developer chat: resolve what a message refers to, and pick the agent for it."""
 
 
@@ -84,7 +91,11 @@ def _instead_of(arguments: Sequence[str]) -> str:
 
 
 def _spelled_out(arguments: Sequence[str]) -> list[str]:
-    """Put the hidden subcommand in front of a `#file:` invocation."""
+    """Put `--plain` first, and the hidden subcommand in front of a `#file:` invocation."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    if PLAIN in arguments[:end]:
+        rest = [one for one in arguments[:end] if one != PLAIN]
+        return [PLAIN, *_spelled_out([*rest, *arguments[end:]])]
     if arguments and arguments[0].lstrip().startswith("#file:"):
         return ["invoke", *arguments]
     return list(arguments)

@@ -15,7 +15,7 @@ Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def completed_by(kind: str) -> Complete:
-    """Complete with the names of ``kind``: prompts, agents, intents, sessions or settings."""
+    """Complete with the names of ``kind``, one of NAMES."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         try:
@@ -55,10 +55,22 @@ def _settings(workspace: Workspace) -> Iterable[str]:
     return keys
 
 
+def _proposals(workspace: Workspace) -> Iterable[str]:
+    module = importlib.import_module("kds.learning.learning")
+    return (one.id for one in module.Learning(workspace).candidates() if one.state != "learned")
+
+
+def _learned(workspace: Workspace) -> Iterable[str]:
+    module = importlib.import_module("kds.learning.learning")
+    return (one.id for one in module.Learning(workspace).examples())
+
+
 NAMES: Final[dict[str, Callable[[Workspace], Iterable[str]]]] = {
     "prompts": _prompts,
     "agents": _agents,
     "intents": _intents,
     "sessions": _sessions,
     "settings": _settings,
+    "proposals": _proposals,
+    "learned": _learned,
 }

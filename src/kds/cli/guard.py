@@ -17,6 +17,7 @@ from typing import Final
 import click
 
 from kds.brain.errors import ConfigError, KdsError, Problem
+from kds.cli.palette import toned
 
 TESTS_FAILED: Final = 1
 BAD_INPUT: Final = 2
@@ -103,14 +104,15 @@ def problem_rows(problems: Sequence[Problem]) -> list[dict[str, str]]:
 
 def complain(message: str, hint: str | None = None) -> None:
     """Write one error to stderr: `kds: message`, and the fix below it."""
-    click.echo(f"kds: {message}", err=True)
+    click.echo(f"{toned('kds:', 'problem', err=True)} {message}", err=True)
     if hint:
-        click.echo(f"  fix: {hint}", err=True)
+        click.echo(f"  {toned('fix:', 'ok', err=True)} {hint}", err=True)
 
 
 def complain_about(error: KdsError) -> None:
     """Write a KDS error to stderr, with where it is and how to fix it."""
-    click.echo(f"kds: {error}", err=True)
+    text = str(error).replace("\n  fix:", f"\n  {toned('fix:', 'ok', err=True)}")
+    click.echo(f"{toned('kds:', 'problem', err=True)} {text}", err=True)
 
 
 _EXPECTED: Final = (click.ClickException, KdsError, OSError)

@@ -15,6 +15,7 @@ from kds.cli.memory.options import looking, read_span
 from kds.cli.memory.upkeep import EMPTY
 from kds.cli.options import check_picture, find_workspace, json_option, workspace_option
 from kds.cli.output import fields, percent, print_json, print_line, print_table
+from kds.cli.progress import slow
 from kds.evaluation.intents.plots import SUFFIXES, load_drawing
 from kds.evaluation.metrics_plots import draw_metrics
 from kds.evaluation.metrics_report import MetricsReport, Recalls, Turns, read_report
@@ -61,7 +62,8 @@ def metrics(*, since: str, as_json: bool, plot: Path | None, workspace: Path | N
         report = read_report(store, span, corrections)
         stats = store.stats() if store else EMPTY
     if plot is not None:
-        draw_metrics(plot, report)
+        with slow("drawing"):
+            draw_metrics(plot, report)
     if as_json:
         memory = fields(stats, "sessions messages tokens size_bytes")
         print_json(report.as_dict() | {"memory": memory})

@@ -1,7 +1,7 @@
 """What the commands print: JSON for programs, short lines and tables for people."""
 
 import json
-import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -12,10 +12,16 @@ import click
 
 from kds.brain.turn import ContextEntry, StepRecord, Turn
 from kds.brain.wire import entry_to_wire
+from kds.cli.moments import moment, shown
+from kds.cli.palette import COLUMNS, STYLES, Tone, asked_plain, coloured, marked, toned
+from kds.router.intents.policy import ACT_MIN
 
 _LABEL: Final = 11
 _PIPED_WIDTH: Final = 160
 """Columns of a table that goes to a file or pipe, where no terminal sets a width."""
+
+_WHOLE: Final = frozenset({"id", "time", "at", "changed", "intent", "session"})
+"""Columns that are kept in one piece where a terminal is narrow: the others make room."""
 
 Row = Sequence[str]
 
@@ -28,6 +34,13 @@ def print_json(value: object) -> None:
 
 def print_turn(turn: Turn) -> None:
     """Print what became of a message: a few labelled lines."""
+    print_line("message", _with_references(turn))
+    if turn.notice:
+        print_line("note", toned(turn.notice, "note"))
+        return
+    if turn.expanded != turn.message:
+        print_line("expanded", _with_targets(turn))
+    print_line("intent", _intent(turn))
     for label, text in _turn_lines(turn):
         print_line(label, text)
 
@@ -46,10 +59,9 @@ def print_steps(records: Sequence[StepRecord]) -> None:
             print_line("", note)
 
 
-def print_line(label: str, text: str) -> None:
+def print_line(label: str, text: str, *, tone: Tone = "label") -> None:
     """Print one labelled line; a terminal may wrap it, a pipe gets it whole."""
-    head = f"{label:<{_LABEL}}"
-    click.echo((head if "NO_COLOR" in os.environ else click.style(head, dim=True)) + text)
+    click.echo(toned(f"{label:<{_LABEL}}", tone) + text)
 
 
 def print_table(columns: Row, rows: Iterable[Row]) -> None:
@@ -58,12 +70,19 @@ def print_table(columns: Row, rows: Iterable[Row]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    console = Console(
+        file=sys.stdout, highlight=False, markup=False, emoji=False,
+        force_terminal=False if asked_plain() else None,
+    )  # fmt: skip
     if not console.is_terminal:
         console.width = _PIPED_WIDTH
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    colours = coloured()
+    table = Table(box=None, pad_edge=False, header_style="bold" if colours else "")
     for column in columns:
-        table.add_column(column, overflow="fold")
+        tone = COLUMNS.get(column) if colours else None
+        whole = console.is_terminal and column in _WHOLE
+        style = STYLES[tone] if tone else ""
+        table.add_column(column, overflow="fold", no_wrap=whole, style=style)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
@@ -98,16 +117,11 @@ def print_entries(entries: Sequence[ContextEntry]) -> None:
         click.echo("the conversation context is empty")
         return
     rows = [
-        (moment(entry.timestamp), entry.intent, entry.user_message, entry.context_ref or "",
+        (shown(entry.timestamp), entry.intent, entry.user_message, entry.context_ref or "",
          entry.session_id or "")
         for entry in entries
     ]  # fmt: skip
     print_table(("time", "intent", "message", "refers to", "session"), rows)
-
-
-def moment(at: datetime) -> str:
-    """A UTC moment to the second: `2025-11-03T09:00:00Z`."""
-    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def counted(count: int, noun: str) -> str:
@@ -146,16 +160,29 @@ def _plain(value: object) -> object:
     return value
 
 
-def _turn_lines(turn: Turn) -> Iterable[tuple[str, str]]:
-    yield "message", turn.message
-    if turn.expanded != turn.message:
-        yield "expanded", turn.expanded
+def _intent(turn: Turn) -> str:
+    sure: Tone = "sure" if turn.confidence >= ACT_MIN else "unsure"
     also = f", also {', '.join(turn.secondary_intents)}" if turn.secondary_intents else ""
-    yield "intent", f"{turn.intent} ({turn.confidence:.2f}){also}"
+    return f"{toned(turn.intent, 'intent')} ({toned(f'{turn.confidence:.2f}', sure)}){also}"
+
+
+def _with_references(turn: Turn) -> str:
+    """The message, with the words that point back marked."""
+    return marked(turn.message, [(one.start, one.end) for one in turn.references])
+
+
+def _with_targets(turn: Turn) -> str:
+    """The message as it was written out, with what its words stand for marked."""
+    targets = sorted({one.target for one in turn.references} - {""}, key=len, reverse=True)
+    found = re.finditer("|".join(map(re.escape, targets)), turn.expanded) if targets else ()
+    return marked(turn.expanded, [one.span() for one in found])
+
+
+def _turn_lines(turn: Turn) -> Iterable[tuple[str, str]]:
     if turn.context_switch:
         yield "switch", "a new topic: the earlier context no longer counts"
     elif turn.context_ref:
-        yield "refers to", turn.context_ref
+        yield "refers to", toned(turn.context_ref, "resolved")
     if turn.session_id:
         yield "session", turn.session_id
     if turn.agent and turn.action == "route":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import click
 
 from kds.brain.settings_variables import switch
+from kds.cli.palette import asked_plain
 
 if TYPE_CHECKING:  # 50 ms of imports: only who waits for something pays
     from rich.console import Console
@@ -110,6 +111,7 @@ class _Notice:
 
     def __init__(self, what: str) -> None:
         self._what = what
+        self._may_draw = _may_draw()  # of a context that the timer's thread does not have
         self._lock = Lock()
         self._over = False
         self._status: Status | None = None
@@ -118,7 +120,7 @@ class _Notice:
         with self._lock:
             if self._over:
                 return
-            if not _draws():
+            if not (self._may_draw and _console().is_terminal):
                 click.echo(f"kds: {self._what} ...", err=True)
                 return
             self._status = _console().status(f"{self._what} ...")
@@ -134,8 +136,12 @@ class _Notice:
 
 def _draws() -> bool:
     """Whether there is a terminal to draw on, which rich looks at closer."""
-    likely = wanted() and (sys.stderr.isatty() or "FORCE_COLOR" in os.environ)
-    return likely and _console().is_terminal
+    return _may_draw() and _console().is_terminal
+
+
+def _may_draw() -> bool:
+    """Whether it is worth asking rich: 50 ms of imports."""
+    return wanted() and not asked_plain() and (sys.stderr.isatty() or "FORCE_COLOR" in os.environ)
 
 
 def _console() -> "Console":

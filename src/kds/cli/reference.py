@@ -1,14 +1,17 @@
 """Writes docs/cli.md from the commands themselves: `python -m kds.cli.reference`.
 
-A test holds the page equal to what this prints, so the help is written once.
+A test holds the page equal to what this prints, so the help is written once; `--man DIR` writes it
+as man pages.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import click
 
 from kds.cli.app import app
+from kds.cli.manual import write_manual
 
 HEAD: Final = """# The `kds` command
 
@@ -23,21 +26,33 @@ Errors go to stderr as `kds: ...` with a `fix:` line below. With `--json` there 
 on stdout and nothing else, also when something is wrong: then it is
 `{"error": {"message": ..., "where": ..., "hint": ...}}`, where `where` and `hint` may be null, with
 a list of all `problems` beside them when a file is wrong. `kds prompts check` and `kds rules check`
-list these under `problems` of their own report instead. `NO_COLOR` turns colours off, and
-`KDS_DEBUG=1` shows the trace of a fault. What takes longer than half a second says so on stderr, in
-one line, or with a spinner or a bar on a terminal; `KDS_PROGRESS=off` (`auto` is the default) is
-silent.
+list these under `problems` of their own report instead.
+
+`NO_COLOR` turns colours off. `--plain`, which may stand anywhere, also turns off spinners and
+relative times: then a terminal gets what a pipe gets. `KDS_DEBUG=1` shows the trace of a fault.
+What takes longer than half a second says so on stderr, in one line, or with a spinner or a bar on a
+terminal; `KDS_PROGRESS=off` (`auto` is the default) is silent.
 
 ## Completion in the shell
 
 Put one of these into `~/.bashrc`, `~/.zshrc` or `~/.config/fish/config.fish`. It completes
-commands and options, and the names of prompts, agents, intents, remembered sessions and settings:
+commands and options, and the names of prompts, agents, intents, remembered sessions and settings,
+and what `kds learn` proposes or has learned:
 
 ```sh
 # not run by the tests: each is for a shell of its own
 eval "$(_KDS_COMPLETE=bash_source kds)"
 eval "$(_KDS_COMPLETE=zsh_source kds)"
 _KDS_COMPLETE=fish_source kds | source
+```
+
+## Man pages
+
+`make man` in a clone writes the same as man pages, one for each command, into `build/man/man1`:
+
+```sh
+# not run by the tests: it is make that is tried
+make man && MANPATH="build/man:" man kds-route
 ```
 """
 
@@ -70,5 +85,16 @@ def _pages(
                 yield from _pages(child, f"{path} {name}", context)
 
 
+@click.command()
+@click.option("--man", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+              help="Write man pages into this folder instead.")  # fmt: skip
+def main(*, man: Path | None) -> None:
+    """Print docs/cli.md."""
+    if man is None:
+        click.echo(reference(), nl=False)
+    else:
+        click.echo(f"{len(write_manual(app, man))} pages in {man}; man -l {man}/kds.1")
+
+
 if __name__ == "__main__":
-    click.echo(reference(), nl=False)
+    main()

@@ -56,6 +56,7 @@ class RoutedMessage(Resolution):
     prompt_file: str | None
     prompt: str = Field(description="The agent's instructions for this message.")
     noted: str | None = Field(description="What was noted of a corrected intent; docs/learning.md.")
+    notice: str | None = Field(description="Set for a message that KDS cannot read: not English.")
     why: list[str]
     warnings: list[str] = Field(description="Files of the workspace that do not load.")
 
@@ -130,6 +131,8 @@ def next_step(turn: Turn) -> str:
     >>> next_step(Turn("hm", utc_now(), expanded="hm"))
     'Follow `prompt`: the message was not understood.'
     """
+    if turn.notice:
+        return f"{turn.notice}. Do what the user asks."
     if turn.action == "route":
         return f"Do what `prompt` says; the user's request is: {turn.expanded}"
     if turn.action == "clarify":

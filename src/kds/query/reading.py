@@ -11,6 +11,7 @@ from kds.brain.secrets.withheld import reveals, withheld
 from kds.brain.turn import StepRecord, Turn, Utterance
 from kds.router.conversation import DiscourseOf, sent_along
 from kds.router.discourse.mention import Mention
+from kds.router.language.other_languages import is_foreign
 from kds.router.pipeline import Pipeline
 from kds.router.rewrite import FindRewriter
 from kds.router.rewriting.writer import CheckedRewriter
@@ -63,11 +64,13 @@ class Reader:
     ) -> Reading:
         """Return what the rules make of a question: of what was ``said``, after what is ``known``.
 
-        Without ``rewrites`` it stays as it is.
+        Without ``rewrites`` it stays as it is, as does one in another language than English.
         """
         turn = Turn(text, at, history=tuple(said), expanded=text)
         steps = self._steps(sent_along(self.parts.resolver, known))
-        if not rewrites:
+        if is_foreign(text):
+            turn = replace(turn, english=False)
+        if not (rewrites and turn.english):
             return Reading(turn, steps)
         meaning = Pipeline(named(steps, *MEANING), given=EVERYTHING)
         return self._with_rewriter(Reading(meaning.run(turn), steps))

@@ -20,6 +20,7 @@ from kds.brain.errors import KdsError
 from kds.brain.message import clean_message
 from kds.brain.sessions.remembering import ConversationMemory, Tools
 from kds.brain.settings import Settings
+from kds.brain.turn import NOT_ENGLISH
 from kds.brain.workspace import Workspace
 from kds.query.answer import Answerer, Models, Spoken, told
 from kds.query.documents import Library
@@ -105,6 +106,8 @@ class QueryService:
             known, warnings = self._keeper.known(query, remembers=remembers)
         with timed(timings, "rewriting"):
             reading = self._read(query, known)
+        if not reading.turn.english:
+            warnings = (*warnings, NOT_ENGLISH)
         if fault := self.settings_fault:
             warnings = (*warnings, f"{EARLIER_SETTINGS}: {fault}")
         return Understood(query, reading, known, timings, warnings, begun)

@@ -91,6 +91,8 @@ class TurnReply(Reply):
     """The agent's prompt, filled in."""
     noted: str | None
     """What was noted of the intent of an earlier message that this one corrects."""
+    notice: str | None
+    """Set for a message that is not English: KDS made nothing of it."""
     why: list[str]
     at: str
     """When the message came: ISO 8601, UTC."""

@@ -73,7 +73,8 @@ class Opener:
         opening = None if agent else self._answering(text, found.work)
         if opening is None:
             opening = self._routed(text, agent, found.work, halt)
-        notes = (*found.warnings, *opening.notes, *self.conversations.take_notes())
+        notice = (opening.turn.notice,) if opening.turn.notice else ()
+        notes = (*found.warnings, *notice, *opening.notes, *self.conversations.take_notes())
         return replace(opening, said=text, notes=notes)
 
     def hand_over(self, intent: str | None) -> Opening:

@@ -63,7 +63,8 @@ def test_the_text_of_a_resolution_says_what_points_to_what(stdio: Talk) -> None:
 def test_explain_shows_every_step_and_remembers_nothing(stdio: Talk) -> None:
     explained = stdio.data("explain", message="Add a footer", conversation="explain")
     assert [step["step"] for step in explained["steps"]] == [
-        "load", "resolve", "decide", "expand", "rewrite", "classify", "answer", "dispatch",
+        "load", "resolve", "decide", "expand", "rewrite", "classify", "foreign", "answer",
+        "dispatch",
     ]  # fmt: skip
     assert any("act" in note or "route" in note for note in explained["steps"][-1]["notes"])
     assert stdio.data("context_load", conversation="explain")["entries"] == []
@@ -187,3 +188,10 @@ def test_the_choice_of_the_user_is_routed_and_remembered_once(stdio: Talk) -> No
     assert routed["agent"] == "work-planner"
     [entry] = stdio.data("context_load", conversation="asked")["entries"]
     assert (entry["user_message"], entry["intent"]) == (message, "PLAN")
+
+
+def test_a_message_in_another_language_is_left_to_the_assistant(stdio: Talk) -> None:
+    routed = stdio.data("route_message", message="Mach es bitte lila", conversation="german")
+    assert (routed["action"], routed["expanded"]) == ("abstain", "Mach es bitte lila")
+    assert routed["notice"].startswith("KDS reads English only")
+    assert routed["next_step"].startswith(routed["notice"])

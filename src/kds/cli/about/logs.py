@@ -11,6 +11,7 @@ import click
 
 from kds.brain.private_file import read_private
 from kds.brain.workspace import Workspace
+from kds.cli.moments import shown_text
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import fields, print_json, print_line
 from kds.hooks.log import read_hook_log
@@ -47,7 +48,7 @@ def logs(*, count: int, log: str | None, as_json: bool, workspace: Path | None) 
     elif not lines:
         click.echo("nothing was written down")
     for line in () if as_json else lines:
-        print_line(line.log, f"{line.at} {line.text}" if line.at else line.text)
+        print_line(line.log, f"{shown_text(line.at)} {line.text}" if line.at else line.text)
 
 
 def _lines(workspace: Workspace) -> Sequence[LogLine]:

@@ -10,6 +10,7 @@ from kds.cli.docs.options import NOTHING, looking
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import common_options
 from kds.cli.output import fields, print_json, print_line
+from kds.cli.progress import slow
 from kds.cli.stores import chosen_embedder, embeddings_option
 from kds.cli.talk.answering import harmless
 
@@ -51,7 +52,10 @@ def search(
             else:
                 click.echo(NOTHING)
             return
-        found = store.search(query, limit=limit, document=document, scope=scope, embedder=embedder)
+        with slow("searching the documents"):
+            found = store.search(
+                query, limit=limit, document=document, scope=scope, embedder=embedder
+            )
     if as_json:
         print_json(recall_dict(found))
     else:

@@ -12,6 +12,7 @@ from kds.cli.docs.options import document_dict, looking, opened, shown_path
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import counted, fields, print_json
+from kds.cli.progress import slow
 from kds.cli.stores import check_off, embeddings_option, make_vectors, model_dict, off_option
 from kds.cli.talk.answering import harmless
 
@@ -28,7 +29,7 @@ Examples:
 @common_options
 def remove(*, names: tuple[str, ...], as_json: bool, workspace: Path | None) -> None:
     """Remove documents from the store, down to their bytes; their files stay."""
-    with opened(workspace) as store:
+    with opened(workspace) as store, slow("wiping the documents from the store"):
         found = store.remove(names)
     if as_json:
         print_json({"removed": [document_dict(one) for one in found]})
@@ -44,7 +45,7 @@ def remove(*, names: tuple[str, ...], as_json: bool, workspace: Path | None) -> 
 def check(ctx: click.Context, *, rebuild: bool, as_json: bool, workspace: Path | None) -> None:
     """Examine the whole store; exit code 1 when something is wrong."""
     path = DocumentStore.path_in(find_workspace(workspace))
-    with looking(workspace) as store:
+    with looking(workspace) as store, slow("examining the documents"):
         found = Check() if store is None else store.rebuild() if rebuild else store.check()
         holds = store.holdings() if store else EMPTY
         gone = [one for one in store.documents() if not Path(one.path).exists()] if store else []

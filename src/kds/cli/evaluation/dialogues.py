@@ -18,6 +18,7 @@ from kds.cli.options import (
     workspace_option,
 )
 from kds.cli.output import decimal, fields, percent, print_json, print_table
+from kds.cli.palette import compared, toned
 from kds.cli.progress import tracked
 from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
 from kds.evaluation.failures import describe
@@ -69,8 +70,9 @@ def test(
         print_json({"dialogues": len(played), "failed": [_failure_dict(one) for one in failed]})
     else:
         for one in failed:
-            click.echo(describe(one) + "\n")
-        click.echo(f"{len(played) - len(failed)} passed, {len(failed)} failed")
+            click.echo(compared(describe(one)) + "\n")
+        told = f"{len(played) - len(failed)} passed, {len(failed)} failed"
+        click.echo(toned(told, "problem" if failed else "ok"))
     ctx.exit(TESTS_FAILED if failed else 0)
 
 

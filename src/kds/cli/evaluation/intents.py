@@ -75,7 +75,8 @@ def intents(
             messages, model=model, train=lessons, shots=shots, seeds=seeds or SEEDS, progress=tell
         )
     if plot:
-        draw_plots(plot, report.confusion.labels, report.confusion.matrix, report.bins)
+        with slow("drawing"):
+            draw_plots(plot, report.confusion.labels, report.confusion.matrix, report.bins)
     if as_json:
         print_json(_report_dict(report, with_std=shots is not None))
     else:

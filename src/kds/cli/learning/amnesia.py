@@ -12,8 +12,10 @@ from kds.amnesia.forgetting import restore as restore_backup
 from kds.amnesia.inventory import KINDS, Survey, told
 from kds.brain.visible import one_line
 from kds.cli.guard import Refusal
+from kds.cli.moments import shown
 from kds.cli.options import common_options, find_workspace
-from kds.cli.output import moment, print_json, print_line, print_table
+from kds.cli.output import print_json, print_line, print_table
+from kds.cli.progress import slow
 
 NOTHING: Final = "nothing is remembered here"
 
@@ -62,7 +64,8 @@ def amnesia(
             _show_survey(present, as_json=False, dry_run=False)
         if as_json or not _confirmed(present):
             raise Refusal("nothing was forgotten: there was no yes", "kds amnesia --yes")
-    report = forget(found, keep=keep)
+    with slow("making a backup, then forgetting"):
+        report = forget(found, keep=keep)
     if as_json:
         print_json(report.as_dict())
     else:
@@ -75,7 +78,9 @@ def amnesia(
 @common_options
 def restore(*, backup: str | None, force: bool, as_json: bool, workspace: Path | None) -> None:
     """Bring back what a backup holds: BACKUP, or the newest. Newer data is not overwritten."""
-    done = restore_backup(find_workspace(workspace), backup, force=force)
+    found = find_workspace(workspace)
+    with slow("restoring"):
+        done = restore_backup(found, backup, force=force)
     if as_json:
         print_json(done.as_dict())
     else:
@@ -154,7 +159,7 @@ def _backup_row(one: Backup) -> tuple[str, str, str, str]:
     holds = one.problem or ", ".join(told(counts) for counts in one.counts.values())
     return (
         one_line(one.name),
-        moment(one.at) if one.at else "",
+        shown(one.at) if one.at else "",
         f"{one.size_bytes / 1024:,.0f} kB",
         holds,
     )

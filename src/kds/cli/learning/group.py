@@ -10,6 +10,7 @@ import click
 from kds.brain.learning.candidate import Candidate
 from kds.brain.learning.evidence import ACT_MIN, ASK_MIN, MIN_OCCURRENCES
 from kds.brain.learning.learned_file import LearnedExample
+from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal, complain
 from kds.cli.learning.review import review
 from kds.cli.learning.view import candidate_dict, example_dict, print_candidates, print_examples
@@ -24,7 +25,9 @@ from kds.router.prompts.library import PromptLibrary
 
 NOTHING: Final = "nothing was learned yet"
 
-ids_argument = click.argument("ids", nargs=-1, required=True, metavar="ID...")
+ids_argument = click.argument(
+    "ids", nargs=-1, required=True, metavar="ID...", shell_complete=completed_by("proposals")
+)
 
 
 @click.group(
@@ -94,7 +97,7 @@ def list_(*, as_json: bool, workspace: Path | None) -> None:
 
 @learn.command(epilog="\b\nExamples:\n  kds learn correct 'give the dashboard some love' PLAN")
 @click.argument("message")
-@click.argument("intent")
+@click.argument("intent", shell_complete=completed_by("intents"))
 @common_options
 def correct(*, message: str, intent: str, as_json: bool, workspace: Path | None) -> None:
     """Say that MESSAGE has INTENT: one event, which changes nothing by itself."""
@@ -116,7 +119,7 @@ Examples:
   kds learn teach 'give the dashboard some love' PLAN --json"""
 )
 @click.argument("message")
-@click.argument("intent")
+@click.argument("intent", shell_complete=completed_by("intents"))
 @common_options
 def teach(*, message: str, intent: str, as_json: bool, workspace: Path | None) -> None:
     """Make MESSAGE an example of INTENT at once; some seconds for a new model.
@@ -151,9 +154,10 @@ def accept(*, ids: tuple[str, ...], as_json: bool, workspace: Path | None) -> No
     found = find_workspace(workspace)
     learning = Learning(found)
     shipped = PromptLibrary.load(found.prompts_dir)
-    chosen = learning.accept(ids, shipped)
-    library, warnings = with_learned(shipped, found, may_write=True)
-    opened = open_model(library.prompts(), found.cache_dir)
+    with slow("trying it against the examples that ship"):
+        chosen = learning.accept(ids, shipped)
+        library, warnings = with_learned(shipped, found, may_write=True)
+        opened = open_model(library.prompts(), found.cache_dir)
     for warning in (*warnings, *opened.warnings):
         complain(warning)
     _show_decided(chosen, "learned", as_json=as_json, back="kds learn undo")
@@ -169,7 +173,7 @@ def reject(*, ids: tuple[str, ...], as_json: bool, workspace: Path | None) -> No
 
 
 @learn.command(epilog="\b\nExamples:\n  kds learn undo 76b5b4ec\n  kds learn undo --last")
-@click.argument("ids", nargs=-1, metavar="[ID...]")
+@click.argument("ids", nargs=-1, metavar="[ID...]", shell_complete=completed_by("learned"))
 @click.option("--last", is_flag=True, help="Take back what was accepted last.")
 @common_options
 def undo(*, ids: tuple[str, ...], last: bool, as_json: bool, workspace: Path | None) -> None:

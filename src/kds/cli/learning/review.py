@@ -12,6 +12,7 @@ from kds.cli.guard import complain_about
 from kds.cli.learning.view import candidate_dict
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_line
+from kds.cli.progress import slow
 from kds.learning.learning import Learning
 from kds.learning.preview import Preview, preview
 from kds.router.prompts.library import PromptLibrary
@@ -30,7 +31,8 @@ def review(*, as_json: bool, workspace: Path | None) -> None:
     found = find_workspace(workspace)
     learning = Learning(found)
     proposals = learning.proposals()
-    previews = preview(found, proposals) if proposals else {}
+    with slow("trying what is proposed"):
+        previews = preview(found, proposals) if proposals else {}
     if as_json:
         print_json([_row(one, previews[one.id]) for one in proposals])
         return

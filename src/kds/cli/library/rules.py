@@ -13,6 +13,7 @@ from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain_about, prob
 from kds.cli.library.beginning import begin_rule
 from kds.cli.options import common_options, find_workspace, open_router, workspace_option
 from kds.cli.output import fields, print_json, print_table
+from kds.cli.palette import compared, toned
 from kds.cli.progress import slow
 from kds.evaluation.rule_record import RuleRecord, rule_records
 from kds.router.references.rule import Rule
@@ -110,12 +111,13 @@ def _print(
     outcomes: Sequence[RuleOutcome], failed: Sequence[RuleOutcome], records: Sequence[RuleRecord]
 ) -> None:
     for outcome in failed:
-        click.echo(describe_outcome(outcome) + "\n")
+        click.echo(compared(describe_outcome(outcome)) + "\n")
     if records:
         print_table(("rule", "fired", "right", "wrong", "wrong at"), _record_rows(records))
         click.echo()
     count = len({outcome.rule for outcome in outcomes})
-    click.echo(f"{count} rules, {len(outcomes) - len(failed)} tests passed, {len(failed)} failed")
+    told = f"{count} rules, {len(outcomes) - len(failed)} tests passed, {len(failed)} failed"
+    click.echo(toned(told, "problem" if failed else "ok"))
 
 
 def _record_rows(records: Iterable[RuleRecord]) -> Iterable[tuple[str, ...]]:

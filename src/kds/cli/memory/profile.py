@@ -9,8 +9,9 @@ import click
 from kds.brain.sessions.side_stores import Consent, ConsentEvent, Profile
 from kds.cli.guard import Refusal
 from kds.cli.memory.options import changing, looking
+from kds.cli.moments import moment, shown
 from kds.cli.options import common_options
-from kds.cli.output import fields, moment, print_json, print_line, print_table
+from kds.cli.output import fields, print_json, print_line, print_table
 
 PURPOSE: Final = "answers that suit me"
 SHOWING: Final = "shown to its owner: kds memory profile show"
@@ -181,17 +182,18 @@ def _text(value: object) -> str:
 
 
 def _show_consent(found: Consent, events: tuple[ConsentEvent, ...], *, as_json: bool) -> None:
-    since = moment(found.since) if found.since else None
     if as_json:
+        since = moment(found.since) if found.since else None
         log = [fields(event, "at action purpose") for event in events]
         state = {"given": found.given, "since": since, "purpose": found.purpose}
         print_json(state | {"events": log})
         return
+    since = shown(found.since) if found.since else None
     if found.given:
         click.echo(f"consent stands since {since}, for: {found.purpose}")
     else:
         click.echo(NO_CONSENT + (f"; revoked {since}" if since else ""))
     if events:
         click.echo()
-        rows = [(moment(event.at), event.action, event.purpose) for event in events]
+        rows = [(shown(event.at), event.action, event.purpose) for event in events]
         print_table(("at", "what", "for"), rows)

@@ -16,10 +16,13 @@ from kds.brain.passages.values import Scope
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import log_recall
 from kds.brain.sessions.session_values import Session
+from kds.cli.completion import completed_by
 from kds.cli.guard import complain
 from kds.cli.memory.options import SHOWN_ID, looking
+from kds.cli.moments import moment, shown
 from kds.cli.options import common_options, find_workspace
-from kds.cli.output import fields, moment, print_json, print_line
+from kds.cli.output import fields, print_json, print_line
+from kds.cli.progress import slow
 from kds.cli.stores import chosen_embedder, embeddings_option
 
 SURFACE: Final = "cli"
@@ -34,7 +37,7 @@ Examples:
   kds memory search 'retry policy' --budget 500"""
 )
 @click.argument("words", metavar="QUERY", nargs=-1, required=True)
-@click.option("--session", "name", metavar="SESSION",
+@click.option("--session", "name", metavar="SESSION", shell_complete=completed_by("sessions"),
               help="Search this one first, the others only when it has too little.")  # fmt: skip
 @click.option("--document", metavar="NAME", help="Prefer sessions about this document.")
 @click.option("--limit", type=click.IntRange(min=1, max=200), metavar="N", default=10,
@@ -62,15 +65,16 @@ def search(
         if store is None:
             _show_nothing(query, as_json=as_json)
             return
-        found = recall(
-            store,
-            query,
-            scope=Scope(session.id if session else None, document),
-            limit=limit,
-            settings=recall_settings(options),
-            embedder=embedder,
-            now=utc_now(),
-        )
+        with slow("searching the memory"):
+            found = recall(
+                store,
+                query,
+                scope=Scope(session.id if session else None, document),
+                limit=limit,
+                settings=recall_settings(options),
+                embedder=embedder,
+                now=utc_now(),
+            )
         context = assemble(query, found.hits, budget_tokens=budget) if budget else None
         found = log_recall(
             store,
@@ -175,7 +179,7 @@ def _print_hit(number: int, hit: Hit, session: Session | None, *, explain: bool)
     passage = hit.passage
     title = f" '{session.title}'" if session and session.title else ""
     elsewhere = ", another session" if hit.elsewhere else ""
-    said = f"{passage.speaker or passage.role}, {moment(passage.at)}"
+    said = f"{passage.speaker or passage.role}, {shown(passage.at)}"
     click.echo(
         f"{number}. {hit.score:.2f}  {passage.session_id[:SHOWN_ID]}{title}, {said}{elsewhere}"
     )

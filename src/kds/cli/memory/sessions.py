@@ -11,8 +11,10 @@ from kds.brain.passages.values import Message, Summary
 from kds.brain.sessions.session_values import Session
 from kds.cli.completion import completed_by
 from kds.cli.memory.options import SHOWN_ID, changing, looking, read_span
+from kds.cli.moments import shown
 from kds.cli.options import common_options
-from kds.cli.output import counted, fields, moment, print_json, print_line, print_table
+from kds.cli.output import counted, fields, print_json, print_line, print_table
+from kds.cli.progress import slow, tracked
 
 SHOWN_SESSIONS: Final = 20
 
@@ -126,7 +128,7 @@ def delete(*, names: tuple[str, ...], yes: bool, as_json: bool, workspace: Path 
     with looking(workspace) as store:
         sessions = tuple(dict.fromkeys(find_session(store, name) for name in names))
         if yes and store is not None:
-            for session in sessions:
+            for session in tracked(sessions, "deleting"):
                 store.delete_session(session.id)
     _show_deleted(sessions, done=yes, as_json=as_json)
 
@@ -147,7 +149,7 @@ def cleanup(*, age: str, yes: bool, as_json: bool, workspace: Path | None) -> No
     Without --yes it only says what would go.
     """
     span = read_span(age)
-    with looking(workspace) as store:
+    with looking(workspace) as store, slow("looking for old sessions"):
         sessions = store.cleanup(span, dry_run=not yes).sessions if store else ()
     _show_deleted(sessions, done=yes, as_json=as_json)
 
@@ -164,7 +166,7 @@ def print_sessions(sessions: Iterable[Session]) -> None:
         (
             session.id[:SHOWN_ID],
             session.title or "(no title)",
-            moment(session.updated_at),
+            shown(session.updated_at),
             f"{session.message_count:,}",
             f"{session.token_count:,}",
             session.document_context or "",
@@ -204,13 +206,13 @@ def _print_session(
     print_line("title", session.title or "(none yet)")
     if session.document_context:
         print_line("document", session.document_context)
-    print_line("begun", moment(session.created_at))
-    print_line("changed", moment(session.updated_at))
+    print_line("begun", shown(session.created_at))
+    print_line("changed", shown(session.updated_at))
     print_line("holds", f"{counted(session.message_count, 'message')}, "
                f"about {counted(session.token_count, 'token')}")  # fmt: skip
     for summary in summaries:
         click.echo(f"\nsummary of {summary.first_seq}-{summary.last_seq}: {summary.text}")
     for message in messages:
         speaker = f" ({message.speaker})" if message.speaker else ""
-        click.echo(f"\n{message.seq} {message.role}{speaker} {moment(message.at)}")
+        click.echo(f"\n{message.seq} {message.role}{speaker} {shown(message.at)}")
         click.echo(message.content)

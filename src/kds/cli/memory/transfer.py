@@ -12,6 +12,7 @@ from kds.brain.errors import Problem, StoreError
 from kds.brain.private_file import replace_private
 from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
 from kds.brain.sessions.session_values import Archive, Session
+from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal
 from kds.cli.memory.options import changing, looking
 from kds.cli.memory.sessions import print_sessions, session_dict
@@ -32,7 +33,7 @@ Examples:
   kds memory export 'Dark mode' --to dark-mode.json
   kds memory export --all --to memory.json"""
 )
-@click.argument("names", metavar="[SESSION]...", nargs=-1)
+@click.argument("names", metavar="[SESSION]...", nargs=-1, shell_complete=completed_by("sessions"))
 @click.option("--all", "everything", is_flag=True, help="Every session.")
 @click.option("--format", "form", type=click.Choice([JSON, MARKDOWN]), default=JSON,
               help="JSON to import again, or Markdown to read.  [default: json]")  # fmt: skip
@@ -52,7 +53,8 @@ def export(
     with looking(workspace) as store:
         chosen = all_sessions(store)[::-1] if everything and store else ()  # the oldest first
         chosen += tuple(find_session(store, name) for name in dict.fromkeys(names))
-        archives = [archive(store, session.id) for session in chosen] if store else []
+        told = tracked(chosen, "exporting") if store else ()
+        archives = [archive(store, session.id) for session in told] if store else []
     text = to_json(archives) if form == JSON else _RULE.join(map(to_markdown, archives))
     if target is None:
         click.echo(text, nl=False)

@@ -14,6 +14,7 @@ from kds.cli.guard import TESTS_FAILED
 from kds.cli.memory.options import looking
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import fields, print_json, print_line, print_table
+from kds.cli.progress import slow
 from kds.cli.stores import check_off, embeddings_option, make_vectors, model_dict, off_option
 
 EMPTY: Final = Stats(0, 0, 0, 0, 0, (), 0, 0)
@@ -40,7 +41,7 @@ def stats(*, as_json: bool, workspace: Path | None) -> None:
 @click.pass_context
 def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
     """Examine the whole memory and change nothing; exit code 1 when something is wrong."""
-    with looking(workspace) as store:
+    with looking(workspace) as store, slow("examining the memory"):
         found = store.check() if store else Check()
     _show_check(found, "the memory is in order", as_json=as_json)
     ctx.exit(0 if found.sound else TESTS_FAILED)
@@ -51,7 +52,7 @@ def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
 @click.pass_context
 def rebuild(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
     """Make the search index anew from the messages; exit code 1 when something stays wrong."""
-    with looking(workspace) as store:
+    with looking(workspace) as store, slow("making the search index anew"):
         found = store.rebuild() if store else Check()
     _show_check(found, "the search index has been made anew", as_json=as_json)
     ctx.exit(0 if found.sound else TESTS_FAILED)

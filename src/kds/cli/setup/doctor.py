@@ -57,6 +57,6 @@ def _row(finding: Finding) -> dict[str, str | None]:
 
 def _show(findings: Sequence[Finding]) -> None:
     for finding in findings:
-        print_line(finding.mark, f"{finding.check}: {finding.found}")
+        print_line(finding.mark, f"{finding.check}: {finding.found}", tone=finding.mark)
         if finding.fix:
             print_line("", f"  do: {finding.fix}")

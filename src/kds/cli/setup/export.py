@@ -6,6 +6,7 @@ import click
 
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_line
+from kds.cli.progress import slow
 from kds.clients.export import (
     ExportConflictError,
     FileChange,
@@ -54,7 +55,8 @@ def export(
     did not write, or somebody changed since, stays unless you say --force.
     """
     library = PromptLibrary.load(find_workspace(workspace).prompts_dir)
-    changes = plan_export(kind, generate(kind, library, client=client), folder, force=force)
+    with slow("rendering the prompts"):
+        changes = plan_export(kind, generate(kind, library, client=client), folder, force=force)
     if not dry_run:
         check_conflicts(changes)
         apply_changes(changes)

@@ -9,14 +9,19 @@ from typing import Any, Final
 
 import click
 
+from kds.brain.clock import utc_now
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
+from kds.cli.moments import ago
 from kds.cli.options import common_options, find_workspace, workspace_option
 from kds.cli.output import print_json, print_line
+from kds.cli.palette import for_people
 from kds.cli.progress import slow
 from kds.hooks import start as hook_start
 from kds.service import background
 from kds.service.standing import standing_of
+
+STOPPING: Final = "waiting for the service to end"
 
 NOT_RUNNING: Final = 3
 """Exit code of `kds service status` without a service, as LSB init scripts have it."""
@@ -103,7 +108,9 @@ def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
 @common_options
 def stop(*, force: bool, as_json: bool, workspace: Path | None) -> None:
     """End the service; requests in flight are answered first."""
-    outcome = background.stop(find_workspace(workspace), force=force)
+    found = find_workspace(workspace)
+    with slow(STOPPING):
+        outcome = background.stop(found, force=force)
     if as_json:
         print_json({"status": outcome})
     else:
@@ -117,7 +124,8 @@ def restart(*, force: bool, as_json: bool, workspace: Path | None) -> None:
     """End the service if it runs, and start it anew, as the settings have it now."""
     found = find_workspace(workspace)
     idle = load_settings(found).service.idle_minutes  # settings that are wrong end nothing
-    background.stop(found, force=force)
+    with slow(STOPPING):
+        background.stop(found, force=force)
     with slow("waiting for the service to load"):
         health = background.start(found, idle_minutes=idle)
     _show(health, as_json=as_json)
@@ -151,8 +159,7 @@ def _show(health: Mapping[str, Any], *, as_json: bool) -> None:
     print_line("service", f"{health['status']}, pid {health['pid']}")
     if "started_at" not in health:
         return
-    started = datetime.fromisoformat(health["started_at"])
-    print_line("since", f"{started:%Y-%m-%d %H:%M:%S} UTC, {health['turns']:,} turns")
+    print_line("since", f"{_since(health['started_at'])}, {health['turns']:,} turns")
     print_line("memory", f"{health['rss_bytes'] / 2**20:.0f} MB")
     for address in (health.get("socket"), health.get("http")):
         if address:
@@ -165,3 +172,8 @@ def _show(health: Mapping[str, Any], *, as_json: bool) -> None:
         for warning in place["warnings"]:
             if not error or error not in warning:  # every reply warns of it as well
                 print_line("warning", warning)
+
+
+def _since(started_at: str) -> str:
+    started = datetime.fromisoformat(started_at)
+    return ago(started, now=utc_now()) if for_people() else f"{started:%Y-%m-%d %H:%M:%S} UTC"

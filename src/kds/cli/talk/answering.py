@@ -10,6 +10,8 @@ import click
 from kds.brain.errors import KdsError
 from kds.brain.work import Offer
 from kds.cli.guard import complain, complain_about
+from kds.cli.palette import toned
+from kds.cli.talk.prose import Prose
 from kds.session.answer import Answer
 
 NO_ANSWER: Final = 3
@@ -33,25 +35,25 @@ def harmless(text: str) -> str:
     return _UNSAFE.sub("", text)
 
 
-def show_stream(pieces: Iterator[str | Answer], arrived: Callable[[], None]) -> Answer:
+def show_stream(
+    pieces: Iterator[str | Answer], arrived: Callable[[], None], *, rendered: bool = False
+) -> Answer:
     """Print the pieces as they come, and return the answer they make.
 
-    ``arrived`` is called before the first one is printed.
+    ``arrived`` is called before the first one is printed. ``rendered``: as Markdown, a paragraph
+    at a time.
 
     What only stands in the answer because no model gave one (its prompt, after an error) is
     not printed.
     """
-    said = ""
+    prose = Prose(arrived, rendered=rendered)
     for piece in pieces:
-        arrived()
         if isinstance(piece, Answer):
-            if said and not said.endswith("\n"):
-                click.echo()
+            arrived()
+            prose.end()
             tell_noted(piece)
             return piece
-        said += piece
-        click.echo(harmless(piece), nl=False)
-        sys.stdout.flush()
+        prose.add(harmless(piece))
     raise AssertionError("an exchange ends with its answer")
 
 
@@ -88,4 +90,4 @@ def _offered(offer: Offer) -> str:
 
 
 def _hint(text: str) -> None:
-    click.echo(click.style(text, dim=True), err=True)
+    click.echo(toned(text, "label", err=True), err=True)

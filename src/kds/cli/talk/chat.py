@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +16,9 @@ from kds.brain.errors import KdsError
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.cli.guard import Refusal, complain, complain_about
 from kds.cli.memory.sessions import print_sessions
-from kds.cli.options import find_workspace, start_now, workspace_option
+from kds.cli.options import find_workspace, message_argument, start_now, workspace_option
 from kds.cli.output import print_entries, print_line, print_turn, print_why
+from kds.cli.palette import for_people, toned
 from kds.cli.progress import slow
 from kds.cli.talk.answering import WAITING, harmless, show_stream, tell_about
 from kds.cli.talk.ask import model_option, session_option
@@ -40,15 +42,22 @@ HELP: Final = """\
     epilog="""\b
 Examples:
   kds chat
+  kds chat hello
   kds chat --session 'Dark mode'
   printf 'I want to add a FAB button\\nMake it purple\\n/why\\n' | kds chat"""
 )
+@message_argument
 @session_option
 @model_option
 @click.option("--no-log", is_flag=True, help="Keep nothing of what is said.")
 @workspace_option
-def chat(*, session: str | None, model: str | None, no_log: bool, workspace: Path | None) -> None:
+def chat(
+    *, words: tuple[str, ...], session: str | None, model: str | None, no_log: bool,
+    workspace: Path | None,
+) -> None:  # fmt: skip
     """Talk to the agents. Without a model, every turn shows its expansion, intent and agent.
+
+    MESSAGE, where there is one, is the first that is said; it may be several words.
 
     /why, /prompt, /context, /sessions, /clear, /help and /quit are commands; all else is a
     message. Ctrl-C halts a running answer.
@@ -63,9 +72,9 @@ def chat(*, session: str | None, model: str | None, no_log: bool, workspace: Pat
             raise Refusal("there is no input to read", "run it in a terminal, or pipe messages in")
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
         if interactive:
-            click.echo("Type a message, /help or /quit.")
+            click.echo(_header(opened, session))
         talk = _Chat(opened, interactive=interactive)
-        for line in _lines(interactive=interactive):
+        for line in chain(filter(None, (" ".join(words),)), _lines(interactive=interactive)):
             if not talk.take(line):
                 break
             if opened.alone and not no_log:
@@ -113,7 +122,8 @@ class _Chat:
     def answer(self, message: str) -> None:
         if self.session.has_model:
             with slow(WAITING) as arrived:
-                self.last = show_stream(self.session.stream(message), arrived)
+                pieces = self.session.stream(message)
+                self.last = show_stream(pieces, arrived, rendered=for_people())
         else:
             with slow(WAITING):
                 self.last = self.session.ask(message)
@@ -169,6 +179,13 @@ class _Chat:
         near = nearest(words, list(self.commands))
         complain(f"no such command '{words}'", f"try {near or '/help'}")
         return True
+
+
+def _header(opened: "kds.Session", session: str | None) -> str:
+    """The line above a chat: with whom, where, and how to get help."""
+    who = "your model answers" if opened.has_model else "no model is set"
+    where = toned(session or opened.workspace.root.name, "intent")
+    return f"{where}  {toned(f'{who}. Type a message, /help or /quit.', 'label')}"
 
 
 def _lines(*, interactive: bool) -> Iterator[str]:

@@ -57,7 +57,7 @@ def route(
         click.echo(turn.prompt)
     else:
         print_turn(turn)
-        if turn.prompt:
+        if turn.prompt and turn.agent:
             print_line("prompt", f"{len(turn.prompt):,} characters; --prompt prints it")
     if why and not as_json:
         print_why(turn)

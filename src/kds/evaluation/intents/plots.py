@@ -8,6 +8,9 @@ from kds.brain.extras import load_extra
 from kds.router.intents.calibration import ReliabilityBin
 
 SUFFIXES: Final = (".png", ".svg")
+DARK: Final = 0.5
+"""Share from which a field is so dark that its number is white."""
+
 NAMED_LABELS: Final = 45
 """Intents that can be named along an axis and still be read."""
 
@@ -46,6 +49,19 @@ def _draw_confusion(axes: Any, labels: Sequence[str], matrix: Sequence[Sequence[
         return
     axes.set_xticks(range(len(labels)), labels=labels, rotation=90, fontsize=7)
     axes.set_yticks(range(len(labels)), labels=labels, fontsize=7)
+    _draw_counts(axes, matrix, shares)
+
+
+def _draw_counts(
+    axes: Any, matrix: Sequence[Sequence[int]], shares: Sequence[Sequence[float]]
+) -> None:
+    """The messages behind every colour: a share of two is not one of two hundred."""
+    for row, counts in enumerate(matrix):
+        for column, count in enumerate(counts):
+            tint = "white" if shares[row][column] > DARK else "black"
+            axes.text(
+                column, row, str(count or ""), ha="center", va="center", color=tint, fontsize=6
+            )
 
 
 def _draw_reliability(axes: Any, bins: Sequence[ReliabilityBin]) -> None:

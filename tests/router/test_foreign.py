@@ -1,0 +1,58 @@
+from datetime import UTC, datetime
+from pathlib import Path
+
+import kds
+from kds.brain.turn import NOT_ENGLISH, UNKNOWN, Edit, IntentScore, Reference, Turn
+from kds.brain.wire import from_wire, to_wire
+from kds.router.foreign import make_foreign
+
+AT = datetime(2025, 11, 3, 12, 0, tzinfo=UTC)
+
+
+def read(message: str, confidence: float = 0.9) -> Turn:
+    reference = Reference("es", 5, 7, "FAB button", "pron.it", 0.9)
+    turn = Turn(
+        message, AT, references=(reference,), edits=(Edit(5, 7, "the FAB button"),),
+        expanded="something else", context_ref="FAB button", intent="TEST",
+        confidence=confidence, alternatives=(IntentScore("ASK", 0.2),),
+        secondary_intents=("COMMIT",),
+    )  # fmt: skip
+    return make_foreign().run(turn)
+
+
+def test_nothing_is_made_of_a_foreign_message_however_sure_its_intent() -> None:
+    turn = read("Mach es lila")
+    assert (turn.intent, turn.confidence, turn.english) == (UNKNOWN, 0.0, False)
+    assert turn.expanded == turn.message
+    left = (turn.references, turn.edits, turn.context_ref, turn.secondary_intents)
+    assert left == ((), (), None, ())
+    assert turn.notice == NOT_ENGLISH
+    assert NOT_ENGLISH in turn.notes
+
+
+def test_an_english_message_stays_as_it_was_read() -> None:
+    turn = read("Make it purple")
+    assert (turn.intent, turn.expanded, turn.english) == ("TEST", "something else", True)
+    assert turn.notice is None
+
+
+def test_a_word_of_thanks_in_another_language_is_foreign_when_its_intent_is_doubted() -> None:
+    assert read("danke").english
+    assert not read("danke", confidence=0.2).english
+
+
+def test_a_foreign_message_is_its_own_prompt_and_nothing_later_refers_to_it(
+    workspace: Path,
+) -> None:
+    router = kds.Router.open(workspace)
+    turn = router.route("Füge bitte einen Button hinzu")
+    assert (turn.action, turn.agent, turn.prompt) == ("abstain", None, turn.message)
+    assert turn.as_dict()["notice"] == NOT_ENGLISH
+    assert from_wire(to_wire(turn)).english is False
+    assert router.route("Make it purple").expanded == "Make it purple"
+
+
+def test_a_foreign_message_that_names_its_agent_goes_there(workspace: Path) -> None:
+    router = kds.Router.open(workspace)
+    turn = router.route("#file:KDS/prompts/internal/work-planner.md mach das bitte")
+    assert (turn.action, turn.intent, turn.english) == ("route", "PLAN", True)
