@@ -37,6 +37,13 @@ _STEM_INSIDE: Final = re.compile(
     r"pass(?:w|phrase|code)|pwd|secret|token|api_?key|credential", re.IGNORECASE
 )
 
+_KNOWN_MIX: Final = re.compile(
+    r"o?auth[02]|s3|ec2|k8s|2fa|x509|(?:http|ipv|argon|pbkdf|base|utf|sha|md|aes|rsa|web)\d+",
+    re.IGNORECASE,
+)
+_CHOSEN: Final = re.compile(r"\d{3}|(?i:[a-z]\d+[a-z])|(?<=\w)[@#$%^!]\w")
+"""What a password has and a name in code seldom: `secret123`, `p4ssword`, not `userToken2`."""
+
 _TECHNICAL: Final = re.compile(
     r"""(?:sha|md|aes|rsa|ed|hs|rs|es|ps|utf|base|oauth|http|ipv|argon|pbkdf|x|ecdsa|web|vue
           |python|node)-?\d+(?:i|id|d)?(?:[-./_]\w+)*  # sha256, argon2id, base64-encoded
@@ -130,4 +137,6 @@ def is_last_word(text: str) -> bool:
 
 
 def _is_name(text: str) -> bool:
-    return bool(_STEM_INSIDE.search(text) or _TECHNICAL.fullmatch(text))
+    if _TECHNICAL.fullmatch(text):
+        return True
+    return bool(_STEM_INSIDE.search(text)) and not _CHOSEN.search(_KNOWN_MIX.sub("", text))

@@ -393,6 +393,19 @@ def test_what_a_killed_run_left_in_the_backups_goes_with_the_next(place: Workspa
     assert list(left.parent.iterdir()) == [report.backup]
 
 
+@pytest.mark.parametrize("way", ["nothing to forget", "a backup removed"])
+def test_what_a_killed_run_left_goes_when_nothing_else_is_left(place: Workspace, way: str) -> None:
+    backup = forget(place).backup
+    assert backup is not None
+    left = backup.with_name(".memory.db.0123456789ab.tmp")
+    left.write_text(SECRET)
+    if way == "nothing to forget":
+        assert forget(place).backup is None
+    else:
+        remove_backup(place, backup.stem)
+    assert not left.exists()
+
+
 def test_a_memory_that_is_open_forgets_too_and_goes_on(place: Workspace) -> None:
     with SqliteStore(place.brain / "memory.db") as store:
         assert len(store.sessions()) == 1

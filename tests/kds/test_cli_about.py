@@ -209,6 +209,8 @@ def test_a_new_rule_passes_the_check(fitted_workspace: Path, kds_call: Run) -> N
     assert "my.place" in kds_call("rules", "list").out
     assert kds_call("rules", "new", "place").code == BAD_INPUT
     assert "packaged" in kds_call("rules", "new", "pronouns").err
+    for name in ("x" * 300, "../x", "a/b", "_x", "x\n"):
+        assert "can be no name" in kds_call("rules", "new", name).err
 
 
 def test_rules_are_listed_in_the_order_in_which_they_are_tried(

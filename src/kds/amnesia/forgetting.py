@@ -92,6 +92,7 @@ def forget(workspace: Workspace, *, keep: Sequence[str] = (), clock: Clock = utc
     """
     if unknown := [one for one in keep if one not in KINDS]:
         raise AmnesiaError(f"no kind '{unknown[0]}'", hint=f"kinds: {', '.join(KINDS)}")
+    _sweep(workspace)
     before = survey(workspace, keep=keep)
     if before.is_empty:
         return Report(before, before, None)
@@ -99,6 +100,7 @@ def forget(workspace: Workspace, *, keep: Sequence[str] = (), clock: Clock = utc
         databases = _lock(workspace, before, locks)
         # Again, under the locks: what was written meanwhile belongs to the backup.
         before = survey(workspace, keep=keep)
+        locks.enter_context(locked(backups_dir(workspace), timeout_s=LOCK_TIMEOUT_S))
         backup = _back_up(workspace, before, databases, clock)
         notes = _delete(workspace, before, databases)
     return Report(before, survey(workspace, keep=keep), backup, tuple(notes))
@@ -134,11 +136,16 @@ def restore(
 
 
 def remove_backup(workspace: Workspace, name: str) -> Backup:
-    """Delete a backup for good. Raises AmnesiaError when there is none of that name."""
+    """Delete a backup for good, and what a run that was killed left of its own.
+
+    Raises AmnesiaError when there is none of that name.
+    """
     backup = _chosen(workspace, name)
-    if backup.path.parent != backups_dir(workspace):
+    folder = backups_dir(workspace)
+    if backup.path.parent != folder:
         raise AmnesiaError("it is none of this workspace's backups", where=str(backup.path))
     remove_private(backup.path)
+    _sweep(workspace)
     return backup
 
 
@@ -160,7 +167,6 @@ def _back_up(
     copies: list[Path] = []
     folder = backups_dir(workspace)
     make_private_folder(folder)
-    _sweep(folder)
 
     def sources() -> Iterator[tuple[str, Path]]:
         for name in (file for item in found.items for file in item.files):
@@ -183,10 +189,14 @@ def _back_up(
             copy.unlink(missing_ok=True)
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what a run left that was killed; one that lives waits for the locks that we hold."""
-    for left in folder.glob(".*.tmp"):
-        remove_private(left)
+def _sweep(workspace: Workspace) -> None:
+    """Remove what a run left in the backups that was killed; one that lives is waited for."""
+    folder = backups_dir(workspace)
+    if not folder.is_dir():
+        return
+    with locked(folder, timeout_s=LOCK_TIMEOUT_S):
+        for left in folder.glob(".*.tmp"):
+            remove_private(left)
 
 
 def _delete(

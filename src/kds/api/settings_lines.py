@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from kds.brain.document import read_text
-from kds.brain.errors import ConfigError, KdsError, Problem
+from kds.brain.errors import ConfigError, KdsError, Problem, StoreError
 from kds.brain.private_file import locked, replace_private
 
 LOCK_S: Final = 5.0
@@ -37,8 +37,12 @@ def change_settings(path: Path, change: Callable[[str], str]) -> None:
     """Write what ``change`` makes of the text of the settings file at ``path``.
 
     Nothing is written when it raises. Raises ConfigError when the file cannot be read, StoreError
-    when it cannot be written.
+    when it cannot be written, or is a link: a project may have brought one along to a file of the
+    user's, and one that the user made would be replaced by a file.
     """
+    if path.is_symlink():
+        hint = f"change the file that it leads to: {path.readlink()}"
+        raise StoreError("the settings file is a link", where=str(path), hint=hint)
     with locked(path, timeout_s=LOCK_S):
         text = read_text(path) if path.exists() else ""
         if isinstance(text, Problem):

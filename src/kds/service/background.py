@@ -23,6 +23,7 @@ from kds.brain.private_file import read_private
 from kds.brain.workspace import Workspace
 from kds.service.address import ServiceAddress
 from kds.service.client import ServiceUnavailableError, reach
+from kds.service.process import is_service, lives
 
 START_S: Final = 60.0
 """Seconds until a start has failed. It takes 3 s on a quiet machine, and a first fit more."""
@@ -64,7 +65,7 @@ def coming(workspace: Workspace) -> int | None:
     with suppress(StoreError, ValueError, OSError):
         if abs(time.time() - path.lstat().st_mtime) < COMING_S:
             pid = int(read_private(path) or b"")
-            return pid if pid > 1 and _lives(pid) else None
+            return pid if pid > 1 and lives(pid) else None
     return None
 
 
@@ -186,9 +187,11 @@ def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S
 
 
 def _pid(workspace: Workspace) -> int:
-    path = ServiceAddress(workspace.brain).state_path
+    address = ServiceAddress(workspace.brain)
+    path = address.state_path
     try:
-        pid = int(json.loads(read_private(path) or b"{}")["pid"])
+        state = json.loads(read_private(path) or b"{}")
+        pid, began = int(state["pid"]), state.get("process_began")
         if pid <= 1:
             raise ValueError(pid)
     except (StoreError, ValueError, TypeError, KeyError) as error:
@@ -197,39 +200,13 @@ def _pid(workspace: Workspace) -> int:
             where=str(path),
             hint="it may be starting: try again; else end the process `kds serve` yourself",
         ) from error
-    if not _has_open(pid, ServiceAddress(workspace.brain).lock_path):
+    if not is_service(pid, began, address):
         raise KdsError(
-            f"process {pid} does not hold the lock of the service: it is another one",
+            f"process {pid} is not the service that holds the lock: it is another one",
             where=str(path),
             hint="end the process `kds serve` yourself",
         )
     return pid
-
-
-def _has_open(pid: int, path: Path) -> bool:
-    """Whether a process has a file open, where the system tells; a pid in a file may be any."""
-    descriptors = Path(f"/proc/{pid}/fd")
-    if not Path("/proc/self/fd").is_dir():
-        return True
-    try:
-        wanted = path.stat()
-        for one in descriptors.iterdir():
-            with suppress(OSError):  # closed meanwhile
-                if os.path.samestat(one.stat(), wanted):
-                    return True
-    except OSError:  # it has ended, or is another user's
-        return False
-    return False
-
-
-def _lives(pid: int) -> bool:
-    if sys.platform == "win32":
-        return True  # signal 0 would end it there
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

@@ -26,6 +26,7 @@ from kds.service.idle import Attendance, Attended
 from kds.service.instance import Instance
 from kds.service.limits import BodyLimit
 from kds.service.listener import AcceptFaults, HttpAddress, Listeners, bind_http
+from kds.service.process import start_of
 from kds.service.reload import Reloader
 from kds.service.security import HttpDoor, SocketDoor, open_token
 from kds.service.site import MakeSite, SiteHost
@@ -249,6 +250,7 @@ class Service:
         unix = listening and self._options.unix_socket
         return {
             "pid": self._vitals.pid,
+            "process_began": start_of(self._vitals.pid),
             "version": self._vitals.version,
             "started_at": as_text(self._vitals.started_at),
             "http": http and {"host": http.host, "port": http.port, "url": http.url},

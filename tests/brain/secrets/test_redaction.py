@@ -28,6 +28,10 @@ LEAKS = [
     # ours: values without quotes
     ("password: hunter2", "hunter2"),
     ("password: swordfish", "swordfish"),
+    # ours: values with a word of secrets in them, which names in code have too
+    ("password: hunter2supersecret now", "hunter2supersecret"),
+    ("password=MySecret2024 here", "MySecret2024"),
+    ("my password is secret123", "secret123"),
     ("password=foo.bar", "foo.bar"),
     ("DB_PASSWORD=swordfish", "swordfish"),
     ("export API_KEY=abc123def456", "abc123def456"),
@@ -82,6 +86,8 @@ LEAKS = [
 ]
 
 HARMLESS = [
+    "password = oauth2_token, and token: auth0Token",
+    "password: userToken2 or password: sha256_password",
     "I want to add a FAB button",
     "Add a password field to the login form",
     "The password is wrong",

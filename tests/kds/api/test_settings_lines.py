@@ -37,6 +37,16 @@ def test_lines_and_comments_stay(tmp_path: Path, before: str, after: str) -> Non
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_link_is_neither_followed_nor_replaced(tmp_path: Path) -> None:
+    path, theirs = tmp_path / "settings.yaml", tmp_path / "theirs.yaml"
+    theirs.write_text("memory:\n  enabled: false\n")
+    path.symlink_to(theirs)
+    with pytest.raises(KdsError, match="is a link"):
+        write_values(path, "memory", {"enabled": True})
+    assert path.is_symlink()
+    assert theirs.read_text() == "memory:\n  enabled: false\n"
+
+
 def test_a_file_is_made_where_there_is_none(tmp_path: Path) -> None:
     write_values(tmp_path / "settings.yaml", "recall", VALUES)
     assert yaml.safe_load((tmp_path / "settings.yaml").read_text()) == {"recall": VALUES}

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from kds.brain.workspace import Workspace
 from kds.service import background
 from kds.service.address import ServiceAddress
 from kds.service.client import ServiceClient, reach
+from kds.service.instance import bind_private
+from kds.service.process import start_of
 
 
 @pytest.fixture
@@ -66,6 +69,32 @@ def test_a_foreign_process_in_the_state_file_is_not_ended(place: Workspace) -> N
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         address.state_path.write_text(json.dumps({"pid": other.pid}))
         with FileLock(address.lock_path), pytest.raises(KdsError, match="another one"):
+            background.stop(place, force=True, timeout_s=0.1)
+        assert other.poll() is None
+        other.communicate(b"\n")
+    assert other.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell whose a number is")
+@pytest.mark.parametrize("listens", [True, False])
+def test_a_process_that_only_has_the_lock_open_is_not_ended(
+    place: Workspace, listens: bool
+) -> None:
+    """One that got the number of a service later, or that a project names, with all it can know."""
+    address = ServiceAddress(place.brain)
+    with (
+        FileLock(address.lock_path),
+        address.lock_path.open() as lock,
+        subprocess.Popen(
+            [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=[lock.fileno()]
+        ) as other,
+        bind_private(address.socket_path) if listens else nullcontext(),
+    ):
+        began = start_of(other.pid)
+        assert began is not None
+        state = {"pid": other.pid, "process_began": began if listens else began - 1}
+        address.state_path.write_text(json.dumps(state))
+        with pytest.raises(KdsError, match="another one"):
             background.stop(place, force=True, timeout_s=0.1)
         assert other.poll() is None
         other.communicate(b"\n")

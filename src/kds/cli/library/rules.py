@@ -48,7 +48,9 @@ def new(*, name: str, workspace: Path | None) -> None:
 
     NAME is lower case words joined by -; the file is kds-brain/rules/NAME.yaml.
     """
-    if (PACKAGED / f"{name}.yaml").exists():  # a file of that name would replace all of it
+    if name in {
+        path.stem for path in PACKAGED.glob("*.yaml")
+    }:  # a file of that name would replace all of it
         raise Refusal(f"there is a packaged rule file '{name}'", "take another name")
     path = begin_rule(find_workspace(workspace), name)
     click.echo(f"{path}\nnext: edit it, then kds rules check")

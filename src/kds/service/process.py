@@ -1,0 +1,72 @@
+"""Which process a number in a file means, as far as the system tells (Linux).
+
+A number can be anybody's: a project may bring `service.json` along, and a number is given anew when
+its process has ended.
+"""
+
+import os
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from kds.service.address import ServiceAddress
+
+_START = 19
+"""Place of `starttime` behind the name in /proc/PID/stat (proc(5): the 22nd field)."""
+
+
+def lives(pid: int) -> bool:
+    """Tell whether there is such a process of this user."""
+    if sys.platform == "win32":
+        return True  # signal 0 would end it there
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
+def start_of(pid: int) -> int | None:
+    """When a process began, in ticks since the system did; None where nobody says."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_bytes()
+        return int(status.rpartition(b")")[2].split()[_START])  # the name may hold anything
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def is_service(pid: int, began: object, address: ServiceAddress) -> bool:
+    """Tell whether a process is the service at ``address`` that ``began`` then.
+
+    It has the lock open, it began when it wrote down its number, and it is who listens on the
+    socket, if anybody does. What the system does not tell does not count.
+    """
+    if start_of(pid) != began or not _has_open(pid, address.lock_path):
+        return False
+    return _listener(address) in (None, pid)
+
+
+def _has_open(pid: int, path: Path) -> bool:
+    """Whether a process has a file open."""
+    if not Path("/proc/self/fd").is_dir():
+        return True
+    try:
+        wanted = path.stat()
+        for one in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):  # closed meanwhile
+                if os.path.samestat(one.stat(), wanted):
+                    return True
+    except OSError:  # it has ended, or is another user's
+        return False
+    return False
+
+
+def _listener(address: ServiceAddress) -> int | None:
+    """Who listens on the socket."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return None
+    with suppress(OSError), address.connect(timeout_s=0.5) as connection:
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        return int.from_bytes(credentials[:4], sys.byteorder)  # pid, uid, gid
+    return None
