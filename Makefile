@@ -4,8 +4,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools
 
-.PHONY: install check format lint types imports test docs man site site-serve pictures plots model turns \
-  decision language bench bench-costs bench-peers test-clients bench-service bench-hook bench-memory
+.PHONY: install check format lint types imports test docs man site site-serve pictures plots \
+  model turns decision language bench bench-costs bench-peers test-clients bench-service \
+  bench-hook bench-memory bench-hook-value
 
 install:  ## venv and an editable install with everything the tests need
 	$(PYTHON) -m venv $(VENV)
@@ -77,21 +78,26 @@ bench-peers:  ## KDS beside what else runs offline; QUICK=--quick, ONLY=intents|
 	  $(if $(QUICK),,--write docs/benchmarks.md)
 
 NPM_CLIENTS ?= build/clients
-CLIENT_PACKAGES := node@24 @anthropic-ai/claude-code @github/copilot \
-  @modelcontextprotocol/inspector @modelcontextprotocol/conformance
+CLIENT_PACKAGES := @anthropic-ai/claude-code @github/copilot @openai/codex @google/gemini-cli \
+  opencode-ai @modelcontextprotocol/inspector @modelcontextprotocol/conformance
 
 test-clients: $(NPM_CLIENTS)/node_modules  ## the real assistants, offline, against a model server of our own
 	KDS_TEST_CLIENTS=$(NPM_CLIENTS) $(BIN)/pytest tests/clients
 
 $(NPM_CLIENTS)/node_modules:
-	mkdir -p $(NPM_CLIENTS) && cd $(NPM_CLIENTS) && npm init -y >/dev/null && \
-	  npm install $(CLIENT_PACKAGES)
+	# npm takes an older release where the newest wants another node than it runs under
+	mkdir -p $(NPM_CLIENTS) && cd $(NPM_CLIENTS) && npm init -y >/dev/null && npm install node@24 && \
+	  PATH="$$PWD/node_modules/.bin:$$PATH" npm install $(CLIENT_PACKAGES)
 
 bench-service:  ## clients, pace, memory and sudden death of the resident service
 	for load in clients pace memory kill; do $(BIN)/python benchmarks/service_load.py $$load; done
 
 bench-hook:  ## what a hook call costs, with and without a service
 	$(BIN)/python benchmarks/hook_cost.py
+
+bench-hook-value:  ## what the hook says on real chats, and adds in the clients, written to its page
+	$(BIN)/python benchmarks/hook_value.py $(DATA)/chats/dev.jsonl --clients $(NPM_CLIENTS) \
+	  --write docs/clients-tested.md
 
 bench-memory:  ## the conversation memory, written to docs/memory-benchmarks.md; QUICK=--quick for less
 	$(BIN)/python benchmarks/memory_page.py $(QUICK) $(if $(QUICK),,--write docs/memory-benchmarks.md)

@@ -6,6 +6,7 @@ from functools import cache, partial
 
 from kds.brain.errors import ConfigError
 from kds.clients import clienthealth, servicehealth, workspacehealth
+from kds.clients.codextrust import codex_trust
 from kds.clients.copilottrust import trust
 from kds.clients.health import Checks, Finding, examine, this_kds
 from kds.clients.project import Project
@@ -35,6 +36,7 @@ def findings_of(project: Project) -> Iterator[Finding]:
         "hook log": partial(servicehealth.hook_log, workspace),
         "mcp": partial(clienthealth.servers, project),
         "trust": lambda: trust(project, has_hook=bool(_commands(project))),
+        "trust of Codex": partial(codex_trust, project),
         "skills": lambda: clienthealth.skills(project, library()),
         "pages": partial(clienthealth.pages, project),
         "clients": clienthealth.clients,

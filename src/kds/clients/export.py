@@ -26,7 +26,7 @@ _MAKERS: Final[dict[Kind, Callable[[PromptLibrary, Client | None], list[Generate
     "skills": lambda library, client: skill_files(library, client=client),
     "prompts": lambda library, client: prompt_files(library, client=client),
     "agents": lambda library, client: agent_files(library),
-    "plugin": lambda library, client: plugin_files(library),
+    "plugin": lambda library, client: plugin_files(library, client=client),
 }
 _PATTERNS: Final[dict[Kind, str]] = {
     "skills": "*/SKILL.md",

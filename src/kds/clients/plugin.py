@@ -1,6 +1,7 @@
-"""A Claude Code plugin, and the marketplace that offers it: skills, hook and MCP server."""
+"""Skills, hook and MCP server in one folder: a plugin for Claude Code, or another client's."""
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -8,7 +9,9 @@ from kds.brain.installation import kds_version
 from kds.clients.entries import SERVER, hook_settings, mcp_server, shared_command
 from kds.clients.generated import FRONT_DOOR, GeneratedFile
 from kds.clients.mark import GENERATOR, digest_of
+from kds.clients.opencodeplugin import opencode_plugin
 from kds.clients.skills import skill_files
+from kds.clients.table import Client
 from kds.router.prompts.library import PromptLibrary
 
 MANIFEST: Final = PurePosixPath(".claude-plugin", "generated-by-kds.json")
@@ -17,12 +20,35 @@ MANIFEST: Final = PurePosixPath(".claude-plugin", "generated-by-kds.json")
 _DESCRIPTION: Final = "Knows what a message refers to, and which agent it is for."
 
 
-def plugin_files(library: PromptLibrary) -> list[GeneratedFile]:
+def plugin_files(library: PromptLibrary, *, client: Client | None = None) -> list[GeneratedFile]:
+    """The plugin for a client: without one Claude Code's, which the Copilot CLI takes, too.
+
+    Raises DispatchError when a prompt cannot be rendered.
+    """
+    if client == "opencode":  # one file; skills and server are none of its plugins' business
+        plugin = opencode_plugin(shared_command(start=True))
+        return [GeneratedFile(PurePosixPath(plugin.path.name), plugin.text)]
+    return _gemini_extension(library) if client == "gemini" else _claude_plugin(library)
+
+
+def _gemini_extension(library: PromptLibrary) -> list[GeneratedFile]:
+    """An extension that `gemini extensions install` accepts."""
+    manifest = {
+        "name": FRONT_DOOR,
+        "version": kds_version(),
+        "description": _DESCRIPTION,
+        "mcpServers": {SERVER: mcp_server("kds", style="plain")},
+    }
+    hooks = hook_settings(shared_command(start=True), style="gemini")
+    values = {"gemini-extension.json": manifest, "hooks/hooks.json": hooks}
+    return _folder(values, skill_files(library))
+
+
+def _claude_plugin(library: PromptLibrary) -> list[GeneratedFile]:
     """The plugin as a folder that `claude plugin marketplace add` accepts.
 
     It calls `kds` and `kds-hook`, which must be on the PATH. The `cwd` of the server is for the
-    Copilot CLI, which would start it in the folder of the plugin (tried with 1.0.102). Raises
-    DispatchError when a prompt cannot be rendered.
+    Copilot CLI, which would start it in the folder of the plugin (tried with 1.0.102).
     """
     values = {
         ".claude-plugin/plugin.json": _plugin(),
@@ -30,12 +56,14 @@ def plugin_files(library: PromptLibrary) -> list[GeneratedFile]:
         "hooks/hooks.json": hook_settings(shared_command(start=True), style="claude"),
         ".mcp.json": {"mcpServers": {SERVER: {**mcp_server("kds", style="claude"), "cwd": "."}}},
     }
+    return _folder(values, skill_files(library, client="claude"))
+
+
+def _folder(values: Mapping[str, object], skills: Iterable[GeneratedFile]) -> list[GeneratedFile]:
+    """JSON files, the list of them, and skills."""
     files = [GeneratedFile(PurePosixPath(path), _json(value)) for path, value in values.items()]
-    skills = [
-        GeneratedFile(PurePosixPath("skills") / skill.path, skill.text)
-        for skill in skill_files(library, client="claude")
-    ]
-    return [*files, _manifest(files), *skills]
+    within = [GeneratedFile(PurePosixPath("skills") / one.path, one.text) for one in skills]
+    return [*files, _manifest(files), *within]
 
 
 def _plugin() -> dict[str, object]:

@@ -48,7 +48,7 @@ def _skill(
         "name": name,
         "description": description,
         **({"disable-model-invocation": True} if only_by_user else {}),
-        **({"allowed-tools": list(ROUTING_TOOLS)} if routes else {}),
+        **({"allowed-tools": " ".join(ROUTING_TOOLS)} if routes else {}),
         "metadata": dict(mark_fields(kds_version(), prompt.ref)),
     }
     text = with_front_matter(fields, render_static(library, prompt, prefix=PREFIX))

@@ -14,10 +14,13 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Final
 
-from kds.mcp.greeting import Greeting, Json
+from kds.mcp.greeting import Greeting, Json, method_of
 
 if TYPE_CHECKING:
     from kds.mcp.server import KdsServer
+
+PROBE: Final = "server/discover"
+"""What a client of the newer protocol asks first, and gives up on after some seconds."""
 
 END: Final = ""
 """The line after the last one, as files have it."""
@@ -43,6 +46,14 @@ class Lines:
     def keep(self, line: str) -> None:
         """Leave a line for `readline`, which the server calls."""
         self._kept.append(line)
+
+    def drop_probes(self) -> None:
+        """Forget kept probes of the newer protocol: who says `initialize` has given up on them.
+
+        The server would take the first for a promise to speak the newer protocol, and refuse
+        all that follows in the older one.
+        """
+        self._kept = deque(line for line in self._kept if method_of(line) != PROBE)
 
     def readline(self) -> str:
         """The next line, kept ones first; END at the end."""
@@ -123,6 +134,8 @@ def greet(lines: Lines, wire: Wire, load: Callable[[], "KdsServer"]) -> "KdsServ
         answer = greeting.answer(line)
         if answer is not None:
             wire.answer(answer)
+        if greeting.done and not known:
+            lines.drop_probes()
         if answer is None or not known:
             lines.keep(line)
         if loading.ident is None:  # only now: it would hold up the first answer

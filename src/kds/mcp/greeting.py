@@ -50,6 +50,12 @@ class Greeting:
         return tools
 
 
+def method_of(line: str) -> str | None:
+    """The method of a request; None of anything else."""
+    request = _request(line)
+    return None if request is None else str(request["method"])
+
+
 def _request(line: str) -> Json | None:
     """A line as a request with an id and a method; None when it is anything else."""
     try:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
+from skills_ref.parser import parse_frontmatter
+from skills_ref.validator import validate_metadata
 
 from kds.clients.mark import digest_in, digest_of
 from kds.router.prompts.library import PromptLibrary
@@ -57,6 +59,27 @@ def test_every_skill_keeps_the_rules_of_the_specification(workspace: Path, kds_c
         assert set(front) <= {"name", "description", "metadata"}
         assert all(isinstance(value, str) for value in front["metadata"].values())
         assert front["metadata"]["generator"] == "kds"
+
+
+CLAUDES_OWN = "disable-model-invocation"
+"""Beyond the specification: Claude Code leaves calling such a skill to the user."""
+
+
+@pytest.mark.parametrize("client", [(), ("--client", "claude")], ids=["all", "claude"])
+def test_the_reference_validator_accepts_every_skill(
+    workspace: Path, kds_call: Call, client: tuple[str, ...]
+) -> None:
+    kds_call("export", "skills", "--to", "out", *client)
+    folders = sorted(Path("out").iterdir())
+    assert len(folders) == 14
+    for folder in folders:
+        fields, _ = parse_frontmatter((folder / "SKILL.md").read_text(encoding="utf-8"))
+        beyond = {CLAUDES_OWN} & set(fields) if client else set()
+        wrong = validate_metadata(
+            {key: value for key, value in fields.items() if key not in beyond}, folder
+        )
+        assert wrong == []
+        assert isinstance(fields.get("allowed-tools", ""), str)
 
 
 def test_a_skill_is_static_text_that_tells_where_to_look(workspace: Path, kds_call: Call) -> None:
@@ -239,6 +262,21 @@ def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Call
     assert set(read["hooks/hooks.json"]["hooks"]) == {"UserPromptSubmit", "SessionStart"}
     assert read[".mcp.json"]["mcpServers"]["kds"]["args"] == ["mcp"]
     assert Path("out/skills/kds/SKILL.md").exists()
+
+
+def test_gemini_gets_an_extension(workspace: Path, kds_call: Call) -> None:
+    kds_call("export", "plugin", "--to", "out", "--client", "gemini")
+    manifest = json.loads(Path("out/gemini-extension.json").read_text())
+    assert (manifest["name"], list(manifest["mcpServers"])) == ("kds", ["kds"])
+    assert "BeforeAgent" in json.loads(Path("out/hooks/hooks.json").read_text())["hooks"]
+    assert Path("out/skills/kds/SKILL.md").exists()
+    assert not Path("out/.claude-plugin/plugin.json").exists()
+
+
+def test_opencode_gets_a_plugin_of_one_file(workspace: Path, kds_call: Call) -> None:
+    kds_call("export", "plugin", "--to", "out", "--client", "opencode")
+    (plugin,) = Path("out").iterdir()
+    assert 'const COMMAND = "kds-hook"' in plugin.read_text()
 
 
 def test_an_edited_json_file_of_a_plugin_stays_and_an_older_one_does_not(

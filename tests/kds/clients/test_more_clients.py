@@ -194,6 +194,30 @@ def test_doctor_sees_what_each_client_has_and_what_is_missing(
     assert ".opencode/plugin/kds.js runs kds-hook, which is not there" in problems
 
 
+def test_a_folder_that_codex_does_not_trust_and_a_hook_that_nobody_saw_are_told(
+    project: Path,
+    kds_call: Call,
+    programs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def told() -> str:
+        findings = json.loads(kds_call("doctor", "--json").out)["findings"]
+        return "".join(one["found"] for one in findings if one["check"] == "trust")
+
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    _init(kds_call, "--client", "codex")
+    assert told() == "", "Codex is not there"
+    (programs / "codex").symlink_to(programs / "kds")
+    assert "Codex does not trust" in told()
+    config = tmp_path / "config.toml"
+    config.write_text(f'[projects."{project}"]\ntrust_level = "trusted"\n')
+    assert "nobody has told Codex yet" in told()
+    state = f'[hooks.state."{project}/.codex/hooks.json:user_prompt_submit:0:0"]\n'
+    config.write_text(f'{config.read_text()}{state}trusted_hash = "x"\n')
+    assert told() == f"Codex trusts {project}"
+
+
 def test_a_rule_changed_by_hand_stays_and_an_old_plugin_is_a_problem(
     project: Path, kds_call: Call
 ) -> None:

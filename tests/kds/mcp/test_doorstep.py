@@ -1,15 +1,18 @@
 """The first answers over stdio: quick, for little is loaded, and those of the server itself."""
 
+import io
 import json
 import os
 import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from kds.mcp.doorstep import Lines, Wire, greet
 from kds.mcp.greeting import FILE, Greeting
 from kds.mcp.recording import recorded
 
@@ -95,6 +98,17 @@ def test_who_introduces_himself_twice_or_turns_pages_gets_the_servers_answer() -
     assert greeting.answer(introduction()) is None
     assert greeting.answer(request("tools/list", cursor="2")) is None
     assert greeting.answer(request("tools/list", _meta={"progressToken": 1}))
+
+
+def test_a_probe_that_the_client_gave_up_on_does_not_reach_the_server() -> None:
+    """Claude Code 2.1.330 probes, waits some seconds, and then speaks the older protocol."""
+    sent = [request("server/discover", 7), introduction(), request("prompts/list", 2)]
+    lines = Lines(io.BytesIO("".join(f"{line}\n" for line in sent).encode()))
+    told = io.StringIO()
+    greet(lines, Wire(told), lambda: cast(Any, SimpleNamespace()))
+    assert json.loads(told.getvalue())["id"] == 1
+    kept = [json.loads(lines.readline())["method"] for _ in range(2)]
+    assert kept == ["initialize", "prompts/list"]
 
 
 def test_each_request_is_answered_once_whoever_answers_it(
