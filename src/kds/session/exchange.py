@@ -55,6 +55,16 @@ class Exchange:
         self._lock = Lock()
         self._run: AgentRun | None = None
 
+    @property
+    def turn(self) -> Turn:
+        """What the router made of the message, known before anybody answers."""
+        return self._opening.turn
+
+    @property
+    def said(self) -> str:
+        """What the user said, which need not be the message of ``turn``: "yes"."""
+        return self._opening.said
+
     def pieces(self) -> Iterator[str | Answer]:
         """Yield the answer as it comes, and at last the whole of it."""
         opening, means = self._opening, self._means

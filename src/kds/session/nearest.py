@@ -5,7 +5,7 @@ intent model. When the service goes away, this process loads those, and goes on.
 """
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Protocol, Self
 
 from kds.api.records import Records
 from kds.brain.clock import Clock, utc_now
@@ -16,6 +16,27 @@ from kds.service.desk import Desk
 from kds.session.memory import SessionMemory
 
 
+class Routes(Protocol):
+    """What routes the messages of a session, wherever that is done."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether there was no service that could have been asked."""
+        ...
+
+    def route(
+        self,
+        message: str,
+        *,
+        conversation: str | None = None,
+        log: bool = True,
+        history: Sequence[Utterance] = (),
+        rewrite: bool | None = None,
+    ) -> Turn:
+        """Route ``message``; see `kds.api.conversations.Conversations.route`."""
+        ...
+
+
 class NearestConversations(Records):
     """Routes the messages of a session, wherever that is done. Make it with `open`."""
 
@@ -23,16 +44,16 @@ class NearestConversations(Records):
         self,
         workspace: Workspace,
         library: PromptLibrary,
-        desk: Desk,
+        desk: Routes,
         *,
-        notes: list[str],
         memory: SessionMemory,
-        clock: Clock,
+        notes: list[str] | None = None,
+        clock: Clock = utc_now,
     ) -> None:
         """``notes`` are what ``desk`` tells."""
         super().__init__(workspace, library, clock=clock, turns=memory)
         self._desk = desk
-        self._notes = notes
+        self._notes = [] if notes is None else notes
 
     @classmethod
     def open(cls, workspace: Workspace, memory: SessionMemory, *, clock: Clock = utc_now) -> Self:

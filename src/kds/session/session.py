@@ -7,7 +7,7 @@ Several threads may share a session. A correction halts what runs in it.
 """
 
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -74,6 +74,7 @@ class Session:
         model: "BaseChatModel | str | None" = None,
         log: bool = True,
         clock: Clock = utc_now,
+        routes: "Callable[[SessionMemory], NearestConversations] | None" = None,
     ) -> Self:
         """Open the session of the workspace at ``path``, or of the one found from here upwards.
 
@@ -81,9 +82,9 @@ class Session:
         are in; with one it is a conversation of its own, resumed when it is remembered (by id,
         title, or `last`), else begun. ``model`` is a chat model or the name of one, in the place
         of that of the settings; without any, agents return their prompts. Without ``log``
-        nothing is kept. Where a service runs it routes the messages. Raises WorkspaceError,
-        ConfigError, ModelError for a ``model`` that can be none, and StoreError for a `last`
-        session where there is none.
+        nothing is kept. Where a service runs it routes the messages, unless ``routes`` makes what
+        does: the service itself has no need to ask. Raises WorkspaceError, ConfigError, ModelError
+        for a ``model`` that can be none, and StoreError for a `last` session where there is none.
         """
         workspace = path if isinstance(path, Workspace) else _workspace_at(path)
         desk = AgentDesk.of(load_settings(workspace).model, model, workspace=workspace)
@@ -91,7 +92,10 @@ class Session:
         conversation, notes = None, slip_notes(memory, name)
         if name is not None:
             conversation = resume(workspace, memory, name, clock=clock)
-        conversations = NearestConversations.open(workspace, memory, clock=clock)
+        if routes is None:
+            conversations = NearestConversations.open(workspace, memory, clock=clock)
+        else:
+            conversations = routes(memory)
         notes = (*conversations.take_notes(), *notes)
         course = Course(conversations.library, str(workspace.root))
         work: WorkStore = work_of(workspace, conversation, clock=clock)
@@ -150,7 +154,7 @@ class Session:
         is handed on as the prompt files say, PLAN to EXECUTE to TEST. What goes wrong with the
         model is in `Answer.error`. Raises MessageError, DispatchError and StoreError.
         """
-        return _last(self._begin(message, agent=agent, follow=follow).pieces())
+        return _last(self.begin(message, agent=agent, follow=follow).pieces())
 
     def stream(
         self, message: str, *, agent: str | None = None, follow: bool = False
@@ -159,7 +163,7 @@ class Session:
 
         The message is logged before this returns. Whoever stops iterating halts the agent.
         """
-        return self._begin(message, agent=agent, follow=follow).pieces()
+        return self.begin(message, agent=agent, follow=follow).pieces()
 
     async def aask(self, message: str, *, agent: str | None = None, follow: bool = False) -> Answer:
         """As `ask`, off the event loop; halted when the task is cancelled."""
@@ -173,7 +177,7 @@ class Session:
         """As `stream`, off the event loop; halted when the task is cancelled."""
         import asyncio  # 40 ms: whoever has a loop has it, too
 
-        exchange = await asyncio.to_thread(self._begin, message, agent=agent, follow=follow)
+        exchange = await asyncio.to_thread(self.begin, message, agent=agent, follow=follow)
         pieces = exchange.pieces()
         try:
             while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
@@ -181,13 +185,26 @@ class Session:
         finally:
             exchange.halt()  # nothing when it is over
 
+    def begin(self, message: str, *, agent: str | None = None, follow: bool = False) -> Exchange:
+        """Route and log ``message``; its answer comes when the exchange is iterated over.
+
+        Raises what `ask` raises.
+        """
+        self._bind()
+        opening = self._opener.open(message, agent=agent, halt=self._halt_running)
+        return self._exchange(opening, follow=follow)
+
+    def begin_hand_over(self, intent: str | None = None, *, follow: bool = False) -> Exchange:
+        """As `hand_over`; the answer comes when the exchange is iterated over."""
+        self._bind()
+        return self._exchange(self._opener.hand_over(intent), follow=follow)
+
     def hand_over(self, intent: str | None = None, *, follow: bool = False) -> Answer:
         """Let the agent that was offered go on with the work, or the one of ``intent``.
 
         Raises DispatchError when it was not offered.
         """
-        self._bind()
-        return _last(self._exchange(self._opener.hand_over(intent), follow=follow).pieces())
+        return _last(self.begin_hand_over(intent, follow=follow).pieces())
 
     def halt(self) -> Halted | None:
         """Stop the agents at work and drop what was still to come; None when there was nothing.
@@ -239,11 +256,6 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def _begin(self, message: str, *, agent: str | None, follow: bool) -> Exchange:
-        self._bind()
-        opening = self._opener.open(message, agent=agent, halt=self._halt_running)
-        return self._exchange(opening, follow=follow)
 
     def _exchange(self, opening: Opening, *, follow: bool) -> Exchange:
         exchange = Exchange(opening, self._means, follow=follow)

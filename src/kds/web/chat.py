@@ -1,21 +1,186 @@
-"""The chat page."""
+"""The chat: what was said, what KDS made of it, and the answer as it comes."""
 
-from starlette.responses import Response
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, Final
 
-from kds.api.session_names import session_page
-from kds.web.visit import Visit, get
+from starlette.responses import Response, StreamingResponse
 
-SHOWN = 30
-"""Sessions in the sidebar before "more"."""
+from kds.brain.errors import MessageError
+from kds.brain.sessions.session_values import Session
+from kds.service.errors import TooLargeError
+from kds.service.schemas import MESSAGE_LIMIT
+from kds.session.exchange import Exchange
+from kds.web import sessions, teaching
+from kds.web.markup import as_html
+from kds.web.sessions import address, store_of
+from kds.web.sidebar import sidebar
+from kds.web.talks import AT_ONCE_S, Talk, Talks, Telling
+from kds.web.transcript import Shown, earlier_page, newest_page, unkept
+from kds.web.turn_view import choices_of
+from kds.web.visit import Visit, get, post
+
+PATIENCE_S: Final = 3600.0
+"""How long a browser without JavaScript waits for an answer; a model has its own, shorter limit."""
 
 
 async def show(visit: Visit) -> Response:
-    """The sessions, the one changed last first."""
-    sessions, _ = await visit.archive(
-        lambda: session_page(visit.served.memory_if_any(), limit=SHOWN, offset=0)
-    )
-    rows = [(one.title, one.message_count, f"{one.updated_at:%Y-%m-%d %H:%M}") for one in sessions]
-    return visit.page("chat.html", title="Chat", sessions=sessions, rows=rows)
+    """A session with its newest messages, or those before one of them; without a name a new one."""
+    chosen = visit.text("session") or None
+    before = visit.number("before", 0)
+    session, shown = None, Shown()
+    if chosen is not None:
+        talk, session = await _opened(visit, chosen)
+        shown = await _page(visit, talk, session, before=before)
+    if visit.partial and before:
+        return _part(visit, "earlier.html", session, shown)
+    beside = await sidebar(visit, chosen)
+    title = session.title if session and session.title else "New chat"
+    model = visit.served.memory.settings.current().model
+    values = _values(visit, session, shown) | {
+        "beside": beside,
+        "has_model": bool(model.name or model.base_url),
+        "remembers": visit.served.memory.flags.enabled,
+    }
+    return visit.page("chat.html", title=title, **values)
 
 
-routes = (get("/chat", show),)
+async def send(visit: Visit) -> Response:
+    """Take a message: it is routed and logged before this answers, and answered after it."""
+    message = _message(visit)
+    chosen, begun = visit.text("session") or None, False
+    if chosen is None and visit.served.memory.flags.enabled:
+        chosen, begun = await visit.archive(lambda: _begun(visit)), True
+    talk = await _talks(visit).find(visit.served, chosen)
+    exchange = await asyncio.to_thread(lambda: talk.session.begin(message))
+    return await _answered(visit, talk, exchange, chosen, begun=begun)
+
+
+async def hand_over(visit: Visit) -> Response:
+    """Let the agent that was offered go on with the work."""
+    chosen, intent = visit.text("session") or None, visit.text("intent")
+    talk = await _talks(visit).find(visit.served, chosen)
+    exchange = await asyncio.to_thread(lambda: talk.session.begin_hand_over(intent))
+    return await _answered(visit, talk, exchange, chosen)
+
+
+async def stop(visit: Visit) -> Response:
+    """Halt the answer that is on its way; what was said of it is kept."""
+    chosen = visit.text("session") or None
+    talk = await _talks(visit).find(visit.served, chosen)
+    await asyncio.to_thread(talk.session.halt)
+    return Response(status_code=204) if visit.partial else visit.go(address(chosen))
+
+
+async def since(visit: Visit) -> Response:
+    """What was said after a message, in this tab or another one."""
+    after = visit.number("after", 0)
+    talk, session = await _opened(visit, visit.text("session"))
+    if session.message_count <= after:
+        return Response(status_code=204)
+    return _part(visit, "lines.html", session, await _page(visit, talk, session, after=after))
+
+
+async def answer(visit: Visit) -> Response:
+    """The answer that is on its way, as events: `text` again and again, at last `done`."""
+    found = _talks(visit).told(visit.text("telling"))
+    if found is None:
+        return Response(status_code=204)  # the browser does not come again then
+    events = _events(visit, *found)
+    return StreamingResponse(events, media_type="text/event-stream")
+
+
+async def _events(visit: Visit, talk: Talk, telling: Telling) -> AsyncIterator[str]:
+    async for said in telling.pieces():
+        yield _event("text", as_html(said))
+    session, chosen = None, visit.text("session") or None
+    if chosen is None:
+        shown = await asyncio.to_thread(unkept, talk)
+    else:
+        session = await visit.archive(lambda: store_of(visit.served, chosen).session(chosen))
+        shown = await _page(visit, talk, session, after=visit.number("after", 0))
+    yield _event("done", visit.rendered("lines.html", **_values(visit, session, shown)))
+
+
+async def _answered(
+    visit: Visit, talk: Talk, exchange: Exchange, chosen: str | None, *, begun: bool = False
+) -> Response:
+    telling = talk.begin(exchange)
+    await telling.wait(AT_ONCE_S if visit.partial else PATIENCE_S)
+    if begun or not visit.partial:
+        return visit.go(address(chosen))
+    if chosen is None:
+        shown = await asyncio.to_thread(unkept, talk, exchange.said)
+        return _part(visit, "lines.html", None, shown)
+    session = await visit.archive(lambda: store_of(visit.served, chosen).session(chosen))
+    shown = await _page(visit, talk, session, after=visit.number("after", 0))
+    return _part(visit, "lines.html", session, shown)
+
+
+async def _opened(visit: Visit, chosen: str) -> tuple[Talk, Session]:
+    """A conversation that there is. Raises NotServedError."""
+    session = await visit.archive(lambda: store_of(visit.served, chosen).session(chosen))
+    return await _talks(visit).find(visit.served, chosen), session
+
+
+async def _page(
+    visit: Visit, talk: Talk, session: Session, *, before: int = 0, after: int = 0
+) -> Shown:
+    store = store_of(visit.served, session.id)
+    if before:
+        return await visit.archive(lambda: earlier_page(store, talk, session, before))
+    return await visit.archive(lambda: newest_page(store, talk, session, after))
+
+
+def _part(visit: Visit, template: str, session: Session | None, shown: Shown) -> Response:
+    return visit.part(template, **_values(visit, session, shown))
+
+
+def _values(visit: Visit, session: Session | None, shown: Shown) -> dict[str, Any]:
+    """What the templates of a conversation need."""
+    return {
+        "session": session,
+        "shown": shown,
+        "html": as_html,
+        "intents": choices_of(visit.served.conversations.library),
+    }
+
+
+def _begun(visit: Visit) -> str:
+    return visit.served.memory_for_writing().create_session().id
+
+
+def _message(visit: Visit) -> str:
+    """The message of the form. Raises MessageError, and TooLargeError."""
+    message = visit.text("message").replace("\r\n", "\n").strip()
+    if not message:
+        raise MessageError("the message is empty", hint="write what you want")
+    if len(message) > MESSAGE_LIMIT:
+        raise TooLargeError(
+            f"the message has {len(message):,} characters, more than {MESSAGE_LIMIT:,}",
+            hint="send the request without the files it is about",
+        )
+    return message
+
+
+def _event(name: str, text: str) -> str:
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    data = "".join(f"data: {line}\n" for line in lines)
+    return f"event: {name}\n{data}\n"
+
+
+def _talks(visit: Visit) -> Talks:
+    found: Talks = visit.request.app.state.talks
+    return found
+
+
+routes = (
+    get("/chat", show),
+    post("/chat/send", send),
+    post("/chat/hand-over", hand_over),
+    post("/chat/stop", stop),
+    get("/chat/since", since),
+    get("/chat/answer", answer),
+    *sessions.routes,
+    *teaching.routes,
+)

@@ -20,6 +20,8 @@ from kds.web import analytics, chat, settings
 from kds.web.assets import Assets
 from kds.web.door import LOGIN, Door
 from kds.web.rendering import NavEntry, Renderer
+from kds.web.sessions import Bin
+from kds.web.talks import Talks
 from kds.web.trouble import Trouble
 from kds.web.visit import THEME, THEMES, Visit, get, post
 from kds.web.visitors import Visitors
@@ -50,9 +52,10 @@ PAGES: Final = (
 class WebSite:
     """The pages of one service. Make it with `open_site`."""
 
-    def __init__(self, app: Door, visitors: Visitors) -> None:
+    def __init__(self, app: Door, visitors: Visitors, talks: Talks) -> None:
         self.app: AsgiApp = app
         self._visitors = visitors
+        self._talks = talks
 
     def admit(self, root: str) -> str:
         """A path that lets one browser in to the workspace ``root``, once."""
@@ -60,6 +63,7 @@ class WebSite:
 
     def stop(self) -> None:
         """Let everybody go who waits for an answer."""
+        self._talks.stop()
 
 
 def open_site(state: State, port: int) -> WebSite:
@@ -74,11 +78,12 @@ def open_site(state: State, port: int) -> WebSite:
             KdsError: trouble.tell, HTTPException: trouble.missing, Exception: trouble.fault,
         },
     )  # fmt: skip
-    app.state = State({**state._state, "renderer": renderer})
+    talks = Talks(state.worker)
+    app.state = State({**state._state, "renderer": renderer, "talks": talks, "bin": Bin()})
     inner = Attended(BodyLimit(app, limit=DRAIN_LIMIT), state.attendance)
     door = Door(inner, request_response(assets.serve), visitors, port, trouble)
     app.state.door = door
-    return WebSite(door, visitors)
+    return WebSite(door, visitors, talks)
 
 
 def _common() -> list[Route]:

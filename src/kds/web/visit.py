@@ -16,7 +16,7 @@ from kds.service.workspaces import ServedWorkspace
 from kds.web.door import VISITOR
 from kds.web.rendering import Renderer
 from kds.web.trouble import HTMX
-from kds.web.visitors import Visitor
+from kds.web.visitors import Note, Visitor
 
 CSRF_FIELD: Final = "csrf"
 CSRF_HEADER: Final = "x-csrf-token"
@@ -95,10 +95,10 @@ class Visit:
         }
         return renderer.render(template, shared | values)
 
-    def go(self, path: str, note: str | None = None) -> Response:
+    def go(self, path: str, note: Note | str | None = None) -> Response:
         """Go on to another page, which says ``note``; htmx goes there, too."""
         if note is not None:
-            self.visitor.notes.append(note)
+            self.visitor.notes.append(Note(note) if isinstance(note, str) else note)
         if self.partial:
             return Response(status_code=204, headers={"HX-Redirect": path})
         return RedirectResponse(path, 303)

@@ -22,6 +22,16 @@ MOST_VISITORS: Final = 64
 """Links and browsers that are remembered; a user has one or two, and the oldest goes first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a page is to say; with ``path``, a form that takes back what was done."""
+
+    text: str
+    path: str | None = None
+    fields: tuple[tuple[str, str], ...] = ()
+    label: str = "Undo"
+
+
 @dataclass(slots=True)
 class Visitor:
     """A browser that was let in: to which workspace, and what proves that a form is ours."""
@@ -29,7 +39,7 @@ class Visitor:
     root: str
     csrf: str
     seen: float
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     """What the next page is to say."""
 
 

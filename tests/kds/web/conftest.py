@@ -8,12 +8,12 @@ the test when a script, a dialog or a violation of the policy is seen.
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -178,5 +178,9 @@ def watch(page: Any, seen: list[str]) -> None:
     page.on("dialog", dialog)
 
 
-def path_of(url: str) -> str:
-    return urlsplit(url).path
+def wait_until(done: Callable[[], Any]) -> None:
+    """Return once ``done`` is true."""
+    end, tick = time.monotonic() + PATIENCE_S, threading.Event()
+    while not done():
+        assert time.monotonic() < end, f"not within {PATIENCE_S} s: {done}"
+        tick.wait(0.01)

@@ -1,0 +1,224 @@
+"""The conversations that are open in the page: one session each, however many tabs show it.
+
+An answer goes on whoever looks: it is told to a thread of its own, and every tab that shows the
+conversation reads what there is of it. So a tab may be closed or opened in the middle of it.
+"""
+
+import asyncio
+import uuid
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from threading import Event, Thread
+from typing import Final
+
+from kds.brain.errors import KdsError
+from kds.brain.turn import Turn, Utterance
+from kds.service.client import HISTORY_LIMIT, KNOWN_LIMIT, SAID_LIMIT
+from kds.service.errors import describe_fault
+from kds.service.routed import routed
+from kds.service.schemas import RouteRequest, UtteranceRequest
+from kds.service.worker import Worker
+from kds.service.workspaces import ServedWorkspace
+from kds.session.answer import Answer
+from kds.session.exchange import Exchange
+from kds.session.memory import SessionMemory
+from kds.session.nearest import NearestConversations
+from kds.session.session import Session
+
+MOST_TALKS: Final = 32
+"""Conversations that stay open; each holds its file open, and the oldest goes first."""
+
+MOST_TURNS: Final = 200
+"""Turns of a conversation whose making is still known; the memory keeps what was said alone."""
+
+LOOK_S: Final = 0.05
+"""How often it is looked whether more of an answer has come: twenty times a second reads as
+typing."""
+
+AT_ONCE_S: Final = 0.25
+"""How long is waited for an answer that needs no model, so that it comes in one piece."""
+
+
+class Telling:
+    """An answer on its way. Looked at from the event loop, told in a thread."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.id = uuid.uuid4().hex
+        self.said = ""
+        """What has come of it."""
+        self.answer: Answer | None = None
+        """The whole of it, when it is over."""
+        self.error: KdsError | None = None
+        self._exchange = exchange
+        self._over = Event()
+        Thread(target=self._run, name="kds-telling", daemon=True).start()
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more comes."""
+        return self._over.is_set()
+
+    async def wait(self, limit_s: float) -> bool:
+        """Wait until it is over, or ``limit_s`` have passed; whether it is over."""
+        waited = 0.0
+        while not self.over and waited < limit_s:
+            await asyncio.sleep(LOOK_S / 5)
+            waited += LOOK_S / 5
+        return self.over
+
+    async def pieces(self) -> AsyncIterator[str]:
+        """Yield all that has come, whenever there is more of it."""
+        told = ""
+        while not self.over:
+            if self.said != told:
+                told = self.said
+                yield told
+            await asyncio.sleep(LOOK_S)
+
+    def _run(self) -> None:
+        try:
+            for piece in self._exchange.pieces():
+                if isinstance(piece, Answer):
+                    self.answer = piece
+                else:
+                    self.said += piece
+        except KdsError as error:
+            self.error = error
+        except Exception as error:  # noqa: BLE001  # the page says it; the service goes on
+            self.error = KdsError(f"internal error: {describe_fault(error)}")
+        finally:
+            self._over.set()
+
+
+@dataclass(slots=True)
+class Talk:
+    """An open conversation."""
+
+    session: Session
+    made_of: tuple[object, object]
+    """The prompts and the model's settings that it was opened with: either may change."""
+    telling: Telling | None = None
+    """The last answer, which may be on its way."""
+    latest: Turn | None = None
+    turns: OrderedDict[datetime, Turn] = field(default_factory=OrderedDict)
+    """What the router made of the messages, by when they were said."""
+
+    def begin(self, exchange: Exchange) -> Telling:
+        """Have an exchange answered."""
+        self.turns[exchange.turn.at] = exchange.turn
+        while len(self.turns) > MOST_TURNS:
+            self.turns.popitem(last=False)
+        self.latest, self.telling = exchange.turn, Telling(exchange)
+        return self.telling
+
+    @property
+    def running(self) -> Telling | None:
+        """The answer that is on its way, if one is."""
+        return None if self.telling is None or self.telling.over else self.telling
+
+
+class Talks:
+    """Every open conversation of a service. Used from the event loop; sessions from threads."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._open: OrderedDict[tuple[str, str | None], Talk] = OrderedDict()
+        self._opening = asyncio.Lock()
+
+    async def find(self, served: ServedWorkspace, session: str | None) -> Talk:
+        """The conversation with this id; None: that of the workspace. Raises KdsError."""
+        key = (served.root, session)
+        async with self._opening:
+            talk = self._open.get(key)
+            made_of = served.conversations, served.memory.settings.current().model
+            if talk is None or (talk.made_of != made_of and not talk.running):
+                talk = await self._opened(served, session, talk)
+                talk.made_of = made_of
+                self._open[key] = talk
+            self._open.move_to_end(key)
+            await self._make_room()
+        return talk
+
+    def told(self, telling: str) -> tuple[Talk, Telling] | None:
+        """The answer with this id, and its conversation; None when nobody knows it any more."""
+        for talk in self._open.values():
+            if talk.telling is not None and talk.telling.id == telling:
+                return talk, talk.telling
+        return None
+
+    async def close(self, served: ServedWorkspace, session: str) -> None:
+        """Let go of a conversation that is to be erased."""
+        talk = self._open.pop((served.root, session), None)
+        if talk is not None:
+            await asyncio.to_thread(talk.session.close)
+
+    def stop(self) -> None:
+        """Halt every answer: the service ends."""
+        for talk in self._open.values():
+            Thread(target=talk.session.close, name="kds-halting", daemon=True).start()
+
+    async def _opened(
+        self, served: ServedWorkspace, session: str | None, before: Talk | None
+    ) -> Talk:
+        library, loop = served.conversations.library, asyncio.get_running_loop()
+
+        def routes(memory: SessionMemory) -> NearestConversations:
+            desk = ServedDesk(served, self._worker, loop, memory.known)
+            return NearestConversations(served.workspace, library, desk, memory=memory)
+
+        opened = await asyncio.to_thread(
+            lambda: Session.open(served.workspace, name=session, routes=routes)
+        )
+        talk = Talk(opened, (None, None))
+        if before is not None:
+            talk.turns, talk.telling, talk.latest = before.turns, before.telling, before.latest
+            await asyncio.to_thread(before.session.close)
+        return talk
+
+    async def _make_room(self) -> None:
+        idle = [key for key, talk in self._open.items() if not talk.running]
+        for key in idle[: max(0, len(self._open) - MOST_TALKS)]:
+            await asyncio.to_thread(self._open.pop(key).session.close)
+
+
+class ServedDesk:
+    """Routes for a session in the process of the service, on the thread that routes.
+
+    Called from other threads than that of the event loop.
+    """
+
+    alone = False
+
+    def __init__(
+        self,
+        served: ServedWorkspace,
+        worker: Worker,
+        loop: asyncio.AbstractEventLoop,
+        known: Callable[[str | None], Callable[[], object]],
+    ) -> None:
+        self._served = served
+        self._worker = worker
+        self._loop = loop
+        self._known = known
+
+    def route(
+        self,
+        message: str,
+        *,
+        conversation: str | None = None,
+        log: bool = True,
+        history: Sequence[Utterance] = (),
+        rewrite: bool | None = None,
+    ) -> Turn:
+        """Route ``message``, as `POST /route` does."""
+        said = [UtteranceRequest(text=one.text[:SAID_LIMIT], role=one.role) for one in history]
+        known = self._known(conversation)()
+        terms = list(known)[-KNOWN_LIMIT:] if isinstance(known, list | tuple) else []
+        asked = RouteRequest(
+            message=message, conversation=conversation, log=log, history=said[-HISTORY_LIMIT:],
+            rewrite=rewrite, known=terms,
+        )  # fmt: skip
+        turn = routed(self._served, self._worker, asked)
+        return asyncio.run_coroutine_threadsafe(turn, self._loop).result()

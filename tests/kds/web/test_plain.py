@@ -1,0 +1,215 @@
+"""The chat without JavaScript: links and forms alone, and what they refuse."""
+
+import json
+
+import httpx
+import pytest
+
+from kds.brain.errors import KdsError
+from kds.brain.sessions.portable import from_json
+from kds.service.errors import NotServedError
+from kds.web.markup import as_html
+from kds.web.sessions import MOST_ERASED, UNDO_S, Bin
+
+from ...agents.openai_server import FakeProvider, Text  # noqa: TID252  # one server for all
+from .conftest import Site, Visitor, wait_until
+
+FAB = "I want to add a FAB button"
+HTMX = {"HX-Request": "true"}
+
+
+def session_of(answer: httpx.Response) -> str:
+    """The session that a page shows."""
+    return answer.url.params["session"]
+
+
+def archive_of(*contents: str, name: str = "long", title: str = "Long") -> bytes:
+    """A file of one session, as it is exported."""
+    at = "2025-11-03T09:00:00Z"
+    messages = [{"role": "user", "content": text, "at": at} for text in contents]
+    session = {"id": name, "title": title, "created_at": at, "updated_at": at}
+    return json.dumps({"kds_memory": 1, "sessions": [{**session, "messages": messages}]}).encode()
+
+
+def test_a_conversation_goes_on_by_forms_alone(visitor: Visitor) -> None:
+    first = visitor.send_form("/chat/send", message=FAB)
+    assert "PLAN" in first.text
+    then = visitor.send_form("/chat/send", message="Make it purple", session=session_of(first))
+    assert session_of(then) == session_of(first)
+    assert "Make the FAB button purple" in then.text
+    assert then.text.count('class="line user"') == 2
+
+
+def test_a_model_answers_before_the_page_comes(visitor: Visitor, provider: FakeProvider) -> None:
+    provider.play(Text("1. **Add** the button."), Text("Done."))
+    first = visitor.send_form("/chat/send", message=FAB)
+    assert "<strong>Add</strong>" in first.text
+    assert "No model is set" not in first.text
+    assert "Hand over to code-executor" in first.text
+    then = visitor.send_form("/chat/hand-over", intent="EXECUTE", session=session_of(first))
+    assert "Done." in then.text
+    wrong = visitor.send_form("/chat/hand-over", intent="ASK", session=session_of(first))
+    assert wrong.status_code == 400
+    assert "was not offered" in wrong.text
+
+
+def test_a_model_that_fails_is_told_with_its_prompt(
+    visitor: Visitor, provider: FakeProvider
+) -> None:
+    provider.play(Text(""))
+    answer = visitor.send_form("/chat/send", message=FAB)
+    assert "gave no text" in answer.text
+    assert "The prompt for work-planner" in answer.text
+
+
+@pytest.mark.parametrize("message", ["", "  \r\n ", "x" * 100_001])
+def test_what_is_no_message_is_refused_in_words(visitor: Visitor, message: str) -> None:
+    page = visitor.send_form("/chat/send", message=message)
+    assert page.status_code in (400, 413)
+    assert "To mend it" in page.text
+    csrf = visitor.get("/").text.split('name="csrf" value="', 1)[1].split('"', 1)[0]
+    part = visitor.post(
+        "/chat/send", data={"message": message}, headers={**HTMX, "X-CSRF-Token": csrf}
+    )
+    assert part.headers["hx-retarget"] == "#alerts"
+    assert "<html" not in part.text
+
+
+@pytest.mark.parametrize("name", ["none", "../../etc", "a/b", "<b>", "x" * 300])
+def test_a_session_that_is_not_there_is_no_page(visitor: Visitor, name: str) -> None:
+    for path in ("/chat", "/chat/export", "/chat/since"):
+        answer = visitor.get(path, params={"session": name})
+        assert answer.status_code == 404
+        assert "<b>" not in answer.text
+    for path in ("/chat/rename", "/chat/delete"):
+        assert visitor.send_form(path, session=name, title="x").status_code == 404
+    assert visitor.send_form("/chat/bring-back", erased=name).status_code == 404
+    assert visitor.get("/chat/answer", params={"telling": name}).status_code == 204
+
+
+def test_a_long_session_comes_a_page_at_a_time(visitor: Visitor) -> None:
+    texts = [f"message number {number}" for number in range(1, 121)]
+    visitor.send_form("/chat/import", files={"file": ("long.json", archive_of(*texts))})
+    page = visitor.get("/chat", params={"session": "long"})
+    assert page.text.count('class="line user"') == 50
+    assert "message number 120<" in page.text
+    assert "message number 70<" not in page.text
+    before = visitor.get("/chat", params={"session": "long", "before": 71}, headers=HTMX)
+    assert before.text.count('class="line user"') == 50
+    assert "<html" not in before.text
+    assert "message number 21<" in before.text
+    assert "before=21" in before.text
+    first = visitor.get("/chat", params={"session": "long", "before": 21})
+    assert first.text.count('class="line user"') == 20
+    assert "Earlier messages" not in first.text
+
+
+def test_sessions_are_searched_and_come_a_page_at_a_time(visitor: Visitor) -> None:
+    every = [
+        json.loads(archive_of("hello", name=f"n{number}", title=f"Talk {number} of trees"))
+        for number in range(35)
+    ]
+    file = {"kds_memory": 1, "sessions": [one["sessions"][0] for one in every]}
+    visitor.send_form("/chat/import", files={"file": ("all.json", json.dumps(file).encode())})
+    page = visitor.get("/chat").text
+    assert page.count('class="title"') == 30
+    assert visitor.get("/chat?offset=30").text.count('class="title"') == 5
+    assert visitor.get("/chat?search=TREES+34").text.count('class="title"') == 1
+    assert "No session is called that" in visitor.get("/chat?search=houses").text
+
+
+def test_a_session_is_written_out_and_read_in(visitor: Visitor) -> None:
+    session = session_of(visitor.send_form("/chat/send", message=FAB))
+    visitor.send_form("/chat/rename", session=session, title='Grüne "Knöpfe"\r\nX: y')
+    answer = visitor.get("/chat/export", params={"session": session})
+    assert answer.headers["content-disposition"] == 'attachment; filename="gr-ne-kn-pfe-x-y.json"'
+    (found,) = from_json(answer.text)
+    assert found.messages[0].content == FAB
+    plain = visitor.get("/chat/export", params={"session": session, "format": "markdown"})
+    assert plain.text.startswith("# Grüne")
+    wrong = visitor.send_form("/chat/import", files={"file": ("<b>.json", b'{"kds_memory": 2}')})
+    assert wrong.status_code == 500
+    assert "&lt;b&gt;.json" in wrong.text
+    none = visitor.send_form("/chat/import")
+    assert "no file was chosen" in none.text
+
+
+def test_another_tab_gets_what_it_has_not_shown(visitor: Visitor) -> None:
+    session = session_of(visitor.send_form("/chat/send", message=FAB))
+    asked = {"session": session, "after": "0"}
+    assert FAB in visitor.get("/chat/since", params=asked).text
+    assert visitor.get("/chat/since", params={**asked, "after": "1"}).status_code == 204
+
+
+def test_with_the_memory_off_the_chat_goes_on_and_says_so(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_MEMORY", "off")
+    assert "The memory is off" in visitor.get("/chat").text
+    csrf = visitor.get("/").text.split('name="csrf" value="', 1)[1].split('"', 1)[0]
+    part = visitor.post("/chat/send", data={"message": FAB}, headers={**HTMX, "X-CSRF-Token": csrf})
+    assert "PLAN" in part.text
+    assert "The prompt for work-planner" in part.text
+    monkeypatch.delenv("KDS_MEMORY")
+    assert visitor.get("/chat").text.count('class="title"') == 0
+
+
+def test_one_who_only_reads_keeps_the_service_awake(site: Site, visitor: Visitor) -> None:
+    attendance, url = site.service._attendance, site.url
+
+    def grow_idle() -> None:
+        wait_until(lambda: attendance._present == 0)
+        attendance._last -= 100
+
+    grow_idle()
+    assert visitor.get("/alive").status_code == 204
+    assert attendance.idle_s() < 50
+    grow_idle()
+    assert httpx.get(f"{url}/alive").status_code == 401
+    assert attendance.idle_s() >= 100
+
+
+class Time:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_what_was_erased_comes_back_for_a_while_to_its_own_workspace() -> None:
+    clock = Time()
+    kept = Bin(clock=clock)
+    (found,) = from_json(archive_of("hello").decode())
+    first, second = kept.put("/a", found), kept.put("/a", found)
+    with pytest.raises(NotServedError):
+        kept.take("/b", first)
+    assert kept.take("/a", first) is found
+    with pytest.raises(KdsError):
+        kept.take("/a", first)
+    clock.now = UNDO_S + 1
+    with pytest.raises(NotServedError):
+        kept.take("/a", second)
+    names = [kept.put("/a", found) for _ in range(MOST_ERASED + 1)]
+    with pytest.raises(NotServedError):
+        kept.take("/a", names[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "has", "has_not"),
+    [
+        ("**bold** <b>no</b>", "<strong>bold</strong> &lt;b&gt;", "<b>"),
+        ("![x](http://a.example/x.png)", "x", "<img"),
+        ("[y](javascript:z)", "javascript", "<a"),
+        ("[y](https://a.example)", 'rel="noopener noreferrer nofollow"', "<script"),
+        ("```python\nx = '<b>'\n```", "c-", "<b>"),
+        ("```nothing\n<b>\n```", "&lt;b&gt;", "<b>"),
+        ("| a |\n|---|\n| 1 |", "<td>1</td>", "|"),
+    ],
+)
+def test_markdown_becomes_html_without_any_of_its_own(text: str, has: str, has_not: str) -> None:
+    html = as_html(text)
+    assert has in html
+    assert has_not not in html
