@@ -11,6 +11,7 @@ from kds.brain.sessions.session_values import Session
 from kds.service.errors import TooLargeError
 from kds.service.schemas import MESSAGE_LIMIT
 from kds.session.exchange import Exchange
+from kds.web import sessions, teaching
 from kds.web.markup import as_html
 from kds.web.sessions import address, store_of
 from kds.web.sidebar import sidebar
@@ -180,4 +181,6 @@ routes = (
     post("/chat/stop", stop),
     get("/chat/since", since),
     get("/chat/answer", answer),
+    *sessions.routes,
+    *teaching.routes,
 )

@@ -16,7 +16,7 @@ from kds.brain.errors import KdsError
 from kds.service.errors import AsgiApp
 from kds.service.idle import Attended
 from kds.service.limits import DRAIN_LIMIT, BodyLimit
-from kds.web import analytics, chat, documents, memory, sessions, settings, teaching
+from kds.web import analytics, chat, documents, memory, settings
 from kds.web.assets import Assets
 from kds.web.door import LOGIN, Door
 from kds.web.rendering import NavEntry, Renderer
@@ -42,7 +42,7 @@ class Page:
 
 
 PAGES: Final = (
-    Page("Chat", "/chat", (*chat.routes, *sessions.routes, *teaching.routes)),
+    Page("Chat", "/chat", chat.routes),
     Page("Memory", "/memory", memory.routes),
     Page("Documents", "/documents", documents.routes),
     Page("Analytics", "/analytics", analytics.routes),

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from .conftest import Site
+
 
 def test_the_first_visit_shows_the_chat(browser: Any) -> None:
     assert browser.url.endswith("/chat")
@@ -20,7 +22,8 @@ def test_colours_are_switched_without_javascript_too(new_page: Callable[..., Any
     assert page.locator("html").get_attribute("data-theme") == "dark"
 
 
-def test_the_skip_link_is_the_first_stop_of_the_keyboard(browser: Any) -> None:
+def test_the_skip_link_is_the_first_stop_of_the_keyboard(site: Site, browser: Any) -> None:
+    browser.goto(f"{site.url}/settings")
     browser.keyboard.press("Tab")
     assert browser.evaluate("document.activeElement.className") == "skip"
     browser.keyboard.press("Enter")
