@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools
 
 .PHONY: install check format lint types imports test docs model turns decision language bench \
-  bench-costs bench-peers test-clients bench-service bench-hook bench-memory
+  bench-costs bench-peers test-clients vscode bench-service bench-hook bench-memory
 
 install:  ## venv and an editable install with everything the tests need
 	$(PYTHON) -m venv $(VENV)
@@ -68,6 +68,13 @@ test-clients: $(NPM_CLIENTS)/node_modules  ## the real assistants, offline, agai
 $(NPM_CLIENTS)/node_modules:
 	mkdir -p $(NPM_CLIENTS) && cd $(NPM_CLIENTS) && npm init -y >/dev/null && \
 	  npm install $(CLIENT_PACKAGES)
+
+vscode: editors/vscode/node_modules  ## the VS Code extension, into editors/vscode/dist/kds-vscode.vsix
+	$(BIN)/python editors/vscode/scripts/generate.py
+	cd editors/vscode && npm run --silent check && npm test --silent && npm run --silent package
+
+editors/vscode/node_modules:
+	cd editors/vscode && npm ci
 
 bench-service:  ## clients, pace, memory and sudden death of the resident service
 	for load in clients pace memory kill; do $(BIN)/python benchmarks/service_load.py $$load; done
