@@ -2,10 +2,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := src brain router agents prompts tests benchmarks tools
+SOURCES := src brain router agents prompts tests benchmarks tools editors
 
 .PHONY: install check format lint types imports test docs model turns decision language bench \
-  bench-costs bench-peers test-clients vscode bench-service bench-hook bench-memory
+  bench-costs bench-peers test-clients vscode test-vscode bench-service bench-hook bench-memory
 
 install:  ## venv and an editable install with everything the tests need
 	$(PYTHON) -m venv $(VENV)
@@ -75,6 +75,15 @@ vscode: editors/vscode/node_modules  ## the VS Code extension, into editors/vsco
 
 editors/vscode/node_modules:
 	cd editors/vscode && npm ci
+
+VSCODE_PACKAGES ?= build/vscode
+
+test-vscode:  ## the journeys in a real VS Code, where its packages are (docs/vscode.md)
+	@if [ -d $(VSCODE_PACKAGES)/node_modules/code-server ]; then \
+	  $(MAKE) vscode && cd editors/vscode && \
+	  PATH="$(abspath $(VSCODE_PACKAGES))/node_modules/node/bin:$$PATH" \
+	  KDS_TEST_VSCODE="$(abspath $(VSCODE_PACKAGES))" npm run --silent journeys; \
+	else echo "skipped: no code-server in $(VSCODE_PACKAGES) (docs/vscode.md says how)"; fi
 
 bench-service:  ## clients, pace, memory and sudden death of the resident service
 	for load in clients pace memory kill; do $(BIN)/python benchmarks/service_load.py $$load; done

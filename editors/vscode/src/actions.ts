@@ -7,7 +7,7 @@ import { findProgram, NoProgramError, run } from "./program.ts";
 import { correct } from "./teaching.ts";
 import type { Window } from "./window.ts";
 
-const INSTALL = "pip install kds-router";
+const INSTALL = "python3 -m venv .venv && .venv/bin/pip install .";
 
 const CLIENTS = ["claude", "copilot", "vscode", "cursor"];
 
@@ -89,7 +89,7 @@ async function startOrStop(window: Window): Promise<void> {
 
 async function install(): Promise<void> {
   const [copy, setting] = ["Copy the Command", "Open the Setting"];
-  const detail = `KDS is a Python program (3.11 or newer) and stays on this machine. Install it into the workspace's venv, or anywhere on the PATH:\n\n${INSTALL}\n\nOr say in the setting kds.path where it is.`;
+  const detail = `KDS is a Python program (3.11 or newer), which runs on this machine. In a clone of it:\n\n${INSTALL}\n\nIt is found in .venv of the workspace and on the PATH. Or say in the setting kds.path where it is.`;
   const chosen = await vscode.window.showInformationMessage("How to install KDS", { modal: true, detail }, copy, setting);
   if (chosen === copy) await vscode.env.clipboard.writeText(INSTALL);
   if (chosen === setting) await vscode.commands.executeCommand("workbench.action.openSettings", "kds.path");

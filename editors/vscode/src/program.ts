@@ -10,6 +10,8 @@ import { errorIn, KdsError } from "./wire.ts";
 
 const WINDOWS = process.platform === "win32";
 const PROGRAM = WINDOWS ? "kds.exe" : "kds";
+/** Another author's package brings a `kds` as well; only KDS brings this one. */
+const SIBLING = WINDOWS ? "kds-hook.exe" : "kds-hook";
 const VENV_BIN = WINDOWS ? "Scripts" : "bin";
 const VENVS = [".venv", "venv"];
 
@@ -39,7 +41,7 @@ export async function findProgram(place: Place): Promise<string | undefined> {
   const onPath = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
   for (const folder of [...own, ...onPath]) {
     const candidate = join(folder, PROGRAM);
-    if (await isProgram(candidate)) return candidate;
+    if ((await isProgram(candidate)) && (await isProgram(join(folder, SIBLING)))) return candidate;
   }
   return undefined;
 }

@@ -10,7 +10,8 @@ const PLACES = ["first", "second", "third"] as const;
 export function readingOf(turn: Turn): string {
   const lines = turn.expanded === turn.message ? [] : [`**${escaped(turn.expanded)}**`];
   const pointers = turn.references.map((one) => `*${escaped(one.text)}* → ${escaped(one.target)}`);
-  const open = turn.unresolved.map((word) => `*${escaped(word)}* → ?`);
+  const isAnswer = turn.expanded !== turn.message && turn.references.length === 0; // to our question
+  const open = isAnswer ? [] : turn.unresolved.map((word) => `*${escaped(word)}* → ?`);
   const verdict = [`\`${turn.intent}\``, turn.agent === null ? "" : escaped(turn.agent), percent(turn.confidence)];
   lines.push([...pointers, ...open, ...verdict].filter(Boolean).join(" · "));
   return `${lines.map((line) => `> ${line}`).join("  \n")}\n\n`;

@@ -1,6 +1,6 @@
 // The parts that stand by themselves: places of files, findings, the panel, the socket, MCP.
 
-import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -35,8 +35,10 @@ function place(): ReturnType<Places["now"]> {
 
 function program(folder: string, text = "exit 0"): string {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "kds"), `#!/bin/sh\n${text}\n`);
-  chmodSync(join(folder, "kds"), 0o755);
+  for (const name of ["kds", "kds-hook"]) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`);
+    chmodSync(join(folder, name), 0o755);
+  }
   return join(folder, "kds");
 }
 
@@ -80,6 +82,12 @@ describe("the program", () => {
     fake.settings = { path: "${workspaceFolder}/bin/kds" };
     expect(await findProgram(place())).toBe(onPath);
     fake.settings = { path: "missing" };
+    expect(await findProgram(place())).toBeUndefined();
+  });
+
+  it("is not the one of another author's package", async () => {
+    rmSync(join(program(join(root, "bin")), "..", "kds-hook"));
+    process.env["PATH"] = join(root, "bin");
     expect(await findProgram(place())).toBeUndefined();
   });
 

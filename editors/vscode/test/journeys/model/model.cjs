@@ -17,10 +17,13 @@ exports.activate = (context) => {
     provideLanguageModelChatResponse: async (_model, messages, _options, progress) => {
       const texts = messages.map((one) => one.content.map((part) => part.value ?? "").join(""));
       const title = /^# (.*)$/m.exec(texts.at(-1))?.[1] ?? "no prompt";
-      for (const word of ["Echo ", "of ", title, `: ${messages.length} messages.`]) {
+      const attached = /^```\w*\n(.*)$/m.exec(texts.at(-1).split(`# ${title}`)[0])?.[1];
+      const told = attached ? `, with "${attached}"` : "";
+      for (const word of ["Echo ", "of ", title, `: ${messages.length} messages${told}.`]) {
         progress.report(new vscode.LanguageModelTextPart(word));
       }
     },
   };
   context.subscriptions.push(vscode.lm.registerLanguageModelChatProvider("kds-test", provider));
+  void vscode.lm.selectChatModels({ vendor: "kds-test" }); // models are looked up when somebody asks
 };
