@@ -2,11 +2,11 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := src brain router agents prompts tests benchmarks tools
+SOURCES := src brain router agents prompts tests benchmarks tools editors
 
 .PHONY: install check format lint types imports test docs man site site-serve pictures plots \
   model turns decision language bench bench-costs bench-peers test-clients bench-service \
-  bench-hook bench-memory bench-hook-value
+  bench-hook bench-memory bench-hook-value vscode test-vscode
 
 install:  ## venv and an editable install with everything the tests need
 	$(PYTHON) -m venv $(VENV)
@@ -88,6 +88,22 @@ $(NPM_CLIENTS)/node_modules:
 	# npm takes an older release where the newest wants another node than it runs under
 	mkdir -p $(NPM_CLIENTS) && cd $(NPM_CLIENTS) && npm init -y >/dev/null && npm install node@24 && \
 	  PATH="$$PWD/node_modules/.bin:$$PATH" npm install $(CLIENT_PACKAGES)
+
+vscode: editors/vscode/node_modules  ## the VS Code extension, into editors/vscode/dist/kds-vscode.vsix
+	$(BIN)/python editors/vscode/scripts/generate.py
+	cd editors/vscode && npm run --silent check && npm test --silent && npm run --silent package
+
+editors/vscode/node_modules:
+	cd editors/vscode && npm ci
+
+VSCODE_PACKAGES ?= build/vscode
+
+test-vscode:  ## the journeys in a real VS Code, where its packages are (docs/vscode.md)
+	@if [ -d $(VSCODE_PACKAGES)/node_modules/code-server ]; then \
+	  $(MAKE) vscode && cd editors/vscode && \
+	  PATH="$(abspath $(VSCODE_PACKAGES))/node_modules/node/bin:$$PATH" \
+	  KDS_TEST_VSCODE="$(abspath $(VSCODE_PACKAGES))" npm run --silent journeys; \
+	else echo "skipped: no code-server in $(VSCODE_PACKAGES) (docs/vscode.md says how)"; fi
 
 bench-service:  ## clients, pace, memory and sudden death of the resident service
 	for load in clients pace memory kill; do $(BIN)/python benchmarks/service_load.py $$load; done

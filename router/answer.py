@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from kds.brain.turn import Turn
+from kds.brain.turn import Turn, Utterance
 from kds.router.english import words
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.decision import is_answered
@@ -52,7 +52,10 @@ def make_answer(library: PromptLibrary, ask: Callable[[Turn], Turn]) -> Step:
         *earlier, newest = turn.context
         if not _could_answer(words, library):
             return turn
-        asked = ask(Turn(newest.user_message, newest.timestamp, context=tuple(earlier)))
+        said = _said_before(turn.history)
+        asked = ask(
+            Turn(newest.user_message, newest.timestamp, context=tuple(earlier), history=said)
+        )
         if asked.action != "clarify" or _something_else_was_said(turn, asked.question):
             return turn
         chosen = pick(turn.message, asked.candidates, library)
@@ -75,6 +78,12 @@ def make_answer(library: PromptLibrary, ask: Callable[[Turn], Turn]) -> Step:
         )
 
     return Step("answer", READS, WRITES, answer)
+
+
+def _said_before(history: Sequence[Utterance]) -> tuple[Utterance, ...]:
+    """What had been said when the message before came: without it and the replies to it."""
+    places = [at for at, one in enumerate(history) if one.role == "user"]
+    return tuple(history[: places[-1]]) if places else ()
 
 
 def _something_else_was_said(turn: Turn, question: str | None) -> bool:

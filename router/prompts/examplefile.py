@@ -36,7 +36,9 @@ class ExampleFile:
     problems: tuple[Problem, ...] = field(default=())
 
 
-class _Examples(BaseModel):
+class ExampleSchema(BaseModel):
+    """The keys of such a file."""
+
     model_config = STRICT
     examples: Annotated[list[Text], MANY_EXAMPLES] = []
     counter_examples: Annotated[list[Text], MANY_EXAMPLES] = []
@@ -61,7 +63,7 @@ def read_examples(given: ExamplesText | None, cache: DocumentCache) -> ExampleFi
     if isinstance(document.data, list):
         hint = "write 'examples:' above the list, or 'counter_examples:'"
         return ExampleFile(problems=(Problem(document.where(), "is a list without a name", hint),))
-    found = validate(document, _Examples)
+    found = validate(document, ExampleSchema)
     if isinstance(found, tuple):
         return ExampleFile(problems=found)
     cache.keep(given.text, document)

@@ -250,6 +250,19 @@ def test_failing_dialogues_are_explained_with_exit_code_1(
     assert [one["field"] for one in failed["turns"][0]["mismatches"]] == ["expanded", "intent"]
 
 
+def test_dialogues_are_listed_without_being_played(kds_call: Any, workspace: Path) -> None:
+    path = workspace / "fab.dialogue.yaml"
+    path.write_text("# one\n- id: fab\n  turns: [{user: Make it purple, intent: COMMIT}]\n")
+    (listed,) = json.loads(kds_call("test", str(path), "--list", "--json").out)["dialogues"]
+    assert listed == {"id": "fab", "where": f"{path}:2", "turns": 1}
+    assert kds_call("test", str(path), "--list").out.split() == [
+        "where",
+        "dialogue",
+        f"{path}:2",
+        "fab",
+    ]
+
+
 def test_passing_dialogues_leave_no_trace(kds_call: Run, fitted_workspace: Path) -> None:
     path = fitted_workspace / "a.yaml"
     path.write_text(DIALOGUES.split("- id: wrong")[0])

@@ -114,6 +114,14 @@ class PromptReply(Reply):
     description: str
     intent: str | None
     ref: str
+    ask: str | None
+    """What it does, as a question names it: "plan something new"."""
+    handoffs: tuple[str, ...]
+    """Intents that its work may be handed on to."""
+    confirm: bool
+    """It asks before it acts."""
+    tools: tuple[str, ...]
+    """Names of tools that a model may call on its behalf."""
 
 
 class PromptBodyReply(PromptReply):

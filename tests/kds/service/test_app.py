@@ -126,6 +126,8 @@ def test_prompts_are_listed_and_shown(client: httpx.Client) -> None:
     assert shown["intent"] == "PLAN"
     assert {key: shown[key] for key in listed[0]} in listed
     assert "{% include" in shown["body"]
+    assert (shown["ask"], shown["handoffs"]) == ("plan something new", ["EXECUTE", "TEST"])
+    assert (shown["confirm"], shown["tools"]) == (False, [])
 
 
 def test_an_unknown_prompt_names_the_nearest(client: httpx.Client) -> None:

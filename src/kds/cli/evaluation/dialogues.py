@@ -44,6 +44,7 @@ _LABELS: Final = {
 Examples:
   kds test tests/dialogues
   kds test fab.dialogue.yaml
+  kds test tests/dialogues --list --json
 \b
 A dialogue file:
   - id: fab-button
@@ -54,16 +55,25 @@ A dialogue file:
 @click.argument(
     "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path)
 )
+@click.option("--list", "only_list", is_flag=True, help="Read and list them; play none.")
 @common_options
 @click.pass_context
 def test(
-    ctx: click.Context, *, paths: tuple[Path, ...], as_json: bool, workspace: Path | None
+    ctx: click.Context,
+    *,
+    paths: tuple[Path, ...],
+    only_list: bool,
+    as_json: bool,
+    workspace: Path | None,
 ) -> None:
     """Play the dialogues of files or folders; exit code 1 when a turn comes out wrong."""
     dialogues = read_all(paths)
     library = kds.PromptLibrary.load(find_workspace(workspace).prompts_dir)
     if problems := tuple(_unknown_intents(dialogues, library)):
         raise DialogueFileError(problems)
+    if only_list:
+        _list(dialogues, as_json=as_json)
+        return
     played = play_all(dialogues, open_router(workspace, log=False))
     failed = [one for one in played if not one.passed]
     if as_json:
@@ -74,6 +84,14 @@ def test(
         told = f"{len(played) - len(failed)} passed, {len(failed)} failed"
         click.echo(toned(told, "problem" if failed else "ok"))
     ctx.exit(TESTS_FAILED if failed else 0)
+
+
+def _list(dialogues: Sequence["kds.Dialogue"], *, as_json: bool) -> None:
+    if as_json:
+        rows = [fields(one, "id where") | {"turns": len(one.turns)} for one in dialogues]
+        print_json({"dialogues": rows})
+        return
+    print_table(("where", "dialogue"), [(one.where, one.id) for one in dialogues])
 
 
 @click.command(

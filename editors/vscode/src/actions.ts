@@ -1,0 +1,96 @@
+// The commands of the palette, and those behind the buttons in chat.
+
+import * as vscode from "vscode";
+import { guarded } from "./guard.ts";
+import { forget } from "./participant.ts";
+import { findProgram, NoProgramError, run } from "./program.ts";
+import { correct } from "./teaching.ts";
+import type { Window } from "./window.ts";
+
+const INSTALL = "python3 -m venv .venv && .venv/bin/pip install .";
+
+const CLIENTS = ["claude", "copilot", "vscode", "cursor"];
+
+export function registerCommands(window: Window, extension: string): vscode.Disposable {
+  const on = <A extends unknown[]>(name: string, action: (...args: A) => Promise<unknown>): vscode.Disposable =>
+    vscode.commands.registerCommand(`kds.${name}`, guarded(window, action));
+  const walkthrough = `${extension}#start`;
+  return vscode.Disposable.from(
+    on("ask", () => openChat("@kds ", true)),
+    on("say", (text: string) => openChat(`@kds ${text}`, false)),
+    on("correct", (message?: string) => correct(window, typeof message === "string" ? message : undefined)),
+    on("newConversation", () => forget(window)),
+    on("copyPrompt", async (prompt: string) => vscode.env.clipboard.writeText(prompt)),
+    on("doctor", () => inTerminal(window, "doctor", ["doctor"])),
+    on("logs", () => inTerminal(window, "logs", ["logs", "-n", "100"])),
+    on("init", () => init(window)),
+    on("service", () => startOrStop(window)),
+    on("install", install),
+    on("walkthrough", async () => vscode.commands.executeCommand("workbench.action.openWalkthrough", walkthrough)),
+    on("refresh", async () => window.refresh()),
+    vscode.workspace.registerTextDocumentContentProvider("kds-prompt", { provideTextDocumentContent: (uri) => promptBody(window, uri) }),
+    vscode.workspace.registerTextDocumentContentProvider("kds-preview", { provideTextDocumentContent: (uri) => previews.get(uri.path) ?? "" }),
+  );
+}
+
+async function openChat(query: string, isPartialQuery: boolean): Promise<void> {
+  await vscode.commands.executeCommand("workbench.action.chat.open", { query, isPartialQuery });
+}
+
+/** The file of an agent's prompt, as the service has it. */
+async function promptBody(window: Window, uri: vscode.Uri): Promise<string> {
+  const service = window.service(window.last?.place ?? window.places.now());
+  return service.promptBody(uri.path.slice(1).replace(/\.md$/, ""));
+}
+
+/** Run `kds` where its output stays to be read. */
+async function inTerminal(window: Window, title: string, args: readonly string[]): Promise<void> {
+  const place = window.places.now();
+  const program = await findProgram(place);
+  if (program === undefined) throw new NoProgramError();
+  const execution = new vscode.ProcessExecution(program, [...args, "-w", place.root], { cwd: place.root });
+  const scope = vscode.workspace.getWorkspaceFolder(place.uri) ?? vscode.TaskScope.Workspace;
+  const task = new vscode.Task({ type: "kds" }, scope, title, "KDS", execution, []);
+  task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, clear: true, echo: false };
+  await vscode.tasks.executeTask(task);
+}
+
+const previews = new Map<string, string>();
+
+/** Show what `kds init` would write, and write it after a yes. */
+async function init(window: Window): Promise<void> {
+  const place = window.places.now();
+  const placeHolder = "Which assistants? VS Code itself needs nothing written: this extension is enough.";
+  const clients = await vscode.window.showQuickPick(CLIENTS, { canPickMany: true, placeHolder });
+  if (clients === undefined || clients.length === 0) return;
+  const args = ["init", "-w", place.root, ...clients.flatMap((client) => ["--client", client])];
+  const planned = await run(place, [...args, "--dry-run"]);
+  previews.set("/kds-init.diff", planned.stdout || planned.stderr);
+  await vscode.window.showTextDocument(vscode.Uri.parse("kds-preview:/kds-init.diff"));
+  if (planned.code !== 0) return;
+  const yes = await vscode.window.showInformationMessage("KDS: write these files? kds init --undo takes them back.", "Write");
+  if (yes === undefined) return;
+  const done = await run(place, args);
+  await vscode.window.showInformationMessage(`KDS: ${(done.stdout || done.stderr).trim().split("\n").at(-1)}`);
+}
+
+async function startOrStop(window: Window): Promise<void> {
+  const place = window.places.now();
+  const service = window.service(place);
+  if ((await service.health()) === undefined) {
+    await service.start();
+    void vscode.window.showInformationMessage("KDS: the service runs.");
+  } else {
+    await run(place, ["service", "stop", "-w", place.root]);
+    void vscode.window.showInformationMessage("KDS: the service has stopped. The next message starts it again.");
+  }
+  window.refresh();
+}
+
+async function install(): Promise<void> {
+  const [copy, setting] = ["Copy the Command", "Open the Setting"];
+  const detail = `KDS is a Python program (3.11 or newer), which runs on this machine. In a clone of it:\n\n${INSTALL}\n\nIt is found in .venv of the workspace and on the PATH. Or say in the setting kds.path where it is.`;
+  const chosen = await vscode.window.showInformationMessage("How to install KDS", { modal: true, detail }, copy, setting);
+  if (chosen === copy) await vscode.env.clipboard.writeText(INSTALL);
+  if (chosen === setting) await vscode.commands.executeCommand("workbench.action.openSettings", "kds.path");
+}

@@ -1,0 +1,166 @@
+// What is wrong in prompt files, rules and dialogues, underlined: `kds` checks them as they are saved.
+
+import { isAbsolute, join } from "node:path";
+import * as vscode from "vscode";
+import { type Kind, kindOf, placeIn } from "./files.ts";
+import { guarded } from "./guard.ts";
+import type { Place } from "./place.ts";
+import { findProgram, run } from "./program.ts";
+import type { Window } from "./window.ts";
+import { errorIn, type Problem } from "./wire.ts";
+
+/** What the three checks print, each its part of it. */
+interface Report {
+  readonly problems?: readonly Problem[];
+  readonly passed_over?: readonly Problem[];
+  readonly strays?: readonly Problem[];
+  readonly lost?: readonly Problem[];
+  readonly failed?: readonly FailedRule[];
+  readonly examples?: readonly { readonly astray: readonly { where: string; text: string; intent: string }[] }[];
+}
+
+interface FailedRule {
+  readonly rule: string;
+  readonly where: string;
+  readonly in: string;
+  readonly expected: readonly string[];
+  readonly actual: string;
+}
+
+interface Finding {
+  readonly where: string;
+  readonly message: string;
+  readonly severity: vscode.DiagnosticSeverity;
+}
+
+const { Error: WRONG, Warning: DOUBTFUL } = vscode.DiagnosticSeverity;
+
+export function registerChecks(window: Window): vscode.Disposable {
+  const checks = new Checks(window);
+  const seen = (document: vscode.TextDocument): void => void checks.saved(document, { opened: true });
+  vscode.workspace.textDocuments.forEach(seen);
+  return vscode.Disposable.from(
+    checks,
+    vscode.workspace.onDidSaveTextDocument((document) => void checks.saved(document)),
+    vscode.workspace.onDidOpenTextDocument(seen),
+    vscode.commands.registerCommand("kds.check", guarded(window, () => checks.all())),
+  );
+}
+
+class Checks implements vscode.Disposable {
+  readonly #window: Window;
+  readonly #collections = new Map<string, vscode.DiagnosticCollection>();
+  readonly #running = new Map<string, AbortController>();
+
+  constructor(window: Window) {
+    this.#window = window;
+  }
+
+  /** A file was saved, or opened for the first time: check all of its kind, which hang together. */
+  async saved(document: vscode.TextDocument, { opened = false } = {}): Promise<void> {
+    const kind = kindOf(document.uri);
+    const wanted = vscode.workspace.getConfiguration("kds", document.uri).get("checkOnSave", true);
+    if (kind === undefined || !wanted) return;
+    const place = this.#window.places.of(document.uri);
+    const key = keyOf(place, kind, document.uri);
+    if (!place.trusted || (opened && this.#collections.has(key))) return;
+    try {
+      if ((await findProgram(place)) !== undefined) await this.#check(place, kind, document.uri);
+    } catch (error) {
+      this.#window.log.warn(`the ${kind} cannot be checked: ${String(error)}`); // saving goes on
+    }
+  }
+
+  /** Check everything in the window, and say how it is. */
+  async all(): Promise<void> {
+    const places = this.#window.places.all().filter((place) => place.trusted);
+    const told = { location: vscode.ProgressLocation.Notification, title: "KDS checks prompts, rules and dialogues" };
+    const counts = await vscode.window.withProgress(told, async () => {
+      const found: number[] = [];
+      for (const place of places) {
+        for (const kind of ["prompts", "rules"] as const) found.push(await this.#check(place, kind, place.uri));
+        const pattern = new vscode.RelativePattern(place.root, "**/{*.dialogue.*,dialogues/**/*.{yaml,yml}}");
+        const files = await vscode.workspace.findFiles(pattern, "**/node_modules/**", 200);
+        for (const uri of files.filter((one) => kindOf(one) === "dialogues")) found.push(await this.#check(place, "dialogues", uri));
+      }
+      return found;
+    });
+    const count = counts.reduce((sum, one) => sum + one, 0);
+    const message = count === 0 ? "KDS: all of it is in order." : `KDS: ${count} to look at.`;
+    void vscode.window.showInformationMessage(message);
+    if (count > 0) await vscode.commands.executeCommand("workbench.actions.view.problems");
+  }
+
+  async #check(place: Place, kind: Kind, uri: vscode.Uri): Promise<number> {
+    const key = keyOf(place, kind, uri);
+    this.#running.get(key)?.abort(); // what it finds would be out of date
+    const controller = new AbortController();
+    this.#running.set(key, controller);
+    const collection = this.#collections.get(key) ?? vscode.languages.createDiagnosticCollection("kds");
+    this.#collections.set(key, collection);
+    const args = kind === "dialogues" ? ["test", "--list", uri.fsPath] : [kind, "check"];
+    let stdout: string;
+    try {
+      ({ stdout } = await run(place, [...args, "--json", "-w", place.root], { signal: controller.signal }));
+    } catch (error) {
+      if (controller.signal.aborted) return 0;
+      throw error;
+    }
+    const found = findingsIn(JSON.parse(stdout) as Report);
+    const here = found.filter((one) => one.severity === WRONG || isInside(pathOf(one, place), place));
+    collection.set(asDiagnostics(here, place));
+    return here.length;
+  }
+
+  dispose(): void {
+    for (const controller of this.#running.values()) controller.abort();
+    for (const collection of this.#collections.values()) collection.dispose();
+  }
+}
+
+function keyOf(place: Place, kind: Kind, uri: vscode.Uri): string {
+  return kind === "dialogues" ? `${place.root} ${uri.fsPath}` : `${place.root} ${kind}`;
+}
+
+/** Everything that a report finds wrong or doubtful. */
+export function findingsIn(report: Report): Finding[] {
+  const wrong = [...(report.problems ?? []), ...(errorIn(report)?.problems ?? [])];
+  const doubtful = [...(report.passed_over ?? []), ...(report.strays ?? []), ...(report.lost ?? [])];
+  const rules = (report.failed ?? []).filter((one) => "rule" in one);
+  const astray = (report.examples ?? []).flatMap((one) => one.astray);
+  return [
+    ...wrong.map((one) => ({ where: one.where, message: withHint(one), severity: WRONG })),
+    ...doubtful.map((one) => ({ where: one.where, message: withHint(one), severity: DOUBTFUL })),
+    ...rules.map((one) => ({ where: one.where, message: failure(one), severity: WRONG })),
+    ...astray.map((one) => ({ where: one.where, message: `the example '${one.text}' reaches ${one.intent}`, severity: DOUBTFUL })),
+  ];
+}
+
+function withHint({ message, hint }: Problem): string {
+  return hint ? `${message}\nfix: ${hint}` : message;
+}
+
+function failure(one: FailedRule): string {
+  return `the test of rule '${one.rule}' fails: '${one.in}' came out as '${one.actual}', not '${one.expected.join("' or '")}'`;
+}
+
+function asDiagnostics(found: readonly Finding[], place: Place): [vscode.Uri, vscode.Diagnostic[]][] {
+  const byFile = new Map<string, vscode.Diagnostic[]>();
+  for (const one of found) {
+    const path = pathOf(one, place);
+    const { line } = placeIn(one.where);
+    const diagnostic = new vscode.Diagnostic(new vscode.Range(line, 0, line, 1000), one.message, one.severity);
+    diagnostic.source = "kds";
+    byFile.set(path, [...(byFile.get(path) ?? []), diagnostic]);
+  }
+  return [...byFile].map(([path, diagnostics]) => [vscode.Uri.file(path), diagnostics]);
+}
+
+function pathOf(one: Finding, place: Place): string {
+  const { path } = placeIn(one.where);
+  return isAbsolute(path) ? path : join(place.root, path);
+}
+
+function isInside(path: string, place: Place): boolean {
+  return path.startsWith(`${place.root}/`) || path.startsWith(`${place.folder}/`);
+}

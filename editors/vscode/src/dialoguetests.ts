@@ -1,0 +1,134 @@
+// Dialogue files in the Testing view: each dialogue is a test that `kds test` plays.
+
+import * as vscode from "vscode";
+import { dialoguesIn, kindOf, placeIn } from "./files.ts";
+import { guarded } from "./guard.ts";
+import { runJson } from "./program.ts";
+import type { Window } from "./window.ts";
+import { KdsError } from "./wire.ts";
+
+interface Played {
+  readonly failed: readonly {
+    readonly id: string;
+    readonly turns: readonly {
+      readonly where: string;
+      readonly user: string;
+      readonly mismatches: readonly { field: string; expected: unknown; actual: unknown }[];
+      readonly why: readonly string[];
+    }[];
+  }[];
+}
+
+const FILES = "**/{*.dialogue.yaml,*.dialogue.yml,*.dialogue.json,dialogues/**/*.yaml,dialogues/**/*.yml}";
+
+export function registerDialogueTests(window: Window): vscode.Disposable {
+  const controller = vscode.tests.createTestController("kds.dialogues", "KDS dialogues");
+  const run = (request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> =>
+    played(window, controller, request, token);
+  const profile = controller.createRunProfile("Run", vscode.TestRunProfileKind.Run, run, true);
+  const seen = (document: vscode.TextDocument): void => {
+    if (kindOf(document.uri) === "dialogues") fill(fileItem(controller, document.uri), document.getText());
+  };
+  controller.resolveHandler = async (item) => {
+    if (item?.uri) return fill(item, (await vscode.workspace.openTextDocument(item.uri)).getText());
+    const files = await vscode.workspace.findFiles(FILES, "**/node_modules/**", 500);
+    for (const uri of files) fileItem(controller, uri);
+  };
+  vscode.workspace.textDocuments.forEach(seen);
+  const one = async (uri: vscode.Uri, id: string): Promise<void> => {
+    const document = await vscode.workspace.openTextDocument(uri);
+    seen(document);
+    const item = fileItem(controller, uri).children.get(id);
+    if (item === undefined) throw new KdsError(`there is no dialogue '${id}' in ${uri.fsPath}`);
+    const source = new vscode.CancellationTokenSource();
+    await run(new vscode.TestRunRequest([item], undefined, profile), source.token);
+  };
+  return vscode.Disposable.from(
+    controller,
+    profile,
+    vscode.workspace.onDidOpenTextDocument(seen),
+    vscode.workspace.onDidSaveTextDocument(seen),
+    vscode.commands.registerCommand("kds.runDialogue", guarded(window, one)),
+  );
+}
+
+function fileItem(controller: vscode.TestController, uri: vscode.Uri): vscode.TestItem {
+  const known = controller.items.get(uri.toString());
+  if (known) return known;
+  const item = controller.createTestItem(uri.toString(), vscode.workspace.asRelativePath(uri), uri);
+  item.canResolveChildren = true;
+  controllers.set(item, controller);
+  controller.items.add(item);
+  return item;
+}
+
+const controllers = new WeakMap<vscode.TestItem, vscode.TestController>();
+
+function fill(file: vscode.TestItem, text: string): void {
+  const children = dialoguesIn(text).map(({ id, line }) => {
+    const item = controllers.get(file)?.createTestItem(id, id, file.uri);
+    if (item) item.range = new vscode.Range(line, 0, line, 0);
+    return item;
+  });
+  file.children.replace(children.filter((item) => item !== undefined));
+}
+
+async function played(
+  window: Window,
+  controller: vscode.TestController,
+  request: vscode.TestRunRequest,
+  token: vscode.CancellationToken,
+): Promise<void> {
+  const run = controller.createTestRun(request);
+  const wanted = request.include ?? [...controller.items].map(([, item]) => item);
+  const files = new Map<vscode.TestItem, Set<vscode.TestItem>>();
+  for (const item of wanted) {
+    const file = item.parent ?? item;
+    if (item === file) await controller.resolveHandler?.(file);
+    const tests = item === file ? [...file.children].map(([, child]) => child) : [item];
+    files.set(file, new Set([...(files.get(file) ?? []), ...tests]));
+  }
+  for (const [file, tests] of files) {
+    if (!token.isCancellationRequested) await playFile(window, run, file, [...tests], token);
+  }
+  run.end();
+}
+
+async function playFile(
+  window: Window,
+  run: vscode.TestRun,
+  file: vscode.TestItem,
+  tests: readonly vscode.TestItem[],
+  token: vscode.CancellationToken,
+): Promise<void> {
+  tests.forEach((test) => run.started(test));
+  const controller = new AbortController();
+  token.onCancellationRequested(() => controller.abort());
+  const uri = file.uri ?? vscode.Uri.file("");
+  try {
+    const place = window.places.of(uri);
+    if (!place.trusted) throw new KdsError("tests run only in a folder that is trusted");
+    const result = await runJson<Played>(place, ["test", uri.fsPath, "--json", "-w", place.root], controller.signal);
+    for (const test of tests) {
+      const failed = result.failed.find((one) => one.id === test.id);
+      if (failed) run.failed(test, failed.turns.flatMap((turn) => messagesOf(turn, uri)));
+      else run.passed(test);
+    }
+  } catch (error) {
+    const message = error instanceof KdsError && error.hint ? `${error.message}\nfix: ${error.hint}` : String(error);
+    tests.forEach((test) => run.errored(test, new vscode.TestMessage(message)));
+  }
+}
+
+function messagesOf(turn: Played["failed"][number]["turns"][number], uri: vscode.Uri): vscode.TestMessage[] {
+  return turn.mismatches.map(({ field, expected, actual }) => {
+    const title = `${field} of "${turn.user}"\n${turn.why.join("\n")}`;
+    const message = vscode.TestMessage.diff(title, shown(expected), shown(actual));
+    message.location = new vscode.Location(uri, new vscode.Position(placeIn(turn.where).line, 0));
+    return message;
+  });
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,168 @@
+// The resident service of a place: asked over its socket, started when it is needed.
+
+import { join } from "node:path";
+import type { Place } from "./place.ts";
+import { run } from "./program.ts";
+import { type Asked, exchange, NotThereError } from "./socket.ts";
+import {
+  type Agent, type Entry, type Found, type Health, KdsError, type Session, type SessionPage, type Turn,
+} from "./wire.ts";
+import type { Said } from "@kds/transit";
+
+/** Messages of the history that the service takes (HISTORY_LIMIT of kds.service.client). */
+const HISTORY_LIMIT = 32;
+/** How long what the agents are is taken for known. */
+const AGENTS_MS = 30_000;
+const START_MS = 60_000;
+
+export class Service {
+  readonly place: Place;
+  readonly socketPath: string;
+  #starting: Promise<void> | undefined;
+  #agents: { readonly at: number; readonly found: readonly Agent[] } | undefined;
+
+  constructor(place: Place) {
+    this.place = place;
+    this.socketPath = join(place.root, "kds-brain", "service.sock");
+  }
+
+  /** Read a message: what it refers to, what it wants, who is for it. */
+  async route(
+    message: string,
+    asked: { conversation: string; history: readonly Said[]; log?: boolean; signal?: AbortSignal },
+  ): Promise<Turn> {
+    const history = asked.history.slice(-HISTORY_LIMIT).map((one) => ({ role: one.role, text: one.content }));
+    const body = { message, conversation: asked.conversation, history, log: asked.log ?? true };
+    return (await this.ask({ method: "POST", path: "/route", body, signal: asked.signal })) as Turn;
+  }
+
+  /** Passages of documents or of remembered conversations; no model is asked. */
+  async search(
+    query: string,
+    asked: { scope: "documents" | "memory"; limit: number; history?: readonly Said[]; signal?: AbortSignal },
+  ): Promise<Found> {
+    const { scope, limit, history = [], signal } = asked;
+    const body = { query, scope, limit, answer: false, conversation_context: history };
+    return (await this.ask({ method: "POST", path: "/query", body, signal })) as Found;
+  }
+
+  /** The prompt files of the workspace; those with an intent are agents. */
+  async agents(): Promise<readonly Agent[]> {
+    if (this.#agents === undefined || Date.now() - this.#agents.at > AGENTS_MS) {
+      const found = (await this.ask({ method: "GET", path: "/prompts" })) as Agent[];
+      this.#agents = { at: Date.now(), found };
+    }
+    return this.#agents.found;
+  }
+
+  async promptBody(name: string): Promise<string> {
+    const path = `/prompts/${encodeURIComponent(name)}`;
+    return ((await this.ask({ method: "GET", path })) as { body: string }).body;
+  }
+
+  async clearContext(conversation: string): Promise<void> {
+    await this.ask({ method: "DELETE", path: `/context?conversation=${encodeURIComponent(conversation)}` });
+  }
+
+  /** What the window's conversation remembers; nothing where no service runs. */
+  async context(conversation: string): Promise<readonly Entry[]> {
+    const path = `/context?conversation=${encodeURIComponent(conversation)}`;
+    return ((await this.peek({ method: "GET", path })) as { entries: Entry[] } | undefined)?.entries ?? [];
+  }
+
+  async sessions(): Promise<readonly Session[]> {
+    const found = await this.peek({ method: "GET", path: "/sessions?limit=100" });
+    return (found as { sessions: Session[] } | undefined)?.sessions ?? [];
+  }
+
+  /** The last messages of a session, oldest first. */
+  async lastMessages(session: Session): Promise<SessionPage> {
+    const offset = Math.max(0, session.messages - HISTORY_LIMIT);
+    return (await this.ask({ method: "GET", path: `${pathOf(session.id)}?limit=${HISTORY_LIMIT}&offset=${offset}` })) as SessionPage;
+  }
+
+  async renameSession(id: string, title: string): Promise<void> {
+    await this.ask({ method: "PATCH", path: pathOf(id), body: { title } });
+  }
+
+  async deleteSession(id: string): Promise<void> {
+    await this.ask({ method: "DELETE", path: pathOf(id) });
+  }
+
+  async exportSession(id: string, format: "markdown" | "json"): Promise<string> {
+    const found = await this.ask({ method: "GET", path: `${pathOf(id)}/export?format=${format}` });
+    return typeof found === "string" ? found : JSON.stringify(found, null, 2);
+  }
+
+  /** Store what was said in a session, which is begun if need be; false where the memory is off. */
+  async remember(id: string, said: readonly Said[]): Promise<boolean> {
+    try {
+      for (const { role, content } of said) {
+        const asked: Asked = { method: "POST", path: `${pathOf(id)}/messages`, body: { role, content } };
+        try {
+          await this.ask(asked);
+        } catch (error) {
+          if (!(error instanceof KdsError) || error.status !== 404) throw error;
+          await this.ask({ method: "POST", path: "/sessions", body: { id } });
+          await this.ask(asked);
+        }
+      }
+      return true;
+    } catch (error) {
+      if (error instanceof KdsError && error.status === 409) return false;
+      throw error;
+    }
+  }
+
+  async health(): Promise<Health | undefined> {
+    return (await this.peek({ method: "GET", path: "/healthz", timeoutMs: 2_000 })) as Health | undefined;
+  }
+
+  /** Ask; start the service and ask once more where none is there, or where it died meanwhile. */
+  async ask(asked: Asked): Promise<unknown> {
+    try {
+      return await exchange(this.socketPath, asked);
+    } catch (error) {
+      if (!(error instanceof NotThereError)) throw error;
+    }
+    await this.start();
+    try {
+      return await exchange(this.socketPath, asked);
+    } catch (error) {
+      if (!(error instanceof NotThereError)) throw error;
+      throw new KdsError("the service does not stay up", { hint: "see KDS: Show the Logs" });
+    }
+  }
+
+  /** Ask a service that runs; undefined where none does. */
+  async peek(asked: Asked): Promise<unknown> {
+    try {
+      return await exchange(this.socketPath, asked);
+    } catch (error) {
+      if (error instanceof NotThereError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Start the service; one start at a time, whoever asks. */
+  start(): Promise<void> {
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
+    const ended = await run(this.place, ["service", "start", "-w", this.place.root], { timeoutMs: START_MS });
+    this.#agents = undefined;
+    if (ended.code === 0 || ended.code === 1) return; // 1: degraded, it answers all the same
+    throw new KdsError(ended.stderr.trim().replace(/^kds: /, "") || "the service does not start", {
+      hint: "see KDS: Doctor",
+    });
+  }
+}
+
+/** A session's id may hold a slash, which stays one. */
+function pathOf(id: string): string {
+  return `/sessions/${id.split("/").map(encodeURIComponent).join("/")}`;
+}

@@ -1,0 +1,95 @@
+// The remembered conversations of each folder: gone on with, renamed, written out, deleted.
+
+import * as vscode from "vscode";
+import type { Place } from "./place.ts";
+import type { Window } from "./window.ts";
+import type { Session } from "./wire.ts";
+import { guarded } from "./guard.ts";
+
+interface Item {
+  readonly place: Place;
+  readonly session: Session;
+}
+
+const ROLES = ["user", "assistant"];
+
+export function registerSessions(window: Window): vscode.Disposable {
+  const provider: vscode.TreeDataProvider<Item> = {
+    onDidChangeTreeData: window.onDidChange,
+    getTreeItem: (item) => treeItem(item, item.session.id === window.conversation),
+    getChildren: async (parent) => (parent ? [] : items(window)),
+  };
+  const on = (name: string, action: (window: Window, item: Item) => Promise<void>): vscode.Disposable =>
+    vscode.commands.registerCommand(`kds.session.${name}`, guarded(window, (item: Item) => action(window, item)));
+  return vscode.Disposable.from(
+    vscode.window.registerTreeDataProvider("kds.sessions", provider),
+    on("resume", resume),
+    on("rename", rename),
+    on("export", write),
+    on("delete", remove),
+  );
+}
+
+async function items(window: Window): Promise<Item[]> {
+  const found = await Promise.all(
+    window.places.all().map(async (place) => {
+      try {
+        return (await window.service(place).sessions()).map((session) => ({ place, session }));
+      } catch (error) {
+        window.log.warn(`the sessions cannot be shown: ${String(error)}`);
+        return [];
+      }
+    }),
+  );
+  return found.flat();
+}
+
+function treeItem({ session }: Item, here: boolean): vscode.TreeItem {
+  const item = new vscode.TreeItem(session.title || session.id);
+  item.id = session.id;
+  item.description = `${session.messages} messages · ${new Date(session.updated_at).toLocaleDateString()}`;
+  item.tooltip = `${session.title}\n${session.id}`;
+  item.iconPath = new vscode.ThemeIcon(here ? "circle-filled" : "comment-discussion");
+  item.contextValue = "kds.session";
+  return item;
+}
+
+/** Go on with a session in a new chat: its last messages go along with what is said there. */
+async function resume(window: Window, { place, session }: Item): Promise<void> {
+  const { page } = await window.service(place).lastMessages(session);
+  const earlier = page.flatMap(({ role, content }) =>
+    ROLES.includes(role) ? [{ role: role as "user" | "assistant", content }] : [],
+  );
+  await window.begin({ id: session.id, earlier });
+  await vscode.commands.executeCommand("workbench.action.chat.newChat");
+  await vscode.commands.executeCommand("workbench.action.chat.open", { query: "@kds ", isPartialQuery: true });
+}
+
+async function rename(window: Window, { place, session }: Item): Promise<void> {
+  const title = await vscode.window.showInputBox({ prompt: "New title of the session", value: session.title });
+  if (!title?.trim()) return;
+  await window.service(place).renameSession(session.id, title);
+  window.refresh();
+}
+
+async function write(window: Window, { place, session }: Item): Promise<void> {
+  const filters = { Markdown: ["md"], "JSON, for kds memory import": ["json"] };
+  const name = session.title.replace(/[^\w-]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) || "session";
+  const defaultUri = vscode.Uri.joinPath(place.uri, `${name}.md`);
+  const target = await vscode.window.showSaveDialog({ defaultUri, filters });
+  if (target === undefined) return;
+  const format = target.path.endsWith(".json") ? "json" : "markdown";
+  const text = await window.service(place).exportSession(session.id, format);
+  await vscode.workspace.fs.writeFile(target, Buffer.from(text, "utf-8"));
+  await vscode.window.showTextDocument(target);
+}
+
+async function remove(window: Window, { place, session }: Item): Promise<void> {
+  const detail = "Its messages are erased, and so are their bytes in the file.";
+  const question = `Delete "${session.title}"?`;
+  const yes = await vscode.window.showWarningMessage(question, { modal: true, detail }, "Delete");
+  if (yes === undefined) return;
+  await window.service(place).deleteSession(session.id);
+  if (session.id === window.conversation) await window.begin();
+  window.refresh();
+}

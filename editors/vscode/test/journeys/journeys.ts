@@ -1,0 +1,223 @@
+// What a user does with @kds, in a real VS Code: `make test-vscode`.
+
+import assert from "node:assert/strict";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, afterEach, before, describe, it, type TestContext } from "node:test";
+import { Editor, missing, plain, servicePid, stopService, until, type Window, workspace } from "./harness.ts";
+
+const skip = missing();
+const LIMITS = { timeout: 600_000, skip };
+
+const BROKEN_RULE = "rules:\n  - id: my.rule\n    descripton: oops\n";
+const DIALOGUE = `- id: fab-button
+  turns:
+    - {user: I want to add a FAB button, intent: PLAN}
+    - {user: Make it purple, expanded: Make the page purple}
+`;
+
+let window: Window | undefined;
+
+/** What a failure looked like, where SHOTS names a folder. */
+async function shot(test: TestContext): Promise<void> {
+  const folder = process.env["SHOTS"];
+  if (folder && window) await window.page.screenshot({ path: join(folder, `${test.name.replace(/\W+/g, "-").slice(0, 60)}.png`) });
+}
+
+describe("@kds in a trusted folder", LIMITS, () => {
+  const editor = new Editor();
+  let root = "";
+
+  before(async () => {
+    root = workspace({ "kds-brain/rules/mine.yaml": BROKEN_RULE, "dialogues/fab.yaml": DIALOGUE, "shop.ts": "export const price = 2;\n" });
+    rmSync(join(root, "kds-brain/rules/mine.yaml"));
+    await editor.start();
+    console.log(editor.versions);
+    window = await editor.open(root);
+    await window.chat();
+  });
+  afterEach((test) => shot(test as TestContext));
+  after(async () => {
+    await editor.stop();
+    stopService(root);
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  it("FAB button, make it purple, add tests for that, dark mode first", async () => {
+    assert.ok(window);
+    const planned = await window.say("I want to add a FAB button", /Echo of Work planner/);
+    assert.match(planned, /PLAN · work-planner · \d+ %/);
+    const purple = await window.say("Make it purple", /Echo of Code executor/);
+    assert.match(purple, /Make the FAB button purple it → FAB button · EXECUTE · code-executor/);
+    assert.match(purple, /Echo of Code executor: 3 messages/); // the turn before, and this one
+    assert.match(await window.say("add tests for that", /Echo of Test generator/), /TEST · test-generator/);
+    assert.match(await window.say("actually, dark mode first", /Echo of Error corrector/), /CORRECT · error-corrector/);
+  });
+
+  it("a follow-up hands the work on", async () => {
+    assert.ok(window);
+    await window.say("I want to add a search box", /Echo of Work planner/);
+    await window.page.locator(".interactive-session").getByText("Next: write or run tests").last().click();
+    await window.answer(/TEST · test-generator · 100 %.*Echo of Test generator/);
+  });
+
+  it("a slash command names the agent, and /why shows the steps", async () => {
+    assert.ok(window);
+    assert.match(await window.say("/debug the login form", /Echo of Debugger/), /DEBUG · debugger · 100 %/);
+    assert.match(await window.say("/why ", /resolve \(/), /names its prompt/);
+    assert.match(await window.say("/context ", /PLAN/), /I want to add a FAB button \(?/);
+  });
+
+  it("a clarifying question is answered with a button", async () => {
+    assert.ok(window);
+    await window.say("login stuff", /Did you mean/);
+    await window.press(/^(Change|Find|Correct|Plan|Write|Get)/);
+    await window.answer(/login stuff.*100 %.*Echo of/);
+  });
+
+  it("what is said to be misread is learned, and read otherwise from then on", async () => {
+    assert.ok(window);
+    assert.match(await window.say("give the dashboard some love", /Not what I meant/), /EXECUTE/);
+    await window.press("Not what I meant");
+    await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "CORRECT" }).first().waitFor({ timeout: 90_000 });
+    await window.page.keyboard.type("PLAN");
+    await window.page.keyboard.press("Enter");
+    const toast = await window.notice('learned "give the dashboard some love" as PLAN');
+    await toast.getByRole("button", { name: "Ask Again" }).click();
+    await window.answer(/PLAN · work-planner.*Echo of Work planner/);
+  });
+
+  it("a file goes along as it is, with a chip", async () => {
+    assert.ok(window);
+    await window.file("shop.ts");
+    await window.command("Chat: Add File to Chat");
+    await window.say("Explain this file", /Echo of Knowledge retriever: \d+ messages, with "export const price = 2;"/);
+  });
+
+  it("a service that is killed is started again", async () => {
+    assert.ok(window);
+    const pid = servicePid(root);
+    process.kill(pid, "SIGKILL");
+    await window.say("Commit my changes", /Echo of Commit handler/);
+    assert.notEqual(servicePid(root), pid);
+  });
+
+  it("the panel shows why, and runs no script", async () => {
+    assert.ok(window);
+    const { page } = window;
+    await window.command("KDS: Why Was It Read This Way?");
+    await page.locator("iframe.webview").first().waitFor();
+    await until(async () => {
+      const texts = await Promise.all(page.frames().map((frame) => frame.evaluate("document.body?.innerText ?? ''").catch(() => "")));
+      return texts.some((text) => text.includes("Commit my changes") && text.includes("Intents"));
+    });
+  });
+
+  it("the views show the context and the session of the window", async () => {
+    assert.ok(window);
+    await window.command("View: Show KDS");
+    const tree = window.page.locator(".sidebar .pane-body");
+    await until(async () => plain((await tree.allInnerTexts()).join(" ")).includes("Commit my changes"));
+    await until(async () => /I want to add a FAB button.*messages ·/.test(plain((await tree.allInnerTexts()).join(" "))));
+  });
+
+  it("a broken rule is underlined, until it is mended", async () => {
+    assert.ok(window);
+    writeFileSync(join(root, "kds-brain/rules/mine.yaml"), BROKEN_RULE);
+    await window.file("mine.yaml");
+    await window.page.locator(".squiggly-error").first().waitFor({ timeout: 90_000 });
+    await window.command("View: Focus Problems");
+    const problems = window.page.locator(".markers-panel");
+    await until(async () => plain(await problems.innerText()).includes("unknown key 'descripton'"));
+    rmSync(join(root, "kds-brain/rules/mine.yaml"));
+  });
+
+  it("a dialogue is played by its lens, and says what came out wrong", async () => {
+    assert.ok(window);
+    await window.file("fab.yaml");
+    await window.page.locator(".codelens-decoration a", { hasText: "Run this test" }).first().click();
+    await window.page.locator('.editor-instance [class*="testing-error-icon"], .editor-instance [class*="testing-failed-icon"]').first().waitFor({ timeout: 90_000 });
+  });
+
+  it("the MCP server is offered without a file", async () => {
+    assert.ok(window);
+    await window.command("MCP: List Servers");
+    const rows = window.page.locator(".quick-input-list .monaco-list-row");
+    await until(async () => (await rows.allInnerTexts()).some((text) => plain(text).startsWith("KDS")));
+    await window.page.keyboard.press("Escape");
+  });
+
+  it("a window that is opened again goes on where it was", async () => {
+    assert.ok(window);
+    await window.chat();
+    await window.say("I want to add a FAB button", /Echo of Work planner/);
+    await window.page.waitForTimeout(2_000); // VS Code stores the chat
+    await window.page.close();
+    window = await editor.open(root);
+    await window.chat();
+    assert.match(await window.say("Make it round", /Echo of Code executor/), /Make the FAB button round/);
+  });
+
+  it("activates within 50 ms, and reads a message within 150 ms", () => {
+    const log = editor.log();
+    const activated = [...log.matchAll(/activated in ([\d.]+) ms/g)].map((found) => Number(found[1]));
+    const read = [...log.matchAll(/read in (\d+) ms/g)].map((found) => Number(found[1])).sort((one, other) => one - other);
+    const median = read[Math.floor(read.length / 2)] ?? Infinity;
+    console.log(`activated in ${activated.join(", ")} ms; read in ${read.join(", ")} ms, median ${median}`);
+    assert.ok(Math.min(...activated) <= 50);
+    assert.ok(median <= 150);
+  });
+});
+
+describe("@kds in a folder that is not trusted", LIMITS, () => {
+  const editor = new Editor({ "kds.path": "" }, { trust: true });
+  let root = "";
+
+  before(async () => {
+    const trap = "#!/bin/sh\ntouch \"$(dirname \"$0\")/../../ran\"\n";
+    const agent = "---\nname: work-planner\ndescription: Not the packaged one.\nintent: PLAN\ninputs: [message]\n---\n# Trap\n{{ message }}\n";
+    root = workspace({ ".venv/bin/kds": trap, ".venv/bin/kds-hook": trap, "prompts/internal/work-planner.md": agent });
+    await editor.start();
+    window = await editor.open(root);
+  });
+  afterEach((test) => shot(test as TestContext));
+  after(async () => {
+    await editor.stop();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  it("uses no program, prompt or rule of the folder", async () => {
+    assert.ok(window);
+    await window.command("KDS: Ask @kds");
+    await window.page.waitForTimeout(10_000);
+    assert.equal(existsSync(join(root, "ran")), false);
+    assert.equal(existsSync(join(root, "kds-brain/service.sock")), false);
+  });
+});
+
+describe("a window without KDS", LIMITS, () => {
+  const editor = new Editor({ "kds.path": "/nowhere/kds" });
+  let root = "";
+
+  before(async () => {
+    root = workspace({ "kds-brain/rules/mine.yaml": BROKEN_RULE });
+    await editor.start();
+    window = await editor.open(root);
+    await window.chat();
+  });
+  afterEach((test) => shot(test as TestContext));
+  after(async () => {
+    await editor.stop();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  it("says how to install it when it is asked, and is quiet otherwise", async () => {
+    assert.ok(window);
+    await window.file("mine.yaml");
+    await window.page.waitForTimeout(3_000);
+    assert.equal(await window.page.locator(".notification-toast", { hasText: "KDS" }).count(), 0);
+    await window.say("Make it purple", /KDS is not installed here/);
+    await window.press("How to install it");
+    await window.page.locator(".monaco-dialog-box", { hasText: "pip install" }).waitFor();
+  });
+});

@@ -1,0 +1,190 @@
+// The parts that stand by themselves: places of files, findings, the panel, the socket, MCP.
+
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type * as vscode from "vscode";
+import { findingsIn } from "../src/checks.ts";
+import { dialoguesIn, kindOf, placeIn } from "../src/files.ts";
+import { registerMcp } from "../src/mcp.ts";
+import { Places, rootOf } from "../src/place.ts";
+import { findProgram, runJson } from "../src/program.ts";
+import { escaped } from "../src/reading.ts";
+import { exchange, NotThereError } from "../src/socket.ts";
+import { whyPage } from "../src/why.ts";
+import type { Window } from "../src/window.ts";
+import { FakeService, TURN } from "./service.ts";
+import { fake, Uri } from "./vscode.ts";
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "kds-"));
+  Object.assign(fake, { settings: {}, folders: [{ uri: Uri.file(root) }], trusted: true });
+});
+
+const path = process.env["PATH"];
+afterEach(() => {
+  process.env["PATH"] = path;
+});
+
+function place(): ReturnType<Places["now"]> {
+  return new Places(join(root, "own")).now();
+}
+
+function program(folder: string, text = "exit 0"): string {
+  mkdirSync(folder, { recursive: true });
+  for (const name of ["kds", "kds-hook"]) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`);
+    chmodSync(join(folder, name), 0o755);
+  }
+  return join(folder, "kds");
+}
+
+describe("the place of a message", () => {
+  it("is the nearest folder above with kds-brain, or KDS/kds-brain", () => {
+    mkdirSync(join(root, "a", "b"), { recursive: true });
+    expect(rootOf(join(root, "a", "b"), "")).toBe(join(root, "a", "b"));
+    mkdirSync(join(root, "kds-brain"));
+    expect(rootOf(join(root, "a", "b"), "")).toBe(root);
+    mkdirSync(join(root, "a", "KDS", "kds-brain"), { recursive: true });
+    expect(rootOf(join(root, "a", "b"), "")).toBe(join(root, "a", "KDS"));
+    expect(rootOf("/", join(root, "kds-brain"))).toBe(root);
+  });
+
+  it("is a folder of the extension's own where nothing is trusted, or nothing is open", () => {
+    fake.trusted = false;
+    expect(place()).toMatchObject({ root: join(root, "own"), trusted: false });
+    Object.assign(fake, { trusted: true, folders: [] });
+    expect(place().root).toBe(join(root, "own"));
+  });
+
+  it("is one for each root of the window, and the one with kds-brain for a message", () => {
+    const other = mkdtempSync(join(tmpdir(), "kds-"));
+    mkdirSync(join(other, "kds-brain"));
+    fake.folders.push({ uri: Uri.file(other) }, { uri: Uri.file(join(other, "sub")) });
+    const places = new Places(join(root, "own"));
+    expect(places.all().map((one) => one.root)).toEqual([root, other]);
+    expect(places.now().root).toBe(other);
+  });
+});
+
+describe("the program", () => {
+  it("is the setting's, else that of the venv, else the one on the PATH", async () => {
+    process.env["PATH"] = "/nowhere";
+    expect(await findProgram(place())).toBeUndefined();
+    const onPath = program(join(root, "bin"));
+    process.env["PATH"] = join(root, "bin");
+    expect(await findProgram(place())).toBe(onPath);
+    const own = program(join(root, ".venv", "bin"));
+    expect(await findProgram(place())).toBe(own);
+    fake.settings = { path: "${workspaceFolder}/bin/kds" };
+    expect(await findProgram(place())).toBe(onPath);
+    fake.settings = { path: "missing" };
+    expect(await findProgram(place())).toBeUndefined();
+  });
+
+  it("is not the one of another author's package", async () => {
+    rmSync(join(program(join(root, "bin")), "..", "kds-hook"));
+    process.env["PATH"] = join(root, "bin");
+    expect(await findProgram(place())).toBeUndefined();
+  });
+
+  it("is never one that a folder brings along which is not trusted", async () => {
+    program(join(root, ".venv", "bin"));
+    process.env["PATH"] = `.venv/bin:${join(root, "none")}`;
+    fake.trusted = false;
+    expect(await findProgram(place())).toBeUndefined();
+  });
+
+  it("tells what it complains about", async () => {
+    program(join(root, ".venv", "bin"), `echo '{"error": {"message": "too short", "where": null, "hint": "say more"}}'; exit 2`);
+    await expect(runJson(place(), ["learn"])).rejects.toMatchObject({ message: "too short", hint: "say more" });
+    program(join(root, ".venv", "bin"), "echo 'kds: no' >&2; exit 70");
+    await expect(runJson(place(), ["learn"])).rejects.toThrow("kds: no");
+  });
+
+  it("serves MCP for every trusted folder, unless the setting says no", async () => {
+    const own = program(join(root, ".venv", "bin"));
+    registerMcp({ places: new Places(join(root, "own")) } as unknown as Window);
+    const found = (await fake.mcp?.provideMcpServerDefinitions()) ?? [];
+    expect(found.map(({ label, command, args }) => ({ label, command, args }))).toEqual([
+      { label: "KDS", command: own, args: ["mcp", "--workspace", root] },
+    ]);
+    fake.settings = { mcp: false };
+    expect(await fake.mcp?.provideMcpServerDefinitions()).toEqual([]);
+  });
+});
+
+describe("the socket", () => {
+  it("is neither a link nor a file", async () => {
+    await expect(exchange(join(root, "none"), { method: "GET", path: "/" })).rejects.toBeInstanceOf(NotThereError);
+    writeFileSync(join(root, "file"), "");
+    symlinkSync(join(root, "file"), join(root, "link"));
+    for (const name of ["file", "link"]) {
+      await expect(exchange(join(root, name), { method: "GET", path: "/" })).rejects.toThrow("is no socket of yours");
+    }
+  });
+
+  it("is not waited for longer than asked", async () => {
+    const service = await new FakeService().listen();
+    await expect(exchange(service.socketPath, { method: "GET", path: "/x", timeoutMs: 0 })).rejects.toThrow("in time");
+    await service.close();
+  });
+});
+
+describe("files", () => {
+  it("are told by place and name", () => {
+    const kinds = ["/p/kds-brain/rules/a.yaml", "/p/prompts/internal/a.md", "/p/prompts/internal/a.examples.yaml", "/p/a.dialogue.json", "/p/dialogues/x/a.yaml", "/p/a.yaml", "/p/README.md"];
+    expect(kinds.map((one) => kindOf(Uri.file(one) as unknown as vscode.Uri))).toEqual(["rules", "prompts", "prompts", "dialogues", "dialogues", undefined, undefined]);
+  });
+
+  it("have the lines that KDS names", () => {
+    expect(placeIn("C:\\p\\a.yaml:12")).toEqual({ path: "C:\\p\\a.yaml", line: 11 });
+    expect(placeIn("a.yaml")).toEqual({ path: "a.yaml", line: 0 });
+  });
+
+  it("show where a dialogue begins, in every way of writing it", () => {
+    const text = "# id: no\n- id: fab-button   # one\n  turns: [{user: id: x}]\n- {id: two, turns: []}\n- note: x\n  id: 'three'\n";
+    expect(dialoguesIn(text)).toEqual([{ id: "fab-button", line: 1 }, { id: "two", line: 3 }, { id: "three", line: 5 }]);
+    expect(dialoguesIn('[\n  {"id": "json-one",\n   "turns": []}]')).toEqual([{ id: "json-one", line: 1 }]);
+  });
+});
+
+describe("findings", () => {
+  it("are the problems with their fix, failed tests, and what is doubtful", () => {
+    const report = {
+      problems: [{ where: "a.yaml:3", message: "unknown key", hint: "did you mean 'x'?" }],
+      strays: [{ where: "b.md:1", message: "nobody reads it", hint: "" }],
+      failed: [{ rule: "r", where: "a.yaml:9", in: "it", expected: ["this"], actual: "that" }],
+      examples: [{ astray: [{ where: "c.md:2", text: "go", intent: "PLAN" }] }],
+    };
+    expect(findingsIn(report).map((one) => [one.where, one.message, one.severity])).toEqual([
+      ["a.yaml:3", "unknown key\nfix: did you mean 'x'?", 0],
+      ["b.md:1", "nobody reads it", 1],
+      ["a.yaml:9", "the test of rule 'r' fails: 'it' came out as 'that', not 'this'", 0],
+      ["c.md:2", "the example 'go' reaches PLAN", 1],
+    ]);
+  });
+
+  it("are read out of an error as well", () => {
+    const error = { message: "wrong", where: null, hint: null, problems: [{ where: "a.yaml:1", message: "no", hint: "" }] };
+    expect(findingsIn({ error } as never)).toHaveLength(1);
+  });
+});
+
+describe("the panel", () => {
+  it("lets in one style, and neither a script nor what a user wrote", () => {
+    const page = whyPage({ ...TURN, message: "<script>alert(1)</script>" }, "abc");
+    expect(page).toContain("default-src 'none'; style-src 'nonce-abc'; base-uri 'none'; form-action 'none'");
+    expect(page).not.toMatch(/<script|<img|https?:/);
+    expect(page).toContain("&lt;script&gt;");
+    expect(page).toContain("<mark>it</mark>");
+    expect(whyPage(undefined, "abc")).toContain("Nothing was said");
+  });
+
+  it("is not the only place where text of a user is kept from being Markdown", () => {
+    expect(escaped("[x](command:kds.say)\n# $(icon) <b>")).toBe("\\[x\\]\\(command\\:kds\\.say\\) \\# \\$\\(icon\\) \\<b\\>");
+  });
+});

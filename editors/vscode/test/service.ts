@@ -1,0 +1,105 @@
+// A service of KDS that says what a test lets it say, on a unix socket of its own.
+
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Agent, Turn } from "../src/wire.ts";
+
+export const AGENTS: Agent[] = [
+  agent("work-planner", "PLAN", "plan something new", ["EXECUTE", "TEST"]),
+  agent("code-executor", "EXECUTE", "change or continue the work", ["TEST"]),
+  agent("test-generator", "TEST", "write or run tests", []),
+  { ...agent("knowledge-retriever", "ASK", "get an answer to a question", []), tools: ["search_documents"] },
+  { ...agent("ship-it", "SHIP", "ship it", []), ref: "prompts/internal/ship-it.md" },
+];
+
+function agent(name: string, intent: string, ask: string, handoffs: string[]): Agent {
+  const ref = `prompts/internal/${name}.md`;
+  return { name, description: name, intent, ref, ask, handoffs, confirm: false, tools: [] };
+}
+
+export const TURN: Turn = {
+  message: "Make it purple",
+  expanded: "Make the FAB button purple",
+  intent: "EXECUTE",
+  confidence: 0.978,
+  action: "route",
+  secondary_intents: [],
+  alternatives: [{ intent: "TEST", confidence: 0.02 }],
+  question: null,
+  candidates: [],
+  context_ref: "FAB button",
+  references: [{ text: "it", target: "FAB button", rule: "pron.it", score: 1 }],
+  unresolved: [],
+  session_id: "fab-button-20251103",
+  agent: "code-executor",
+  prompt_file: "prompts/internal/code-executor.md",
+  prompt: "# Code executor\nMake the FAB button purple",
+  noted: null,
+  why: [],
+  at: "2025-11-03T09:00:00Z",
+  context: [],
+  records: [{ step: "resolve", cpu_ms: 1.25, notes: ["'it' -> 'the FAB button' <b>"] }],
+  warnings: [],
+};
+
+interface Heard {
+  readonly method: string;
+  readonly path: string;
+  readonly body: Record<string, unknown>;
+}
+
+/** Replies by "METHOD /path"; a function gets the body. An array of status and data is an error. */
+export type Replies = Record<string, unknown>;
+
+const USUAL: Replies = {
+  "GET /healthz": { status: "ok", version: "0.1.0", pid: 1, workspaces: [] },
+  "GET /prompts": AGENTS,
+  "POST /route": TURN,
+  "POST /query": { chunks: [], warnings: [] },
+  "DELETE /context": { cleared: 1 },
+};
+
+export class FakeService {
+  readonly root = mkdtempSync(join(tmpdir(), "kds-"));
+  readonly socketPath = join(this.root, "kds-brain", "service.sock");
+  readonly heard: Heard[] = [];
+  replies: Replies = {};
+  #server: Server | undefined;
+
+  async listen(): Promise<this> {
+    mkdirSync(join(this.root, "kds-brain"), { recursive: true });
+    this.#server = createServer((request, response) => {
+      const parts: Buffer[] = [];
+      request.on("data", (part: Buffer) => parts.push(part));
+      request.on("end", () => {
+        const text = Buffer.concat(parts).toString();
+        const body = (text ? JSON.parse(text) : {}) as Record<string, unknown>;
+        const heard = { method: request.method ?? "", path: request.url ?? "", body };
+        this.heard.push(heard);
+        const [status, data] = this.#replyTo(heard);
+        response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(data));
+      });
+    });
+    await new Promise<void>((resolve) => this.#server?.listen(this.socketPath, resolve));
+    return this;
+  }
+
+  #replyTo({ method, path, body }: Heard): [number, unknown] {
+    const known: Replies = { ...USUAL, ...this.replies };
+    const found = known[`${method} ${path.split("?")[0]}`];
+    const reply: unknown = typeof found === "function" ? (found as (body: unknown) => unknown)(body) : found;
+    if (reply === undefined) return [404, { error: { message: "no such session", where: "session", hint: "list them" } }];
+    return Array.isArray(reply) && typeof reply[0] === "number" ? [reply[0], reply[1]] : [200, reply];
+  }
+
+  asked(path: string): Heard[] {
+    return this.heard.filter((one) => one.path.startsWith(path));
+  }
+
+  async close(): Promise<void> {
+    await new Promise((resolve) => this.#server?.close(resolve));
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}

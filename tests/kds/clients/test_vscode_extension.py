@@ -1,0 +1,85 @@
+"""The VS Code extension: what is generated for it is current, and its own tests pass."""
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import zlib
+from pathlib import Path
+from types import ModuleType
+
+import jsonschema
+import pytest
+import yaml
+
+from kds.brain.errors import DialogueFileError
+from kds.evaluation.dialogues import parse_dialogues
+
+FOLDER = Path(__file__).parents[3] / "editors" / "vscode"
+TIMEOUT_S = 300
+MOST_LINES = 3_000
+
+
+def _script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, FOLDER / "scripts" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_slash_commands_schemas_and_cases_are_those_of_kds() -> None:
+    stale = [
+        path.name
+        for path, text in _script("generate").generated().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    assert stale == [], "run editors/vscode/scripts/generate.py"
+
+
+def test_the_icon_is_what_its_script_draws() -> None:
+    data = (FOLDER / "media" / "icon.png").read_bytes()
+    begin = data.index(b"IDAT") + 4
+    length = int.from_bytes(data[begin - 8 : begin - 4])
+    pixels = zlib.decompress(data[begin : begin + length])  # its compression depends on zlib's
+    assert pixels == _script("icon").rows()
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("- {id: a, turns: [{user: Hi, intent: [ASK, PLAN], secondary: []}]}", True),
+        ("{id: a, turns: [{user: Hi, switch: true, reply: Hello}]}", True),
+        ("- {id: a, turns: []}", False),
+        ("- {id: a, turns: [{usr: Hi}]}", False),
+        ("[]", False),
+    ],
+)
+def test_the_schema_of_dialogues_judges_as_kds_does(text: str, right: bool) -> None:
+    schema = json.loads((FOLDER / "schemas" / "dialogues.json").read_text())
+    assert jsonschema.Draft202012Validator(schema).is_valid(yaml.safe_load(text)) is right
+    try:
+        parse_dialogues(text, Path("a.yaml"))
+    except DialogueFileError:
+        assert not right
+    else:
+        assert right
+
+
+def test_the_extension_stays_small() -> None:
+    files = [path for path in FOLDER.rglob("*.ts") if not {"node_modules", "dist"} & {*path.parts}]
+    assert sum(len(path.read_text().splitlines()) for path in files) <= MOST_LINES
+
+
+def test_the_units_of_the_extension_pass_and_its_types_hold() -> None:
+    """Where its packages are installed: `npm ci` in editors/vscode."""
+    binaries = FOLDER / "node_modules" / ".bin"
+    if shutil.which("node") is None or not (binaries / "vitest").exists():
+        pytest.skip("needs Node and the packages of editors/vscode (make vscode)")
+    for command in (["tsc", "--noEmit"], ["vitest", "run"]):
+        done = subprocess.run(
+            [str(binaries / command[0]), *command[1:]],
+            cwd=FOLDER, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
