@@ -116,7 +116,8 @@ def test_what_is_written_as_code_exists(page: Path, sources: str) -> None:
         for path in re.findall(rf"(?<![\w/.$-])((?:{'|'.join(FOLDERS)})/[\w./-]*\w)", code):
             assert (ROOT / path).exists() or path in OF_A_READER, path
         for name in re.findall(r"\bkds(?:\.\w+)+", code):
-            assert name.endswith((".json", ".plist", ".png", ".md")) or _importable(name), name
+            files = (".json", ".plist", ".png", ".md", ".mdc", ".js")
+            assert name.endswith(files) or _importable(name), name
         if found := re.fullmatch(rf"((?:{'|'.join(SECTIONS)})\.(?!{FILES})\w+)(?:: .*)?", code):
             assert found[1] in settings, code
 
