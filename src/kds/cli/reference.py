@@ -51,7 +51,7 @@ _KDS_COMPLETE=fish_source kds | source
 `make man` in a clone writes the same as man pages, one for each command, into `build/man/man1`:
 
 ```sh
-# not run by the tests: it is make that is tried
+# not run by the tests: they run the recipe itself
 make man && MANPATH="build/man:" man kds-route
 ```
 """
