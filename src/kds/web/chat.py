@@ -48,7 +48,7 @@ async def show(visit: Visit) -> Response:
 async def send(visit: Visit) -> Response:
     """Take a message: it is routed and logged before this answers, and answered after it."""
     message = _message(visit)
-    chosen, begun = visit.text("session") or None, False
+    chosen, begun = await _chosen(visit), False
     if chosen is None and visit.served.memory.flags.enabled:
         chosen, begun = await visit.archive(lambda: _begun(visit)), True
     talk = await _talks(visit).find(visit.served, chosen)
@@ -58,7 +58,7 @@ async def send(visit: Visit) -> Response:
 
 async def hand_over(visit: Visit) -> Response:
     """Let the agent that was offered go on with the work."""
-    chosen, intent = visit.text("session") or None, visit.text("intent")
+    chosen, intent = await _chosen(visit), visit.text("intent")
     talk = await _talks(visit).find(visit.served, chosen)
     exchange = await asyncio.to_thread(lambda: talk.session.begin_hand_over(intent))
     return await _answered(visit, talk, exchange, chosen)
@@ -66,7 +66,7 @@ async def hand_over(visit: Visit) -> Response:
 
 async def stop(visit: Visit) -> Response:
     """Halt the answer that is on its way; what was said of it is kept."""
-    chosen = visit.text("session") or None
+    chosen = await _chosen(visit)
     talk = await _talks(visit).find(visit.served, chosen)
     await asyncio.to_thread(talk.session.halt)
     return Response(status_code=204) if visit.partial else visit.go(address(chosen))
@@ -93,7 +93,7 @@ async def answer(visit: Visit) -> Response:
 async def _events(visit: Visit, talk: Talk, telling: Telling) -> AsyncIterator[str]:
     async for said in telling.pieces():
         yield _event("text", as_html(said))
-    session, chosen = None, visit.text("session") or None
+    session, chosen = None, await _chosen(visit)
     if chosen is None:
         shown = await asyncio.to_thread(unkept, talk)
     else:
@@ -115,6 +115,18 @@ async def _answered(
     session = await visit.archive(lambda: store_of(visit.served, chosen).session(chosen))
     shown = await _page(visit, talk, session, after=visit.number("after", 0))
     return _part(visit, "lines.html", session, shown)
+
+
+async def _chosen(visit: Visit) -> str | None:
+    """The session that a form is of; None: that of the workspace, as always with the memory off.
+
+    Raises NotServedError when there is no such session: another tab may have erased it.
+    """
+    chosen = visit.text("session")
+    if not chosen or not visit.served.memory.flags.enabled:
+        return None
+    await visit.archive(lambda: store_of(visit.served, chosen))
+    return chosen
 
 
 async def _opened(visit: Visit, chosen: str) -> tuple[Talk, Session]:
