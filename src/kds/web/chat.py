@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from time import perf_counter
 from typing import Any, Final
 
 from starlette.responses import Response, StreamingResponse
@@ -24,6 +25,11 @@ PATIENCE_S: Final = 3600.0
 """How long a browser without JavaScript waits for an answer; a model has its own, shorter limit."""
 
 
+RESTS: Final = 4
+"""How much longer an answer on its way is left alone than it took to show what there is of it:
+each time all of it becomes HTML anew."""
+
+
 async def show(visit: Visit) -> Response:
     """A session with its newest messages, or those before one of them; without a name a new one."""
     chosen = visit.text("session") or None
@@ -33,7 +39,7 @@ async def show(visit: Visit) -> Response:
         talk, session = await _opened(visit, chosen)
         shown = await _page(visit, talk, session, before=before)
     if visit.partial and before:
-        return _part(visit, "earlier.html", session, shown)
+        return await _part(visit, "earlier.html", session, shown)
     beside = await sidebar(visit, chosen)
     title = session.title if session and session.title else "New chat"
     model = visit.served.memory.settings.current().model
@@ -42,7 +48,7 @@ async def show(visit: Visit) -> Response:
         "has_model": bool(model.name or model.base_url),
         "remembers": visit.served.memory.flags.enabled,
     }
-    return visit.page("chat.html", title=title, **values)
+    return await asyncio.to_thread(lambda: visit.page("chat.html", title=title, **values))
 
 
 async def send(visit: Visit) -> Response:
@@ -78,7 +84,8 @@ async def since(visit: Visit) -> Response:
     talk, session = await _opened(visit, visit.text("session"))
     if session.message_count <= after:
         return Response(status_code=204)
-    return _part(visit, "lines.html", session, await _page(visit, talk, session, after=after))
+    shown = await _page(visit, talk, session, after=after)
+    return await _part(visit, "lines.html", session, shown)
 
 
 async def answer(visit: Visit) -> Response:
@@ -92,14 +99,17 @@ async def answer(visit: Visit) -> Response:
 
 async def _events(visit: Visit, talk: Talk, telling: Telling) -> AsyncIterator[str]:
     async for said in telling.pieces():
-        yield _event("text", as_html(said))
+        begun = perf_counter()
+        yield _event("text", await asyncio.to_thread(as_html, said))
+        await asyncio.sleep(RESTS * (perf_counter() - begun))
     session, chosen = None, await _chosen(visit)
     if chosen is None:
         shown = await asyncio.to_thread(unkept, talk)
     else:
         session = await visit.archive(lambda: store_of(visit.served, chosen).session(chosen))
         shown = await _page(visit, talk, session, after=visit.number("after", 0))
-    yield _event("done", visit.rendered("lines.html", **_values(visit, session, shown)))
+    values = _values(visit, session, shown)
+    yield _event("done", await asyncio.to_thread(lambda: visit.rendered("lines.html", **values)))
 
 
 async def _answered(
@@ -111,10 +121,10 @@ async def _answered(
         return visit.go(address(chosen))
     if chosen is None:
         shown = await asyncio.to_thread(unkept, talk, exchange.said)
-        return _part(visit, "lines.html", None, shown)
+        return await _part(visit, "lines.html", None, shown)
     session = await visit.archive(lambda: store_of(visit.served, chosen).session(chosen))
     shown = await _page(visit, talk, session, after=visit.number("after", 0))
-    return _part(visit, "lines.html", session, shown)
+    return await _part(visit, "lines.html", session, shown)
 
 
 async def _chosen(visit: Visit) -> str | None:
@@ -144,8 +154,10 @@ async def _page(
     return await visit.archive(lambda: newest_page(store, talk, session, after))
 
 
-def _part(visit: Visit, template: str, session: Session | None, shown: Shown) -> Response:
-    return visit.part(template, **_values(visit, session, shown))
+async def _part(visit: Visit, template: str, session: Session | None, shown: Shown) -> Response:
+    """A part of a page. Markdown takes its time, which hooks that ask meanwhile have not."""
+    values = _values(visit, session, shown)
+    return await asyncio.to_thread(lambda: visit.part(template, **values))
 
 
 def _values(visit: Visit, session: Session | None, shown: Shown) -> dict[str, Any]:
