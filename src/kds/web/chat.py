@@ -18,7 +18,6 @@ from kds.web.sessions import address, store_of
 from kds.web.sidebar import sidebar
 from kds.web.talks import AT_ONCE_S, Talk, Talks, Telling
 from kds.web.transcript import Shown, earlier_page, newest_page, unkept
-from kds.web.turn_view import choices_of
 from kds.web.visit import Visit, get, post
 
 PATIENCE_S: Final = 3600.0
@@ -166,7 +165,6 @@ def _values(visit: Visit, session: Session | None, shown: Shown) -> dict[str, An
         "session": session,
         "shown": shown,
         "html": as_html,
-        "intents": choices_of(visit.served.conversations.library),
     }
 
 

@@ -40,6 +40,17 @@ def test_a_conversation_goes_on_by_forms_alone(visitor: Visitor) -> None:
     assert then.text.count('class="line user"') == 2
 
 
+def test_what_was_meant_is_chosen_on_a_page_of_its_own(visitor: Visitor) -> None:
+    first = visitor.send_form("/chat/send", message=FAB)
+    asked = {"session": session_of(first), "seq": "1"}
+    page = visitor.get("/chat/mend", params=asked)
+    assert '<option value="PLAN" selected>' in page.text
+    assert "<html" in page.text
+    part = visitor.get("/chat/mend", params=asked, headers=HTMX)
+    assert "<html" not in part.text
+    assert visitor.get("/chat/mend", params={**asked, "seq": "0"}).status_code == 404
+
+
 def test_a_model_answers_before_the_page_comes(visitor: Visitor, provider: FakeProvider) -> None:
     provider.play(Text("1. **Add** the button."), Text("Done."))
     first = visitor.send_form("/chat/send", message=FAB)
