@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from time import perf_counter
 from typing import Any, Final
 
 from starlette.responses import Response, StreamingResponse
@@ -17,11 +18,15 @@ from kds.web.sessions import address, store_of
 from kds.web.sidebar import sidebar
 from kds.web.talks import AT_ONCE_S, Talk, Talks, Telling
 from kds.web.transcript import Shown, earlier_page, newest_page, unkept
-from kds.web.turn_view import choices_of
 from kds.web.visit import Visit, get, post
 
 PATIENCE_S: Final = 3600.0
 """How long a browser without JavaScript waits for an answer; a model has its own, shorter limit."""
+
+
+RESTS: Final = 4
+"""How much longer an answer on its way is left alone than it took to show what there is of it:
+each time all of it becomes HTML anew."""
 
 
 async def show(visit: Visit) -> Response:
@@ -33,7 +38,7 @@ async def show(visit: Visit) -> Response:
         talk, session = await _opened(visit, chosen)
         shown = await _page(visit, talk, session, before=before)
     if visit.partial and before:
-        return _part(visit, "earlier.html", session, shown)
+        return await _part(visit, "earlier.html", session, shown)
     beside = await sidebar(visit, chosen)
     title = session.title if session and session.title else "New chat"
     model = visit.served.memory.settings.current().model
@@ -42,13 +47,13 @@ async def show(visit: Visit) -> Response:
         "has_model": bool(model.name or model.base_url),
         "remembers": visit.served.memory.flags.enabled,
     }
-    return visit.page("chat.html", title=title, **values)
+    return await asyncio.to_thread(lambda: visit.page("chat.html", title=title, **values))
 
 
 async def send(visit: Visit) -> Response:
     """Take a message: it is routed and logged before this answers, and answered after it."""
     message = _message(visit)
-    chosen, begun = visit.text("session") or None, False
+    chosen, begun = await _chosen(visit), False
     if chosen is None and visit.served.memory.flags.enabled:
         chosen, begun = await visit.archive(lambda: _begun(visit)), True
     talk = await _talks(visit).find(visit.served, chosen)
@@ -58,7 +63,7 @@ async def send(visit: Visit) -> Response:
 
 async def hand_over(visit: Visit) -> Response:
     """Let the agent that was offered go on with the work."""
-    chosen, intent = visit.text("session") or None, visit.text("intent")
+    chosen, intent = await _chosen(visit), visit.text("intent")
     talk = await _talks(visit).find(visit.served, chosen)
     exchange = await asyncio.to_thread(lambda: talk.session.begin_hand_over(intent))
     return await _answered(visit, talk, exchange, chosen)
@@ -66,7 +71,7 @@ async def hand_over(visit: Visit) -> Response:
 
 async def stop(visit: Visit) -> Response:
     """Halt the answer that is on its way; what was said of it is kept."""
-    chosen = visit.text("session") or None
+    chosen = await _chosen(visit)
     talk = await _talks(visit).find(visit.served, chosen)
     await asyncio.to_thread(talk.session.halt)
     return Response(status_code=204) if visit.partial else visit.go(address(chosen))
@@ -78,7 +83,8 @@ async def since(visit: Visit) -> Response:
     talk, session = await _opened(visit, visit.text("session"))
     if session.message_count <= after:
         return Response(status_code=204)
-    return _part(visit, "lines.html", session, await _page(visit, talk, session, after=after))
+    shown = await _page(visit, talk, session, after=after)
+    return await _part(visit, "lines.html", session, shown)
 
 
 async def answer(visit: Visit) -> Response:
@@ -92,14 +98,17 @@ async def answer(visit: Visit) -> Response:
 
 async def _events(visit: Visit, talk: Talk, telling: Telling) -> AsyncIterator[str]:
     async for said in telling.pieces():
-        yield _event("text", as_html(said))
-    session, chosen = None, visit.text("session") or None
+        begun = perf_counter()
+        yield _event("text", await asyncio.to_thread(as_html, said))
+        await asyncio.sleep(RESTS * (perf_counter() - begun))
+    session, chosen = None, await _chosen(visit)
     if chosen is None:
         shown = await asyncio.to_thread(unkept, talk)
     else:
         session = await visit.archive(lambda: store_of(visit.served, chosen).session(chosen))
         shown = await _page(visit, talk, session, after=visit.number("after", 0))
-    yield _event("done", visit.rendered("lines.html", **_values(visit, session, shown)))
+    values = _values(visit, session, shown)
+    yield _event("done", await asyncio.to_thread(lambda: visit.rendered("lines.html", **values)))
 
 
 async def _answered(
@@ -111,10 +120,22 @@ async def _answered(
         return visit.go(address(chosen))
     if chosen is None:
         shown = await asyncio.to_thread(unkept, talk, exchange.said)
-        return _part(visit, "lines.html", None, shown)
+        return await _part(visit, "lines.html", None, shown)
     session = await visit.archive(lambda: store_of(visit.served, chosen).session(chosen))
     shown = await _page(visit, talk, session, after=visit.number("after", 0))
-    return _part(visit, "lines.html", session, shown)
+    return await _part(visit, "lines.html", session, shown)
+
+
+async def _chosen(visit: Visit) -> str | None:
+    """The session that a form is of; None: that of the workspace, as always with the memory off.
+
+    Raises NotServedError when there is no such session: another tab may have erased it.
+    """
+    chosen = visit.text("session")
+    if not chosen or not visit.served.memory.flags.enabled:
+        return None
+    await visit.archive(lambda: store_of(visit.served, chosen))
+    return chosen
 
 
 async def _opened(visit: Visit, chosen: str) -> tuple[Talk, Session]:
@@ -132,8 +153,10 @@ async def _page(
     return await visit.archive(lambda: newest_page(store, talk, session, after))
 
 
-def _part(visit: Visit, template: str, session: Session | None, shown: Shown) -> Response:
-    return visit.part(template, **_values(visit, session, shown))
+async def _part(visit: Visit, template: str, session: Session | None, shown: Shown) -> Response:
+    """A part of a page. Markdown takes its time, which hooks that ask meanwhile have not."""
+    values = _values(visit, session, shown)
+    return await asyncio.to_thread(lambda: visit.part(template, **values))
 
 
 def _values(visit: Visit, session: Session | None, shown: Shown) -> dict[str, Any]:
@@ -142,7 +165,6 @@ def _values(visit: Visit, session: Session | None, shown: Shown) -> dict[str, An
         "session": session,
         "shown": shown,
         "html": as_html,
-        "intents": choices_of(visit.served.conversations.library),
     }
 
 

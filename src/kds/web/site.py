@@ -75,7 +75,7 @@ def open_site(state: State, port: int) -> WebSite:
     trouble, visitors = Trouble(renderer), Visitors()
     app = Starlette(
         routes=[*_common(), *(route for page in PAGES for route in page.routes)],
-        middleware=[Middleware(GZipMiddleware, minimum_size=SQUEEZED)],
+        middleware=[Middleware(GZipMiddleware, minimum_size=SQUEEZED, compresslevel=4)],
         exception_handlers={
             KdsError: trouble.tell, HTTPException: trouble.missing, Exception: trouble.fault,
         },

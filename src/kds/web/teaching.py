@@ -1,18 +1,48 @@
 """“Not what I meant”: the user says which intent a message has, and may take that back."""
 
 import asyncio
-from typing import Final
+from datetime import datetime
+from typing import Any, Final
 
 from starlette.responses import Response
 
+from kds.brain.sessions.session_values import Session
 from kds.learning.learning import Learning
 from kds.learning.teaching import Taught, teach
+from kds.service.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
-from kds.web.sessions import address
-from kds.web.visit import Visit, post
+from kds.web.sessions import address, store_of
+from kds.web.talks import Talks
+from kds.web.turn_view import choices_of, view_of
+from kds.web.visit import Visit, get, post
 from kds.web.visitors import Note
 
 UNDO: Final = "/chat/unlearn"
+
+
+async def mend(visit: Visit) -> Response:
+    """What may have been meant: every intent, and what else the words may point to.
+
+    Raises NotServedError when the service no longer knows what it made of the message.
+    """
+    chosen, seq = visit.text("session"), visit.number("seq", 0)
+    talks: Talks = visit.request.app.state.talks
+
+    def read() -> tuple[Session, datetime | None]:
+        store = store_of(visit.served, chosen)
+        found = store.messages(chosen, last=1, before_seq=seq + 1)
+        return store.session(chosen), found[0].at if found else None
+
+    session, at = await visit.archive(read)
+    talk = await talks.find(visit.served, chosen)
+    turn = talk.turns.get(at) if at is not None else None
+    if turn is None:
+        raise NotServedError("nothing is known any more of this message", hint="say it again")
+    intents = choices_of(visit.served.conversations.library)
+    values: dict[str, Any] = {"session": session, "view": view_of(turn), "intents": intents}
+    if visit.partial:
+        return visit.part("mend.html", **values)
+    return visit.page("mend_page.html", title="What was meant", **values)
 
 
 async def learn(visit: Visit) -> Response:
@@ -56,4 +86,4 @@ def _use(served: ServedWorkspace) -> None:
     served.reloaded(served.conversations.reloaded())
 
 
-routes = (post("/chat/learn", learn), post(UNDO, unlearn))
+routes = (get("/chat/mend", mend), post("/chat/learn", learn), post(UNDO, unlearn))

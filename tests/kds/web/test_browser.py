@@ -6,16 +6,6 @@ from typing import Any
 from .conftest import Site
 
 
-def test_the_first_visit_shows_the_chat(browser: Any) -> None:
-    assert browser.url.endswith("/chat")
-    assert browser.locator("nav a[aria-current=page]").inner_text() == "Chat"
-
-
-def test_the_page_fits_a_small_screen(new_page: Callable[..., Any]) -> None:
-    page = new_page(viewport={"width": 360, "height": 640})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-
-
 def test_colours_are_switched_without_javascript_too(new_page: Callable[..., Any]) -> None:
     page = new_page(java_script_enabled=False)
     page.get_by_role("button", name="Colours: dark").click()

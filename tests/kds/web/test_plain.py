@@ -5,7 +5,7 @@ import json
 import httpx
 import pytest
 
-from kds.brain.errors import KdsError
+from kds.brain.errors import KdsError, StoreError
 from kds.brain.sessions.portable import from_json
 from kds.service.errors import NotServedError
 from kds.web.markup import as_html
@@ -38,6 +38,17 @@ def test_a_conversation_goes_on_by_forms_alone(visitor: Visitor) -> None:
     assert session_of(then) == session_of(first)
     assert "Make the FAB button purple" in then.text
     assert then.text.count('class="line user"') == 2
+
+
+def test_what_was_meant_is_chosen_on_a_page_of_its_own(visitor: Visitor) -> None:
+    first = visitor.send_form("/chat/send", message=FAB)
+    asked = {"session": session_of(first), "seq": "1"}
+    page = visitor.get("/chat/mend", params=asked)
+    assert '<option value="PLAN" selected>' in page.text
+    assert "<html" in page.text
+    part = visitor.get("/chat/mend", params=asked, headers=HTMX)
+    assert "<html" not in part.text
+    assert visitor.get("/chat/mend", params={**asked, "seq": "0"}).status_code == 404
 
 
 def test_a_model_answers_before_the_page_comes(visitor: Visitor, provider: FakeProvider) -> None:
@@ -81,8 +92,9 @@ def test_a_session_that_is_not_there_is_no_page(visitor: Visitor, name: str) -> 
         answer = visitor.get(path, params={"session": name})
         assert answer.status_code == 404
         assert "<b>" not in answer.text
-    for path in ("/chat/rename", "/chat/delete"):
-        assert visitor.send_form(path, session=name, title="x").status_code == 404
+    for path in ("/chat/rename", "/chat/delete", "/chat/send", "/chat/stop", "/chat/hand-over"):
+        fields = {"session": name, "title": "x", "message": FAB, "intent": "TEST"}
+        assert visitor.send_form(path, **fields).status_code == 404
     assert visitor.send_form("/chat/bring-back", erased=name).status_code == 404
     assert visitor.get("/chat/answer", params={"telling": name}).status_code == 204
 
@@ -213,3 +225,17 @@ def test_markdown_becomes_html_without_any_of_its_own(text: str, has: str, has_n
     html = as_html(text)
     assert has in html
     assert has_not not in html
+
+
+def test_a_store_that_fails_is_a_page_that_says_how_to_mend_it(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise StoreError("the disk is <full>", where="memory.sqlite3", hint="free some space")
+
+    monkeypatch.setattr("kds.web.sidebar.session_page", failing)
+    answer = visitor.get("/chat")
+    assert answer.status_code == 500
+    assert "the disk is &lt;full&gt;" in answer.text
+    assert "memory.sqlite3" in answer.text
+    assert "To mend it: free some space" in answer.text
