@@ -1,12 +1,12 @@
-"""Reading PDF: the text of each page, without running heads and page numbers."""
+"""Reading PDF: the text of each page, without running heads and page numbers; its headings."""
 
 import io
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from kds.readers.error import DocumentError
 from kds.readers.lines import Line
 from kds.readers.pages import page_lines
 from kds.readers.plain import parts_of, title_of
+from kds.readers.type_size import Place, TypeSizes
 
 MAX_PAGES: Final = 5000
 
@@ -36,7 +37,8 @@ def read_pdf(data: bytes, name: str, path: Path) -> Content:
         try:
             reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
             _unlock(reader, path)
-            texts = list(_texts(reader, path))
+            sizes = TypeSizes()
+            texts = list(_texts(reader, path, sizes))
             given = _title(reader)
         except KdsError:
             raise
@@ -51,28 +53,64 @@ def read_pdf(data: bytes, name: str, path: Path) -> Content:
             "has no text layer: its pages are pictures",
             "run a text recognition over it first, such as ocrmypdf",
         )
-    parts = tuple(_parts(page_lines(texts)))
+    parts = tuple(_parts(page_lines(texts), sizes.levels()))
     notes = (f"{empty} of {len(texts)} pages have no text: pictures, or empty",) if empty else ()
     title = title_of(parts) or given or name
     return replace(Content(title, "pdf", parts), pages=len(texts), notes=notes)
 
 
-def _parts(lines: Sequence[Line]) -> Iterator[Part]:
-    """Take lines apart into sections; one with a plain number begins only at the top of a page.
-
-    Elsewhere "2. Maintenance" may be an item of a list.
-    """
-    tops = [at for at in range(len(lines)) if _is_top_heading(lines, at)]
-    yield from parts_of(lines[: tops[0] if tops else len(lines)], loose=True)
-    for at, end in pairwise([*tops, len(lines)]):
-        heading: Heading | None = read_heading(lines[at].text.strip(), 1, page=lines[at].page)
-        for part in parts_of(lines[at + 1 : end], loose=True):
+def _parts(lines: Sequence[Line], levels: Mapping[Place, int]) -> Iterator[Part]:
+    """Take lines apart into sections: by the size of type, and by what begins like a heading."""
+    heads = list(_heads(lines, levels))
+    yield from parts_of(lines[: heads[0].at if heads else len(lines)], loose=True)
+    for head, following in zip_longest(heads, heads[1:]):
+        end = following.at if following else len(lines)
+        heading: Heading | None = read_heading(head.text, head.level, page=lines[head.at].page)
+        for part in parts_of(lines[head.end : end], loose=True):
             if heading is not None and part.heading is not None:
                 yield Part(heading, ())
             yield replace(part, heading=part.heading or heading)
             heading = None
         if heading is not None:
             yield Part(heading, ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """A heading: the lines that it stands on, and how deep it is."""
+
+    at: int
+    end: int
+    level: int
+    text: str
+
+
+def _heads(lines: Sequence[Line], levels: Mapping[Place, int]) -> Iterator[_Head]:
+    """The headings that are set larger than the text; a long one goes on on the next line.
+
+    One with a plain number begins without that only at the top of a page: elsewhere
+    "2. Maintenance" may be an item of a list.
+    """
+    at = 0
+    while at < len(lines):
+        level = _level(lines[at], levels)
+        end = at + 1
+        if level is not None:
+            while end < len(lines) and _goes_on(lines[at], lines[end], levels):
+                end += 1
+            yield _Head(at, end, level, " ".join(line.text.strip() for line in lines[at:end]))
+        elif _is_top_heading(lines, at):
+            yield _Head(at, end, 1, lines[at].text.strip())
+        at = end
+
+
+def _goes_on(first: Line, line: Line, levels: Mapping[Place, int]) -> bool:
+    level = _level(line, levels)
+    return level is not None and level == _level(first, levels) and line.page == first.page
+
+
+def _level(line: Line, levels: Mapping[Place, int]) -> int | None:
+    return levels.get((line.page, " ".join(line.text.split())))
 
 
 def _is_top_heading(lines: Sequence[Line], at: int) -> bool:
@@ -87,18 +125,20 @@ def _is_top_heading(lines: Sequence[Line], at: int) -> bool:
     return after is not None and bool(re.match(r"\s*[A-Z\"“(]", after.text))
 
 
-def _texts(reader: Any, path: Path) -> Iterator[str]:
+def _texts(reader: Any, path: Path, sizes: TypeSizes) -> Iterator[str]:
     if len(reader.pages) > MAX_PAGES:
         raise DocumentError(
             path, f"has more than {MAX_PAGES:,} pages", "split it into smaller files"
         )
     patience = Patience(MAX_SECONDS)
-    for page in reader.pages:
+    for number, page in enumerate(reader.pages, start=1):
         if patience.is_over:
             raise DocumentError(
                 path, f"takes longer than {MAX_SECONDS:g} s to read", "split it, or save it anew"
             )
-        yield page.extract_text() or ""
+        see, end = sizes.watch(number)
+        yield page.extract_text(visitor_text=see) or ""
+        end()
 
 
 def _unlock(reader: Any, path: Path) -> None:

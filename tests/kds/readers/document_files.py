@@ -8,10 +8,16 @@ from kds.brain.documents.content import Part
 LEFT, TOP, STEP = 72, 720, 14
 
 
+SIZES = {"#": 20, "##": 14}
+
+
 def pdf_bytes(
     pages: Sequence[Sequence[str]], *, title: str = "", packed: bool = False, pictures: bool = False
 ) -> bytes:
-    """Write a PDF by hand: a line of Helvetica for each text. ``pictures``: no text at all."""
+    """Write a PDF by hand: a line of Helvetica for each text. ``pictures``: no text at all.
+
+    "# ", "## " before a line set it in 20 and 14 points, and are not written; the others have 10.
+    """
     objects: list[bytes] = [b"<< /Type /Catalog /Pages 2 0 R >>", b""]
     kids = []
     objects.append(b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica "
@@ -37,10 +43,12 @@ def pdf_bytes(
 def _content(lines: Sequence[str]) -> bytes:
     parts = [b"BT /F1 10 Tf %d %d Td %d TL" % (LEFT, TOP, STEP)]
     for line in lines:
-        text = line.encode("cp1252", "replace")
+        mark, space, rest = line.partition(" ")
+        size = SIZES.get(mark, 10) if space else 10
+        text = (rest if size > 10 else line).encode("cp1252", "replace")
         for sign in (b"\\", b"(", b")"):
             text = text.replace(sign, b"\\" + sign)
-        parts.append(b"(%s) Tj T*" % text)
+        parts.append(b"/F1 %d Tf %d TL (%s) Tj T*" % (size, STEP if size == 10 else 2 * size, text))
     parts.append(b"ET")
     return b"\n".join(parts)
 

@@ -71,6 +71,28 @@ def test_a_file_says_its_title_where_its_pages_do_not() -> None:
     assert read_pdf(pdf_bytes([["plain words."]], title="a.doc"), "file", FILE).title == "file"
 
 
+def test_headings_are_told_by_the_size_of_their_type() -> None:
+    text = "The harbour master opens the gates when the tide allows it, and not before that hour."
+    pages = [
+        ["# Running a small", "# harbour", text, text, "## Opening the gates", text, text, text],
+        ["## Night watches", text, text, "Nobody sleeps.", text],
+    ]
+    content = read_pdf(pdf_bytes(pages), "file", FILE)
+    assert content.title == "Running a small harbour"
+    assert headings(content.parts) == [
+        "Running a small harbour", "  Opening the gates", "  Night watches",
+    ]  # fmt: skip
+    assert [part.heading.page for part in content.parts if part.heading] == [1, 1, 2]
+
+
+def test_a_page_that_is_set_in_large_type_throughout_has_no_headings_of_it() -> None:
+    pages = [
+        ["# Soup", "# Bread", "# Cheese", "# Wine", "Prices include the service of the house."]
+    ]
+    content = read_pdf(pdf_bytes(pages), "menu", FILE)
+    assert "Bread" not in [part.heading.text for part in content.parts if part.heading]
+
+
 def test_pages_without_text_are_told() -> None:
     [note] = read_pdf(pdf_bytes([["Some text here."], []]), "file", FILE).notes
     assert note == "1 of 2 pages have no text: pictures, or empty"
