@@ -150,7 +150,7 @@ def _use(served: ServedWorkspace) -> None:
 
 
 def _plain(text: str) -> str:
-    """Browsers end lines as in a letter of 1971."""
+    """Forms end lines with CR LF, files of a workspace with LF."""
     return text.replace("\r\n", "\n")
 
 
