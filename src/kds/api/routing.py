@@ -164,7 +164,9 @@ class Router:
 
     def check_rules(self) -> tuple[RuleOutcome, ...]:
         """Run the tests inside the rule files, those of the workspace included."""
-        return run_rule_tests(self.rules, _rewriting(self._parts.resolver), self._rewriting_without)
+        return run_rule_tests(
+            self.rules, rewriting_steps(self._parts.resolver), self._rewriting_without
+        )
 
     def rehearse(self, clock: Clock) -> "Router":
         """Open a conversation in memory, with an empty context: the workspace sees nothing."""
@@ -207,7 +209,7 @@ class Router:
         return other | self.as_runnable()
 
     def _rewriting_without(self, rule: str) -> tuple[Step, ...]:
-        return _rewriting(load_resolver(self._parts.workspace, without=rule))
+        return rewriting_steps(load_resolver(self._parts.workspace, without=rule))
 
     def _run(
         self,
@@ -226,7 +228,7 @@ class Router:
         return pipeline.run(turn)
 
 
-def _rewriting(resolver: Resolver) -> tuple[Step, ...]:
+def rewriting_steps(resolver: Resolver) -> tuple[Step, ...]:
     """The steps that the tests inside rule files exercise."""
     return (make_resolve(resolver), make_expand(resolver))
 

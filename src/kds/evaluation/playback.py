@@ -4,7 +4,7 @@ Each dialogue starts with an empty context and a clock that moves one minute a t
 is written to the workspace (issue 2). What plays is a callable, so a test may hand in a fake.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import process_time
 from typing import Protocol
@@ -56,19 +56,22 @@ def play(dialogue: Dialogue, open_route: OpenRoute) -> PlayedDialogue:
 
     The history goes along where the turn before says what the assistant replied.
     """
+    return PlayedDialogue(dialogue, tuple(turn_by_turn(dialogue, open_route)))
+
+
+def turn_by_turn(dialogue: Dialogue, open_route: OpenRoute) -> Iterator[PlayedTurn]:
+    """As `play`, for whoever has other work to do between two turns."""
     clock = MinuteClock()
     route = open_route(clock)
-    played: list[PlayedTurn] = []
     said: list[Utterance] = []
     for expected in dialogue.turns:
         started = process_time()
         turn = route(expected.user, history=said) if _is_answered(said) else route(expected.user)
         cpu_ms = (process_time() - started) * 1000.0
-        played.append(PlayedTurn(expected, turn, judge(expected, turn), cpu_ms))
+        yield PlayedTurn(expected, turn, judge(expected, turn), cpu_ms)
         said.append(Utterance(expected.user))
         said += [Utterance(expected.reply, "assistant")] if expected.reply else []
         clock.tick()
-    return PlayedDialogue(dialogue, tuple(played))
 
 
 def _is_answered(said: Sequence[Utterance]) -> bool:

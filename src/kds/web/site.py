@@ -1,5 +1,6 @@
 """The pages of the web, put together behind their door."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +17,7 @@ from kds.brain.errors import KdsError
 from kds.service.errors import AsgiApp
 from kds.service.idle import Attended
 from kds.service.limits import DRAIN_LIMIT, BodyLimit
-from kds.web import analytics, chat, documents, memory, settings
+from kds.web import analytics, chat, documents, memory, playground, settings
 from kds.web.assets import Assets
 from kds.web.door import LOGIN, Door
 from kds.web.rendering import NavEntry, Renderer
@@ -46,6 +47,7 @@ PAGES: Final = (
     Page("Memory", "/memory", memory.routes),
     Page("Documents", "/documents", documents.routes),
     Page("Analytics", "/analytics", analytics.routes),
+    Page("Playground", "/playground", playground.routes),
     Page("Settings", "/settings", settings.routes),
 )
 """In the order of the navigation."""
@@ -81,7 +83,8 @@ def open_site(state: State, port: int) -> WebSite:
         },
     )  # fmt: skip
     talks = Talks(state.worker)
-    app.state = State({**state._state, "renderer": renderer, "talks": talks, "bin": Bin()})
+    own = {"talks": talks, "bin": Bin(), "trials": asyncio.Semaphore(playground.TRIALS)}
+    app.state = State({**state._state, "renderer": renderer, **own})
     inner = Attended(BodyLimit(app, limit=DRAIN_LIMIT), state.attendance)
     door = Door(inner, request_response(assets.serve), visitors, port, trouble)
     app.state.door = door

@@ -7,11 +7,11 @@ from typing import Final
 
 import click
 
+from kds.api.beginning import begin_prompt
 from kds.brain.document import nearest
 from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError
 from kds.cli.completion import completed_by
 from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows
-from kds.cli.library.beginning import begin_prompt
 from kds.cli.options import common_options, find_workspace, workspace_option
 from kds.cli.output import print_json, print_table
 from kds.cli.progress import slow
@@ -57,11 +57,8 @@ def new(*, name: str, workspace: Path | None) -> None:
 
     NAME is lower case words joined by -. Its intent is called like it: DEPLOY_RUNNER.
     """
-    found = find_workspace(workspace)
-    known = {prompt.name for prompt in _library(workspace).prompts()}
-    if name in known:
-        raise Refusal(f"there is a prompt '{name}'", f"look at it: kds prompts show {name}")
-    click.echo(f"{begin_prompt(found, name)}\nnext: edit it, then kds prompts check")
+    path = begin_prompt(find_workspace(workspace), name)
+    click.echo(f"{path}\nnext: edit it, then kds prompts check")
 
 
 @prompts.command(

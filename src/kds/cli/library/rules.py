@@ -6,18 +6,18 @@ from typing import Final
 
 import click
 
+from kds.api.beginning import begin_rule
 from kds.api.rule_tests import RuleOutcome, describe_outcome
 from kds.brain.errors import ConfigError
 from kds.cli.evaluation.dialogues import play_all, read_all
-from kds.cli.guard import BAD_INPUT, TESTS_FAILED, Refusal, complain_about, problem_rows
-from kds.cli.library.beginning import begin_rule
+from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about, problem_rows
 from kds.cli.options import common_options, find_workspace, open_router, workspace_option
 from kds.cli.output import fields, print_json, print_table
 from kds.cli.palette import compared, toned
 from kds.cli.progress import slow
 from kds.evaluation.rule_record import RuleRecord, rule_records
 from kds.router.references.rule import Rule
-from kds.router.references.ruleset import PACKAGED, load_rules
+from kds.router.references.ruleset import load_rules
 
 SHOWN_PLACES: Final = 3
 """Wrong turns whose places the table names, for each rule."""
@@ -48,10 +48,6 @@ def new(*, name: str, workspace: Path | None) -> None:
 
     NAME is lower case words joined by -; the file is kds-brain/rules/NAME.yaml.
     """
-    if name in {
-        path.stem for path in PACKAGED.glob("*.yaml")
-    }:  # a file of that name would replace all of it
-        raise Refusal(f"there is a packaged rule file '{name}'", "take another name")
     path = begin_rule(find_workspace(workspace), name)
     click.echo(f"{path}\nnext: edit it, then kds rules check")
 
