@@ -53,6 +53,19 @@ def test_a_form_from_elsewhere_is_refused(visitor: Visitor, origin: str) -> None
     assert answer.status_code == 403
 
 
+@pytest.mark.parametrize("site_of_it", ["cross-site", "same-site"])
+@pytest.mark.parametrize("kind", ["image", "script", "empty", "iframe"])
+def test_a_page_at_another_port_can_go_here_and_have_nothing_else(
+    visitor: Visitor, site_of_it: str, kind: str
+) -> None:
+    headers = {"Sec-Fetch-Site": site_of_it}
+    for path in ("/chat", "/settings/health", "/login?token=x"):
+        answer = visitor.get(path, headers={**headers, "Sec-Fetch-Dest": kind})
+        assert answer.status_code == 403
+        assert "from elsewhere" in answer.text
+    assert visitor.get("/chat", headers={**headers, "Sec-Fetch-Dest": "document"}).is_success
+
+
 @pytest.mark.parametrize("csrf", [None, "", "x", "é" * 43])
 def test_a_form_that_does_not_prove_to_be_ours_does_nothing(
     visitor: Visitor, csrf: str | None
@@ -121,6 +134,16 @@ def test_light_and_dark_are_kept_and_lead_nowhere_else(visitor: Visitor) -> None
     wrong = visitor.send_form("/theme", theme='"><b>', **{"from": "//evil.example/"})
     assert wrong.url.host == "127.0.0.1"
     assert 'data-theme="dark"' in wrong.text
+
+
+@pytest.mark.parametrize("path", ["/\t/evil.example", "/\r\nX-Mine: yes", "/\n/evil.example"])
+def test_a_script_is_led_nowhere_else_either(visitor: Visitor, path: str) -> None:
+    visitor.headers["HX-Request"] = "true"
+    csrf = visitor.get("/").text.split('name="csrf" value="', 1)[1].split('"', 1)[0]
+    answer = visitor.post("/theme", data={"csrf": csrf, "theme": "dark", "from": path})
+    assert answer.status_code == 204
+    assert "x-mine" not in answer.headers
+    assert answer.headers["hx-redirect"].isprintable()
 
 
 def test_the_page_stays_at_its_port(site: Site) -> None:
