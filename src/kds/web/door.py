@@ -2,7 +2,8 @@
 
 Loopback TCP is open to every user and web page of the machine. What is looked at, in this order:
 `Host` and `Origin` (`kds.service.security`), `Sec-Fetch-Site`, the cookie. Only static files,
-which say nothing of anybody, are served without one.
+which say nothing of anybody, are served without one. Before all that, where the system tells whose
+process asks: it has to be this user's.
 """
 
 from collections.abc import MutableMapping
@@ -14,7 +15,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 
 from kds.service.errors import AsgiApp, Receive, Scope, Send
-from kds.service.security import WORKSPACE, origin_fault
+from kds.service.security import WORKSPACE, neighbour_is_trusted, origin_fault
 from kds.web.assets import PREFIX
 from kds.web.trouble import Trouble
 from kds.web.visitors import Visitors
@@ -75,6 +76,8 @@ class Door:
             return self._trouble.page(
                 403, f"Refused: {where} is not this machine.", where=where, hint=hint
             )
+        if not neighbour_is_trusted(scope["client"], scope["server"]):
+            return self._trouble.page(403, "Refused: another user of this machine asks.")
         if _is_embedded(headers):
             return self._trouble.page(403, "Refused: a page from elsewhere wants this in it.")
         if scope["path"].startswith(PREFIX):
