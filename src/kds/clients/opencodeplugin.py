@@ -26,6 +26,9 @@ def opencode_plugin(command: str) -> GeneratedFile:
 
 
 def command_in(text: str) -> str | None:
-    """The command line that a plugin of ours runs."""
+    """The command line that a plugin of ours runs; None where it is not as we write it."""
     match = _COMMAND.search(text)
-    return None if match is None else str(json.loads(match[1]))
+    try:
+        return None if match is None else str(json.loads(match[1]))
+    except ValueError:  # a project may bring any file of that name along
+        return None

@@ -4,6 +4,7 @@ Each file is a transaction of its own: one that cannot be read stops no other, a
 the whole finds what was read so far.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -101,7 +102,7 @@ def _named(path: Path, choice: Choice) -> Iterator[Path | DocumentError]:
     except FileNotFoundError:
         yield DocumentError(path, "there is no such file or folder", "check the path")
         return
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a zero in the name
         yield DocumentError(path, f"cannot be read: {error}", "check the path and its rights")
         return
     if is_folder:
@@ -159,7 +160,7 @@ def _is_untouched(path: Path, known: Document) -> bool:
 
 def _gone(known: Mapping[str, Document], paths: Sequence[Path]) -> list[Document]:
     """Return the documents of these places whose files are no longer there."""
-    roots = [path.absolute() for path in paths] + [path.resolve() for path in paths]
+    roots = [path.absolute() for path in paths] + [Path(os.path.realpath(path)) for path in paths]
     return [
         document
         for document in known.values()

@@ -13,7 +13,7 @@ import secrets
 import socket
 import struct
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -37,6 +37,12 @@ _TOKEN_LENGTH: Final = 43
 
 _CREDENTIALS: Final = struct.Struct("iII")
 """struct ucred of unix(7): pid, uid, gid."""
+
+
+_ROOT: Final = 0
+
+_TABLES: Final = (Path("/proc/net/tcp"), Path("/proc/net/tcp6")) if sys.platform == "linux" else ()
+"""Every TCP socket of this machine with its user: proc_net_tcp of the kernel's documents."""
 
 
 def is_loopback(host: str) -> bool:
@@ -86,7 +92,33 @@ def peer_is_trusted(connection: socket.socket | None) -> bool:
         return True
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     _, uid, _ = _CREDENTIALS.unpack(raw)
-    return uid in (os.geteuid(), 0)
+    return uid in (os.geteuid(), _ROOT)
+
+
+def neighbour_is_trusted(
+    client: tuple[str, int], server: tuple[str, int], *, tables: Sequence[Path] = _TABLES
+) -> bool:
+    """Tell whether the process at the other end of a loopback connection is this user's, or root's.
+
+    Other users can listen on loopback, too, and a browser sends them the cookies of every port.
+    True where the system does not say (``tables`` are Linux's).
+    """
+    ends = [_as_in_table(*client), _as_in_table(*server)]
+    for table in tables:
+        try:
+            rows = [line.split() for line in table.read_text("ascii").splitlines()[1:]]
+        except OSError:
+            continue
+        for row in rows:
+            if row[1].endswith(ends[0]) and row[2].endswith(ends[1]):
+                return int(row[7]) in (os.geteuid(), _ROOT)
+    return True
+
+
+def _as_in_table(host: str, port: int) -> str:
+    """An end of a connection as the tables spell it; an IPv6 one has a prefix before it."""
+    number = int.from_bytes(socket.inet_aton(host), sys.byteorder)
+    return f"{number:08X}:{port:04X}"
 
 
 class SocketDoor:

@@ -56,7 +56,7 @@ async def send(visit: Visit) -> Response:
     chosen, begun = await _chosen(visit), False
     if chosen is None and visit.served.memory.flags.enabled:
         chosen, begun = await visit.archive(lambda: _begun(visit)), True
-    talk = await _talks(visit).find(visit.served, chosen)
+    talk = await _talk(visit, chosen)
     exchange = await asyncio.to_thread(lambda: talk.session.begin(message))
     return await _answered(visit, talk, exchange, chosen, begun=begun)
 
@@ -64,7 +64,7 @@ async def send(visit: Visit) -> Response:
 async def hand_over(visit: Visit) -> Response:
     """Let the agent that was offered go on with the work."""
     chosen, intent = await _chosen(visit), visit.text("intent")
-    talk = await _talks(visit).find(visit.served, chosen)
+    talk = await _talk(visit, chosen)
     exchange = await asyncio.to_thread(lambda: talk.session.begin_hand_over(intent))
     return await _answered(visit, talk, exchange, chosen)
 
@@ -72,7 +72,7 @@ async def hand_over(visit: Visit) -> Response:
 async def stop(visit: Visit) -> Response:
     """Halt the answer that is on its way; what was said of it is kept."""
     chosen = await _chosen(visit)
-    talk = await _talks(visit).find(visit.served, chosen)
+    talk = await _talk(visit, chosen)
     await asyncio.to_thread(talk.session.halt)
     return Response(status_code=204) if visit.partial else visit.go(address(chosen))
 
@@ -142,6 +142,14 @@ async def _opened(visit: Visit, chosen: str) -> tuple[Talk, Session]:
     """A conversation that there is. Raises NotServedError."""
     session = await visit.archive(lambda: store_of(visit.served, chosen).session(chosen))
     return await _talks(visit).find(visit.served, chosen), session
+
+
+async def _talk(visit: Visit, chosen: str | None) -> Talk:
+    """A conversation that there is, or that of the workspace: an erased one does not begin anew,
+    with what is said in another tab. Raises NotServedError."""
+    if chosen is not None:
+        return (await _opened(visit, chosen))[0]
+    return await _talks(visit).find(visit.served, None)
 
 
 async def _page(

@@ -49,7 +49,7 @@ async def ask(visit: Visit) -> Response:
 async def add(visit: Visit) -> Response:
     """Keep the files that were sent, and read them."""
     files = await _sent(visit)
-    path = visit.text("path").strip()
+    path = visit.text("path").replace("\0", "").strip()  # no system has it in a path
     if not files and not path:
         raise MessageError("no file was chosen", where="file", hint="choose one, or name a path")
     report = await visit.archive(lambda: _read(visit.served.workspace, files, path))
@@ -115,11 +115,19 @@ def _read(workspace: Workspace, files: Sequence[tuple[str, bytes]], path: str) -
         except DocumentError as error:
             refused.append(Outcome(error.path, "failed", error=error))
     if path:
-        kept.append(workspace.root / Path(path).expanduser())
+        kept.append(workspace.root / _at_home(path))
     workspace.ensure()
     with DocumentStore(DocumentStore.path_in(workspace)) as store:
         report = add_documents(store, kept)
     return Report((*refused, *report.outcomes))
+
+
+def _at_home(text: str) -> Path:
+    """A path with its ~ written out, where it is the home of anybody."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
 
 
 def _chosen(sections: Sequence[Section], line: int, number: int | None) -> Section | None:

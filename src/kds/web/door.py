@@ -1,8 +1,9 @@
 """The door of the page: this machine alone, by a link that works once, then by a cookie.
 
 Loopback TCP is open to every user and web page of the machine. What is looked at, in this order:
-`Host` and `Origin` (`kds.service.security`), the cookie. Only static files, which say nothing of
-anybody, are served without one.
+`Host` and `Origin` (`kds.service.security`), `Sec-Fetch-Site`, the cookie. Only static files,
+which say nothing of anybody, are served without one. Before all that, where the system tells whose
+process asks: it has to be this user's.
 """
 
 from collections.abc import MutableMapping
@@ -14,7 +15,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 
 from kds.service.errors import AsgiApp, Receive, Scope, Send
-from kds.service.security import WORKSPACE, origin_fault
+from kds.service.security import WORKSPACE, neighbour_is_trusted, origin_fault
 from kds.web.assets import PREFIX
 from kds.web.trouble import Trouble
 from kds.web.visitors import Visitors
@@ -75,6 +76,10 @@ class Door:
             return self._trouble.page(
                 403, f"Refused: {where} is not this machine.", where=where, hint=hint
             )
+        if not neighbour_is_trusted(scope["client"], scope["server"]):
+            return self._trouble.page(403, "Refused: another user of this machine asks.")
+        if _is_embedded(headers):
+            return self._trouble.page(403, "Refused: a page from elsewhere wants this in it.")
         if scope["path"].startswith(PREFIX):
             return self._static
         if scope["path"] == LOGIN and scope["method"] == "GET":
@@ -98,6 +103,15 @@ class Door:
         response = RedirectResponse("/", 303)
         response.set_cookie(self._cookie, cookie, path="/", httponly=True, samesite="strict")
         return response
+
+
+def _is_embedded(headers: Headers) -> bool:
+    """Whether a browser says that a page of elsewhere asks, without going here itself.
+
+    A server at another port of this machine is elsewhere, but `SameSite` does not know that.
+    """
+    elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")
+    return elsewhere and headers.get("sec-fetch-dest") != "document"
 
 
 def _guard(headers: MutableHeaders) -> None:

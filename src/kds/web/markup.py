@@ -16,8 +16,17 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
+TEXT_LIMIT: Final = 50_000
+"""Characters of a text that is read as Markdown; a longer one is shown as it stands. It is read on
+the thread that answers everybody: what an answer has in it must not keep the hooks waiting."""
+
 CODE_LIMIT: Final = 20_000
-"""Characters of a block that are coloured: 20 ms; a longer one stays plain."""
+LINE_LIMIT: Final = 500
+"""Characters of a block, and of a line of it, that are coloured: 20 ms; beyond, it stays plain.
+There are lexers that take ten seconds for one line."""
+
+COLUMNS: Final = 100
+"""Of a table. Each row is filled up to as many, so a wide one grows with the square of its text."""
 
 KEPT: Final = 256
 """Texts whose HTML is kept: some pages of replies. It takes 6 ms for 1,000 characters with code."""
@@ -33,13 +42,18 @@ def as_html(text: str) -> Markup:
     >>> as_html("**bold** <b>no</b>")
     Markup('<p><strong>bold</strong> &lt;b&gt;no&lt;/b&gt;</p>\\n')
     """
-    return Markup(_markdown().render(text))
+    if len(text) > TEXT_LIMIT:
+        return Markup("<pre>{}</pre>").format(text)
+    wide = any(line.count("|") > COLUMNS for line in text.splitlines())
+    return Markup(_markdown(tables=not wide).render(text))
 
 
 @cache
-def _markdown() -> MarkdownIt:
+def _markdown(*, tables: bool) -> MarkdownIt:
     made = MarkdownIt("commonmark", {"html": False, "highlight": _coloured})
-    made.enable(["table", "strikethrough"]).disable("image")  # a picture would call elsewhere
+    made.enable("strikethrough").disable("image")  # a picture would call elsewhere
+    if tables:
+        made.enable("table")
     made.add_render_rule("link_open", _link)
     return made
 
@@ -53,7 +67,11 @@ def _link(
 
 
 def _coloured(code: str, language: str, _: str) -> str:
-    if not language or len(code) > CODE_LIMIT:
+    if (
+        not language
+        or len(code) > CODE_LIMIT
+        or max(map(len, code.splitlines()), default=0) > LINE_LIMIT
+    ):
         return str(escape(code))
     try:
         lexer = get_lexer_by_name(language)

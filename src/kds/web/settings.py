@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
+from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
@@ -19,16 +20,22 @@ from kds.api.settings_keys import (
     unset_setting,
     value_of,
 )
+from kds.brain.errors import MessageError
 from kds.brain.settings import Layers, Settings, load_layers
 from kds.brain.settings_variables import Place
 from kds.clients.diagnosis import findings_of
 from kds.clients.health import Finding, is_well
 from kds.clients.project import Project
 from kds.service.health import Vitals
+from kds.service.security import is_loopback
 from kds.web.visit import Visit, get, post
 
 OWN: Final = "own"
 """The user's own file, in a form; else the workspace's."""
+
+CODE: Final = "recall.embeddings"
+PLACES: Final = ("model.name", "model.base_url")
+"""Settings that may name code to run, and where messages and keys go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +71,9 @@ async def show(visit: Visit) -> Response:
 
 async def change(visit: Visit) -> Response:
     """Write a value into a file; the service reads it before its next message."""
-    key, own = visit.text("key"), visit.text("file") == OWN
-    change = partial(set_setting, visit.served.workspace, key, visit.text("value"), own=own)
+    key, own, value = visit.text("key"), visit.text("file") == OWN, visit.text("value")
+    _check_confined(key, value)
+    change = partial(set_setting, visit.served.workspace, key, value, own=own)
     await visit.archive(change)
     return await _told(visit, key)
 
@@ -82,6 +90,34 @@ async def doctor(visit: Visit) -> Response:
     project = Project.of(visit.served.workspace)
     found: list[Finding] = await asyncio.to_thread(lambda: list(findings_of(project)))
     return visit.page("doctor.html", title="Health", findings=found, well=is_well(found))
+
+
+def _check_confined(key: str, value: str) -> None:
+    """Raise MessageError for what a page must not do: whoever got hold of a cookie could run code
+    as the user, or have the keys of the environment sent elsewhere."""
+    if key == CODE and ":" in value:
+        does = "names code to run"
+    elif key in PLACES and not _stays_here(value):
+        does = "names another machine"
+    else:
+        return
+    raise MessageError(
+        f"{key} is not set from the page when it {does}",
+        where=key,
+        hint=f"kds config set {key} VALUE --own",
+    )
+
+
+def _stays_here(value: str) -> bool:
+    """Whether no other machine is named: a provider by its name, or a URL of this one.
+
+    >>> [_stays_here(one) for one in ("openai:x", "http://localhost:1/v1#x", "https://evil.example")]
+    [True, True, False]
+    """
+    try:
+        return "//" not in value or is_loopback(urlsplit(value.strip()).hostname or "")
+    except ValueError:
+        return False
 
 
 async def _told(visit: Visit, key: str) -> Response:

@@ -4,6 +4,7 @@ import hmac
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
+from urllib.parse import quote
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
@@ -22,6 +23,8 @@ CSRF_FIELD: Final = "csrf"
 CSRF_HEADER: Final = "x-csrf-token"
 THEME: Final = "kds-theme"
 THEMES: Final = ("auto", "light", "dark")
+
+_IN_ADDRESS: Final = ":/%#?=@[]!$&'()*+,"
 
 _Result = TypeVar("_Result")
 
@@ -100,7 +103,8 @@ class Visit:
         if note is not None:
             self.visitor.notes.append(Note(note) if isinstance(note, str) else note)
         if self.partial:
-            return Response(status_code=204, headers={"HX-Redirect": path})
+            # quoted as the other one: a script would leave a tab out, and "/\t/there" is elsewhere
+            return Response(status_code=204, headers={"HX-Redirect": quote(path, safe=_IN_ADDRESS)})
         return RedirectResponse(path, 303)
 
 

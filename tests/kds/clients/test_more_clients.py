@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kds.clients.jsontext import parse_json_text
+from kds.clients.opencodeplugin import command_in
 
 from .conftest import Snapshot
 
@@ -230,3 +231,8 @@ def test_a_rule_changed_by_hand_stays_and_an_old_plugin_is_a_problem(
     done = _init(kds_call, *ALL)
     assert f"{plugin} stays as it is: not written by KDS" in done["notes"]
     assert plugin.read_text() == "// mine\n"
+
+
+@pytest.mark.parametrize("command", [r'"a\q"', '"a" + "b"'])
+def test_a_plugin_that_is_not_as_we_write_it_is_no_fault_of_the_doctor(command: str) -> None:
+    assert command_in(f"const COMMAND = {command}\n") is None

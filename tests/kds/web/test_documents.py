@@ -1,5 +1,6 @@
 """The page of documents."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,20 @@ def test_a_document_that_is_not_there_is_told(visitor: Visitor, name: str) -> No
     answer = visitor.get("/documents/open", params={"path": name})
     assert answer.status_code >= 400
     assert "no document" in answer.text
+
+
+@pytest.mark.parametrize("name", ["loop.md", "zero\0.md", "~nobody-of-that-name/x.md", "pipe.md"])
+def test_a_path_that_leads_to_no_file_is_told(site: Site, visitor: Visitor, name: str) -> None:
+    loop, pipe = site.root / "loop.md", site.root / "pipe.md"
+    loop.symlink_to(loop.name)
+    os.mkfifo(pipe)
+    try:
+        answer = visitor.send_form("/documents/add", path=name)
+    finally:
+        loop.unlink()
+        pipe.unlink()
+    assert answer.status_code == 200
+    assert "To mend it: " in answer.text
 
 
 def test_nothing_chosen_is_no_fault_of_the_page(visitor: Visitor) -> None:

@@ -1,10 +1,14 @@
 """Who gets in, and what every answer says to the browser."""
 
+import os
 import re
+import sys
+from pathlib import Path
 
 import httpx
 import pytest
 
+from kds.service.security import neighbour_is_trusted
 from kds.web.visitors import LINK_S, MOST_VISITORS, VISIT_S, Visitors
 
 from .conftest import Site, Visitor
@@ -51,6 +55,57 @@ def test_a_foreign_name_for_this_machine_is_refused(visitor: Visitor, host: str)
 def test_a_form_from_elsewhere_is_refused(visitor: Visitor, origin: str) -> None:
     answer = visitor.post("/theme", headers={"Origin": origin}, data={"theme": "dark"})
     assert answer.status_code == 403
+
+
+def test_another_user_of_the_machine_gets_nothing_for_the_link_or_the_cookie(
+    visitor: Visitor, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not Path("/proc/net/tcp").exists():
+        pytest.skip("the system does not tell whose connection it is")
+    link, mine = site.link(), os.geteuid()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "geteuid", lambda: mine + 1)
+        patched.setattr("kds.service.security._ROOT", -1)
+        for path in ("/chat", link):
+            answer = visitor.get(path)
+            assert answer.status_code == 403
+            assert "another user" in answer.text
+    assert visitor.get("/chat").is_success
+    assert visitor.get(link).is_success
+
+
+ROWS = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid
+   0: {mine}:A3EC {theirs}:9DB3 01 00000000:00000000 00:00000000 00000000 {uid}
+"""
+
+
+@pytest.mark.parametrize("prefix", ["", "0000000000000000FFFF0000"])
+@pytest.mark.parametrize(
+    ("uid", "port", "trusted"),
+    [(0, 41964, True), (12345678, 41964, False), (12345678, 41965, True)],
+)
+def test_the_system_says_whose_connection_it_is(
+    tmp_path: Path, prefix: str, uid: int, port: int, trusted: bool
+) -> None:
+    here = f"{prefix}{int.from_bytes(bytes((127, 0, 0, 1)), sys.byteorder):08X}"
+    table = tmp_path / "tcp"
+    table.write_text(ROWS.format(mine=here, theirs=here, uid=uid))
+    tables = (tmp_path / "none", table)
+    ends = ("127.0.0.1", port), ("127.0.0.1", 40371)
+    assert neighbour_is_trusted(*ends, tables=tables) is trusted
+
+
+@pytest.mark.parametrize("site_of_it", ["cross-site", "same-site"])
+@pytest.mark.parametrize("kind", ["image", "script", "empty", "iframe"])
+def test_a_page_at_another_port_can_go_here_and_have_nothing_else(
+    visitor: Visitor, site_of_it: str, kind: str
+) -> None:
+    headers = {"Sec-Fetch-Site": site_of_it}
+    for path in ("/chat", "/settings/health", "/login?token=x"):
+        answer = visitor.get(path, headers={**headers, "Sec-Fetch-Dest": kind})
+        assert answer.status_code == 403
+        assert "from elsewhere" in answer.text
+    assert visitor.get("/chat", headers={**headers, "Sec-Fetch-Dest": "document"}).is_success
 
 
 @pytest.mark.parametrize("csrf", [None, "", "x", "é" * 43])
@@ -121,6 +176,16 @@ def test_light_and_dark_are_kept_and_lead_nowhere_else(visitor: Visitor) -> None
     wrong = visitor.send_form("/theme", theme='"><b>', **{"from": "//evil.example/"})
     assert wrong.url.host == "127.0.0.1"
     assert 'data-theme="dark"' in wrong.text
+
+
+@pytest.mark.parametrize("path", ["/\t/evil.example", "/\r\nX-Mine: yes", "/\n/evil.example"])
+def test_a_script_is_led_nowhere_else_either(visitor: Visitor, path: str) -> None:
+    visitor.headers["HX-Request"] = "true"
+    csrf = visitor.get("/").text.split('name="csrf" value="', 1)[1].split('"', 1)[0]
+    answer = visitor.post("/theme", data={"csrf": csrf, "theme": "dark", "from": path})
+    assert answer.status_code == 204
+    assert "x-mine" not in answer.headers
+    assert answer.headers["hx-redirect"].isprintable()
 
 
 def test_the_page_stays_at_its_port(site: Site) -> None:

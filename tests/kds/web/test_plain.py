@@ -239,3 +239,29 @@ def test_a_store_that_fails_is_a_page_that_says_how_to_mend_it(
     assert "the disk is &lt;full&gt;" in answer.text
     assert "memory.sqlite3" in answer.text
     assert "To mend it: free some space" in answer.text
+
+
+def test_an_erased_session_does_not_begin_anew_from_another_tab(
+    site: Site, visitor: Visitor
+) -> None:
+    session = session_of(visitor.send_form("/chat/send", message=FAB))
+    visitor.send_form("/chat/delete", session=session)
+    before = sorted((site.workspace.brain / "conversations").iterdir())
+    for path in ("/chat/send", "/chat/hand-over", "/chat/stop"):
+        answer = visitor.send_form(path, session=session, message="Make it purple", intent="PLAN")
+        assert answer.status_code == 404
+    assert sorted((site.workspace.brain / "conversations").iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```python\n" + "(" * 501 + "\n```",
+        "|".join("a" * 102) + "\n" + "|".join("-" * 102) + "\n" + "a\n" * 1000,
+        "*a*" * 20_000,
+    ],
+)
+def test_what_would_take_seconds_to_make_up_is_shown_as_it_stands(text: str) -> None:
+    made = as_html(text)
+    assert not any(tag in made for tag in ("<span", "<table", "<em>"))
+    assert len(made) < len(text) + 100

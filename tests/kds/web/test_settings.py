@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kds.api.settings_keys import KEYS, meanings
+from kds.brain.workspace import OWN_SETTINGS
 from kds.service.client import ServiceClient
 
 from .conftest import Site, Visitor
@@ -58,6 +59,38 @@ def test_what_cannot_be_is_refused_with_the_way_out(
     assert answer.status_code == 400
     assert told in answer.text
     assert not site.workspace.settings_path.exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("recall.embeddings", "antigravity:fly"),
+        ("model.base_url", "https://evil.example/v1"),
+        ("model.base_url", " //evil.example"),
+        ("model.base_url", "http://[evil/"),
+        ("model.name", "http://127.0.0.1@evil.example/v1#x"),
+    ],
+)
+def test_a_page_chooses_neither_code_to_run_nor_another_machine_for_messages_and_keys(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, key: str, value: str
+) -> None:
+    monkeypatch.setenv(OWN_SETTINGS, str(tmp_path / "own.yaml"))
+    answer = visitor.send_form("/settings", key=key, value=value, file="own")
+    assert answer.status_code == 400
+    assert f"kds config set {key} VALUE --own" in answer.text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_of_this_machine_and_one_by_its_name_are_set_from_the_page(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.yaml"
+    monkeypatch.setenv(OWN_SETTINGS, str(own))
+    url = "http://localhost:11434/v1"
+    assert visitor.send_form("/settings", key="model.base_url", value=url, file="own").is_success
+    assert visitor.send_form("/settings", key="model.name", value="openai:x", file="own").is_success
+    assert url in own.read_text(encoding="utf-8")
+    assert "openai:x" in own.read_text(encoding="utf-8")
 
 
 def test_health_says_what_doctor_finds(visitor: Visitor) -> None:
