@@ -169,7 +169,13 @@ def browser(new_page: Callable[..., Any]) -> Any:
 
 def watch(page: Any, seen: list[str]) -> None:
     """Note what a page says on its console that is no mere chatter, and every dialog."""
-    page.on("console", lambda one: one.type in ("error", "warning") and seen.append(one.text))
+
+    def said(one: Any) -> None:
+        refused = one.text.startswith("Failed to load resource") and one.location["url"] == page.url
+        if one.type in ("error", "warning") and not refused:  # an error that is itself a page
+            seen.append(one.text)
+
+    page.on("console", said)
     page.on("pageerror", lambda error: seen.append(f"script: {error}"))
 
     def dialog(found: Any) -> None:
