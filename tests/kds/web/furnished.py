@@ -30,7 +30,8 @@ def furnish(visitor: Visitor) -> dict[str, str]:
     visitor.send_form("/documents/add", files={"file": ("guide.md", GUIDE)})
     visitor.send_form("/memory/consent", purpose=PURPOSE)
     visitor.send_form("/memory/profile", name="Ada", preferences="tests=pytest\n")
-    document = visitor.get("/documents").text.split("document=", 1)[1].split('"', 1)[0]
+    listed = visitor.get("/documents").text.partition('">Deploy Guide</a>')[0]
+    document = listed.rpartition("document=")[2]
     pages = {
         "a new chat": "/chat",
         "a chat": f"/chat?session={session}",
@@ -45,7 +46,6 @@ def furnish(visitor: Visitor) -> dict[str, str]:
         "an error": "/memory/session?session=nothing",
         "no page": "/nothing",
     }
-    listed = visitor.get("/settings").text
     return pages | ({"playground": "/playground"} if 'href="/playground"' in listed else {})
 
 
