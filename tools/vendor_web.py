@@ -1,5 +1,7 @@
 """Fetch what the web page uses of others: single files of npm packages, with their licences.
 
+What is named `tests/...` only its tests use, and nobody gets it with the package.
+
     python tools/vendor_web.py          # checks what is there; needs no network
     python tools/vendor_web.py --fetch  # takes the packages from npm, by `npm pack`, and writes
 
@@ -17,17 +19,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-FOLDER: Final = Path(__file__).parent.parent / "src/kds/web/static/vendor"
+ROOT: Final = Path(__file__).parent.parent
+SHIPPED: Final = "src/kds/web/static/vendor"
+TESTS: Final = "tests/kds/web/vendor"
 
 
 @dataclass(frozen=True, slots=True)
 class Vendored:
-    """A file of an npm package, and its name here."""
+    """A file of an npm package, its name here, and in which folder."""
 
     package: str
     member: str
     name: str
     sha256: str
+    folder: str = SHIPPED
+
+    @property
+    def path(self) -> str:
+        """Where it stands, from the root of the source."""
+        return f"{self.folder}/{self.name}"
 
 
 FILES: Final = (
@@ -55,6 +65,20 @@ FILES: Final = (
         "htmx-sse.LICENSE.txt",
         "a17d224ce9afdc21ec9491b76a2f5d036d19aa641ac4f85ca29c21f9f7e54fdf",
     ),
+    Vendored(
+        "axe-core@4.14.1",
+        "axe.min.js",
+        "axe.min.js",
+        "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c",
+        TESTS,
+    ),
+    Vendored(
+        "axe-core@4.14.1",
+        "LICENSE",
+        "axe.LICENSE.txt",
+        "af175b9d96ee93c21a036152e1b905b0b95304d4ae8c2c921c7609100ba8df7e",
+        TESTS,
+    ),
 )
 
 
@@ -67,15 +91,16 @@ def main() -> int:
     for line in wrong:
         sys.stderr.write(f"{line}\n")
     if not wrong:
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        for one in FILES:
-            (FOLDER / one.name).write_bytes(found[one.name])
+        for path, content in found.items():
+            (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / path).write_bytes(content)
     return 1 if wrong else 0
 
 
 def present() -> dict[str, bytes]:
-    """The files that are there, by their names."""
-    return {path.name: path.read_bytes() for path in FOLDER.glob("*") if path.is_file()}
+    """The files that are there, by their paths."""
+    files = [path for folder in (SHIPPED, TESTS) for path in (ROOT / folder).glob("*")]
+    return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in files}
 
 
 def fetched() -> dict[str, bytes]:
@@ -89,13 +114,13 @@ def fetched() -> dict[str, bytes]:
                 for one in FILES:
                     if one.package == package:
                         member = archive.extractfile(f"package/{one.member}")
-                        found[one.name] = member.read() if member else b""
+                        found[one.path] = member.read() if member else b""
     return found
 
 
 def faults(found: dict[str, bytes]) -> list[str]:
     """What is missing, other than recorded, or not recorded at all."""
-    recorded = {one.name: one.sha256 for one in FILES}
+    recorded = {one.path: one.sha256 for one in FILES}
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in found.items()}
     names = sorted({*recorded, *hashes})
     return [

@@ -5,6 +5,7 @@ that has logged in by the link; `browser` a page of a real browser that has, too
 the test when a script, a dialog or a violation of the policy is seen.
 """
 
+import os
 import shutil
 import socket
 import threading
@@ -123,7 +124,7 @@ def visitor(site: Site) -> Iterator[Visitor]:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """The one browser of this run: that of the system, driven by Playwright."""
-    program = shutil.which("chromium")
+    program = shutil.which(os.environ.get("KDS_TEST_CHROMIUM", "chromium"))
     if program is None:
         pytest.skip("there is no chromium here: apt-get install chromium")
     sync = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -168,7 +169,13 @@ def browser(new_page: Callable[..., Any]) -> Any:
 
 def watch(page: Any, seen: list[str]) -> None:
     """Note what a page says on its console that is no mere chatter, and every dialog."""
-    page.on("console", lambda one: one.type in ("error", "warning") and seen.append(one.text))
+
+    def said(one: Any) -> None:
+        refused = one.text.startswith("Failed to load resource") and one.location["url"] == page.url
+        if one.type in ("error", "warning") and not refused:  # an error that is itself a page
+            seen.append(one.text)
+
+    page.on("console", said)
     page.on("pageerror", lambda error: seen.append(f"script: {error}"))
 
     def dialog(found: Any) -> None:

@@ -1,0 +1,61 @@
+"""A site with something on every page, and where its pages are."""
+
+import json
+from typing import Final
+
+from .conftest import Visitor
+
+TALK: Final = ("I want to add a FAB button", "Make it purple", "now write tests for it")
+GUIDE: Final = b"""\
+# Deploy Guide
+
+## 1 Staging
+
+Staging listens on port 8443. The retry policy has three attempts.
+
+## 2 Rollback
+
+Roll back within ten minutes; tell the people on call.
+"""
+PURPOSE: Final = "knowing my stack"
+
+
+def furnish(visitor: Visitor) -> dict[str, str]:
+    """Talk, add a document and consent to a profile; returns the pages, by what they show."""
+    address = visitor.send_form("/chat/send", message=TALK[0]).url
+    session = address.params["session"]
+    for message in TALK[1:]:
+        visitor.send_form("/chat/send", message=message, session=session)
+    visitor.send_form("/chat/rename", session=session, title="A button")
+    visitor.send_form("/documents/add", files={"file": ("guide.md", GUIDE)})
+    visitor.send_form("/memory/consent", purpose=PURPOSE)
+    visitor.send_form("/memory/profile", name="Ada", preferences="tests=pytest\n")
+    listed = visitor.get("/documents").text.partition('">Deploy Guide</a>')[0]
+    document = listed.rpartition("document=")[2]
+    pages = {
+        "a new chat": "/chat",
+        "a chat": f"/chat?session={session}",
+        "memory": "/memory",
+        "memory searched": "/memory?q=which+port+does+staging+use",
+        "a session": f"/memory/session?session={session}",
+        "documents": "/documents",
+        "a document": f"/documents/open?document={document}",
+        "analytics": "/analytics?days=7",
+        "settings": "/settings",
+        "health": "/settings/health",
+        "an error": "/memory/session?session=nothing",
+        "no page": "/nothing",
+    }
+    return pages | ({"playground": "/playground"} if 'href="/playground"' in listed else {})
+
+
+def archive(*sessions: tuple[str, str, list[str]]) -> bytes:
+    """A file of exported sessions: each an id, a title and what was said."""
+    at = "2025-11-03T09:00:00Z"
+    return json.dumps({"kds_memory": 1, "sessions": [
+        {"id": name, "title": title, "created_at": at, "updated_at": at, "messages": [
+            {"role": "assistant" if number % 2 else "user", "content": text, "at": at}
+            for number, text in enumerate(messages)
+        ]}
+        for name, title, messages in sessions
+    ]}).encode()  # fmt: skip

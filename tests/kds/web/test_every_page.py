@@ -1,0 +1,138 @@
+"""What holds on every page: for the eyes, the keyboard, small screens, and without scripts."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Site, Visitor
+from .furnished import furnish
+
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
+
+JUDGED = """rules => axe.run(document, {
+  preload: false, resultTypes: ["violations"], ...(rules && {runOnly: rules}),
+}).then(found => found.violations
+  .filter(one => ["serious", "critical"].includes(one.impact))
+  .map(one => `${one.id}: ${one.nodes.map(node => node.html.slice(0, 200)).join(" | ")}`))"""
+"""The findings that matter. `preload` would fetch the style sheets anew."""
+
+TO_BE_REACHED = """() => {
+  window.reached = new Set();
+  document.activeElement.blur();
+  const kinds = "a[href], button, input, select, textarea, summary, [tabindex='0']";
+  return [...document.querySelectorAll(kinds)]
+    .filter(one => one.type !== "hidden" && one.checkVisibility() && !one.disabled);
+}"""
+
+FOCUSED = """() => {
+  const one = document.activeElement;
+  if (one === document.body || window.reached.has(one)) return null;
+  window.reached.add(one);
+  const shown = one.id === "side-open" ? document.querySelector(".side-switch") : one;
+  const {outlineStyle, outlineWidth} = getComputedStyle(shown);
+  const box = shown.getBoundingClientRect(), hidden = shown.checkVisibility() === false;
+  const cover = document.getElementById("composer");
+  const below = cover && !cover.contains(one) ? cover.getBoundingClientRect().top : innerHeight;
+  return {
+    what: one.outerHTML.slice(0, 120),
+    outlined: hidden || (outlineStyle !== "none" && parseFloat(outlineWidth) >= 2),
+    seen: hidden || (box.top >= -1 && Math.min(box.bottom, box.top + 20) <= below + 1),
+  };
+}"""
+"""What has the focus, the first time; a box that is taller than the window shows its top."""
+
+READ = {
+    "a new chat": "What is to be done?",
+    "a chat": "Make the FAB button purple",
+    "memory": "A button",
+    "memory searched": "Staging listens on port 8443",
+    "a session": "messages, ",
+    "documents": "Deploy Guide",
+    "a document": "Staging listens on port 8443",
+    "analytics": "Turns and recalls",
+    "settings": "model.temperature",
+    "health": "workspace",
+    "an error": "nothing",
+    "no page": "no such page",
+    "login refused": "kds web",
+    "playground": "Playground",
+}
+
+
+@pytest.fixture
+def places(site: Site, visitor: Visitor) -> dict[str, str]:
+    """Every page, with something on it; the one that refuses, too."""
+    return furnish(visitor) | {"login refused": "/login?token=wrong"}
+
+
+def test_axe_finds_nothing_serious_on_any_page_light_and_dark(
+    site: Site, places: dict[str, str], new_page: Callable[..., Any]
+) -> None:
+    page = new_page()
+    faults = []
+    for name, place in places.items():
+        page.goto(f"{site.url}{place}")
+        open_all(page)
+        page.evaluate(AXE)
+        for scheme, rules in (("light", None), ("dark", ["color-contrast"])):
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            faults += [f"{name}, {scheme}: {one}" for one in page.evaluate(JUDGED, rules)]
+    assert not faults, "\n".join(faults)
+    page.evaluate("document.querySelector('h1').style.color = '#444'")
+    assert any("color-contrast" in one for one in page.evaluate(JUDGED, None))
+
+
+def test_the_keyboard_alone_reaches_everything_shows_where_it_is_and_does_it(
+    site: Site, places: dict[str, str], browser: Any
+) -> None:
+    faults = []
+    for name, place in places.items():
+        browser.goto(f"{site.url}{place}")
+        count = len(browser.evaluate(TO_BE_REACHED))
+        for _ in range(count + 2):  # once around, with the window's own stops
+            browser.keyboard.press("Tab")
+            found = browser.evaluate(FOCUSED)
+            if found and not (found["outlined"] and found["seen"]):
+                faults.append(f"{name}: {found}")
+        missed = browser.evaluate(
+            f"() => ({TO_BE_REACHED.replace('window.reached = new Set();', '')})()"
+            ".filter(one => !window.reached.has(one)).map(one => one.outerHTML.slice(0, 120))"
+        )
+        faults += [f"{name}: not reached: {one}" for one in missed]
+    assert not faults, "\n".join(faults)
+    browser.goto(f"{site.url}{places['documents']}")
+    for _ in range(50):
+        browser.keyboard.press("Tab")
+        if browser.evaluate("document.activeElement.matches('.confirm summary')"):
+            break
+    browser.keyboard.press("Enter")
+    browser.keyboard.press("Tab")
+    browser.keyboard.press("Enter")
+    browser.get_by_text("is taken out").wait_for()
+
+
+def test_every_page_is_read_on_a_small_screen_and_without_javascript(
+    site: Site, places: dict[str, str], new_page: Callable[..., Any]
+) -> None:
+    page = new_page(java_script_enabled=False, viewport={"width": 360, "height": 640})
+    wide = []
+    for name, place in places.items():
+        page.goto(f"{site.url}{place}")
+        assert page.locator("h1").is_visible(), name
+        assert READ[name] in page.locator("main").inner_text(), name
+        open_all(page)
+        if (width := page.evaluate("document.documentElement.scrollWidth")) > 360:
+            wide.append(f"{name}: {width}")
+    assert not wide
+    page.goto(f"{site.url}{places['a chat']}")
+    while page.evaluate("document.activeElement.id") != "side-open":
+        page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert page.locator(".sessions a").first.is_visible()
+
+
+def open_all(page: Any) -> None:
+    """Unfold all that is folded, so that it is judged, too."""
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")

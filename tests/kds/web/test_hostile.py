@@ -1,0 +1,129 @@
+"""Fifty hostile texts in every place that a page shows: none runs, none becomes HTML."""
+
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from kds.web import teaching
+
+from .conftest import Site, Visitor
+from .furnished import archive
+from .test_chat import PAYLOADS
+
+ALL = " ".join(PAYLOADS)
+MARKUP = tuple(text for text in PAYLOADS if "<" in text)
+
+QUERIES = (
+    ("/chat", ("search", "session", "before", "offset")),
+    ("/chat/since", ("session", "after")),
+    ("/memory", ("q", "offset")),
+    ("/memory/session", ("session",)),
+    ("/documents/open", ("path", "document", "section", "line")),
+    ("/analytics", ("days",)),
+    ("/analytics.csv", ("days", "table")),
+    ("/login", ("token",)),
+)
+
+
+@pytest.fixture
+def no_profile_after(visitor: Visitor) -> Iterator[None]:
+    """The profile of these tests goes with them."""
+    yield
+    visitor.send_form("/memory/revoke")
+
+
+def stays_text(answer: httpx.Response, *texts: str) -> None:
+    """No text of these is there as it was sent, but in what is no HTML."""
+    if answer.headers.get("content-type", "").startswith("text/html"):
+        found = [text for text in texts or MARKUP if text in answer.text]
+        assert not found, f"{answer.url}: {found}"
+
+
+@pytest.mark.usefixtures("no_profile_after")
+def test_what_is_kept_stays_text_on_every_page(
+    site: Site, visitor: Visitor, new_page: Callable[..., Any]
+) -> None:
+    sessions = [(f"s-{at}", text, [text, text]) for at, text in enumerate(PAYLOADS)]
+    file = archive(*sessions, ("all", PAYLOADS[0], [*PAYLOADS]))
+    stays_text(visitor.send_form("/chat/import", files={"file": (f"{MARKUP[0]}.json", file)}))
+    guide = "".join(f"# {text}\n\nThe text {text} is here.\n\n" for text in PAYLOADS)
+    files = [("file", (f"{text}.md", f"# {text}\n\n{text}\n")) for text in PAYLOADS[::10]]
+    csrf = visitor.get("/chat").text.split('name="csrf" value="', 1)[1].split('"', 1)[0]
+    sent = [("file", ("all.md", guide)), *files]
+    stays_text(visitor.post("/documents/add", data={"csrf": csrf}, files=sent))
+    visitor.send_form("/memory/consent", purpose=ALL[:1000])
+    preferences = "\n".join(f"{text.replace('=', ' ')}={text}" for text in PAYLOADS)
+    stays_text(
+        visitor.send_form("/memory/profile", name=ALL[:100], preferences=preferences, about=ALL)
+    )
+    documents = [
+        part.split('"', 1)[0] for part in visitor.get("/documents").text.split("document=")
+    ]
+    places = [
+        "/chat?session=all", "/memory", "/memory?q=alert", "/memory/session?session=s-1",
+        "/documents", *(f"/documents/open?document={name}" for name in documents[1:3]),
+        "/settings", "/analytics",
+    ]  # fmt: skip
+    page = new_page()
+    for place in places:
+        stays_text(visitor.get(place))
+        page.goto(f"{site.url}{place}")
+        assert page.locator("main iframe, main img, main object, main script").count() == 0, place
+    for at in range(len(PAYLOADS)):
+        stays_text(visitor.get(f"/memory/session?session=s-{at}"))
+    assert page.url.startswith(site.url)
+
+
+def test_what_a_query_says_stays_text(
+    site: Site, visitor: Visitor, new_page: Callable[..., Any]
+) -> None:
+    page = new_page()
+    for path, names in QUERIES:
+        for text in PAYLOADS[:: 5 if "q" in names else 1]:  # a search costs, and escapes alike
+            stays_text(visitor.get(path, params=dict.fromkeys(names, text)))
+        if path not in ("/chat/since", "/analytics.csv"):
+            page.goto(f"{site.url}{path}?" + "&".join(f"{one}={quote(ALL)}" for one in names))
+            assert page.locator("main iframe, main img, main script").count() == 0, path
+
+
+def test_names_of_rules_and_prompts_stay_text(
+    site: Site, visitor: Visitor, new_page: Callable[..., Any]
+) -> None:
+    page = new_page()
+    rules = site.workspace.brain / "rules"
+    rules.mkdir(exist_ok=True)
+    rule = rules / "<img src=x onerror=alert(1)>.yaml"
+    prompt = site.root / "prompts" / "user" / "<svg onload=alert(1)>.prompt.md"
+    prompt.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        rule.write_text("".join(f"- name: {text!r}\n  when: {text!r}\n" for text in PAYLOADS))
+        prompt.write_text(f"---\nname: {PAYLOADS[0]!r}\nagent: {PAYLOADS[1]!r}\n---\n{ALL}\n")
+        told = visitor.send_form("/chat/send", message="I want to add a FAB button")
+        for answer in (told, visitor.get("/settings/health"), visitor.get("/settings")):
+            stays_text(answer, *MARKUP, rule.stem, "<svg onload")
+        for place in ("/chat", "/settings/health"):
+            page.goto(f"{site.url}{place}")
+            assert page.locator("main img, main script").count() == 0
+    finally:
+        rule.unlink()
+        prompt.unlink()
+
+
+def test_a_learned_phrase_stays_text(
+    site: Site, visitor: Visitor, new_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taught(served: object, message: str, intent: str) -> SimpleNamespace:
+        example = SimpleNamespace(id=message, text=message, intent=intent)
+        return SimpleNamespace(example=example, new=True, redacted=False)
+
+    monkeypatch.setattr(teaching, "_teach", taught)  # what is learned is judged elsewhere
+    for text in PAYLOADS:
+        stays_text(visitor.send_form("/chat/learn", message=text, intent=text))
+    page = new_page()
+    page.set_content(visitor.send_form("/chat/learn", message=ALL, intent=ALL).text)
+    assert page.locator("#alerts").inner_text().count("alert(1)") >= 20
+    assert page.locator("main img, main script").count() == 0
