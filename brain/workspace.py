@@ -117,6 +117,7 @@ class Workspace:
         except OSError as error:
             raise self._failure(error) from error
         with suppress(OSError):  # a disk that is full says so when there is something to store
+            (self.brain / ".gitignore").touch(mode=0o600)
             (self.brain / ".gitignore").write_text(IGNORED)
 
     def check(self) -> None:

@@ -57,7 +57,7 @@ def begin_rule(workspace: Workspace, name: str) -> Path:
     """Write a rule file of that name to begin with. Raises Refusal where there is one."""
     workspace.ensure()
     path = workspace.rules_dir / f"{_checked(name)}.yaml"
-    return _written(path, _RULE.format(name=name, words=_words(name)))
+    return _written(path, _RULE.format(name=name, words=_words(name).removeprefix("usual ")))
 
 
 def _written(path: Path, text: str) -> Path:
