@@ -117,7 +117,18 @@ class Workspace:
         except OSError as error:
             raise self._failure(error) from error
         with suppress(OSError):  # a disk that is full says so when there is something to store
+            (self.brain / ".gitignore").touch(mode=0o600)
             (self.brain / ".gitignore").write_text(IGNORED)
+
+    def check(self) -> None:
+        """See that `ensure` can do its work, and make nothing: it takes no time.
+
+        Raises WorkspaceError when the folder is not one, is read-only, or may not be made.
+        """
+        if self.brain.exists():
+            self._check()
+        elif self.root.is_dir() and not may_write(self.root):
+            raise self._failure(PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
     def _check(self) -> None:
         if not _is_folder(self.brain):

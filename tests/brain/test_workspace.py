@@ -124,9 +124,13 @@ def test_a_home_that_does_not_exist_is_a_clear_error(tmp_path: Path) -> None:
 
 
 def test_no_permission_to_make_the_folder_is_a_clear_error(users_folder: Path) -> None:
+    found = Workspace.find(users_folder, environ={})
+    found.check()
     users_folder.chmod(0o500)
     with pytest.raises(WorkspaceError, match="no permission"):
-        Workspace.find(users_folder, environ={}).ensure()
+        found.ensure()
+    with pytest.raises(WorkspaceError, match="no permission"):
+        found.check()
 
 
 def test_a_read_only_folder_is_a_clear_error(users_folder: Path) -> None:

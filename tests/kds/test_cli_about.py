@@ -207,6 +207,8 @@ def test_a_new_rule_passes_the_check(fitted_workspace: Path, kds_call: Run) -> N
     assert yaml.safe_load(path.read_text())["rules"][0]["id"] == "my.place"
     assert kds_call("rules", "check").code == 0
     assert "my.place" in kds_call("rules", "list").out
+    usual = Path(kds_call("rules", "new", "usual-place").out.splitlines()[0])
+    assert "Open the usual place," in usual.read_text()
     assert kds_call("rules", "new", "place").code == BAD_INPUT
     assert "packaged" in kds_call("rules", "new", "pronouns").err
     for name in ("x" * 300, "../x", "a/b", "_x", "x\n"):

@@ -28,6 +28,8 @@ def _broken_prompts(workspace: Path) -> Path:
         (["route", "--json", "--workspace", "nowhere", "x"], "no such folder", "--workspace"),
         (["route", "--json", "--jsn", "x"], "--jsn", "see kds route --help"),
         (["rout", "--json", "x"], "no such command 'rout'", "try kds route"),
+        (["memory", "list", "--json"], "No such command 'list'", "search, show, stats"),
+        (["memory", "show", "nope", "--json"], "no session 'nope'", "memory.enabled on"),
         (["context", "log", "--json"], "--message", "see kds context log --help"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

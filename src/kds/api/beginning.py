@@ -66,7 +66,7 @@ def begin_rule(workspace: Workspace, name: str) -> Path:
     if (PACKAGED / path.name).exists():  # a file of that name would replace all of it
         raise MessageError(f"there is a packaged rule file '{name}'", hint="take another name")
     workspace.ensure()
-    return write_new(path, _RULE.format(name=name, words=_words(name)))
+    return write_new(path, _RULE.format(name=name, words=_words(name).removeprefix("usual ")))
 
 
 def write_new(path: Path, text: str) -> Path:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:  # the memory costs 130 ms of imports, and is off as a rule
 logger = logging.getLogger(__name__)
 
 SHARED: Final = "workspace"
-"""Whose terms are remembered when no client names the conversation."""
+"""Whose terms are remembered when no client names the conversation, and where a message goes that
+is about no feature either."""
 
 
 class TurnRecord(Protocol):
@@ -62,16 +63,16 @@ class TurnLog:
     def note(self, turn: Turn, conversation: str | None = None) -> None:
         """Store what was said, what it referred to, and its figures, if that is wanted.
 
-        The message goes to the session of the conversation, or of the feature it is about
-        (`fab-button-20251103`); one without either is only measured. What goes wrong is logged.
+        The message goes to the session of the conversation, else of the feature it is about
+        (`fab-button-20251103`), else to the workspace's own. What goes wrong is logged.
         """
         try:
             memory = self._wanted()
             if memory is None:
                 return
             memory.store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
-            if session := conversation or turn.session_id:
-                memory.add(session, "user", turn.message, at=turn.at)
+            session = conversation or turn.session_id or SHARED
+            memory.add(session, "user", turn.message, at=turn.at)
             memory.remember_turn(
                 conversation or SHARED, turn_terms(turn), fresh=turn.context_switch
             )

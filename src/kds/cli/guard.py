@@ -29,6 +29,7 @@ PIPE_CLOSED: Final = 128 + 13
 
 DEBUG: Final = "KDS_DEBUG"
 
+_NO_COMMAND: Final = "No such command"
 _NO_CHOICE: Final = re.compile(r"'(.*?)' is not one of")
 """How click words a value that is none of an option's choices (click/types.py, Choice)."""
 
@@ -158,7 +159,17 @@ def _usage_hint(error: click.UsageError) -> str:
         return error.hint
     if near := _near_choice(error):
         return f"did you mean '{near}'?"
+    if names := _subcommands(error):
+        return f"{error.ctx.command_path if error.ctx else 'kds'} has: {', '.join(names)}"
     return f"see {error.ctx.command_path} --help" if error.ctx else "see kds --help"
+
+
+def _subcommands(error: click.UsageError) -> list[str]:
+    """What a group has to offer to whoever named a subcommand that it has not."""
+    group = error.ctx.command if error.ctx else None
+    if not isinstance(group, click.Group) or not error.message.startswith(_NO_COMMAND):
+        return []
+    return group.list_commands(error.ctx) if error.ctx else []
 
 
 def _near_choice(error: click.UsageError) -> str | None:

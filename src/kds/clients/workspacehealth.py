@@ -30,8 +30,9 @@ _SHOWN: Final = 3
 
 
 def place(workspace: Workspace) -> Iterator[Finding]:
-    """Where the workspace is, and whether it can be written to."""
+    """Where the workspace is, and whether it can be written to. Raises WorkspaceError."""
     if not workspace.brain.is_dir():
+        workspace.check()
         found = f"{workspace.root} has no {workspace.brain.name} yet; the first message makes it"
         yield Finding("workspace", "note", found, "kds init")
     elif not may_write(workspace.brain):

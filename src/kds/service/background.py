@@ -114,9 +114,7 @@ def start(
 
     Raises KdsError with the last line of its log when it does not come up.
     """
-    Patience(COMING_S).until(
-        lambda: coming(workspace) is None or is_running(workspace), pause_s=POLL_S
-    )
+    _wait_for_one_coming(workspace)
     # one that has its lock and is yet to answer needs no second, which would take over from it
     Patience(timeout_s).until(
         lambda: not is_running(workspace) or health(workspace) is not None, pause_s=POLL_S
@@ -165,9 +163,11 @@ def hand_over(workspace: Workspace, given: Mapping[str, object]) -> bool:
 def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S) -> Stopped:
     """End the service of ``workspace``: requests in flight are answered first.
 
-    With ``force`` a process that does not end within ``timeout_s`` is killed; without it this
-    raises KdsError.
+    One that was just started is ended as soon as it holds its lock: until then nothing says
+    that its number is its own. With ``force`` a process that does not end within ``timeout_s``
+    is killed; without it this raises KdsError.
     """
+    _wait_for_one_coming(workspace)
     if not is_running(workspace):
         return "not running"
     pid = _pid(workspace)
@@ -184,6 +184,16 @@ def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S
     _signal(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
     Patience(timeout_s).until(lambda: not is_running(workspace), pause_s=POLL_S)
     return "killed"
+
+
+def _wait_for_one_coming(workspace: Workspace) -> None:
+    """Wait until the process that was just started has said who it is, or is gone."""
+    state = ServiceAddress(workspace.brain).state_path
+
+    def here() -> bool:
+        return coming(workspace) is None or (is_running(workspace) and state.exists())
+
+    Patience(COMING_S).until(here, pause_s=POLL_S)
 
 
 def _pid(workspace: Workspace) -> int:

@@ -63,7 +63,10 @@ class Desk:
         history: Sequence[Utterance] = (),
         rewrite: bool | None = None,
     ) -> Turn:
-        """Route ``message``; see `kds.api.conversations.Conversations.route`."""
+        """Route ``message``; see `kds.api.conversations.Conversations.route`.
+
+        What cannot be remembered is refused before anything is loaded.
+        """
 
         def asked(client: ServiceClient) -> Turn:
             known = None if self._turns is None else list(self._turns.known(conversation)())
@@ -75,6 +78,8 @@ class Desk:
 
         if (turn := self._served(asked)) is not None:
             return turn
+        if log:
+            self._workspace.check()  # before all is loaded, which takes seconds
         with self._watch(LOADING if self._own is None else "routing"):
             return self.own().route(
                 message, conversation=conversation, join=join, log=log, history=history,

@@ -117,6 +117,17 @@ def test_a_message_is_remembered_in_the_session_of_its_conversation_or_feature(
         assert [message.role for message in store.messages("window-2")] == ["user"]
 
 
+def test_a_message_about_no_feature_is_remembered_in_the_session_of_the_workspace(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_MEMORY", "on")
+    log = TurnLog(place)
+    log.note(turn("ASK"))
+    log.close()
+    with SqliteStore(place.brain / "memory.db") as store:
+        assert [one.content for one in store.messages("workspace")] == ["Add a secret door"]
+
+
 def test_what_was_referred_to_outlives_the_context_until_it_is_cleared(
     fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -169,6 +169,17 @@ def test_edits_between_two_runs_are_kept_too(project: Path, kds_call: Call, writ
     assert _json(".mcp.json") == {}
 
 
+def test_an_undo_for_one_client_is_refused_and_says_how_to_keep_the_others(
+    project: Path, kds_call: Call
+) -> None:
+    _init(kds_call, "--client", "claude", "--client", "vscode", "--no-skills")
+    before = Snapshot.of(project)
+    refused = kds_call("init", "--undo", "--client", "vscode")
+    assert refused.code != 0
+    assert "kds init --undo, then `kds init --client claude`" in refused.err
+    assert Snapshot.of(project) == before
+
+
 def test_without_a_record_undo_goes_by_the_content(
     project: Path, kds_call: Call, write: Write
 ) -> None:

@@ -54,6 +54,13 @@ def test_a_service_is_started_once_asked_and_stopped(place: Workspace) -> None:
     assert not ServiceAddress(place.brain).socket_path.exists()
 
 
+def test_a_service_that_is_on_its_way_is_stopped_as_well(place: Workspace) -> None:
+    background.spawn_service(place, idle_minutes=5)
+    assert background.stop(place) == "stopped"
+    assert not background.is_running(place)
+    assert background.coming(place) is None
+
+
 def test_a_service_that_hangs_is_killed_only_when_that_is_wanted(place: Workspace) -> None:
     pid = background.start(place, idle_minutes=5)["pid"]
     os.kill(pid, signal.SIGSTOP)

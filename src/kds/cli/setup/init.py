@@ -46,7 +46,7 @@ Examples:
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print what would change as a diff; write nothing.")
 @click.option("--full", is_flag=True, help="With --dry-run: also the text of new skills.")
-@click.option("--undo", "back", is_flag=True, help="Take back what earlier runs wrote.")
+@click.option("--undo", "back", is_flag=True, help="Take back all that earlier runs wrote.")
 @click.option("--hook/--no-hook", default=None, help="The prompt hook, or without it.")
 @click.option("--mcp/--no-mcp", default=None, help="The MCP server, or without it.")
 @click.option("--no-skills", is_flag=True, help="Leave the skills out.")
@@ -80,6 +80,7 @@ def init(
         raise Refusal("--full says how much a dry run shows", "add --dry-run")
     project, notes = _project(workspace)
     if back:
+        _refuse_a_part(project, named)
         files = _undo(project, dry_run=dry_run)
         left = _left_behind(project)
         outcome = Outcome(project.folder, files, (*notes, *left), undo=True, dry_run=dry_run)
@@ -166,6 +167,15 @@ def _note_rights(plan: InstallPlan, count: int) -> None:
     if count:
         what = "1 file or folder" if count == 1 else f"{count} files and folders"
         plan.notes.append(f"takes the rights of others from {what} in kds-brain/")
+
+
+def _refuse_a_part(project: Project, named: Collection[Client]) -> None:
+    """Refuse to take back some clients alone: they share files, so only all of it comes back."""
+    if not named:
+        return
+    stay = [f"--client {one}" for one in _record(project).clients if one not in named]
+    again = f", then `kds init {' '.join(stay)}`" if stay else ""
+    raise Refusal("--undo takes back every client, not one alone", f"kds init --undo{again}")
 
 
 def _undo(project: Project, *, dry_run: bool) -> list[PlannedFile]:

@@ -14,7 +14,7 @@ from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.moments import ago
 from kds.cli.options import common_options, find_workspace, workspace_option
-from kds.cli.output import print_json, print_line
+from kds.cli.output import counted, print_json, print_line
 from kds.cli.palette import for_people
 from kds.cli.progress import slow
 from kds.hooks import start as hook_start
@@ -159,7 +159,7 @@ def _show(health: Mapping[str, Any], *, as_json: bool) -> None:
     print_line("service", f"{health['status']}, pid {health['pid']}")
     if "started_at" not in health:
         return
-    print_line("since", f"{_since(health['started_at'])}, {health['turns']:,} turns")
+    print_line("since", f"{_since(health['started_at'])}, {counted(health['turns'], 'turn')}")
     print_line("memory", f"{health['rss_bytes'] / 2**20:.0f} MB")
     for address in (health.get("socket"), health.get("http")):
         if address:
