@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 const HERE = import.meta.dirname;
 const EXTENSION = resolve(HERE, "../..");
@@ -55,8 +55,11 @@ export interface Page {
   waitForTimeout(ms: number): Promise<void>;
   close(): Promise<void>;
 }
+interface Profile {
+  newPage(): Promise<Page>;
+}
 interface Browser {
-  newPage(options?: object): Promise<Page>;
+  newContext(options?: object): Promise<Profile>;
   close(): Promise<void>;
   version(): string;
 }
@@ -67,6 +70,7 @@ export class Editor {
   readonly #settings: Record<string, unknown>;
   #server: ChildProcess | undefined;
   #browser: Browser | undefined;
+  #profile: Profile | undefined; // holds what VS Code keeps of a window
   #port = 0;
 
   constructor(settings: Record<string, unknown> = {}, { trust = false } = {}) {
@@ -100,13 +104,15 @@ export class Editor {
       chromium: { launch(options: object): Promise<Browser> };
     };
     this.#browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+    this.#profile = await this.#browser.newContext({ viewport: { width: 1500, height: 1000 } });
   }
 
   #codeServer(args: readonly string[], wait = false): ChildProcess | undefined {
     const program = join(PACKAGES, "node_modules/.bin/code-server");
     const folders = ["--user-data-dir", join(this.home, "data"), "--extensions-dir", join(this.home, "ext")];
     const { KDS_HOME: _, ...rest } = process.env;
-    const env = { ...rest, HOME: this.home, KDS_SERVICE_IDLE_MINUTES: "5" };
+    const path = `${dirname(PROGRAM)}:${process.env["PATH"]}`;
+    const env = { ...rest, PATH: path, HOME: this.home, KDS_SERVICE_IDLE_MINUTES: "5" };
     const all = [...folders, "--disable-telemetry", ...args];
     if (!wait) return spawn(program, all, { env, stdio: "ignore" });
     execFileSync(program, all, { env, stdio: "pipe" });
@@ -121,8 +127,8 @@ export class Editor {
 
   /** Open a window on a folder and wait until it works. */
   async open(folder: string): Promise<Window> {
-    if (this.#browser === undefined) throw new Error("start() first");
-    const page = await this.#browser.newPage({ viewport: { width: 1500, height: 1000 } });
+    if (this.#profile === undefined) throw new Error("start() first");
+    const page = await this.#profile.newPage();
     await until(async () => {
       await page.goto(`http://127.0.0.1:${this.#port}/?folder=${folder}`);
       return true;
@@ -155,18 +161,21 @@ export class Window {
     this.page = page;
   }
 
-  /** Run a command by its title in the palette. */
+  /** Run a command by its title in the palette, which does not grow while it is open. */
   async command(title: string): Promise<void> {
-    const input = this.page.locator(".quick-input-widget input");
-    await until(async () => {
-      await this.page.keyboard.press("F1");
-      await input.first().waitFor({ timeout: 5_000 });
-      return true;
-    });
-    await this.page.keyboard.type(title);
-    const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
-    await row.waitFor({ timeout: PATIENCE_MS });
-    await row.click();
+    await until(
+      async () => {
+        await this.page.keyboard.press("Escape");
+        await this.page.keyboard.press("F1");
+        await this.page.locator(".quick-input-widget input").first().waitFor({ timeout: 5_000 });
+        await this.page.keyboard.type(title);
+        const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
+        await row.waitFor({ timeout: 8_000 });
+        await row.click({ timeout: 5_000 });
+        return true;
+      },
+      () => `there is no command "${title}"`,
+    );
   }
 
   /** Open the chat, and wait for the model of the tests to be the one that is picked. */

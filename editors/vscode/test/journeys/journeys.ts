@@ -1,7 +1,8 @@
 // What a user does with @kds, in a real VS Code: `make test-vscode`.
 
 import assert from "node:assert/strict";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it, type TestContext } from "node:test";
 import { Editor, missing, plain, servicePid, stopService, until, type Window, workspace } from "./harness.ts";
@@ -158,14 +159,15 @@ describe("@kds in a trusted folder", LIMITS, () => {
     assert.match(await window.say("Make it round", /Echo of Code executor/), /Make the FAB button round/);
   });
 
-  it("activates within 50 ms, and reads a message within 150 ms", () => {
+  it("activates within 50 ms, and reads a message within 150 ms", (test) => {
     const log = editor.log();
-    const activated = [...log.matchAll(/activated in ([\d.]+) ms/g)].map((found) => Number(found[1]));
-    const read = [...log.matchAll(/read in (\d+) ms/g)].map((found) => Number(found[1])).sort((one, other) => one - other);
-    const median = read[Math.floor(read.length / 2)] ?? Infinity;
-    console.log(`activated in ${activated.join(", ")} ms; read in ${read.join(", ")} ms, median ${median}`);
-    assert.ok(Math.min(...activated) <= 50);
-    assert.ok(median <= 150);
+    const times = (pattern: RegExp): number[] =>
+      [...log.matchAll(pattern)].map((found) => Number(found[1])).sort((one, other) => one - other);
+    const [activated, read] = [times(/activated in ([\d.]+) ms/g), times(/read in (\d+) ms/g)];
+    console.log(`activated in ${activated.join(", ")} ms; read in ${read.join(", ")} ms; load ${loadavg()[0]?.toFixed(1)}`);
+    if ((loadavg()[0] ?? 0) > 2 * cpus().length) return test.skip("the machine has too much else to do to say");
+    assert.ok((activated[0] ?? Infinity) <= 50);
+    assert.ok((read[Math.floor(read.length / 2)] ?? Infinity) <= 150);
   });
 });
 
@@ -182,16 +184,17 @@ describe("@kds in a folder that is not trusted", LIMITS, () => {
   });
   afterEach((test) => shot(test as TestContext));
   after(async () => {
+    stopService(join(editor.home, "data/User/globalStorage/kds.kds-vscode/no-folder"));
     await editor.stop();
     rmSync(root, { recursive: true, force: true });
   });
 
   it("uses no program, prompt or rule of the folder", async () => {
     assert.ok(window);
-    await window.command("KDS: Ask @kds");
-    await window.page.waitForTimeout(10_000);
-    assert.equal(existsSync(join(root, "ran")), false);
-    assert.equal(existsSync(join(root, "kds-brain/service.sock")), false);
+    await window.chat();
+    assert.match(await window.say("I want to add a FAB button", /Echo of/), /PLAN · work-planner.*Echo of Work planner/);
+    assert.equal(existsSync(join(root, "ran")), false); // its program
+    assert.deepEqual(readdirSync(join(root, "kds-brain")), []); // nothing is remembered there
   });
 });
 
