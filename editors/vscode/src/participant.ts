@@ -63,10 +63,10 @@ async function turned(
   const service = window.service(place);
   const history = saidIn(chat.history, window.earlier);
   const signal = signalOf(token);
-  if ((await service.health()) === undefined) stream.progress("Starting the KDS service…");
+  if (!service.isThere) stream.progress("Starting the KDS service…");
   const message = addressed(request.prompt, request.command);
-  const turn = await service.route(message, { conversation: window.conversation, history, signal });
-  const agents = await service.agents();
+  const { conversation } = window;
+  const [turn, agents] = await Promise.all([service.route(message, { conversation, history, signal }), service.agents()]);
   await window.read(turn, place);
   if (vscode.workspace.getConfiguration("kds").get("showReading", true)) stream.markdown(readingOf(turn));
   window.log.info(`read in ${Math.round(performance.now() - started)} ms before the model`);

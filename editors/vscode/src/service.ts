@@ -1,6 +1,8 @@
 // The resident service of a place: asked over its socket, started when it is needed.
 
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Place } from "./place.ts";
 import { run } from "./program.ts";
 import { type Asked, exchange, NotThereError } from "./socket.ts";
@@ -14,6 +16,7 @@ const HISTORY_LIMIT = 32;
 /** How long what the agents are is taken for known. */
 const AGENTS_MS = 30_000;
 const START_MS = 60_000;
+const RELOAD_MS = 30_000;
 
 export class Service {
   readonly place: Place;
@@ -114,8 +117,25 @@ export class Service {
     }
   }
 
+  /** Whether a service seems to run: a glance, no question. */
+  get isThere(): boolean {
+    return existsSync(this.socketPath);
+  }
+
   async health(): Promise<Health | undefined> {
     return (await this.peek({ method: "GET", path: "/healthz", timeoutMs: 2_000 })) as Health | undefined;
+  }
+
+  /** How often the service has loaded what was changed; undefined where none runs. */
+  async reloads(): Promise<number | undefined> {
+    return (await this.health())?.workspaces.reduce((sum, one) => sum + one.reload.count, 0);
+  }
+
+  /** Wait until the service has loaded what was changed since `before`; not for ever. */
+  async reloaded(before: number | undefined): Promise<void> {
+    const end = Date.now() + RELOAD_MS;
+    while (before !== undefined && (await this.reloads()) === before && Date.now() < end) await sleep(300);
+    this.#agents = undefined;
   }
 
   /** Ask; start the service and ask once more where none is there, or where it died meanwhile. */

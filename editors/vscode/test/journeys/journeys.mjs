@@ -1,10 +1,11 @@
 // What a user does with @kds, in a real VS Code: `make test-vscode`.
 
 import assert from "node:assert/strict";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
-import { after, afterEach, before, describe, it, type TestContext } from "node:test";
-import { Editor, missing, plain, servicePid, stopService, until, type Window, workspace } from "./harness.ts";
+import { after, afterEach, before, describe, it } from "node:test";
+import { Editor, missing, plain, servicePid, stopService, until, workspace } from "./harness.mjs";
 
 const skip = missing();
 const LIMITS = { timeout: 600_000, skip };
@@ -16,11 +17,11 @@ const DIALOGUE = `- id: fab-button
     - {user: Make it purple, expanded: Make the page purple}
 `;
 
-let window: Window | undefined;
+let window;
 
 /** What a failure looked like, where SHOTS names a folder. */
-async function shot(test: TestContext): Promise<void> {
-  const folder = process.env["SHOTS"];
+async function shot(test) {
+  const folder = process.env.SHOTS;
   if (folder && window) await window.page.screenshot({ path: join(folder, `${test.name.replace(/\W+/g, "-").slice(0, 60)}.png`) });
 }
 
@@ -36,7 +37,7 @@ describe("@kds in a trusted folder", LIMITS, () => {
     window = await editor.open(root);
     await window.chat();
   });
-  afterEach((test) => shot(test as TestContext));
+  afterEach((test) => shot(test));
   after(async () => {
     await editor.stop();
     stopService(root);
@@ -158,14 +159,15 @@ describe("@kds in a trusted folder", LIMITS, () => {
     assert.match(await window.say("Make it round", /Echo of Code executor/), /Make the FAB button round/);
   });
 
-  it("activates within 50 ms, and reads a message within 150 ms", () => {
+  it("activates within 50 ms, and reads a message within 150 ms", (test) => {
     const log = editor.log();
-    const activated = [...log.matchAll(/activated in ([\d.]+) ms/g)].map((found) => Number(found[1]));
-    const read = [...log.matchAll(/read in (\d+) ms/g)].map((found) => Number(found[1])).sort((one, other) => one - other);
-    const median = read[Math.floor(read.length / 2)] ?? Infinity;
-    console.log(`activated in ${activated.join(", ")} ms; read in ${read.join(", ")} ms, median ${median}`);
-    assert.ok(Math.min(...activated) <= 50);
-    assert.ok(median <= 150);
+    const times = (pattern) =>
+      [...log.matchAll(pattern)].map((found) => Number(found[1])).sort((one, other) => one - other);
+    const [activated, read] = [times(/activated in ([\d.]+) ms/g), times(/read in (\d+) ms/g)];
+    console.log(`activated in ${activated.join(", ")} ms; read in ${read.join(", ")} ms; load ${loadavg()[0]?.toFixed(1)}`);
+    if ((loadavg()[0] ?? 0) > 2 * cpus().length) return test.skip("the machine has too much else to do to say");
+    assert.ok((activated[0] ?? Infinity) <= 50);
+    assert.ok((read[Math.floor(read.length / 2)] ?? Infinity) <= 150);
   });
 });
 
@@ -180,18 +182,22 @@ describe("@kds in a folder that is not trusted", LIMITS, () => {
     await editor.start();
     window = await editor.open(root);
   });
-  afterEach((test) => shot(test as TestContext));
+  afterEach((test) => shot(test));
   after(async () => {
+    stopService(join(editor.home, "data/User/globalStorage/kds.kds-vscode/no-folder"));
     await editor.stop();
     rmSync(root, { recursive: true, force: true });
   });
 
   it("uses no program, prompt or rule of the folder", async () => {
     assert.ok(window);
-    await window.command("KDS: Ask @kds");
-    await window.page.waitForTimeout(10_000);
-    assert.equal(existsSync(join(root, "ran")), false);
-    assert.equal(existsSync(join(root, "kds-brain/service.sock")), false);
+    await window.chat({ model: false }); // here VS Code does not show that it has one, nor when
+    let read = "unavailable";
+    while (read.includes("unavailable")) read = await window.say("I want to add a FAB button", /Echo of|unavailable/);
+    assert.match(read, /PLAN · work-planner/);
+    assert.doesNotMatch(read, /Trap/); // its prompt
+    assert.equal(existsSync(join(root, "ran")), false); // its program
+    assert.deepEqual(readdirSync(join(root, "kds-brain")), []); // nothing is remembered there
   });
 });
 
@@ -205,7 +211,7 @@ describe("a window without KDS", LIMITS, () => {
     window = await editor.open(root);
     await window.chat();
   });
-  afterEach((test) => shot(test as TestContext));
+  afterEach((test) => shot(test));
   after(async () => {
     await editor.stop();
     rmSync(root, { recursive: true, force: true });

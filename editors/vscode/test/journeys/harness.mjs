@@ -1,75 +1,44 @@
 // A real VS Code (code-server) with the extension, a model without a network, and a browser.
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 const HERE = import.meta.dirname;
 const EXTENSION = resolve(HERE, "../..");
-const PACKAGES = process.env["KDS_TEST_VSCODE"] ?? "";
-const PROGRAM = resolve(process.env["KDS_PROGRAM"] ?? join(EXTENSION, "../../.venv/bin/kds"));
-const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+const PACKAGES = process.env.KDS_TEST_VSCODE ?? "";
+const PROGRAM = resolve(process.env.KDS_PROGRAM ?? join(EXTENSION, "../../.venv/bin/kds"));
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /** Everything waits this long: the machine may be busy. */
 export const PATIENCE_MS = 90_000;
 
 /** Why the journeys cannot be made here; false when they can. */
-export function missing(): string | false {
+export function missing() {
   const needed = [
     [join(PACKAGES, "node_modules/code-server"), "npm install code-server"],
     [join(PACKAGES, "node_modules/playwright-core"), "npm install playwright-core"],
     [CHROMIUM, "apt-get install chromium"],
     [PROGRAM, "KDS_PROGRAM=..."],
-  ] as const;
+  ];
   if (!PACKAGES) return "KDS_TEST_VSCODE does not name a folder with the packages (make test-vscode)";
   const gone = needed.find(([path]) => !existsSync(path));
   return gone ? `${gone[0]} is not there: ${gone[1]}` : false;
 }
 
-/** The few of Playwright's types that are used here: the package is not one of the extension's. */
-export interface Locator {
-  innerText(options?: object): Promise<string>;
-  allInnerTexts(): Promise<string[]>;
-  evaluateAll<T>(measure: (found: { dataset: { index?: string } }[]) => T): Promise<T>;
-  click(options?: object): Promise<void>;
-  hover(): Promise<void>;
-  count(): Promise<number>;
-  first(): Locator;
-  last(): Locator;
-  locator(selector: string, options?: object): Locator;
-  getByRole(role: string, options?: object): Locator;
-  filter(options: object): Locator;
-  waitFor(options?: object): Promise<void>;
-}
-export interface Page {
-  goto(url: string): Promise<void>;
-  locator(selector: string, options?: object): Locator;
-  getByRole(role: string, options?: object): Locator;
-  frames(): { evaluate(code: string): Promise<string>; url(): string }[];
-  mouse: { move(x: number, y: number): Promise<void> };
-  keyboard: { press(keys: string): Promise<void>; type(text: string, options?: object): Promise<void> };
-  screenshot(options: object): Promise<void>;
-  waitForTimeout(ms: number): Promise<void>;
-  close(): Promise<void>;
-}
-interface Browser {
-  newPage(options?: object): Promise<Page>;
-  close(): Promise<void>;
-  version(): string;
-}
-
 /** One code-server with a home of its own; `trust` asks before a folder is trusted. */
 export class Editor {
-  readonly home = mkdtempSync(join(tmpdir(), "kds-editor-"));
-  readonly #settings: Record<string, unknown>;
-  #server: ChildProcess | undefined;
-  #browser: Browser | undefined;
+  home = mkdtempSync(join(tmpdir(), "kds-editor-"));
+  #settings;
+  #server;
+  #browser;
+  #profile; // holds what VS Code keeps of a window
   #port = 0;
 
-  constructor(settings: Record<string, unknown> = {}, { trust = false } = {}) {
+  constructor(settings = {}, { trust = false } = {}) {
     this.#settings = {
       "chat.agentHost.byokModels.enabled": true,
       "chat.allowAnonymousAccess": true,
@@ -84,10 +53,14 @@ export class Editor {
     };
   }
 
-  async start(): Promise<void> {
+  async start() {
     const data = join(this.home, "data");
     mkdirSync(join(data, "User"), { recursive: true });
     writeFileSync(join(data, "User", "settings.json"), JSON.stringify(this.#settings));
+    // VS Code asks the login shell for the PATH.
+    for (const name of [".profile", ".bash_profile", ".bashrc"]) {
+      writeFileSync(join(this.home, name), `export PATH="${dirname(PROGRAM)}:$PATH"\n`);
+    }
     const model = join(this.home, "model.vsix");
     const vsce = join(EXTENSION, "node_modules/.bin/vsce");
     const pack = ["package", "--no-dependencies", "--allow-missing-repository", "--skip-license", "--out", model];
@@ -96,13 +69,12 @@ export class Editor {
     this.#codeServer(["--install-extension", own, "--install-extension", model], true);
     this.#port = await freePort();
     this.#server = this.#codeServer(["--auth", "none", "--bind-addr", `127.0.0.1:${this.#port}`, "--disable-update-check"]);
-    const { chromium } = createRequire(join(PACKAGES, "node_modules/"))("playwright-core") as {
-      chromium: { launch(options: object): Promise<Browser> };
-    };
+    const { chromium } = createRequire(join(PACKAGES, "node_modules/"))("playwright-core");
     this.#browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+    this.#profile = await this.#browser.newContext({ viewport: { width: 1500, height: 1000 } });
   }
 
-  #codeServer(args: readonly string[], wait = false): ChildProcess | undefined {
+  #codeServer(args, wait = false) {
     const program = join(PACKAGES, "node_modules/.bin/code-server");
     const folders = ["--user-data-dir", join(this.home, "data"), "--extensions-dir", join(this.home, "ext")];
     const { KDS_HOME: _, ...rest } = process.env;
@@ -113,16 +85,16 @@ export class Editor {
     return undefined;
   }
 
-  get versions(): string {
+  get versions() {
     const program = join(PACKAGES, "node_modules/.bin/code-server");
     const server = execFileSync(program, ["--version"], { encoding: "utf-8", env: { ...process.env, HOME: this.home } });
     return `code-server ${server.trim()}, Chromium ${this.#browser?.version()}, Node ${process.version}`;
   }
 
   /** Open a window on a folder and wait until it works. */
-  async open(folder: string): Promise<Window> {
-    if (this.#browser === undefined) throw new Error("start() first");
-    const page = await this.#browser.newPage({ viewport: { width: 1500, height: 1000 } });
+  async open(folder) {
+    if (this.#profile === undefined) throw new Error("start() first");
+    const page = await this.#profile.newPage();
     await until(async () => {
       await page.goto(`http://127.0.0.1:${this.#port}/?folder=${folder}`);
       return true;
@@ -134,13 +106,13 @@ export class Editor {
   }
 
   /** What the extension wrote to its log, of all windows. */
-  log(): string {
+  log() {
     const folder = join(this.home, "data/logs");
     const files = readdirSync(folder, { recursive: true, encoding: "utf-8" }).filter((one) => one.endsWith("KDS.log"));
     return files.map((one) => readFileSync(join(folder, one), "utf-8")).join("");
   }
 
-  async stop(): Promise<void> {
+  async stop() {
     await this.#browser?.close();
     const gone = new Promise((done) => this.#server?.once("exit", done));
     if (this.#server?.kill()) await gone;
@@ -149,35 +121,39 @@ export class Editor {
 }
 
 export class Window {
-  readonly page: Page;
+  page;
 
-  constructor(page: Page) {
+  constructor(page) {
     this.page = page;
   }
 
-  /** Run a command by its title in the palette. */
-  async command(title: string): Promise<void> {
-    const input = this.page.locator(".quick-input-widget input");
-    await until(async () => {
-      await this.page.keyboard.press("F1");
-      await input.first().waitFor({ timeout: 5_000 });
-      return true;
-    });
-    await this.page.keyboard.type(title);
-    const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
-    await row.waitFor({ timeout: PATIENCE_MS });
-    await row.click();
+  /** Run a command by its title in the palette, which does not grow while it is open. */
+  async command(title) {
+    await until(
+      async () => {
+        await this.page.keyboard.press("Escape");
+        await this.page.keyboard.press("F1");
+        await this.page.locator(".quick-input-widget input").first().waitFor({ timeout: 5_000 });
+        await this.page.keyboard.type(title);
+        const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
+        await row.waitFor({ timeout: 8_000 });
+        await row.click({ timeout: 5_000 });
+        return true;
+      },
+      () => `there is no command "${title}"`,
+    );
   }
 
   /** Open the chat, and wait for the model of the tests to be the one that is picked. */
-  async chat(): Promise<void> {
+  async chat({ model = true } = {}) {
     await this.command("Chat: Open Chat");
     await this.page.locator(".interactive-input-part").waitFor({ timeout: PATIENCE_MS });
+    if (!model) return;
     await until(async () => (await this.page.locator(".interactive-input-part").innerText()).includes("Echo"));
   }
 
   /** Say something to @kds, and wait for an answer that has `expected` in it; the answer. */
-  async say(text: string, expected: RegExp): Promise<string> {
+  async say(text, expected) {
     await this.page.mouse.move(600, 500); // away from what shows a hint above the input
     await this.page.waitForTimeout(500);
     await this.page.locator(".interactive-input-part .monaco-editor").first().click({ timeout: PATIENCE_MS });
@@ -194,13 +170,13 @@ export class Window {
   }
 
   /** Questions and answers of the chat: rows are drawn in any order, and only those in sight. */
-  async rows(): Promise<number> {
+  async rows() {
     const found = this.page.locator(".interactive-session .monaco-list-row");
-    return found.evaluateAll((all) => Math.max(-1, ...all.map((row) => Number(row.dataset.index)))) as Promise<number>;
+    return found.evaluateAll((all) => Math.max(-1, ...all.map((row) => Number(row.dataset.index))));
   }
 
   /** The last answer, once it has `expected` in it. */
-  async answer(expected: RegExp): Promise<string> {
+  async answer(expected) {
     let found = "";
     await until(
       async () => {
@@ -212,17 +188,17 @@ export class Window {
     return found;
   }
 
-  async last(): Promise<Locator> {
+  async last() {
     return this.page.locator(`.interactive-session .monaco-list-row[data-index="${await this.rows()}"]`);
   }
 
   /** Press a button of the last answer. */
-  async press(name: string | RegExp): Promise<void> {
+  async press(name) {
     await (await this.last()).getByRole("button", { name }).last().click({ timeout: PATIENCE_MS });
   }
 
   /** Open a file of the folder. */
-  async file(name: string): Promise<void> {
+  async file(name) {
     await this.page.keyboard.press("Control+P");
     await this.page.locator(".quick-input-widget input").first().waitFor();
     await this.page.keyboard.type(name);
@@ -232,7 +208,7 @@ export class Window {
     await this.page.locator(".editor-instance .view-lines").first().waitFor();
   }
 
-  async notice(text: string): Promise<Locator> {
+  async notice(text) {
     const toast = this.page.locator(".notification-toast, .notifications-center .notification-list-item", { hasText: text });
     await toast.first().waitFor({ timeout: PATIENCE_MS });
     return toast.first();
@@ -240,7 +216,7 @@ export class Window {
 }
 
 /** A folder with `kds-brain`, and with these files. */
-export function workspace(files: Record<string, string> = {}): string {
+export function workspace(files = {}) {
   const root = mkdtempSync(join(tmpdir(), "kds-journey-"));
   mkdirSync(join(root, "kds-brain"), { mode: 0o700 });
   for (const [name, text] of Object.entries(files)) {
@@ -251,15 +227,15 @@ export function workspace(files: Record<string, string> = {}): string {
 }
 
 /** The process id of a folder's service. */
-export function servicePid(root: string): number {
-  return (JSON.parse(readFileSync(join(root, "kds-brain/service.json"), "utf-8")) as { pid: number }).pid;
+export function servicePid(root) {
+  return (JSON.parse(readFileSync(join(root, "kds-brain/service.json"), "utf-8"))).pid;
 }
 
-export function stopService(root: string): void {
+export function stopService(root) {
   execFileSync(PROGRAM, ["service", "stop", "--force", "-w", root], { stdio: "pipe" });
 }
 
-export async function until(check: () => Promise<boolean>, told = () => "it did not come about"): Promise<void> {
+export async function until(check, told = () => "it did not come about") {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {
     if (await check().catch(() => false)) return;
@@ -269,13 +245,13 @@ export async function until(check: () => Promise<boolean>, told = () => "it did 
 }
 
 /** Text as it reads: one kind of blank, and no line ends. */
-export function plain(text: string): string {
+export function plain(text) {
   return text.replace(/[\s\u00a0]+/g, " ").trim();
 }
 
-async function freePort(): Promise<number> {
+async function freePort() {
   const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  await new Promise ((done) => server.listen(0, "127.0.0.1", done));
   const address = server.address();
   await new Promise((done) => server.close(done));
   return typeof address === "object" && address ? address.port : 0;
