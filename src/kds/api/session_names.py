@@ -21,7 +21,10 @@ def find_session(store: SessionStore | None, name: str) -> Session:
     Raises StoreError when there is none, several, or no store at all.
     """
     if store is None:
-        raise StoreError(f"no session '{name}'", hint=f"{NOTHING} here: `kds ask` remembers, or `kds config set memory.enabled on`")
+        raise StoreError(
+            f"no session '{name}'",
+            hint=f"{NOTHING} here: `kds ask` remembers, or `kds config set memory.enabled on`",
+        )
     if (exact := store.find_session(name)) is not None:
         return exact
     sessions = all_sessions(store)

@@ -119,6 +119,9 @@ def _read(workspace: Workspace, files: Sequence[tuple[str, bytes]], path: str) -
     workspace.ensure()
     with DocumentStore(DocumentStore.path_in(workspace)) as store:
         report = add_documents(store, kept)
+    for one in report.of("failed"):
+        if one.path.parent == workspace.brain.resolve() / UPLOADS:
+            one.path.unlink(missing_ok=True)  # a copy of what says nothing is of no use
     return Report((*refused, *report.outcomes))
 
 

@@ -67,10 +67,11 @@ def test_taking_a_document_out_takes_the_copy_too(site: Site, visitor: Visitor) 
         ("broken.pdf", b"%PDF-1.7 nothing", "broken.pdf"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named(
-    visitor: Visitor, name: str, content: bytes, told: str
+def test_a_file_that_cannot_be_read_is_named_and_not_kept(
+    site: Site, visitor: Visitor, name: str, content: bytes, told: str
 ) -> None:
     page = dropped(visitor, name, content)
+    assert not (site.workspace.brain / "uploads" / name).exists()
     assert told in page
     assert 'role="alert"' in page
 
