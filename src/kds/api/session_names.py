@@ -11,6 +11,8 @@ LAST: Final = "last"
 
 NOTHING: Final = "nothing is remembered yet"
 
+_TO_REMEMBER: Final = "`kds ask` remembers, or `kds config set memory.enabled on`"
+
 _PAGE: Final = 500
 _CHOICES: Final = 5
 
@@ -21,10 +23,7 @@ def find_session(store: SessionStore | None, name: str) -> Session:
     Raises StoreError when there is none, several, or no store at all.
     """
     if store is None:
-        raise StoreError(
-            f"no session '{name}'",
-            hint=f"{NOTHING} here: `kds ask` remembers, or `kds config set memory.enabled on`",
-        )
+        raise StoreError(f"no session '{name}'", hint=f"{NOTHING} here: {_TO_REMEMBER}")
     if (exact := store.find_session(name)) is not None:
         return exact
     sessions = all_sessions(store)
