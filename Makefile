@@ -108,7 +108,7 @@ test-vscode:  ## the journeys in a real VS Code, where its packages are (docs/vs
 bench-service:  ## clients, pace, memory and sudden death of the resident service
 	for load in clients pace memory kill; do $(BIN)/python benchmarks/service_load.py $$load; done
 
-bench-web:  ## the web page: first visit, a turn, 10,000 messages, the hook beside 50 tabs
+bench-web:  ## the web page: first visit, a turn, 10,000 messages, layout shift, unused files
 	$(BIN)/python benchmarks/web_page.py
 
 bench-hook:  ## what a hook call costs, with and without a service

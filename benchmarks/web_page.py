@@ -1,14 +1,12 @@
 """Measure the web page of a real service, in a real browser where there is one.
 
-    python benchmarks/web_page.py [--hooks N]
+    python benchmarks/web_page.py
 
-First visit, a turn, a session with 10,000 messages, and the hook with none and with 50 tabs open
-that an answer is streamed to. Each figure stands beside what it must reach; how busy the machine
-is, stands on top.
+First visit, a turn, a session with 10,000 messages, layout shift and unused files. Each figure
+stands beside what it must reach; how busy the machine is, stands on top.
 """
 
 import argparse
-import asyncio
 import json
 import os
 import re
@@ -20,22 +18,18 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from html import unescape
 from pathlib import Path
 from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the fake model is a test's
 
 import httpx
-from tests.agents.openai_server import FakeProvider, Trickle, serving
+from tests.agents.openai_server import FakeProvider, serving
 
 from kds.api.measures import percentile
 
-TABS: Final = 50
 MESSAGES: Final = 10_000
 TIMES: Final = 15
-HOOK_EVERY_S: Final = 0.05
-OPENING_S: Final = 15
 WAIT_S: Final = 120.0
 STATIC: Final = Path(__file__).resolve().parent.parent / "src/kds/web/static"
 AT: Final = "2025-11-03T09:00:00Z"
@@ -78,8 +72,7 @@ class Page(httpx.Client):
 def main() -> int:
     """Measure all and print it; fails when a figure is above what it must reach."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--hooks", type=int, default=200, help="calls of the hook, each time")
-    options = parser.parse_args()
+    parser.parse_args()
     load = os.getloadavg()[0]
     with ExitStack() as stack:
         provider = stack.enter_context(serving(FakeProvider()))
@@ -90,7 +83,6 @@ def main() -> int:
             lambda: _turn(page),
             lambda: _long(page),
             lambda: _in_browser(place) if shutil.which("chromium") else [],
-            lambda: asyncio.run(_hooks(place, page, provider, options.hooks)),
         ]
         print(f"{os.cpu_count()} processors, load {load:.1f}")
         figures = []
@@ -244,65 +236,6 @@ def _in_browser(place: Place) -> list[Figure]:
         Figure("layout shift of the worst page", worst, 0.1, ""),
         Figure("files that no page asks for", len(unused), 0, ""),
     ]
-
-
-async def _hooks(place: Place, page: Page, provider: FakeProvider, count: int) -> list[Figure]:
-    """The hook's wait while nobody looks, and while an answer is streamed to many tabs."""
-    alone = await _ask_hook(place, count)
-    provider.script[:] = []
-    provider.play(Trickle("and **more** "))
-    data = {"csrf": page.csrf(), "session": "long", "message": "I want to add a FAB button"}
-    told = page.post("/chat/send", data=data, headers={"HX-Request": "true"}).text
-    if "sse-connect" not in told:
-        raise SystemExit(f"no answer is streamed: {told[-2000:]}")
-    address = unescape(told.split('sse-connect="', 1)[1].split('"', 1)[0])
-    limits = httpx.Limits(max_connections=TABS + 5)
-    heard = [0] * TABS
-    async with httpx.AsyncClient(
-        base_url=page.base_url, cookies=page.cookies, timeout=WAIT_S, limits=limits
-    ) as tabs:
-        listeners = [asyncio.create_task(_listen(tabs, address, heard, at)) for at in range(TABS)]
-        await asyncio.sleep(OPENING_S)
-        if not all(heard):
-            raise SystemExit(f"{heard.count(0)} tabs of {TABS} heard nothing in {OPENING_S} s")
-        beside = await _ask_hook(place, count)
-        for one in listeners:
-            one.cancel()
-        await asyncio.gather(*listeners, return_exceptions=True)
-    return [
-        Figure("the hook's call to the service, no tab open, p99", _ms(alone, 99), 60, "ms"),
-        Figure(
-            f"the same, {TABS} tabs open with a streamed answer, p50", _ms(beside, 50), 60, "ms"
-        ),
-        Figure(
-            f"the same, {TABS} tabs open with a streamed answer, p99", _ms(beside, 99), 60, "ms"
-        ),
-    ]
-
-
-async def _listen(tabs: httpx.AsyncClient, address: str, heard: list[int], at: int) -> None:
-    async with tabs.stream("GET", address) as answer:
-        async for _ in answer.aiter_raw():
-            heard[at] += 1
-
-
-async def _ask_hook(place: Place, count: int) -> list[float]:
-    body = {
-        "session_id": "hook-and-page", "transcript_path": str(place.root / "none.jsonl"),
-        "cwd": str(place.root), "hook_event_name": "UserPromptSubmit", "prompt": "Make it purple",
-    }  # fmt: skip
-    transport = httpx.AsyncHTTPTransport(uds=str(place.root / "kds-brain" / "service.sock"))
-    waits = []
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://localhost", timeout=WAIT_S
-    ) as client:
-        for number in range(-5, count):
-            began = time.perf_counter()
-            (await client.post("/hook", json=body)).raise_for_status()
-            if number >= 0:
-                waits.append(time.perf_counter() - began)
-            await asyncio.sleep(HOOK_EVERY_S)
-    return waits
 
 
 def _ms(seconds: Sequence[float], share: int) -> float:
