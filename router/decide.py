@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit, Proposal, Reference, Turn
-from kds.router.references.decision import PRECISION, Decider, bar, behind, edit_signs
+from kds.router.references.decision import PRECISION, Decider, bar, behind, ceiling, edit_signs
 from kds.router.step import Step
 
 READS: Final = frozenset({"message", "history", "context", "references", "edits", "unresolved"})
@@ -37,11 +37,13 @@ def make_decide(decider: Decider | None, precision: Precision = usual_precision)
         dropped: list[Edit] = []
         proposals: list[Proposal] = []
         notes: list[str] = []
-        for edit in turn.edits:
-            decision = decider.decide(edit_signs(turn, edit))
-            (kept if decision.probability >= needed else dropped).append(edit)
-            proposals.append(Proposal(edit, decision.probability))
-            notes.append(_note(edit, decision.probability, needed, decision.against))
+        for edits in _together(turn):
+            decisions = [decider.decide(edit_signs(turn, edit)) for edit in edits]
+            least = min(ceiling(behind(turn, edits[0])), *(one.probability for one in decisions))
+            (kept if least >= needed else dropped).extend(edits)
+            for edit, decision in zip(edits, decisions, strict=True):
+                proposals.append(Proposal(edit, least))
+                notes.append(_note(edit, least, needed, decision.against))
         return replace(
             turn,
             edits=tuple(kept),
@@ -52,6 +54,14 @@ def make_decide(decider: Decider | None, precision: Precision = usual_precision)
         )
 
     return Step("decide", READS, WRITES, decide)
+
+
+def _together(turn: Turn) -> list[list[Edit]]:
+    """The edits by what they write out: a pronoun and its verb are changed both, or neither."""
+    groups: dict[Reference | None, list[Edit]] = {}
+    for edit in turn.edits:
+        groups.setdefault(behind(turn, edit), []).append(edit)
+    return list(groups.values())
 
 
 def _references(turn: Turn, kept: list[Edit]) -> tuple[Reference, ...]:

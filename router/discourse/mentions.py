@@ -7,6 +7,7 @@ from typing import Final
 
 from kds.router.discourse.center import is_topic
 from kds.router.discourse.mention import Mention
+from kds.router.discourse.purport import brings_up, mood_of
 from kds.router.english import English, words
 from kds.router.language.jargon import forms
 from kds.router.language.lexicon import readings, singular
@@ -53,12 +54,15 @@ SHORT: Final = 3
 """Letters of a word that is no thing when no lexicon has it: "u", "nt", "pls". Longer unknown words
 are as often the name of a thing."""
 
+FEW: Final = 2
+"""Unknown words that a name may have: "fastify swagger"; with more of them it is a foreign text."""
+
 _PAIRED: Final = ("`", '"')
 
 
 def _is_thing(mention: Mention) -> bool:
     """No clause, nothing across lines or half in quotes, and no word that nobody knows: "u"."""
-    if mention.head in _EMPTY or _is_torn(mention.text):
+    if mention.head in _EMPTY or _is_torn(mention.text) or _is_foreign(mention):
         return False
     if len(mention.head) > SHORT or not mention.head_text.islower():
         return True
@@ -69,6 +73,16 @@ def _is_torn(text: str) -> bool:
     """A clause, or a piece of one: across lines, half in quotes or brackets, or too long."""
     halves = any(text.count(mark) % 2 for mark in _PAIRED) or text.count("(") != text.count(")")
     return halves or "\n" in text or len(text.split()) > LONGEST
+
+
+def _is_foreign(mention: Mention) -> bool:
+    """ "füge einen Knopf": more than two words that no lexicon has, and no article."""
+    if mention.determiner or mention.label or len(mention.modifiers) < FEW:
+        return False
+    said = [*mention.modifiers, mention.head]
+    plain = [word for word in said if word.isalpha()]
+    unknown = sum(not readings(word).known for word in plain)
+    return unknown > FEW and unknown * 2 > len(said)
 
 
 def _names_the_one_before(analysis: Analysis, mention: Mention) -> bool:
@@ -101,7 +115,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         role="subj" if introduced else phrase.role,
         prep=phrase.prep,
         verb=verb,
-        mood=clause.mood,
+        mood=mood_of(analysis, clause),
         subordinate=clause.subordinate,
         turn=turn,
         start=phrase.start,
@@ -125,6 +139,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         name_like=is_name_like(analysis, phrase, label),
         person_like=is_person_like(analysis, phrase),
         result=_is_result(phrase, verb),
+        brought_up=brings_up(analysis, phrase),
     )
 
 

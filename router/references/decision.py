@@ -27,6 +27,9 @@ PRECISION: Final = 0.93
 DESTRUCTIVE_DOUBT: Final = 0.5
 """Where the message deletes something, this share of the doubt that is allowed otherwise."""
 
+HEADROOM: Final = 0.5
+"""What the probability of an edit may exceed its score by."""
+
 LONG_WORDS: Final = 15
 LONG_TARGET: Final = 3
 LONG_BEFORE: Final = 25
@@ -38,6 +41,7 @@ TAIL_CHARS: Final = 300
 TOLD: Final = 3
 """Signs against an edit that a note names."""
 
+_OF_PEOPLE: Final = frozenset({"pron.person", "pron.they"})
 _STOP: Final = words("function_words", "unsaid")
 _WORD: Final = re.compile(r"[a-z0-9_./@-]+")
 _OWN: Final = re.compile(r"['’]s\b")
@@ -130,9 +134,23 @@ def bar(message: str, precision: float) -> float:
 
 
 def behind(turn: Turn, edit: Edit) -> Reference | None:
-    """The reference that an edit writes out."""
+    """The reference that an edit writes out: the one it touches, or the last one before it."""
     touching = (one for one in turn.references if one.start <= edit.end and edit.start <= one.end)
-    return next(touching, turn.references[0] if turn.references else None)
+    before = (one for one in reversed(turn.references) if one.end <= edit.start)
+    first = turn.references[0] if turn.references else None
+    return next(touching, next(before, first))
+
+
+def ceiling(reference: Reference | None) -> float:
+    """The most that an edit may be accepted with: what hardly comes to mind is never sure.
+
+    Of the 49 edits below .6 in the dev chats nine are right; the tidy dialogues, where all are
+    right, have nine, and would have the model believe any. Who is meant by "he" or "they" is told
+    by person and number more than by what comes to mind.
+    """
+    if reference is None or reference.rule in _OF_PEOPLE:
+        return 1.0
+    return min(1.0, reference.score + HEADROOM)
 
 
 def edit_signs(turn: Turn, edit: Edit) -> Signs:

@@ -8,6 +8,7 @@ from typing import Final
 from kds.brain.turn import Edit, Reference
 from kds.router.discourse.agency import agency
 from kds.router.discourse.asking_again import asked_again, asked_of_another
+from kds.router.discourse.history import Moment
 from kds.router.discourse.inquiry import last_question, questions
 from kds.router.discourse.mention import Mention
 from kds.router.discourse.parallels import SAME_KIND, Fragment, Slot, best_slot, substitute
@@ -173,10 +174,8 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     fragment, _ = read_fragment(scene, rule)
     if fragment is None or fragment.label == HEADLESS or not scene.discourse:
         return
-    for moment in list(reversed(scene.discourse.moments))[: rule.antecedent.max_age + 1]:
-        if moment.analysis.clauses and moment.analysis.clauses[-1].mood in _COMMANDS:
-            break
-    else:
+    moment = _last_command(scene, rule)
+    if moment is None:
         return
     bare_fragment = Fragment(fragment.text, fragment.mention, "", fragment.label)
     slot = best_slot(moment.analysis, moment.mentions, bare_fragment, oblique=bool(fragment.prep))
@@ -192,6 +191,16 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     )
     done = next((m for m in moment.mentions if m.role == "obj"), None)
     yield _whole(scene, rule, fragment, _as_command(text), target=done)
+
+
+def _last_command(scene: Scene, rule: Rule) -> Moment | None:
+    """What could be done again. "The shots go through walls" says that nothing was asked for."""
+    reach = list(reversed(scene.discourse.moments))[: rule.antecedent.max_age + 1]
+    said = (m for m in reach if m.analysis.clauses and m.analysis.clauses[-1].mood in _COMMANDS)
+    moment = next(said, None)
+    if moment is None or moment.analysis.clauses[-1].mood == "imperative":
+        return moment
+    return moment if _WISH.search(moment.analysis.text) else None
 
 
 def _append(question: str, fragment: Fragment) -> str:

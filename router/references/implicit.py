@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from kds.brain.turn import Edit, Reference
@@ -107,7 +108,7 @@ def find_constraints(scene: Scene, rule: Rule) -> Iterator[Found]:
     used = next(
         (m for m in scene.mentions if m.role == "obj" and m.verb in rule.signal.verbs), None
     )
-    if used is None or _targeted_at_once(scene, used.end) or covered(rule, text, 0, len(text)):
+    if used is None or _is_targeted(scene, used) or covered(rule, text, 0, len(text)):
         return
     others = [m for m in scene.mentions if m.start >= used.end]
     if any(_known(scene, other) for other in [used, *others]):
@@ -162,6 +163,16 @@ def _has_target(scene: Scene, end: int) -> bool:
         or w.pos == "SCONJ"
         for w in scene.words[end:]
     )
+
+
+def _is_targeted(scene: Scene, used: Mention) -> bool:
+    """ "Use Redis for the queue, not files", "Use A* for this": what for is said already."""
+    words = scene.words
+    pointing = any(
+        word.lower in _TARGET_PREPOSITIONS and follows.lower in cc.DEMONSTRATIVES | cc.PERSONAL
+        for word, follows in pairwise(words)
+    )
+    return pointing or _targeted_at_once(scene, used.end)
 
 
 def _targeted_at_once(scene: Scene, end: int) -> bool:

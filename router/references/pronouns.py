@@ -13,6 +13,7 @@ from kds.router.language import closed_class as cc
 from kds.router.language.inflection import AGREEING, agreeing, third_person
 from kds.router.language.lexicon import is_plural
 from kds.router.language.words import Word
+from kds.router.references.caution import reservation
 from kds.router.references.generics import is_generic, of_the_kind
 from kds.router.references.rendering import bare, definite, in_place_of, possessive
 from kds.router.references.rule import Rule
@@ -142,6 +143,14 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
         choice = of_the_kind(scene) or choice
     if choice is None:
         return Found((), (), abstained(word.text, pool, rule), left=word.text)
+    if against := reservation(scene, i, choice, plural=need.number == "pl"):
+        note = f"'{word.text}' is left: {against} ({rule.id})"
+        return Found((), (), note, left=word.text)
+    return _taken(scene, rule, i, choice)
+
+
+def _taken(scene: Scene, rule: Rule, i: int, choice: Choice) -> Found:
+    word = scene.words[i]
     target = definite(choice.mention)
     owned = word.lower in _POSSESSIVE_PRONOUNS or (word.lower == "her" and word.pos == "DET")
     text = possessive(target) if owned else target
@@ -157,11 +166,7 @@ _HAS: Final = frozenset("been got had become".split())
 
 
 def _written(scene: Scene, i: int, text: str, mention: Mention) -> tuple[Edit, ...]:
-    """The antecedent in the pronoun's place, and the verb in its number.
-
-    "If it's a holiday" becomes "If the Closing Date is a holiday", and "do they have" "does the
-    Tenant have".
-    """
+    """The antecedent in the pronoun's place, and the verb in its number: "does the Tenant have"."""
     words, word = scene.words, scene.words[i]
     edit = Edit(word.start, word.end, text)
     follows = words[i + 1] if i + 1 < len(words) else None

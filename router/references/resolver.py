@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 from kds.brain.turn import ContextEntry, Edit, Reference
 from kds.router.discourse.history import Discourse, Utterance
@@ -107,20 +107,33 @@ def nothing_known() -> tuple[str, ...]:
     return ()
 
 
-def _said(context: Sequence[ContextEntry], known: Iterable[str]) -> Iterator[str]:
-    """The texts of a context in order, and the antecedents that have gone from it."""
+class _Said(NamedTuple):
+    """Something said, and whether it is read as it was typed or with what it refers to."""
+
+    text: str
+    role: Literal["user", "assistant"] = "user"
+    as_typed: bool = False
+
+
+def _said(
+    context: Sequence[ContextEntry], known: Iterable[str], *, as_said: bool
+) -> Iterator[_Said]:
+    """The texts of a context in order, and the antecedents that have gone from it.
+
+    What was read into a message, and not written, was not said: it counts as typed.
+    """
     words: set[str] = set()
     told = {word for entry in context for word in _words(entry.user_message)}
     for antecedent in known:
         if told.isdisjoint(_words(antecedent)):
             words |= _words(antecedent)
-            yield naming(antecedent)
+            yield _Said(naming(antecedent), as_typed=as_said)
     for entry in context:
         words |= _words(entry.user_message)
         if entry.context_ref and words.isdisjoint(_words(entry.context_ref)):
             words |= _words(entry.context_ref)
-            yield naming(entry.context_ref)
-        yield entry.user_message
+            yield _Said(naming(entry.context_ref), as_typed=as_said)
+        yield _Said(entry.user_message, as_typed=as_said or not entry.context_ref)
 
 
 def naming(antecedent: str) -> str:
@@ -150,9 +163,9 @@ class Resolver:
         self._wordings = tuple(
             r for r in self.rules if r.signal.kind == "pattern" and r.render.text
         )
-        self._memo: Callable[[tuple[Utterance, ...], bool], Discourse] = lru_cache(
-            maxsize=REPLAYED
-        )(self._replay)
+        self._memo: Callable[[tuple[_Said, ...]], Discourse] = lru_cache(maxsize=REPLAYED)(
+            self._replay
+        )
 
     def analyse(self, text: str) -> Analysis:
         """The shallow analysis of a text."""
@@ -161,31 +174,33 @@ class Resolver:
     def discourse(
         self, context: Sequence[ContextEntry], known: Iterable[str] = (), *, as_said: bool = False
     ) -> Discourse:
-        """The discourse that a context tells, each message expanded in the light of the earlier.
+        """The discourse that a context tells, each message as it was written in the end.
 
         What a message was taken to refer to counts as said before it, when no message that is
         left says so: the one that did has rotated out, or expired. So does what is ``known``.
         With ``as_said`` no message is expanded: none of our own words come back as the user's.
         """
-        return self.replay(tuple(_said(context, known)), as_said=as_said)
+        said = tuple(_said(context, known, as_said=as_said))
+        return self._memo(said[-REACH:])
 
-    def replay(self, history: Iterable[str | Utterance], *, as_said: bool = False) -> Discourse:
-        """The discourse that a history tells, oldest first; plain texts are the user's."""
-        said = tuple(u if isinstance(u, Utterance) else Utterance(u) for u in history)
-        return self._memo(said[-REACH:], as_said)
+    def replay(self, history: Iterable[str | Utterance]) -> Discourse:
+        """The discourse that a history tells, oldest first; plain texts are the user's.
 
-    def _replay(self, history: tuple[Utterance, ...], as_said: bool) -> Discourse:
+        Each message is expanded in the light of the earlier ones.
+        """
+        said = tuple(_Said(*u) if isinstance(u, Utterance) else _Said(u) for u in history)
+        return self._memo(said[-REACH:])
+
+    def _replay(self, history: tuple[_Said, ...]) -> Discourse:
         if not history:
             return Discourse()
-        before = self._memo(history[:-1], as_said)
-        message, role = history[-1]
+        before = self._memo(history[:-1])
+        message, role, as_typed = history[-1]
         if role == "assistant":
             return before.answered(self.analyse(message))
         if self.switch(message, before):
             before = Discourse()
-        if as_said:
-            return before.then(self.analyse(message))
-        resolution = self._within_topic(message, before)
+        resolution = Resolution() if as_typed else self._within_topic(message, before)
         expanded = apply_edits(message, resolution.edits)
         spelt = mended(expanded)
         analysis = self.analyse(expanded if spelt is None else spelt.text)

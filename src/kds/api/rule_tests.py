@@ -102,9 +102,11 @@ def _outcome(
 def _run(test: RuleTest, rewriting: Sequence[Step]) -> Turn:
     clock = MinuteClock()
     journal = RehearsalJournal(clock=clock)
+    steps = Pipeline([make_load(journal), *rewriting])
     for message in test.context:
-        journal.log(ContextEntry(clock(), message, UNKNOWN))
+        meant = steps.run(Turn(message, clock())).context_ref
+        journal.log(ContextEntry(clock(), message, UNKNOWN, context_ref=meant))
         clock.tick()
     history = (*map(Utterance, test.context), Utterance(test.reply, "assistant"))
     turn = Turn(test.message, clock(), history=history if test.reply else ())
-    return Pipeline([make_load(journal), *rewriting]).run(turn)
+    return steps.run(turn)

@@ -14,6 +14,7 @@ from kds.router.references.decision import (
     Decider,
     Sign,
     bar,
+    ceiling,
     edit_signs,
     is_destructive,
     read_decider,
@@ -61,6 +62,21 @@ def test_of_two_edits_each_is_decided_on_its_own() -> None:
     after = make_decide(by_score).run(both)
     assert (after.edits, after.references) == (one.edits, one.references)
     assert after.unresolved == ("the other",)
+
+
+def test_an_edit_whose_companion_is_refused_is_refused() -> None:
+    """The pronoun is no subject of its verb's other form alone: "the player get stuck"."""
+    one = _turn("it get stuck")
+    both = replace(one, edits=(*one.edits, Edit(3, 6, "gets")))
+    by_place = Decider({"far into the message": Sign(-40.0, 0.1)}, 0.0)
+    after = make_decide(by_place).run(both)
+    assert (after.edits, after.references, after.unresolved) == ((), (), ("it", "get"))
+
+
+def test_what_hardly_comes_to_mind_is_never_sure() -> None:
+    weak = replace(_turn(), references=(replace(_turn().references[0], score=0.38),))
+    assert make_decide(LIKELY).run(weak).proposals[0].probability == pytest.approx(0.88)
+    assert ceiling(replace(weak.references[0], rule="pron.they")) == 1.0
 
 
 def test_every_proposal_is_kept_with_its_probability_written_or_not() -> None:

@@ -295,3 +295,9 @@ def test_what_a_message_referred_to_adds_nothing_while_another_names_it(resolver
     context = [_entry("Add a FAB button", None), _entry("Make it purple", "FAB button")]
     texts = [moment.expanded for moment in resolver.discourse(context).moments]
     assert texts == ["Add a FAB button", "Make the FAB button purple"]
+
+
+def test_what_was_read_into_a_message_and_not_written_was_not_said(resolver: Resolver) -> None:
+    context = [_entry("Add a FAB button", None), _entry("Make it purple", None)]
+    texts = [moment.expanded for moment in resolver.discourse(context).moments]
+    assert texts == ["Add a FAB button", "Make it purple"]
