@@ -364,11 +364,11 @@ def _own_terminal() -> None:
 def test_ctrl_c_halts_a_running_answer_and_not_the_chat(
     model: FakeProvider, fitted_workspace: Path
 ) -> None:
-    model.play(Stall("1. Add the button"), Text("a toggle, then"))
+    model.play(Stall("1. Add the button\n\nThen"), Text("a toggle, then"))
     with Terminal("chat", folder=fitted_workspace) as terminal:
         terminal.wait_for("kds> ")
         terminal.type(f"{FAB}\n")
-        terminal.wait_for("1. Add the button")
+        terminal.wait_for("Add the button")
         terminal.type("\x03")
         terminal.wait_for("halted; what was said so far is kept")
         terminal.wait_for("kds> ")
@@ -379,4 +379,4 @@ def test_ctrl_c_halts_a_running_answer_and_not_the_chat(
         terminal.interrupt_until("/quit leaves")
         terminal.type("/quit\n")
         assert terminal.process.wait(PATIENCE_S) == 0
-    assert "1. Add the button\n\n[halted]" in model.asked[1].text
+    assert "1. Add the button\n\nThen\n\n[halted]" in model.asked[1].text

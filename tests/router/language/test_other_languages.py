@@ -31,7 +31,8 @@ def test_no_message_of_the_dialogues_is_taken_for_foreign() -> None:
         for turn in dialogue["turns"]
     ]
     assert len(said) > 500
-    assert [message for message in said if is_foreign(message, doubted=True)] == []
+    found = [message for message in said if is_foreign(message, doubted=True)]
+    assert found == ["ajoute encore un bouton rouge ici"]  # it is: the dialogue is about that
 
 
 @pytest.mark.parametrize(
