@@ -45,7 +45,7 @@ class Reloader:
         self._served = tuple(served)
         self._log = log
         self._settings: dict[str, str | None] = {}
-        self._seen = {one.root: fingerprint(one.workspace) for one in self._served}
+        self._seen = {one.root: _state(one) for one in self._served}
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="kds-reload", daemon=True)
 
@@ -61,10 +61,10 @@ class Reloader:
     def check(self) -> None:
         """Read anew what has changed since the last look; what is broken changes nothing."""
         for one in self._served:
-            now = fingerprint(one.workspace)
-            if now != self._seen[one.root] and not self._stopping.is_set():
-                self._seen[one.root] = now
+            if _state(one) != self._seen[one.root] and not self._stopping.is_set():
+                before = fingerprint(one.workspace)
                 self._reload(one)
+                self._seen[one.root] = before, one.reload.count
             self._look_at_settings(one)
 
     def _look_at_settings(self, served: ServedWorkspace) -> None:
@@ -112,6 +112,14 @@ class Reloader:
             replaced = any(Path(path) in folders for _, path in batch)
             if replaced or watched_folders(one.workspace for one in self._served) != folders:
                 return
+
+
+def _state(served: ServedWorkspace) -> tuple[Fingerprint, int]:
+    """The files as they are, and how often the set in use was replaced, by whomever.
+
+    A page that saves reads anew by itself; what it saved may be gone again at the next look.
+    """
+    return fingerprint(served.workspace), served.reload.count
 
 
 def fingerprint(workspace: Workspace) -> Fingerprint:
