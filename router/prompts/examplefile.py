@@ -20,10 +20,14 @@ SUFFIX: Final = ".examples.yaml"
 
 @dataclass(frozen=True, slots=True)
 class ExamplesText:
-    """Such a file with its text, or with the Problem that keeps it from being read."""
+    """Such a file with its text, or with the Problem that keeps it from being read.
+
+    An ``inherited`` one is that of the packaged prompt, for a copy that names no examples.
+    """
 
     path: Path
     text: str | Problem
+    inherited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from kds.brain.document import Document, NodePath, misfits, validate
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem
 from kds.router.pattern import Pattern, control_problem
-from kds.router.prompts.examplefile import ExamplesText, read_examples
+from kds.router.prompts.examplefile import ExampleFile, ExamplesText, read_examples
 from kds.router.prompts.frontmatter import (
     FRONT_MATTER_KEYS,
     FrontMatter,
@@ -148,6 +148,8 @@ def read_prompt(
         found, doubtful = _stand_in(front, path)
     else:
         found = checked
+    if examples is not None and examples.inherited and _names_examples(front):
+        more = ExampleFile()
     body_problems = _body_problems(body, f"{path}:{body_line}")
     if found is None:
         return PromptDraft((*problems, *body_problems, *more.problems), None, body, body_line)
@@ -215,6 +217,12 @@ def _split(text: str) -> tuple[str, str, int] | None:
         if line.rstrip() == FENCE:
             return "\n".join(lines[1:number]), "\n".join(lines[number + 1 :]), number + 2
     return None
+
+
+def _names_examples(front: Document) -> bool:
+    """Whether a file says which examples it has, be it none."""
+    data = front.data
+    return isinstance(data, dict) and ("examples" in data or "counter_examples" in data)
 
 
 def _body_problems(body: str, where: str) -> tuple[Problem, ...]:

@@ -60,13 +60,16 @@ def gathered(roots: Iterable[Path], cache: DocumentCache | None = None) -> Promp
 
 
 def _examples(files: Mapping[str, Path]) -> Iterator[tuple[str, ExamplesText]]:
-    """The files of examples beside prompts: each belongs to the prompt in the same folder."""
+    """The files of examples beside prompts; a copy without one has that of the packaged prompt."""
     for name, path in files.items():
-        beside = examples_path(path)
-        if path.name.startswith("_") or not beside.is_file():
+        if path.name.startswith("_"):
             continue
-        inside = beside.resolve().is_relative_to(path.parent.parent.resolve())
-        yield name, ExamplesText(beside, read_text(beside) if inside else _leaves(beside))
+        beside, packaged = examples_path(path), examples_path(packaged_root() / name)
+        if beside.is_file():
+            inside = beside.resolve().is_relative_to(path.parent.parent.resolve())
+            yield name, ExamplesText(beside, read_text(beside) if inside else _leaves(beside))
+        elif packaged.is_file():
+            yield name, ExamplesText(packaged, read_text(packaged), inherited=True)
 
 
 def _files(roots: Iterable[Path]) -> tuple[dict[str, Path], list[Problem]]:

@@ -119,6 +119,20 @@ def test_a_file_of_the_workspace_leaves_the_packaged_examples_behind(tmp_path: P
     assert found.examples == ("dance with me", "two steps")
 
 
+@pytest.mark.parametrize("own", ["", "counter_examples: [sing]\n", "examples: []\n"])
+def test_a_copy_keeps_the_packaged_examples_until_it_names_its_own(
+    tmp_path: Path, own: str
+) -> None:
+    """Whoever copies a prompt to change its words does not mean to have no examples."""
+    (tmp_path / "internal").mkdir()
+    packaged = PromptLibrary.load(None).get("debugger")
+    text = packaged.path.read_text(encoding="utf-8").replace("intent:", f"{own}intent:", 1)
+    (tmp_path / "internal/debugger.md").write_text(text)
+    found = PromptLibrary.load(tmp_path).get("debugger")
+    assert found.path != packaged.path
+    assert found.examples == (() if own else packaged.examples)
+
+
 def test_packaged_prompts_show_their_prompt_first() -> None:
     """A prompt file is read by people: what is long lies beside it."""
     for path in (packaged_root() / "internal").glob("*.md"):
