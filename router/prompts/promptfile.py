@@ -133,13 +133,14 @@ def read_prompt(
     are, whose patterns the tests check, they are not here.
     """
     cache = cache or DocumentCache()
-    more = read_examples(examples, cache)
     split = _split(text)
     if split is None:
         hint = "begin the file with a line '---', the YAML, and another line '---'"
-        return PromptDraft((Problem(f"{path}:1", "has no front matter", hint), *more.problems))
+        unread = read_examples(examples, cache).problems
+        return PromptDraft((Problem(f"{path}:1", "has no front matter", hint), *unread))
     yaml_text, body, body_line = split
     front = cache.parse(yaml_text, path=str(path), first_line=2)
+    more = _more_examples(front, examples, cache)
     checked = validate(front, FrontMatter)
     problems = [*checked] if isinstance(checked, tuple) else []
     doubtful: frozenset[str] = frozenset()
@@ -148,8 +149,6 @@ def read_prompt(
         found, doubtful = _stand_in(front, path)
     else:
         found = checked
-    if examples is not None and examples.inherited and _names_examples(front):
-        more = ExampleFile()
     body_problems = _body_problems(body, f"{path}:{body_line}")
     if found is None:
         return PromptDraft((*problems, *body_problems, *more.problems), None, body, body_line)
@@ -219,10 +218,15 @@ def _split(text: str) -> tuple[str, str, int] | None:
     return None
 
 
-def _names_examples(front: Document) -> bool:
-    """Whether a file says which examples it has, be it none."""
-    data = front.data
-    return isinstance(data, dict) and ("examples" in data or "counter_examples" in data)
+def _more_examples(
+    front: Document, given: ExamplesText | None, cache: DocumentCache
+) -> ExampleFile:
+    """The file of its examples; an inherited one only where the prompt names none, not even []."""
+    own = isinstance(front.data, dict) and not front.data.keys().isdisjoint(_EXAMPLE_KEYS)
+    return read_examples(None if own and given and given.inherited else given, cache)
+
+
+_EXAMPLE_KEYS: Final = ("examples", "counter_examples")
 
 
 def _body_problems(body: str, where: str) -> tuple[Problem, ...]:
