@@ -61,7 +61,7 @@ turns:  ## the weights of real turns, from the development data
 	$(BIN)/python -m kds.evaluation.chats.turn_fitting $(DATA) tests/chats router/fitted/turns.npz
 
 decision:  ## the weights of written references, from the development data
-	$(BIN)/python -m kds.evaluation.chats.decision_fitting $(DATA) tests/dialogues router/fitted/decision.json
+	$(BIN)/python -m kds.evaluation.chats.decision_fitting $(DATA) tests router/fitted/decision.json
 
 language:  ## the small English pipeline, from the treebank; forty minutes
 	$(BIN)/python tools/train_language.py $(DATA)/treebank router/fitted/english

@@ -61,12 +61,17 @@ _PAIRED: Final = ("`", '"')
 
 
 def _is_thing(mention: Mention) -> bool:
-    """No clause, nothing across lines or half in quotes, and no word that nobody knows: "u"."""
+    """No clause, nothing across lines or half in quotes, and no word that nobody knows: "u"; nor
+    one that is never a noun: "configured" of "where is that configured".
+    """
     if mention.head in _EMPTY or _is_torn(mention.text) or _is_foreign(mention):
         return False
-    if len(mention.head) > SHORT or not mention.head_text.islower():
+    if mention.kind or mention.label or not mention.head_text.islower():
         return True
-    return bool(mention.kind or mention.label or mention.determiner or readings(mention.head).known)
+    word = readings(mention.head)
+    if word.known:
+        return bool(word.noun) or mention.head.endswith("ing")  # "caching" is one by rule
+    return bool(mention.determiner) or len(mention.head) > SHORT
 
 
 def _is_torn(text: str) -> bool:

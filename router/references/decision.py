@@ -36,6 +36,8 @@ LONG_BEFORE: Final = 25
 BRIEF_WORDS: Final = 6
 BRIEF_BEFORE: Final = 10
 SHORT_BEFORE: Final = 8
+LATE: Final = 5
+"""Messages from which on much was talked about that a word may point to."""
 TAIL_CHARS: Final = 300
 """The end of a reply: its summary, its options, its question."""
 TOLD: Final = 3
@@ -161,6 +163,7 @@ def edit_signs(turn: Turn, edit: Edit) -> Signs:
     found = {**_of_rule(turn, edit, reference), **_of_message(turn.message, edit, target)}
     found |= _of_target(text, target, reference)
     found |= _of_conversation(turn, target)
+    found |= _of_kind(found)
     if is_answered(turn):
         found |= {f"{name}, reply known": found.get(name, 0.0) for name in _DIFFERENT}
     return found
@@ -246,6 +249,23 @@ def _of_conversation(turn: Turn, target: Sequence[str]) -> Signs:
     }
     lengths = _of_lengths(len(last.split()), len(turn.message.split()))
     return {**found, **lengths, **dict(_of_reply(said, target))}
+
+
+def _of_kind(found: Signs) -> Signs:
+    """What tells more of one kind than of the others: of the project's own talks a third of the
+    pronouns in small letters are right, and a tenth of those that reach behind the last message.
+    """
+    pronoun, noun = found.get("kind pron", 0.0), found.get("kind np", 0.0)
+    further, lower = 1.0 - found["head in last message"], found["lower case"]
+    late = float(found["earlier messages"] >= math.log1p(LATE))
+    return {
+        "late": late,
+        "pronoun, late": pronoun * late,
+        "pronoun, not in last message": pronoun * further,
+        "noun, not in last message": noun * further,
+        "pronoun, lower case": pronoun * lower,
+        "no pronoun, lower case": (1.0 - pronoun) * lower,
+    }
 
 
 def _of_lengths(before: int, now: int) -> Signs:
