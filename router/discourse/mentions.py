@@ -54,6 +54,9 @@ SHORT: Final = 3
 """Letters of a word that is no thing when no lexicon has it: "u", "nt", "pls". Longer unknown words
 are as often the name of a thing."""
 
+_POINTING: Final = frozenset({"same", "u", "w", "n"})
+"""A phrase with one of these points back itself ("the same problem"), or is short for others."""
+
 FEW: Final = 2
 """Unknown words that a name may have: "fastify swagger"; with more of them it is a foreign text."""
 
@@ -66,6 +69,10 @@ def _is_thing(mention: Mention) -> bool:
     """
     if mention.head in _EMPTY or _is_torn(mention.text) or _is_foreign(mention):
         return False
+    return _POINTING.isdisjoint(mention.modifiers) and _is_nominal(mention)
+
+
+def _is_nominal(mention: Mention) -> bool:
     if mention.kind or mention.label or not mention.head_text.islower():
         return True
     word = readings(mention.head)

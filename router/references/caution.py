@@ -4,8 +4,10 @@ Salience says what comes to mind; it does not see that the message before was ou
 value right, or brought up something newer. There the word is left as it was typed.
 """
 
+import re
 from typing import Final
 
+from kds.router.discourse.agency import is_somebody
 from kds.router.discourse.history import Moment
 from kds.router.discourse.mention import Mention, is_time
 from kds.router.discourse.purport import is_of_deed, judged, puts_right
@@ -18,6 +20,13 @@ from kds.router.references.scene import Choice, Scene
 ALIKE: Final = 4
 """Letters with which two names begin that are names of one thing."""
 
+_PLAIN: Final = re.compile(r"\b(?:it|they|them|that|this|these|those|one|ones|there)\b", re.I)
+_DUMMY: Final = re.compile(
+    r"\b(?:(?:is|was|would|will) it \w+ (?:to|that|for)|does it (?:cost|take|matter)|"
+    r"(?:is|are|was|were|will|would) there|there (?:is|are|was|were)|"
+    r"(?:that|this|these|those|one) (?!and\b|or\b|in\b|on\b|at\b|for\b|so\b|by\b)[a-z]+)\b",
+    re.I,
+)
 _SINGULAR: Final = frozenset({"it", "its", "this", "that"})
 _HAPPENING: Final = frozenset({"happen", "occur"})
 _MAKING: Final = words("verbs", "creating") | {"use"}
@@ -42,6 +51,14 @@ def reservation(scene: Scene, i: int, choice: Choice, *, plural: bool) -> str:
     if puts_right(moment.analysis) and not _replaces(scene, moment):
         return "the message before puts a value right"
     return "" if mood == "question" else _of_substance(scene, i, choice, moment)
+
+
+def borrows_pronoun(text: str, message: str) -> bool:
+    """Whether ``text`` has a pronoun of the message before, which nobody wrote out: "do it at 4am"
+    says no more than what leans on it.
+    """
+    said = {word.lower() for word in _PLAIN.findall(message)}
+    return any(word not in said for word in map(str.lower, _PLAIN.findall(_DUMMY.sub("", text))))
 
 
 def _is_glued(scene: Scene, i: int) -> bool:
@@ -97,9 +114,12 @@ def _are_alike(one: Mention, other: Mention) -> bool:
 
 
 def _is_one(mention: Mention) -> bool:
-    """A plain noun in the singular: no name, which may be one of several, and no group."""
+    """A plain noun in the singular: no name, which may be one of several, and no group; nor, in a
+    question, somebody ("Does a contractor get paid leave?").
+    """
     several = mention.name_like or mention.group or mention.label == "GROUP"
-    return mention.number == "sg" and not several and mention.mood != "question"
+    asked = mention.mood == "question" and is_somebody(mention)
+    return mention.number == "sg" and not several and not asked
 
 
 def _last_of_substance(scene: Scene) -> Moment | None:

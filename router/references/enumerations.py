@@ -1,6 +1,6 @@
 """References to two or more things: both, the former and the latter, which."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -12,12 +12,14 @@ from kds.router.discourse.mention import Mention, is_time
 from kds.router.discourse.question import Question, Span
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import is_plural
+from kds.router.language.words import Word
 from kds.router.references.rendering import bare_text, definite, in_place_of
 from kds.router.references.rule import Rule
 from kds.router.references.scene import Found, Scene, covered
 
 _SCORE: Final = 0.8
 """Shown for pairs: they were listed together, so that nothing competes with them."""
+_OF_THEM: Final = (("them",), ("these",), ("those",), ("both",))
 _LEADS: Final = frozenset("so and but then ok okay well".split())
 
 
@@ -80,9 +82,7 @@ def find_which(scene: Scene, rule: Rule) -> Iterator[Found]:
     follower = words[start + 1]
     chosen = start + 2 if follower.lower in {"one", "of"} else start + 1
     if follower.lower == "of":
-        chosen = next(
-            (i for i in range(start + 2, len(words)) if words[i].pos in {"VERB", "AUX"}), len(words)
-        )
+        chosen = _behind_of_them(words, start + 2)
     if words[start].pos == "DET" and follower.lower not in {"one", "of"}:
         return
     if chosen >= len(words) or words[chosen].pos not in {"VERB", "AUX"} or _has_alternatives(scene):
@@ -101,6 +101,14 @@ def find_which(scene: Scene, rule: Rule) -> Iterator[Found]:
         f"'{span.text}' -> '{either}' ({rule.id})",
         whole=True,
     )
+
+
+def _behind_of_them(words: Sequence[Word], at: int) -> int:
+    """The verb behind "which of them"; "of the free pins" says what there is to choose from."""
+    said = tuple(w.lower for w in words[at : at + 2])
+    if said[:1] not in _OF_THEM and said != ("the", "two"):
+        return len(words)
+    return next((i for i in range(at, len(words)) if words[i].pos in {"VERB", "AUX"}), len(words))
 
 
 def _has_alternatives(scene: Scene) -> bool:

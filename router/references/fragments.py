@@ -15,6 +15,7 @@ from kds.router.discourse.parallels import SAME_KIND, Fragment, Slot, best_slot,
 from kds.router.discourse.question import Question
 from kds.router.discourse.question_slots import HEADLESS, asked_slot, slot_at
 from kds.router.language.lexicon import readings
+from kds.router.references.caution import borrows_pronoun
 from kds.router.references.fragment_reading import ADDRESSED, SAME_TAIL, read_fragment
 from kds.router.references.rendering import bare_text
 from kds.router.references.rule import Rule
@@ -55,7 +56,7 @@ def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     else:
         text = _repeated(scene, fragment, prefix)
     if text:
-        yield _whole(scene, rule, fragment, _without_lead_in(text))
+        yield from _sound(scene, rule, fragment, _without_lead_in(text))
 
 
 def _continued(scene: Scene, prefix: str) -> Question | None:
@@ -190,7 +191,7 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
         else f"{command} {fragment.prep or 'for'} {fragment.text}"
     )
     done = next((m for m in moment.mentions if m.role == "obj"), None)
-    yield _whole(scene, rule, fragment, _as_command(text), target=done)
+    yield from _sound(scene, rule, fragment, _as_command(text), target=done)
 
 
 def _last_command(scene: Scene, rule: Rule) -> Moment | None:
@@ -220,6 +221,13 @@ def _as_command(text: str) -> str:
     """ "I want to add X" -> "Add X"."""
     stripped = _WISH.sub("", text)
     return stripped[:1].upper() + stripped[1:] if text[:1].isupper() else stripped
+
+
+def _sound(
+    scene: Scene, rule: Rule, fragment: Fragment, text: str, *, target: Mention | None = None
+) -> Iterator[Found]:
+    if not borrows_pronoun(text, scene.analysis.text):
+        yield _whole(scene, rule, fragment, text, target=target)
 
 
 def _whole(

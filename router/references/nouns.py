@@ -122,9 +122,13 @@ def _one_start(scene: Scene, i: int) -> int | None:
     if before in {"no", "every", "any", "some", "each", "which", "what"}:
         return None
     follows = scene.words[i + 1] if i + 1 < len(scene.words) else None
-    if follows is not None and follows.lower in {"of", "more", "another", "day"}:
-        return None
-    return start
+    return None if follows is not None and _counts(before, follows) else start
+
+
+def _counts(before: str, follows: Word) -> bool:
+    """ "one of them", "one day"; "is it normal that one user has two"."""
+    clause = before == "that" and follows.pos in {"NOUN", "PROPN"}
+    return clause or follows.lower in {"of", "more", "another", "day"}
 
 
 def _enumerated(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
