@@ -65,7 +65,7 @@ _PAIRED: Final = ("`", '"')
 
 def _is_thing(mention: Mention) -> bool:
     """No clause, nothing across lines or half in quotes, and no word that nobody knows: "u"; nor
-    one that is never a noun: "configured" of "where is that configured".
+    a verb in the past: "configured" of "where is that configured".
     """
     if mention.head in _EMPTY or _is_torn(mention.text) or _is_foreign(mention):
         return False
@@ -76,8 +76,8 @@ def _is_nominal(mention: Mention) -> bool:
     if mention.kind or mention.label or not mention.head_text.islower():
         return True
     word = readings(mention.head)
-    if word.known:
-        return bool(word.noun) or mention.head.endswith("ing")  # "caching" is one by rule
+    if word.known:  # the lexicon has "bar" as a verb alone: only what is inflected is surely one
+        return bool(word.noun) or word.verb in {"", mention.head} or mention.head.endswith("ing")
     return bool(mention.determiner) or len(mention.head) > SHORT
 
 

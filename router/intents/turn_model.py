@@ -33,6 +33,10 @@ SHIPPED_TURNS: Final = Path(__file__).parent.parent / "fitted" / "turns.npz"
 FLOOR: Final = -9.0
 """The least log probability that counts."""
 
+CLOSE: Final = 0.05
+"""Of two intents this close, both are mostly right, and what the prompts' own examples and patterns
+say is taken: "use a switch, not a button" may be carried out, and is a correction."""
+
 LEAST: Final = 0.003
 """The least probability of the head: a label it never saw gets this."""
 
@@ -69,7 +73,8 @@ def revised(verdict: IntentVerdict, likely: Mapping[str, float]) -> IntentVerdic
     """``verdict`` with the probability of every intent that the join gives."""
     open_to = {label: share for label, share in likely.items() if label not in verdict.barred}
     ranked = [IntentScore(*pair) for pair in sorted(open_to.items(), key=lambda p: (-p[1], p[0]))]
-    winner = ranked[0]
+    first = next((score for score in ranked if score.intent == verdict.intent), ranked[0])
+    winner = first if first.confidence >= ranked[0].confidence - CLOSE else ranked[0]
     known = [score for score in ranked if score.intent != UNKNOWN]
     confidence = known[0].confidence if winner.intent == UNKNOWN else winner.confidence
     others = tuple(score for score in known if score.intent != winner.intent)

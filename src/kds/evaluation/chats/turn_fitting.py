@@ -59,6 +59,9 @@ NEVER: Final = -6.0
 """Bias of a label that the seen turns hold less than twice."""
 COST: Final = 5.0
 """C of the head; 2 to 10 are within noise of each other on the dev chats."""
+SECOND_WEIGHT: Final = 0.5
+"""What an intent counts that is right, and not the best: "use a switch, not a button" may be
+carried out, and is a correction."""
 JOIN_COST: Final = 0.1
 EXAMPLE_WEIGHT: Final = 0.2
 """What an example of a prompt counts in the join, beside a turn that somebody typed: there are
@@ -75,7 +78,8 @@ class Lesson:
     message: str
     place: Place
     verdict: IntentVerdict
-    intents: frozenset[str]
+    intents: tuple[str, ...]
+    """Best first."""
 
 
 class Outcome(NamedTuple):
@@ -133,7 +137,7 @@ def _example_lessons(parts: Parts, random: np.random.Generator) -> Iterator[Less
         for number in np.flatnonzero(fold == held).tolist():
             text, label = examples[number]
             verdict = model.score(text)
-            yield Lesson("examples", str(number), text, Place(1), verdict, frozenset({label}))
+            yield Lesson("examples", str(number), text, Place(1), verdict, (label,))
 
 
 def _router(parts: Parts, clock: MinuteClock) -> Router:
@@ -144,7 +148,7 @@ def _lesson(
     source: str, group: str, model: IntentModel, turn: Turn, intents: Sequence[str]
 ) -> Lesson:
     verdict, _ = first_reading(model, turn)
-    return Lesson(source, group, turn.message, place_of(turn), verdict, frozenset(intents))
+    return Lesson(source, group, turn.message, place_of(turn), verdict, tuple(intents))
 
 
 def fit(learned: Sequence[Lesson], random: np.random.Generator) -> tuple[TurnModel, Figures]:
@@ -202,11 +206,14 @@ def _fit_head(
 
     weights, bias = np.zeros((DIMENSION, len(labels))), np.zeros(len(labels))
     for at, label in enumerate(labels):
-        target = np.array([label in learned[row].intents for row in rows.tolist()])
+        found = [learned[row].intents for row in rows.tolist()]
+        target = np.array([label in intents for intents in found])
         if target.sum() < 2:
             bias[at] = NEVER
             continue
-        head = LogisticRegression(C=COST, solver="liblinear").fit(matrix[rows], target)
+        counts = [SECOND_WEIGHT if label in intents[1:] else 1.0 for intents in found]
+        head = LogisticRegression(C=COST, solver="liblinear")
+        head.fit(matrix[rows], target, sample_weight=counts)
         weights[:, at], bias[at] = head.coef_[0], head.intercept_[0]
     return weights, bias
 
