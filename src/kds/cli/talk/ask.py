@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 import kds
+from kds.agents.agent import prompt_named
 from kds.brain.errors import MessageError
 from kds.cli.completion import completed_by
 from kds.cli.guard import complain
@@ -19,6 +20,7 @@ from kds.cli.options import (
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
 from kds.cli.talk.answering import NO_ANSWER, WAITING, harmless, show_stream, tell_about, tell_noted
+from kds.router.prompts.library import PromptLibrary
 from kds.service.desk import LOADING
 from kds.session.answer import Answer
 
@@ -81,6 +83,8 @@ def ask(
     message = _read(words)
     keeps = not (no_log or dry_run)
     found = find_workspace(workspace)
+    if agent is not None:
+        prompt_named(agent, PromptLibrary.load(found.prompts_dir))  # before all else is loaded
     with slow(LOADING):
         asked = kds.Session.open(found, name=session, model=model, log=keeps)
     with asked:
