@@ -34,7 +34,7 @@ def clean_message(text: str) -> str:
     text = well_formed(text).replace("\r\n", "\n").replace("\r", "\n")
     text = _CONTROLS.sub("", text).strip().strip(_BYTE_ORDER_MARK).strip()
     if not text:
-        raise MessageError("the message is empty", hint='write what you want: kds route "..."')
+        raise MessageError("the message is empty", hint="write what you want")
     if len(text) > MESSAGE_LIMIT:
         raise MessageError(
             f"the message has {len(text):,} characters, more than {MESSAGE_LIMIT:,}",

@@ -29,7 +29,7 @@ class _Commands(LateGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
         if word not in self.places and not word.startswith("-"):
-            raise Refusal(f"no such command '{word}'", f"try {_instead_of(args, self.places)}")
+            raise Refusal(f"no such command '{word}'", f"try {_instead_of(args, self.listed)}")
         return super().resolve_command(ctx, args)
 
 

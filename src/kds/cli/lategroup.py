@@ -25,12 +25,14 @@ class LateGroup(click.Group):
     ) -> None:
         super().__init__(name, **settings)  # type: ignore[arg-type]  # what click.command passes on
         self.sections = sections
-        listed = {name: place for group in sections.values() for name, (place, _) in group.items()}
-        self.places = listed | dict(hidden or {})
+        self.listed = {
+            name: place for group in sections.values() for name, (place, _) in group.items()
+        }
+        self.places = self.listed | dict(hidden or {})
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All of them, the hidden ones too."""
-        return list(self.places)
+        """Those of `--help`, in its order."""
+        return list(self.listed)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load one; None when there is none of that name."""

@@ -6,7 +6,6 @@ import click
 
 import kds
 from kds.agents.agent import prompt_named
-from kds.brain.errors import MessageError
 from kds.cli.completion import completed_by
 from kds.cli.guard import complain
 from kds.cli.options import (
@@ -80,7 +79,7 @@ def ask(
     answer with `kds ask yes`. MESSAGE may be several words; `-`, or nothing at all, reads it
     from a pipe.
     """
-    message = _read(words)
+    message = read_message(words)
     keeps = not (no_log or dry_run)
     found = find_workspace(workspace)
     if agent is not None:
@@ -105,13 +104,6 @@ def ask(
             start_afterwards(found)
     if answer.error is not None:
         ctx.exit(NO_ANSWER)
-
-
-def _read(words: tuple[str, ...]) -> str:
-    try:
-        return read_message(words)
-    except MessageError as error:
-        raise MessageError(error.message, hint='write what you want: kds ask "..."') from error
 
 
 def _show_whole(answer: Answer, *, as_json: bool) -> None:
