@@ -79,7 +79,7 @@ class ExampleFileError(ConfigError):
 
 
 class MessageError(KdsError):
-    """The message cannot be routed: it is no text, or empty once control characters are gone."""
+    """The message cannot be routed: it is no text, too long, or empty once cleaned."""
 
 
 class WorkspaceError(KdsError):

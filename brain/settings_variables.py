@@ -84,14 +84,20 @@ PLACES: Final[Mapping[str, Place]] = {
 """Every variable as it may be spelled -> the section and key that it overrides."""
 
 
+_KNOWN: Final = frozenset((*PLACES, *RENAMED))
+
+
 def variables_set(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of ``environ`` that say something, by name."""
-    found = {}
-    for name in (*VARIABLES, *FLAGS, *RENAMED):
-        set_ones = (one for one in spellings(name) if environ.get(one, "").strip())
-        if (first := next(set_ones, None)) is not None:
-            found[first] = environ[first].strip()
-    return found
+    """Return the variables of ``environ`` that say something, by name.
+
+    It is asked three times a turn: the environment has fewer names than there are spellings.
+    """
+    said = {one: text for one in environ if one in _KNOWN and (text := environ[one].strip())}
+    firsts = (
+        next((one for one in spellings(name) if one in said), None)
+        for name in (*VARIABLES, *FLAGS, *RENAMED)
+    )
+    return {first: said[first] for first in firsts if first is not None} if said else {}
 
 
 def switch(name: str, environ: Mapping[str, str] = os.environ) -> bool | None:

@@ -11,6 +11,9 @@ from typing import Final, Literal, NamedTuple
 
 Action = Literal["route", "clarify", "abstain"]
 
+WARNING: Final = "warning: "
+"""How a note begins that the user is to see without asking for the reasons."""
+
 UNKNOWN: Final = "UNKNOWN"
 """The intent of a message that is none of the known ones, or that was not understood."""
 

@@ -120,6 +120,15 @@ class Workspace:
             (self.brain / ".gitignore").touch(mode=0o600)
             (self.brain / ".gitignore").write_text(IGNORED)
 
+    def remove_if_bare(self) -> None:
+        """Remove ``brain`` when it holds nothing but the ``.gitignore`` that `ensure` wrote."""
+        ignore = self.brain / ".gitignore"
+        with suppress(OSError):  # what cannot be removed stays, as it would without this
+            bare = not self.brain.is_symlink() and list(self.brain.iterdir()) == [ignore]
+            if bare and ignore.read_bytes() == IGNORED.encode():
+                ignore.unlink()
+                self.brain.rmdir()
+
     def check(self) -> None:
         """See that `ensure` can do its work, and make nothing: it takes no time.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from kds.brain.journal import MAX_AGE, Journal, LoadedContext
-from kds.brain.turn import Turn
+from kds.brain.turn import WARNING, Turn
 from kds.router.step import Step
 
 
@@ -27,7 +27,7 @@ def _notes(turn: Turn, loaded: LoadedContext) -> tuple[str, ...]:
         notes.append(f"{_entries(loaded.expired)} older than {_span(MAX_AGE)} dropped")
     if loaded.rotated:
         notes.append(f"{_entries(loaded.rotated)} beyond the limit dropped")
-    return (*notes, *(f"warning: {warning}" for warning in loaded.warnings))
+    return (*notes, *(f"{WARNING}{warning}" for warning in loaded.warnings))
 
 
 def _size(turn: Turn, loaded: LoadedContext) -> str:

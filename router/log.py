@@ -7,7 +7,7 @@ in the turn. Never: stores a reply, or a secret (the journal redacts).
 from dataclasses import replace
 
 from kds.brain.journal import Journal, LoadedContext
-from kds.brain.turn import UNKNOWN, ContextEntry, Turn
+from kds.brain.turn import UNKNOWN, WARNING, ContextEntry, Turn
 from kds.router.step import Step
 
 _READS = frozenset(
@@ -52,4 +52,4 @@ def _notes(entry: ContextEntry, logged: LoadedContext, *, switched: bool) -> tup
         notes.append("topic switch: the earlier entries were dropped")
     if logged.rotated:
         notes.append(f"rotated: {logged.rotated} oldest dropped")
-    return (*notes, *(f"warning: {warning}" for warning in logged.warnings))
+    return (*notes, *(f"{WARNING}{warning}" for warning in logged.warnings))

@@ -14,7 +14,7 @@ import pytest
 from kds.brain.settings import Settings
 from kds.brain.turn import Turn
 from kds.cli.app import app
-from kds.cli.commands import PLACES
+from kds.cli.commands import GROUPS
 from kds.router.prompts.frontmatter import FrontMatter
 from kds.router.prompts.library import PromptLibrary
 
@@ -167,4 +167,4 @@ def test_pages_that_are_to_be_read_with_help_exist(sources: str) -> None:
     said = "\n".join(page.read_text(encoding="utf-8") for page in PAGES) + sources
     topics = set(re.findall(r"\bkds help ([a-z][a-z-]+)\b(?! [a-z])", said)) - {"topics"}
     pages = {page.stem for page in PAGES}
-    assert [one for one in sorted(topics) if one not in pages | set(PLACES)] == []
+    assert [one for one in sorted(topics) if one not in pages.union(*GROUPS.values())] == []

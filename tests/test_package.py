@@ -76,3 +76,17 @@ def test_import_kds_imports_kds_and_nothing_else() -> None:
 def test_an_import_brings_nothing_heavy_along(statement: str, heavy: tuple[str, ...]) -> None:
     code = f"{statement}; import sys; print([m for m in {heavy!r} if m in sys.modules])"
     assert _run(code) == "[]"
+
+
+@pytest.mark.parametrize(
+    "wrong", [("route", ""), ("eval", "nope"), ("serve", "--http", "nope"), ("help", "nope")]
+)
+def test_a_wrong_usage_is_refused_before_anything_heavy_is_loaded(wrong: tuple[str, ...]) -> None:
+    loaded = f"[name for name in {(*HEAVY, 'fastapi', 'pydantic')!r} if name in sys.modules]"
+    code = (
+        f"import atexit, sys; atexit.register(lambda: print({loaded})); "
+        f"from kds.cli import main; main({wrong!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == "[]\n"

@@ -91,15 +91,13 @@ class Block:
         The terms of all texts one after the other, their values, and how many each text has.
         """
         find = self.vocabulary.get
-        known = [
-            [(at, count) for term, count in found.items() if (at := find(term)) is not None]
-            for found in counts
-        ]
-        sizes = np.array([len(found) for found in known], dtype=np.int64)
-        pairs = np.array([pair for found in known for pair in found], dtype=np.int64).reshape(-1, 2)
-        ids = pairs[:, 0]
-        values = (1.0 + np.log(pairs[:, 1])) * self.idf[ids]
-        text = np.repeat(np.arange(len(counts)), sizes)
+        at = np.array([find(term, -1) for found in counts for term in found], dtype=np.int64)
+        often = np.array([count for found in counts for count in found.values()], dtype=np.int64)
+        text = np.repeat(np.arange(len(counts)), [len(found) for found in counts])
+        known = at >= 0
+        ids, text = at[known], text[known]
+        sizes = np.bincount(text, minlength=len(counts))
+        values = (1.0 + np.log(often[known])) * self.idf[ids]
         lengths = np.sqrt(np.bincount(text, values * values, minlength=len(counts)))
         return ids, values / lengths[text], sizes
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.errors import MessageError
-from kds.brain.message import clean_message, well_formed
+from kds.brain.message import MESSAGE_LIMIT, clean_message, well_formed
 
 ANY_TEXT = st.text(alphabet=st.characters(codec=None))
 
@@ -52,3 +52,10 @@ def test_what_is_no_text_is_refused_with_a_hint(message: object) -> None:
     with pytest.raises(MessageError, match="no text") as refused:
         clean_message(message)  # type: ignore[arg-type]  # as somebody without types calls it
     assert refused.value.hint == "pass a str"
+
+
+def test_a_message_has_a_most_whoever_routes_it() -> None:
+    assert len(clean_message(f"  {'x' * MESSAGE_LIMIT}\n")) == MESSAGE_LIMIT
+    with pytest.raises(MessageError, match="has 100,001 characters, more than 100,000") as refused:
+        clean_message("x" * (MESSAGE_LIMIT + 1))
+    assert refused.value.hint == "send the request without the files it is about"

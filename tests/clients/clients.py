@@ -115,6 +115,7 @@ class Claude(Client):
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
             "MCP_CONNECTION_NONBLOCKING": "false",
+            "MCP_CONNECT_TIMEOUT_MS": "60000",  # 5 s else: too few on a busy machine
             "ENABLE_TOOL_SEARCH": "false",  # from 2.1.330 on the tools of servers wait behind it
         }
 

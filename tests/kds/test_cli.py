@@ -198,6 +198,14 @@ def test_a_damaged_line_is_a_warning_on_stderr(kds_call: Run, workspace: Path) -
     assert "set aside" in result.err
 
 
+def test_routing_tells_of_a_line_that_it_set_aside(kds_call: Run, workspace: Path) -> None:
+    (workspace / "kds-brain" / "conversation-context.jsonl").write_text("{broken\n")
+    told = kds_call("route", "Make it purple").err
+    assert "conversation-context.jsonl:1: " in told
+    assert "set aside in conversation-context.jsonl.bad" in told
+    assert kds_call("route", "Make it purple").err == ""
+
+
 def test_the_prompts_are_listed_with_their_intents(kds_call: Run, workspace: Path) -> None:
     listed = json.loads(kds_call("prompts", "list", "--json").out)
     by_name = {prompt["name"]: prompt["intent"] for prompt in listed}

@@ -13,7 +13,7 @@ from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.about import help as help_module
 from kds.cli.app import app
-from kds.cli.commands import GROUPS, PLACES
+from kds.cli.commands import GROUPS
 
 Run = Callable[..., Any]
 
@@ -41,7 +41,7 @@ def test_the_help_lists_every_command_once_in_a_group(kds_call: Run) -> None:
     headings = [line.rstrip(":") for line in shown.splitlines() if line.rstrip(":") in GROUPS]
     assert headings == list(GROUPS)
     named = [name for group in GROUPS.values() for name in group]
-    assert sorted(named) == sorted(set(PLACES) - {"invoke"})
+    assert sorted(named) == sorted(set().union(*GROUPS.values()))
     assert list(GROUPS["Begin here"]) == ["route", "init", "doctor"]
 
 
@@ -200,6 +200,17 @@ def test_a_new_agent_passes_the_check_and_takes_its_message(
     again = kds_call("prompts", "new", NEW_AGENT)
     assert (again.code, "there is a prompt" in again.err) == (BAD_INPUT, True)
     assert kds_call("prompts", "new", "Deploy Runner").code == BAD_INPUT
+
+
+def test_an_agent_is_shown_by_its_name_or_intent(workspace: Path, kds_call: Run) -> None:
+    shown = kds_call("agents", "show", "commit-handler").out
+    assert kds_call("agents", "show", "commit").out == shown
+    for part in ("COMMIT", "asks you before it begins", "such as 'Commit'", "hands to   EXECUTE"):
+        assert part in shown
+    card = json.loads(kds_call("agents", "show", "COMMIT", "--json").out)
+    assert (card["confirm"], card["handoffs"]) == (True, ["EXECUTE"])
+    assert Path(card["prompt_file"]).is_file()
+    assert "did you mean COMMIT?" in kds_call("agents", "show", "COMIT").err
 
 
 def test_a_new_rule_passes_the_check(fitted_workspace: Path, kds_call: Run) -> None:

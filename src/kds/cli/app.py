@@ -2,16 +2,16 @@
 
 import difflib
 import gc
-import importlib
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import click
 
-from kds.cli.commands import GROUPS, PLACES
+from kds.cli.commands import GROUPS, HIDDEN
 from kds.cli.guard import Refusal, guarded, wants_json
+from kds.cli.lategroup import LateGroup
 
 OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
 """Python's own 700 collects garbage hundreds of times while libraries are imported, and finds none:
@@ -21,35 +21,22 @@ OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
 PLAIN: Final = "--plain"
 
 
-class _Commands(click.Group):
-    """Loads a subcommand at its first use, and explains an unknown one."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(PLACES)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in PLACES:
-            return None
-        module, _, name = PLACES[cmd_name].partition(":")
-        command: click.Command = getattr(importlib.import_module(f"kds.cli.{module}"), name)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for heading, commands in GROUPS.items():
-            with formatter.section(heading):
-                formatter.write_dl([(name, line) for name, (_, line) in commands.items()])
+class _Commands(LateGroup):
+    """Explains an unknown subcommand."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
-        if word not in PLACES and not word.startswith("-"):
-            raise Refusal(f"no such command '{word}'", f"try {_instead_of(args)}")
+        if word not in self.places and not word.startswith("-"):
+            raise Refusal(f"no such command '{word}'", f"try {_instead_of(args, self.listed)}")
         return super().resolve_command(ctx, args)
 
 
 @click.command(
     cls=_Commands,
+    sections=GROUPS,
+    hidden=HIDDEN,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="""\b
 Examples:
@@ -80,10 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(guarded(run, as_json=wants_json(given)))
 
 
-def _instead_of(arguments: Sequence[str]) -> str:
+def _instead_of(arguments: Sequence[str], commands: Iterable[str]) -> str:
     """What was meant by a first word that is no command: one like it, or a message to route."""
     words = [word for word in arguments if not word.startswith("-")]
-    near = difflib.get_close_matches(words[0], PLACES, n=1)
+    near = difflib.get_close_matches(words[0], list(commands), n=1)
     if near:
         return f"kds {near[0]}"
     message = " ".join(words)

@@ -1,10 +1,10 @@
 """The subcommands: where each is defined, its line in `kds --help`, the group it stands in."""
 
-from collections.abc import Mapping
-from itertools import chain
 from typing import Final
 
-GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+from kds.cli.lategroup import Sections
+
+GROUPS: Final[Sections] = {
     "Begin here": {
         "route": ("talk.route:route", "Route MESSAGE: expand it, find its intent, pick the agent."),
         "init": ("setup.init:init", "Set KDS up in the coding assistants of a project."),
@@ -24,7 +24,7 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "export": ("setup.export:export", "Write skills, prompt files, agents or a plugin."),
     },
     "Teach and test": {
-        "agents": ("library.agents:agents", "List the agents: name, intent, what each does."),
+        "agents": ("library.agents:agents", "List the agents; show what one does and takes."),
         "prompts": ("library.prompts:prompts", "List, show, begin and check the prompt files."),
         "rules": ("library.rules:rules", "List, begin and check the reference rules."),
         "intents": ("library.intent_lint:intents", "Check the examples that intents learn from."),
@@ -48,10 +48,4 @@ GROUPS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
 """Heading -> subcommand -> where it is defined in this room, loaded when it is called, and its
 line in `kds --help`, which must not load them all."""
 
-_HIDDEN: Final = {"invoke": "talk.invoke:invoke"}
-
-PLACES: Final[Mapping[str, str]] = {
-    name: place
-    for name, (place, _) in chain.from_iterable(group.items() for group in GROUPS.values())
-} | _HIDDEN
-"""Subcommand -> ``module:name`` in `kds.cli`, the hidden ones too."""
+HIDDEN: Final = {"invoke": "talk.invoke:invoke"}

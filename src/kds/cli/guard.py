@@ -33,6 +33,9 @@ _NO_COMMAND: Final = "No such command"
 _NO_CHOICE: Final = re.compile(r"'(.*?)' is not one of")
 """How click words a value that is none of an option's choices (click/types.py, Choice)."""
 
+_LINE_ENDS: Final = re.compile(r"\s*\n\s*")
+"""click puts every choice of an argument that is missing on a line of its own."""
+
 _HELP_SHOWN: Final = getattr(click.exceptions, "NoArgsIsHelpError", ())
 """A group called without a subcommand; click before 8.2 prints the help itself."""
 
@@ -131,7 +134,7 @@ def _explained(error: Exception) -> _Failure:
         return _Failure("a subcommand is missing", hint="see --help")
     if isinstance(error, click.ClickException):
         hint = _usage_hint(error) if isinstance(error, click.UsageError) else None
-        failure = _Failure(error.format_message(), hint=hint)
+        failure = _Failure(_LINE_ENDS.sub(" ", error.format_message()), hint=hint)
     else:
         if os.environ.get(DEBUG):
             traceback.print_exception(error)
@@ -161,7 +164,7 @@ def _usage_hint(error: click.UsageError) -> str:
         return f"did you mean '{near}'?"
     if names := _subcommands(error):
         return f"{error.ctx.command_path if error.ctx else 'kds'} has: {', '.join(names)}"
-    return f"see {error.ctx.command_path} --help" if error.ctx else "see kds --help"
+    return f"see {error.ctx.command_path} --help" if error.ctx else "see the command's --help"
 
 
 def _subcommands(error: click.UsageError) -> list[str]:

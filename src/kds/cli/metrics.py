@@ -14,7 +14,7 @@ from kds.cli.guard import Refusal
 from kds.cli.memory.options import looking, read_span
 from kds.cli.memory.upkeep import EMPTY
 from kds.cli.options import check_picture, find_workspace, json_option, workspace_option
-from kds.cli.output import fields, percent, print_json, print_line, print_table
+from kds.cli.output import counted, fields, percent, print_json, print_line, print_table
 from kds.cli.progress import slow
 from kds.evaluation.intents.plots import SUFFIXES, load_drawing
 from kds.evaluation.metrics_plots import draw_metrics
@@ -112,7 +112,7 @@ def _print(report: MetricsReport, stats: Stats) -> None:
              f"of {hits.later_turns} from the third on"),
         ])  # fmt: skip
     click.echo()
-    size = f"{stats.sessions:,} sessions, {stats.messages:,} messages"
+    size = f"{counted(stats.sessions, 'session')}, {counted(stats.messages, 'message')}"
     print_line("memory", f"{size}, {stats.size_bytes / 2**20:,.1f} MiB")
 
 

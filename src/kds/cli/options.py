@@ -11,6 +11,7 @@ import click
 import kds
 from kds.brain.errors import WorkspaceError
 from kds.brain.message import clean_message
+from kds.brain.turn import WARNING
 from kds.brain.workspace import HOME_VARIABLE, Workspace
 from kds.cli.guard import Refusal, complain
 from kds.cli.progress import slow
@@ -101,6 +102,9 @@ def route_message(
     found = find_workspace(workspace)
     desk = Desk(found, tell=complain, watch=slow)
     turn = desk.route(message, log=log, rewrite=rewrite)
+    for note in dict.fromkeys(turn.why):
+        if note.startswith(WARNING):  # of the context: a line that cannot be read
+            complain(note.removeprefix(WARNING))
     if desk.alone and may_start and (log or found.brain.is_dir()):
         start_afterwards(found)
     return turn

@@ -10,7 +10,7 @@ what `kds init` writes is refused as a whole.
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final, Literal
 
@@ -173,6 +173,14 @@ class RecordStore:
         for copy in self.folder.glob("*.before"):
             if copy.name not in kept:
                 remove_private(copy)
+
+    def leave(self) -> None:
+        """Remove the lock and the folder once nothing is recorded. Let go of the lock before."""
+        if self._path.exists():
+            return
+        with suppress(OSError):  # somebody holds it (Windows), or keeps files of theirs in it
+            self._path.with_name(f"{self._path.name}.lock").unlink(missing_ok=True)
+            self.folder.rmdir()
 
     def keep(self, content: bytes) -> str:
         """Store a copy of what was there, and return its name."""

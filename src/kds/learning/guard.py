@@ -35,8 +35,8 @@ def find_refusals(
 ) -> dict[str, str]:
     """Why some of the learned examples may not be used, by id; all others may, together.
 
-    Those whose ids are in ``tried`` have passed alone before. About a second of CPU, and half of
-    one for each that is new; imports scikit-learn.
+    Those whose ids are in ``tried`` have passed alone before. About three seconds of CPU, and one
+    for each that is new; imports scikit-learn, which takes half of the three.
     """
     refusals = dict(_fixed_phrases(prompts, learned)) | dict(_contradictions(prompts, learned))
     fit = [one for one in learned if one.id not in refusals]

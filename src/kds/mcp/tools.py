@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from kds.api.records import NAME_LIMIT
 from kds.brain.clock import utc_now
-from kds.brain.message import clean_message
+from kds.brain.message import MESSAGE_LIMIT, clean_message
 from kds.brain.turn import ContextEntry, Turn
 from kds.mcp.clarification import KEY, Answer, Question, ask, asks_by_result, can_ask
 from kds.mcp.results import result, told
@@ -32,7 +32,6 @@ from kds.mcp.wording import (
 )
 from kds.mcp.workplace import Workplace
 from kds.router.prompts.promptfile import PromptFile
-from kds.service.schemas import MESSAGE_LIMIT
 
 Message = Annotated[
     str,

@@ -12,7 +12,7 @@ from typing import Final
 
 from kds.api.records import conversation_path
 from kds.api.turn_log import TurnLog
-from kds.brain.errors import ConfigError, KdsError, MessageError
+from kds.brain.errors import ConfigError, KdsError
 from kds.brain.journal import ContextJournal
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.message import clean_message
@@ -24,7 +24,6 @@ from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.prompts.texts import FOLDERS
 from kds.service.desk import Desk, open_desk
-from kds.service.schemas import MESSAGE_LIMIT
 
 logger = logging.getLogger(__name__)
 
@@ -57,11 +56,10 @@ class Workplace:
     def route(self, message: str, *, conversation: str | None, log: bool) -> Turn:
         """Route ``message``; `kds.api.conversations.Conversations.route` says how.
 
-        Raises MessageError when it is empty or longer than MESSAGE_LIMIT, or the conversation's
+        Raises MessageError when it is empty or too long, or the conversation's
         name cannot be one; ConfigError when no set of rules and prompts has loaded so far; and
         what routing raises.
         """
-        _check_size(message)
         clean_message(message)
         if conversation is not None:
             conversation_path(self.workspace, conversation)
@@ -192,14 +190,6 @@ class Workplace:
             self._names[conversation] = None
             while len(self._names) > NAMES_KEPT:
                 del self._names[next(iter(self._names))]
-
-
-def _check_size(message: str) -> None:
-    if len(message) > MESSAGE_LIMIT:
-        raise MessageError(
-            f"the message has {len(message):,} characters, more than {MESSAGE_LIMIT:,}",
-            hint="send the request without the files it is about",
-        )
 
 
 def _stamps(workspace: Workspace) -> Iterator[tuple[str, int, int]]:

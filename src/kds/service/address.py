@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+LOOPBACK: Final = "127.0.0.1"
+
 PATH_LIMIT: Final = 103
 """Bytes of a socket's path that every system takes (sun_path: 104 on macOS, 108 on Linux,
 the closing zero included)."""

@@ -17,12 +17,11 @@ from typing import Any, Final
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from kds.service.address import LOOPBACK
 from kds.service.errors import AsgiApp, LastResort, ServiceError
 from kds.service.instance import BACKLOG
 from kds.service.limits import connection_limit
 from kds.service.security import is_loopback, peer_is_trusted
-
-LOOPBACK: Final = "127.0.0.1"
 
 GRACE_S: Final = 10
 """Seconds that requests in flight have to finish; a turn takes milliseconds."""

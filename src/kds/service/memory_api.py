@@ -8,6 +8,7 @@ from starlette.responses import JSONResponse, Response
 
 from kds.brain.clock import utc_now
 from kds.brain.errors import MessageError
+from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.passages.query import read_question
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_table import ID_LIMIT
@@ -25,7 +26,7 @@ from kds.service.operation import (
     router_worker,
     served_workspace,
 )
-from kds.service.schemas import MESSAGE_LIMIT, PATH_LIMIT, GrantRequest
+from kds.service.schemas import PATH_LIMIT, GrantRequest
 from kds.service.workspaces import ServedWorkspace
 
 _Stored = TypeVar("_Stored", bound=replies.StoredReply)

@@ -10,12 +10,13 @@ from fastapi import APIRouter, Request
 from pydantic import BeforeValidator, ConfigDict, Field, RootModel
 from starlette.responses import JSONResponse, Response
 
+from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.sessions.session_table import ID_LIMIT
 from kds.query.service import QueryService
 from kds.query.understood import Understood
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
 from kds.service.operation import documented, router_worker, served_workspace
-from kds.service.schemas import MESSAGE_LIMIT, PATH_LIMIT, WORKSPACE, RequestBody, whole
+from kds.service.schemas import PATH_LIMIT, WORKSPACE, RequestBody, whole
 from kds.transit.history import Message
 
 MOST_MESSAGES: Final = 1000

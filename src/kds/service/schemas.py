@@ -9,15 +9,11 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from kds.api.records import NAME_LIMIT
 from kds.brain.database.instant import within_reach
+from kds.brain.message import MESSAGE_LIMIT as MESSAGE_LIMIT
 from kds.brain.passages.values import Role
 from kds.brain.sessions.profile import PURPOSE_LIMIT
 from kds.brain.sessions.session_table import ID_LIMIT, TITLE_LIMIT
 from kds.service.client import HISTORY_LIMIT, KNOWN_LIMIT
-
-MESSAGE_LIMIT: Final = 100_000
-"""Characters of one message. Only its first 2,000 are analysed, but all are searched for
-secrets and scored, and nobody else is served meanwhile: 0.1 to 0.6 s of CPU at this length
-(measured on 28 kinds of text, from prose to nothing but brackets)."""
 
 TEXT_LIMIT: Final = 500
 """Characters of a name that is no message: an intent, a session, what a message refers to."""

@@ -748,11 +748,31 @@ def test_an_undo_says_what_stays_and_a_second_one_that_there_is_nothing(
     project: Path, kds_call: Call
 ) -> None:
     _init(kds_call, "--client", "claude")
+    kds_call("context", "log", "--message", "Add a FAB button", "--intent", "PLAN")
     first = kds_call("init", "--undo").out
     assert f"{project}/kds-brain stays, with the conversations" in first
     assert "kds service stop" not in first
     assert first.endswith("taken back; restart the assistants\n")
     assert kds_call("init", "--undo").out.endswith("nothing to undo here\n")
+
+
+def test_an_undo_leaves_nothing_behind_where_nothing_else_was_kept(
+    project: Path, kds_call: Call
+) -> None:
+    _init(kds_call, "--client", "claude")
+    told = kds_call("init", "--undo").out
+    assert "stays" not in told
+    assert list(project.iterdir()) == []
+
+
+def test_an_undo_keeps_the_folder_that_the_user_has_something_in(
+    project: Path, kds_call: Call
+) -> None:
+    _init(kds_call, "--client", "claude")
+    ignored = project / "kds-brain" / ".gitignore"
+    ignored.write_text("# mine\n")
+    kds_call("init", "--undo")
+    assert list((project / "kds-brain").iterdir()) == [ignored]
 
 
 def test_notes_of_the_project_in_prompts_do_not_keep_kds_out(

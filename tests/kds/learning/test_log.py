@@ -28,6 +28,8 @@ UNCLEAR = (
     "polish the prompt files",
     "look into the demo",
     "get going with the demo",
+    "status of the login page",
+    "look at the login page",
 )
 MOST_STEPS = 1_000
 """Lines of Python for a turn of the length of a sentence that says nothing about another: four

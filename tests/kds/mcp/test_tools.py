@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp_types import ElicitResult
 
-from kds.mcp.workplace import MESSAGE_LIMIT
+from kds.brain.message import MESSAGE_LIMIT
 
 from .conftest import Talk
 

@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
+from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.wire import from_wire
 from kds.service.limits import BODY_LIMIT
-from kds.service.schemas import MESSAGE_LIMIT
 
 from ...effort import bounded  # noqa: TID252  # one way of counting for all
 

@@ -1,18 +1,28 @@
 """`kds eval`: measures the router, or a part of it, on a file of examples (DESIGN 8)."""
 
+from typing import Final
+
 import click
 
-from kds.cli.evaluation.chats import chats
-from kds.cli.evaluation.dialogues import dialogues
-from kds.cli.evaluation.followups import follow_ups
-from kds.cli.evaluation.intents import intents
-from kds.cli.evaluation.multi import multi
-from kds.cli.evaluation.retrieval import retrieval
-from kds.cli.evaluation.rewrites import rewrites
+from kds.cli.lategroup import LateGroup, Sections
+
+MEASURES: Final[Sections] = {
+    "Commands": {
+        "chats": ("evaluation.chats:chats", "Real chats: rewrites, intents, confidence, time."),
+        "dialogues": ("evaluation.dialogues:dialogues", "Dialogues: every field of every turn."),
+        "rewrites": ("evaluation.rewrites:rewrites", "Rewrites alone: exact, BLEU, ROUGE-1."),
+        "intents": ("evaluation.intents:intents", "Intents: right ones, calibration, memory."),
+        "multi": ("evaluation.multi:multi", "Messages with several intents, in order."),
+        "retrieval": ("evaluation.retrieval:retrieval", "Recall of past conversations."),
+        "follow-ups": ("evaluation.followups:follow_ups", "Follow-up questions about documents."),
+    }
+}
 
 
-@click.group(
+@click.command(
     "eval",
+    cls=LateGroup,
+    sections=MEASURES,
     epilog="""\b
 Examples:
   kds eval dialogues tests/dialogues/fab.yaml --json
@@ -22,7 +32,3 @@ The formats and measures: kds help evaluation""",
 )
 def evaluate() -> None:
     """Measure the router on a set of examples."""
-
-
-for _command in (chats, dialogues, rewrites, intents, multi, retrieval, follow_ups):
-    evaluate.add_command(_command)

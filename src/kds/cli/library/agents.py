@@ -1,24 +1,89 @@
-"""`kds agents`: who takes which message."""
+"""`kds agents`: who takes which message, and what makes one of them."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 import click
 
+from kds.agents.agent import prompt_named
+from kds.cli.completion import completed_by
 from kds.cli.options import common_options, find_workspace
-from kds.cli.output import fields, print_json, print_table
+from kds.cli.output import fields, print_json, print_line, print_table
 from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
+
+SHOWN_EXAMPLES: Final = 3
 
 
-@click.command(epilog="\b\nExamples:\n  kds agents\n  kds agents --json")
+@click.group(
+    invoke_without_command=True,
+    epilog="\b\nExamples:\n  kds agents\n  kds agents show PLAN\n  kds agents --json",
+)
 @common_options
-def agents(*, as_json: bool, workspace: Path | None) -> None:
+@click.pass_context
+def agents(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
     """List the agents, your own included: name, intent, what each does.
 
     `kds prompts show NAME` prints the file that is all of one; `kds prompts new` begins another.
     """
-    found = PromptLibrary.load(find_workspace(workspace).prompts_dir).agents()
+    if ctx.invoked_subcommand is not None:
+        return
+    found = _library(workspace).agents()
     if as_json:
         print_json([fields(agent, "name intent description") for agent in found])
         return
     rows = [(agent.name, agent.intent or "", agent.description) for agent in found]
     print_table(("agent", "intent", "what it does"), rows)
+
+
+@agents.command(
+    epilog="\b\nExamples:\n  kds agents show code-executor\n  kds agents show PLAN --json"
+)
+@click.argument("name", shell_complete=completed_by("agents"))
+@common_options
+def show(*, name: str, as_json: bool, workspace: Path | None) -> None:
+    """Say what the agent NAME does, which messages reach it, and who goes on after it.
+
+    NAME may be its intent. What was learned from you is in `kds learn list`.
+    """
+    agent = prompt_named(name, _library(workspace))
+    if as_json:
+        print_json(_card(agent))
+        return
+    for label, text in _lines(agent):
+        print_line(label, text)
+
+
+def _library(workspace: Path | None) -> PromptLibrary:
+    return PromptLibrary.load(find_workspace(workspace).prompts_dir)
+
+
+def _card(agent: PromptFile) -> Mapping[str, object]:
+    patterns = [{"pattern": one.source, "weight": one.weight, "exact": one.exact}
+                for one in agent.patterns]  # fmt: skip
+    return {
+        **fields(agent, "name intent description priority confirm tools handoffs"),
+        "patterns": patterns,
+        "examples": len(agent.examples),
+        "prompt_file": str(agent.path),
+    }
+
+
+def _lines(agent: PromptFile) -> Iterator[tuple[str, str]]:
+    yield "agent", agent.name
+    yield "intent", agent.intent or "none: no message reaches it by itself"
+    yield "does", agent.description
+    if agent.confirm:
+        yield "", "asks you before it begins"
+    yield "file", str(agent.path)
+    if agent.examples:
+        some = ", ".join(f"'{one}'" for one in agent.examples[:SHOWN_EXAMPLES])
+        yield "examples", f"{len(agent.examples):,}, such as {some}"
+    if agent.patterns:
+        exact = sum(one.exact for one in agent.patterns)
+        whole = f", {exact:,} of which take a whole message" if exact else ""
+        yield "patterns", f"{len(agent.patterns):,}{whole}"
+    yield "tools", ", ".join(agent.tools) or "none"
+    yield "hands to", ", ".join(agent.handoffs) or "nobody"
+    yield "more", f"kds prompts show {agent.name}"

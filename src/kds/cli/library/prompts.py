@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from kds.agents.agent import prompt_named
 from kds.api.beginning import begin_prompt
 from kds.brain.document import nearest
 from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError
@@ -71,11 +72,11 @@ Examples:
 @click.option("--examples", is_flag=True, help="Print the file of its examples instead.")
 @workspace_option
 def show(*, name: str, examples: bool, workspace: Path | None) -> None:
-    """Print the file of the prompt NAME as it stands.
+    """Print the file of the prompt NAME, or of the agent of an intent, as it stands.
 
     The examples of an agent may lie in a file beside it. Copy both to have a prompt of your own.
     """
-    prompt = _library(workspace).get(name)
+    prompt = prompt_named(name, _library(workspace))
     path = prompt.path
     if examples:
         if prompt.more is None:
@@ -101,7 +102,7 @@ Examples:
 def render(*, name: str, settings: tuple[str, ...], workspace: Path | None) -> None:
     """Render the prompt NAME with sample inputs, or with those you set."""
     library = _library(workspace)
-    prompt = library.get(name)
+    prompt = prompt_named(name, library)
     values = _sample(library, prompt) | dict(_setting(text, prompt) for text in settings)
     click.echo(library.render(prompt, values))
 

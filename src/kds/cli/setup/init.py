@@ -185,6 +185,8 @@ def _undo(project: Project, *, dry_run: bool) -> list[PlannedFile]:
     with store.hold():
         files = plan_undo(project, store.load(), store)
         undo(project, files, store)
+    store.leave()
+    project.workspace.remove_if_bare()
     return files
 
 

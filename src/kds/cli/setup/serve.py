@@ -5,19 +5,10 @@ from pathlib import Path
 from typing import Final
 
 import click
-from starlette.datastructures import State
 
-from kds.brain.clock import utc_now
-from kds.cli.guard import Refusal, complain_about
+from kds.cli.guard import Refusal
 from kds.cli.options import find_workspace
-from kds.service.address import host_and_port
-from kds.service.errors import AlreadyServedError
-from kds.service.listener import LOOPBACK, HttpAddress
-from kds.service.server import Service, ServiceOptions
-from kds.service.site import Site
-
-ALREADY_SERVED: Final = 3
-"""Exit code when another process serves the workspace: for a start that is as good."""
+from kds.service.address import LOOPBACK, host_and_port
 
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)
@@ -68,25 +59,15 @@ def serve(
     idle_s = _seconds(idle_timeout)
     workspaces = [find_workspace(folder) for folder in folders or (None,)]
     address = None if http is None else _address(http)
-    options = ServiceOptions(http=address, unix_socket=not no_socket, idle_s=idle_s)
-    try:
-        Service(workspaces, options, log=_log, site=_make_site).run()
-    except AlreadyServedError as error:
-        complain_about(error)
-        return ALREADY_SERVED
-    return 0
+    from kds.cli.setup.serving import serve_now  # late: see there
+
+    return serve_now(workspaces, http=address, unix_socket=not no_socket, idle_s=idle_s)
 
 
-def _make_site(state: State, port: int) -> Site:
-    from kds.web.site import open_site  # half a second of imports, when somebody looks
-
-    return open_site(state, port)
-
-
-def _address(text: str) -> HttpAddress:
+def _address(text: str) -> tuple[str, int]:
     if (found := host_and_port(text, host=LOOPBACK)) is None:
         raise Refusal(f"'{text}' names no port", "use PORT or HOST:PORT, such as 8765")
-    return HttpAddress(*found)
+    return found
 
 
 def _seconds(text: str) -> float | None:
@@ -99,8 +80,3 @@ def _seconds(text: str) -> float | None:
     if match is None:
         raise Refusal(f"'{text}' is no time", "use 90s, 30m or 2h; 0 is never")
     return float(match[1]) * _UNITS_S[match[2].lower() or "s"] or None
-
-
-def _log(line: str) -> None:
-    moment = utc_now().isoformat(timespec="seconds").replace("+00:00", "Z")
-    click.echo(f"{moment} {line}", err=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 import kds
-from kds.brain.errors import MessageError
+from kds.agents.agent import prompt_named
 from kds.cli.completion import completed_by
 from kds.cli.guard import complain
 from kds.cli.options import (
@@ -19,6 +19,7 @@ from kds.cli.options import (
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
 from kds.cli.talk.answering import NO_ANSWER, WAITING, harmless, show_stream, tell_about, tell_noted
+from kds.router.prompts.library import PromptLibrary
 from kds.service.desk import LOADING
 from kds.session.answer import Answer
 
@@ -78,9 +79,11 @@ def ask(
     answer with `kds ask yes`. MESSAGE may be several words; `-`, or nothing at all, reads it
     from a pipe.
     """
-    message = _read(words)
+    message = read_message(words)
     keeps = not (no_log or dry_run)
     found = find_workspace(workspace)
+    if agent is not None:
+        prompt_named(agent, PromptLibrary.load(found.prompts_dir))  # before all else is loaded
     with slow(LOADING):
         asked = kds.Session.open(found, name=session, model=model, log=keeps)
     with asked:
@@ -101,13 +104,6 @@ def ask(
             start_afterwards(found)
     if answer.error is not None:
         ctx.exit(NO_ANSWER)
-
-
-def _read(words: tuple[str, ...]) -> str:
-    try:
-        return read_message(words)
-    except MessageError as error:
-        raise MessageError(error.message, hint='write what you want: kds ask "..."') from error
 
 
 def _show_whole(answer: Answer, *, as_json: bool) -> None:

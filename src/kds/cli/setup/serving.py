@@ -1,0 +1,47 @@
+"""What `kds serve` runs: apart, since its imports cost a second and a half, a wrong option none."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import click
+from starlette.datastructures import State
+
+from kds.brain.clock import utc_now
+from kds.brain.workspace import Workspace
+from kds.cli.guard import complain_about
+from kds.service.errors import AlreadyServedError
+from kds.service.listener import HttpAddress
+from kds.service.server import Service, ServiceOptions
+from kds.service.site import Site
+
+ALREADY_SERVED: Final = 3
+"""Exit code when another process serves the workspace: for a start that is as good."""
+
+
+def serve_now(
+    workspaces: Sequence[Workspace],
+    *,
+    http: tuple[str, int] | None,
+    unix_socket: bool,
+    idle_s: float | None,
+) -> int:
+    """Serve until told to end; returns the exit code."""
+    address = None if http is None else HttpAddress(*http)
+    options = ServiceOptions(http=address, unix_socket=unix_socket, idle_s=idle_s)
+    try:
+        Service(workspaces, options, log=_log, site=_make_site).run()
+    except AlreadyServedError as error:
+        complain_about(error)
+        return ALREADY_SERVED
+    return 0
+
+
+def _make_site(state: State, port: int) -> Site:
+    from kds.web.site import open_site  # half a second of imports, when somebody looks
+
+    return open_site(state, port)
+
+
+def _log(line: str) -> None:
+    moment = utc_now().isoformat(timespec="seconds").replace("+00:00", "Z")
+    click.echo(f"{moment} {line}", err=True)
