@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import ssl
+import subprocess
 import sys
 import threading
 from collections.abc import Generator, Iterator
@@ -36,6 +37,9 @@ settings.load_profile("kds")
 # Where bytecode is not to be written, each process that a test starts would compile KDS anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A shell has what it runs in the background ignore interrupts, and so would all that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Clients of HTTP trust nobody: none leaves this machine, and the list takes 50 ms to read.
 ssl.SSLContext.load_verify_locations = lambda *_, **__: None  # type: ignore[method-assign]
@@ -185,7 +189,9 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def launchers(request: pytest.FixtureRequest) -> Path:
     """A folder with `kds` and `python-block CODE`: real processes that start in no time."""
-    return request.config.stash[LAUNCHERS]
+    folder = request.config.stash[LAUNCHERS]
+    subprocess.run([folder / "python-block", ""], check=True)  # the first waits for what is loaded
+    return folder
 
 
 @pytest.fixture(scope="session")

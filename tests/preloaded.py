@@ -13,8 +13,10 @@ of tests, with all its processes.
 
 import atexit
 import gc
+import importlib
 import json
 import os
+import pkgutil
 import select
 import signal
 import socket
@@ -80,24 +82,25 @@ def serve(folder: Path) -> None:
         while sys.stdin not in (readable := select.select([sys.stdin, listener], [], [])[0]):
             assert readable == [listener]
             connection, _ = listener.accept()
-            loaded = loaded or _preload()
+            loaded = loaded or _preload(folder)
             if os.fork() == 0:
                 listener.close()
                 _answer(connection)
             connection.close()
 
 
-def _preload() -> bool:
+def _preload(folder: Path) -> bool:
     import langchain_openai  # noqa: F401
     import langgraph.graph  # noqa: F401
     import sklearn.svm  # noqa: F401
 
     import kds
-    import kds.agents
-    import kds.cli.talk.route
-    import kds.session.session
     from kds.brain.clock import utc_now
+    from kds.service import background
 
+    for module in pkgutil.walk_packages(kds.__path__, "kds."):
+        importlib.import_module(module.name)
+    background.COMMAND = (str(folder / "kds"),)  # a service is a fork, too
     with tempfile.TemporaryDirectory() as name:
         rehearsal = kds.Router.open(name).rehearse(utc_now)
         for message in ("I want to add a FAB button", "Make it purple"):
