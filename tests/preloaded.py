@@ -7,8 +7,8 @@ streams of its own, and ends with its exit code.
     python tests/preloaded.py FOLDER
 
 listens on FOLDER/socket until its standard input ends. What it is asked to run comes from the
-small programs that `launchers` writes: `kds ...` and `python-block CODE`. One serves a whole run
-of tests, with all its processes.
+small programs that `launchers` writes: `kds ...` and `python-block CODE ...`. One serves a whole
+run of tests, with all its processes.
 """
 
 import atexit
@@ -150,8 +150,8 @@ def _run(asked: dict[str, Any], streams: list[int]) -> NoReturn:
             sys.argv = ["kds", *asked["arguments"]]
             main()
         else:
-            (source,) = asked["arguments"]
-            sys.argv, sys.path = ["-c"], ["", *sys.path]
+            source, *words = asked["arguments"]
+            sys.argv, sys.path = ["-c", *words], ["", *sys.path]
             exec(compile(source, "<block>", "exec"), {"__name__": "__main__"})
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
