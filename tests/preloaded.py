@@ -14,7 +14,7 @@ run of tests, with all its processes.
 import atexit
 import gc
 import importlib
-import json
+import marshal
 import os
 import pkgutil
 import select
@@ -34,20 +34,23 @@ START_S: Final = 300
 
 _LAUNCHER: Final = """\
 #!{python} -IS
-import json, os, socket, sys
+import _socket, marshal, os, sys
 
-with socket.socket(socket.AF_UNIX) as server:
-    server.connect({path!r})
-    asked = {{
-        "run": {run!r}, "arguments": sys.argv[1:], "folder": os.getcwd(), "mask": os.umask(0),
-        "environ": dict(os.environ),
-    }}
-    content = json.dumps(asked).encode()
-    socket.send_fds(server, [len(content).to_bytes(8, "big")], [0, 1, 2])
-    server.sendall(content)
-    code = server.recv(1)
+server = _socket.socket(_socket.AF_UNIX)
+server.connect({path!r})
+asked = {{
+    "run": {run!r}, "arguments": sys.argv[1:], "folder": os.getcwd(), "mask": os.umask(0),
+    "environ": dict(os.environ),
+}}
+content = marshal.dumps(asked)
+streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
+rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)
+server.sendmsg([len(content).to_bytes(8, "big")], [rights])
+server.sendall(content)
+code = server.recv(1)
 sys.exit(code[0] if code else 70)
 """
+"""`json` and `socket` would cost more than the rest."""
 
 
 @contextmanager
@@ -120,7 +123,7 @@ def _answer(connection: socket.socket) -> NoReturn:
     pid = os.fork()
     if pid == 0:
         connection.close()
-        _run(json.loads(content), streams)
+        _run(marshal.loads(content), streams)
     for stream in streams:
         os.close(stream)
     _, status = os.waitpid(pid, 0)
