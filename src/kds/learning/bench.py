@@ -20,6 +20,7 @@ from kds.router.intents.text_head import ExampleMatrix
 from kds.router.intents.training import FOLDS
 from kds.router.prompts.promptfile import PromptFile
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
@@ -37,12 +38,14 @@ class Flip:
 class Bench:
     """Shipped and learned examples as rows of one matrix, the shipped ones first.
 
-    ``before`` are the labels that the shipped ones get without any learned one: seen, and unseen.
+    ``before`` are the labels that the shipped ones get without any learned one: seen, and unseen;
+    ``margins`` are those of all rows by a head that has seen the shipped ones alone.
     """
 
     matrix: ExampleMatrix
     labels: Sequence[str]
     texts: Sequence[str]
+    margins: Floats
     before: tuple[Ints, Ints]
 
     @classmethod
@@ -55,14 +58,15 @@ class Bench:
         space = FeatureSpace.fit(counts)
         targets = np.array([labels.index(intent) for _, intent in pairs])
         matrix = ExampleMatrix.build(space.vectors_of(counts), targets, space)
-        nothing = (np.zeros(0, np.int64), np.zeros(0, np.int64))
-        bench = cls(matrix, labels, [text for text, _ in shipped], nothing)
-        return replace(bench, before=bench._read([]))
+        margins = matrix.margins(np.arange(len(shipped)), np.arange(len(pairs)))
+        seen = margins[: len(shipped)].argmax(axis=1)
+        bench = cls(matrix, labels, [text for text, _ in shipped], margins, (seen, seen))
+        return replace(bench, before=(seen, bench._unseen(np.zeros(0, np.int64))))
 
     def distance(self, number: int) -> tuple[float, str]:
         """How far the shipped examples put a learned one below the intent they speak for."""
         row = len(self.texts) + number
-        margins = self.matrix.margins(np.arange(len(self.texts)), np.array([row]))[0]
+        margins = self.margins[row]
         best = int(margins.argmax())
         return float(margins[best] - margins[self.matrix.labels[row]]), self.labels[best]
 
@@ -87,11 +91,14 @@ class Bench:
         shipped = np.arange(len(self.texts))
         added = np.array([len(self.texts) + number for number in learned], dtype=np.int64)
         everything = np.concatenate([shipped, added])
-        seen = self.matrix.margins(everything, shipped).argmax(axis=1)
+        return self.matrix.margins(everything, shipped).argmax(axis=1), self._unseen(added)
+
+    def _unseen(self, added: Ints) -> Ints:
+        shipped = np.arange(len(self.texts))
         unseen = np.zeros(len(shipped), dtype=np.int64)
         for fold in range(FOLDS):
             held = shipped[shipped % FOLDS == fold]
             others = np.concatenate([shipped[shipped % FOLDS != fold], added])
             if len(held) and len(others):
                 unseen[held] = self.matrix.margins(others, held).argmax(axis=1)
-        return seen, unseen
+        return unseen
