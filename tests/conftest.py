@@ -76,11 +76,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
     The folders of tests go with the run; `--basetemp FOLDER` keeps those of tests that failed.
     """
+    tempfile.tempdir = _memory()
     if hasattr(config, "workerinput"):
         config.stash[LAUNCHERS] = Path(config.workerinput["launchers"])
     else:
         if not config.option.basetemp:
-            config.option.basetemp = folder = tempfile.mkdtemp(prefix="kds-", dir=_memory())
+            config.option.basetemp = folder = tempfile.mkdtemp(prefix="kds-")
             config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
         started = preloaded.launchers()
         config.stash[LAUNCHERS] = started.__enter__()
