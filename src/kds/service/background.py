@@ -186,7 +186,7 @@ def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S
             hint="kds service stop --force",
         )
     _signal(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-    Patience(timeout_s).until(lambda: not is_running(workspace), pause_s=POLL_S)
+    Patience(STOP_S).until(lambda: not is_running(workspace), pause_s=POLL_S)
     return "killed"
 
 
