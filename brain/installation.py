@@ -8,6 +8,7 @@ published anywhere, and never fetches a stranger's package.
 import json
 import shlex
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.metadata import Distribution, distributions, version
 from pathlib import Path
 from typing import Final
@@ -24,8 +25,9 @@ _OUR_SCRIPT: Final = "kds-hook"
 """A program that only KDS installs: it tells an old installation of ours from a stranger's."""
 
 
+@cache
 def kds_version() -> str:
-    """The version of the installed KDS."""
+    """The version of the installed KDS, as this process began with it."""
     return version(DISTRIBUTION)
 
 

@@ -10,7 +10,9 @@ import shutil
 import signal
 import socket
 import ssl
+import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -37,6 +39,9 @@ settings.load_profile("kds")
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# A shell has what it runs in the background ignore interrupts, and so would all that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # Clients of HTTP trust nobody: none leaves this machine, and the list takes 50 ms to read.
 ssl.SSLContext.load_verify_locations = lambda *_, **__: None  # type: ignore[method-assign]
 
@@ -57,23 +62,52 @@ CLOSING_LOOKS = 120
 """Looks for open sockets, so far apart, until those that remain are left for good."""
 
 
+SLOW = ("tests/test_docs.py", "tests/kds/web/test_hostile.py", "tests/kds/web/test_every_page.py")
+"""Files with tests of ten seconds: begun last, one of them would run alone in the end."""
+
+MEMORY = "/dev/shm"
+ROOM_BYTES = 2 << 30
+
 LAUNCHERS = pytest.StashKey[Path]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One process of a run starts the launchers, and tells those beside it where they are."""
+    """One process of a run starts the launchers, and tells those beside it where they are.
+
+    The folders of tests go with the run; `--basetemp FOLDER` keeps those of tests that failed.
+    """
+    tempfile.tempdir = _memory()
     if hasattr(config, "workerinput"):
         config.stash[LAUNCHERS] = Path(config.workerinput["launchers"])
     else:
+        if not config.option.basetemp:
+            config.option.basetemp = folder = tempfile.mkdtemp(prefix="kds-")
+            config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
         started = preloaded.launchers()
         config.stash[LAUNCHERS] = started.__enter__()
         config.add_cleanup(lambda: started.__exit__(None, None, None))
+
+
+def _memory() -> str | None:
+    """A folder in memory that has room, and where programs may run, or None: on a disk, waiting
+    until what was written is kept took a third of the time.
+    """
+    if not os.access(MEMORY, os.W_OK):
+        return None
+    found = os.statvfs(MEMORY)
+    roomy = found.f_bavail * found.f_frsize > ROOM_BYTES
+    return MEMORY if roomy and not found.f_flag & os.ST_NOEXEC else None
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Hand on where the launchers are, to a process that runs tests."""
     node.workerinput["launchers"] = str(node.config.stash[LAUNCHERS])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that are slow."""
+    items.sort(key=lambda item: not item.nodeid.startswith(SLOW))
 
 
 def _is_local(address: Any) -> bool:
@@ -185,7 +219,9 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def launchers(request: pytest.FixtureRequest) -> Path:
     """A folder with `kds` and `python-block CODE`: real processes that start in no time."""
-    return request.config.stash[LAUNCHERS]
+    folder = request.config.stash[LAUNCHERS]
+    subprocess.run([folder / "python-block", ""], check=True)  # the first waits for what is loaded
+    return folder
 
 
 @pytest.fixture(scope="session")

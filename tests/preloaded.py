@@ -7,14 +7,16 @@ streams of its own, and ends with its exit code.
     python tests/preloaded.py FOLDER
 
 listens on FOLDER/socket until its standard input ends. What it is asked to run comes from the
-small programs that `launchers` writes: `kds ...` and `python-block CODE`. One serves a whole run
-of tests, with all its processes.
+small programs that `launchers` writes: `kds ...` and `python-block CODE ...`. One serves a whole
+run of tests, with all its processes.
 """
 
 import atexit
 import gc
-import json
+import importlib
+import marshal
 import os
+import pkgutil
 import select
 import signal
 import socket
@@ -32,20 +34,23 @@ START_S: Final = 300
 
 _LAUNCHER: Final = """\
 #!{python} -IS
-import json, os, socket, sys
+import _socket, marshal, os, sys
 
-with socket.socket(socket.AF_UNIX) as server:
-    server.connect({path!r})
-    asked = {{
-        "run": {run!r}, "arguments": sys.argv[1:], "folder": os.getcwd(), "mask": os.umask(0),
-        "environ": dict(os.environ),
-    }}
-    content = json.dumps(asked).encode()
-    socket.send_fds(server, [len(content).to_bytes(8, "big")], [0, 1, 2])
-    server.sendall(content)
-    code = server.recv(1)
+server = _socket.socket(_socket.AF_UNIX)
+server.connect({path!r})
+asked = {{
+    "run": {run!r}, "arguments": sys.argv[1:], "folder": os.getcwd(), "mask": os.umask(0),
+    "environ": dict(os.environ),
+}}
+content = marshal.dumps(asked)
+streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
+rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)
+server.sendmsg([len(content).to_bytes(8, "big")], [rights])
+server.sendall(content)
+code = server.recv(1)
 sys.exit(code[0] if code else 70)
 """
+"""`json` and `socket` would cost more than the rest."""
 
 
 @contextmanager
@@ -80,24 +85,25 @@ def serve(folder: Path) -> None:
         while sys.stdin not in (readable := select.select([sys.stdin, listener], [], [])[0]):
             assert readable == [listener]
             connection, _ = listener.accept()
-            loaded = loaded or _preload()
+            loaded = loaded or _preload(folder)
             if os.fork() == 0:
                 listener.close()
                 _answer(connection)
             connection.close()
 
 
-def _preload() -> bool:
+def _preload(folder: Path) -> bool:
     import langchain_openai  # noqa: F401
     import langgraph.graph  # noqa: F401
     import sklearn.svm  # noqa: F401
 
     import kds
-    import kds.agents
-    import kds.cli.talk.route
-    import kds.session.session
     from kds.brain.clock import utc_now
+    from kds.service import background
 
+    for module in pkgutil.walk_packages(kds.__path__, "kds."):
+        importlib.import_module(module.name)
+    background.COMMAND = (str(folder / "kds"),)  # a service is a fork, too
     with tempfile.TemporaryDirectory() as name:
         rehearsal = kds.Router.open(name).rehearse(utc_now)
         for message in ("I want to add a FAB button", "Make it purple"):
@@ -117,7 +123,7 @@ def _answer(connection: socket.socket) -> NoReturn:
     pid = os.fork()
     if pid == 0:
         connection.close()
-        _run(json.loads(content), streams)
+        _run(marshal.loads(content), streams)
     for stream in streams:
         os.close(stream)
     _, status = os.waitpid(pid, 0)
@@ -147,8 +153,8 @@ def _run(asked: dict[str, Any], streams: list[int]) -> NoReturn:
             sys.argv = ["kds", *asked["arguments"]]
             main()
         else:
-            (source,) = asked["arguments"]
-            sys.argv, sys.path = ["-c"], ["", *sys.path]
+            source, *words = asked["arguments"]
+            sys.argv, sys.path = ["-c", *words], ["", *sys.path]
             exec(compile(source, "<block>", "exec"), {"__name__": "__main__"})
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)

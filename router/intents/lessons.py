@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -29,7 +30,14 @@ def lessons(
 
 def fingerprints(examples: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
     """What tells pairs of text and label apart, 64 bits each, in rising order without repeats."""
-    return np.unique(_digests(examples))
+    return _fingerprints(tuple(examples))
+
+
+@lru_cache(maxsize=4)  # a process opens the same prompts again and again
+def _fingerprints(examples: tuple[tuple[str, str], ...]) -> NDArray[np.uint64]:
+    found = np.unique(_digests(examples))
+    found.flags.writeable = False
+    return found
 
 
 def taught_labels(text: str, labels: Sequence[str], taught: NDArray[np.uint64]) -> tuple[str, ...]:

@@ -67,9 +67,9 @@ def open_model(
     """
     examples, rules = lessons(prompts)
     warnings: list[str] = []
-    path = _path(cache_dir, examples, rules) if cache_dir is not None else None
-    learned = _shipped_for(examples)
-    if learned is None and path is not None:
+    learned, path = _shipped_for(examples), None
+    if learned is None and cache_dir is not None:
+        path = _path(cache_dir, examples, rules)
         learned = _load(path, warnings, may_write=may_write)
     if learned is not None:
         book = RuleBook(order_rules(learned.labels, rules))

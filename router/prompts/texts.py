@@ -8,6 +8,7 @@ over, unless it has the name of a prompt that comes with KDS and so is meant to 
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ from kds.router.prompts.promptfile import FENCE
 FOLDERS: Final = ("user", "internal", "shared")
 
 
+@cache
 def packaged_root() -> Path:
     """The folder of the prompts that come with KDS."""
     return Path(kds.prompts.__file__).resolve().parent
@@ -66,8 +68,8 @@ def _examples(files: Mapping[str, Path]) -> Iterator[tuple[str, ExamplesText]]:
             continue
         beside, packaged = examples_path(path), examples_path(packaged_root() / name)
         if beside.is_file():
-            inside = beside.resolve().is_relative_to(path.parent.parent.resolve())
-            yield name, ExamplesText(beside, read_text(beside) if inside else _leaves(beside))
+            text = read_text(beside) if _is_inside(beside) else _leaves(beside)
+            yield name, ExamplesText(beside, text)
         elif packaged.is_file():
             yield name, ExamplesText(packaged, read_text(packaged), inherited=True)
 
@@ -77,13 +79,19 @@ def _files(roots: Iterable[Path]) -> tuple[dict[str, Path], list[Problem]]:
     files: dict[str, Path] = {}
     problems: list[Problem] = []
     for root in roots:
-        home = root.resolve()
         for path in _markdown(root):
-            if path.resolve().is_relative_to(home):
+            if _is_inside(path):
                 files[f"{path.parent.name}/{path.name}"] = path
             else:
                 problems.append(_leaves(path))
     return files, problems
+
+
+def _is_inside(path: Path) -> bool:
+    """Whether a file in a folder of a root is in that root, and not behind a link out of it."""
+    if not (path.is_symlink() or path.parent.is_symlink()):
+        return True
+    return path.resolve().is_relative_to(path.parent.parent.resolve())
 
 
 def _leaves(path: Path) -> Problem:

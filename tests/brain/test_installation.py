@@ -50,7 +50,7 @@ def test_a_folder_is_named_editable_or_not_and_quoted(install: Install, tmp_path
     install(url=clone.as_uri(), dir_info={"editable": True})
     assert install_line("docs") == f"pip install -e '{clone}[docs]'"
     assert install_line(tool="pipx install") == f"pipx install -e '{clone}'"
-    assert kds_version() == "9"
+    assert kds_version.__wrapped__() == "9"  # asked once a process
 
 
 @pytest.mark.parametrize(

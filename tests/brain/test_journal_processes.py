@@ -1,10 +1,13 @@
 """Several processes on one context, and processes that die: real ones, no sleeps."""
 
 import json
+import os
 import random
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +20,7 @@ PROCESSES = 8
 MESSAGES = 50
 
 WRITER = """
-import json, sys
+import json, os, sys
 from pathlib import Path
 from kds.brain.clock import utc_now
 from kds.brain.journal import ContextJournal
@@ -25,7 +28,7 @@ from kds.brain.turn import ContextEntry
 
 path, name, count, limit = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 journal = ContextJournal(path, limit=limit, lock_timeout_s=60)
-print("ready", flush=True)
+print(os.getpid(), flush=True)
 sys.stdin.readline()
 for number in range(count):
     logged = journal.log(ContextEntry(utc_now(), f"{name}:{number}", "EXECUTE"))
@@ -34,24 +37,26 @@ for number in range(count):
 """
 
 Writer = subprocess.Popen[str]
+Start = Callable[..., Writer]
 
 
-def start(script: str, *arguments: object) -> Writer:
-    return subprocess.Popen(
-        [sys.executable, "-c", script, *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def piped(*command: object) -> Writer:
+    pipe = subprocess.PIPE
+    return subprocess.Popen([*map(str, command)], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
-def run_at_once(path: Path, limit: int) -> list[tuple[str, list[str]]]:
+@pytest.fixture
+def start(launchers: Path) -> Start:
+    """Start a process that runs a script, with arguments."""
+    return partial(piped, launchers / "python-block")
+
+
+def run_at_once(start: Start, path: Path, limit: int) -> list[tuple[str, list[str]]]:
     """Let all writers go at the same moment: (own message, what was kept after it) of each."""
     writers = [start(WRITER, path, f"w{n}", MESSAGES, limit) for n in range(PROCESSES)]
     for writer in writers:
         assert writer.stdout
-        assert writer.stdout.readline() == "ready\n"
+        assert writer.stdout.readline().strip().isdigit()
     for writer in writers:
         assert writer.stdin
         writer.stdin.write("go\n")
@@ -70,9 +75,11 @@ def run_at_once(path: Path, limit: int) -> list[tuple[str, list[str]]]:
 EVERY = {f"w{n}:{number}" for n in range(PROCESSES) for number in range(MESSAGES)}
 
 
-def test_of_400_concurrent_messages_none_is_lost_when_nothing_rotates(tmp_path: Path) -> None:
+def test_of_400_concurrent_messages_none_is_lost_when_nothing_rotates(
+    tmp_path: Path, start: Start
+) -> None:
     path = tmp_path / "kds-brain" / "context.jsonl"
-    run_at_once(path, limit=1000)
+    run_at_once(start, path, limit=1000)
     lines = [json.loads(line)["user_message"] for line in path.read_text().splitlines()]
     assert len(lines) == PROCESSES * MESSAGES
     assert set(lines) == EVERY
@@ -80,10 +87,10 @@ def test_of_400_concurrent_messages_none_is_lost_when_nothing_rotates(tmp_path: 
 
 
 def test_of_400_concurrent_messages_each_is_kept_until_ten_newer_ones_have_come(
-    tmp_path: Path,
+    tmp_path: Path, start: Start
 ) -> None:
     path = tmp_path / "kds-brain" / "context.jsonl"
-    steps = run_at_once(path, limit=LIMIT)
+    steps = run_at_once(start, path, limit=LIMIT)
     # What each write saw tells the order of all writes: every one names the one before it.
     after = {kept[-2] if len(kept) > 1 else None: own for own, kept in steps}
     order: list[str] = []
@@ -102,7 +109,7 @@ def test_of_400_concurrent_messages_each_is_kept_until_ten_newer_ones_have_come(
     assert left == ["context.jsonl", "context.jsonl.lock"]
 
 
-def test_a_kill_at_any_moment_leaves_a_readable_file(tmp_path: Path) -> None:
+def test_a_kill_at_any_moment_leaves_a_readable_file(tmp_path: Path, start: Start) -> None:
     path = tmp_path / "kds-brain" / "context.jsonl"
     dice = random.Random(20251103)
     journal = ContextJournal(path)
@@ -112,12 +119,13 @@ def test_a_kill_at_any_moment_leaves_a_readable_file(tmp_path: Path) -> None:
         assert writer.stdout
         writer.stdin.write("go\n")
         writer.stdin.flush()
-        acknowledged = writer.stdout.readline()
+        pid = int(writer.stdout.readline())
+        acknowledged = ""
         for _ in range(dice.randrange(20)):
             acknowledged = writer.stdout.readline()
         for _ in range(dice.randrange(40)):  # some time passes, and the file is read meanwhile
             assert journal.load().warnings == ()
-        writer.kill()
+        os.kill(pid, signal.SIGKILL)
         rest = writer.stdout.read()  # not by communicate(): that leaves out what was read ahead
         writer.communicate(timeout=PATIENCE_S)
         for line in (acknowledged + rest).splitlines(keepends=True):
@@ -174,12 +182,12 @@ journal.log(ContextEntry(utc_now(), "second", "EXECUTE"))
     ],
 )
 def test_a_death_in_the_middle_of_a_write_keeps_the_old_file_or_the_new_one(
-    tmp_path: Path, where: str, call: int, kept: list[str]
+    tmp_path: Path, start: Start, where: str, call: int, kept: list[str]
 ) -> None:
     path = tmp_path / "context.jsonl"
     dying = start(DYING, path, where, call)
     _, err = dying.communicate(timeout=PATIENCE_S)
-    assert dying.returncode == -signal.SIGKILL, err
+    assert dying.returncode == 128 + signal.SIGKILL, err
     loaded = ContextJournal(path).load()
     assert [entry.user_message for entry in loaded.entries] == kept
     assert loaded.warnings == ()
@@ -208,7 +216,9 @@ print(sorted(file.name for file in path.parent.iterdir()))
 """
 
 
-def test_a_write_that_finds_no_room_is_a_clear_error_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_write_that_finds_no_room_is_a_clear_error_and_loses_nothing(
+    tmp_path: Path, start: Start
+) -> None:
     full = start(FULL, tmp_path / "context.jsonl")
     out, err = full.communicate(timeout=PATIENCE_S)
     assert full.returncode == 0, err
@@ -234,5 +244,6 @@ print("detect_secrets" in sys.modules)
     ],
 )
 def test_the_libraries_are_loaded_only_when_they_are_needed(use: str, loaded: str) -> None:
-    out, err = start(IMPORTS.format(use=use)).communicate(timeout=PATIENCE_S)
+    fresh = piped(sys.executable, "-c", IMPORTS.format(use=use))
+    out, err = fresh.communicate(timeout=PATIENCE_S)
     assert out.split() == ["[]", loaded], err

@@ -3,7 +3,6 @@
 import json
 import stat
 import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from datetime import timedelta
@@ -193,11 +192,11 @@ print(file.change(Work.idle).work.confirm)
 """
 
 
-def test_of_many_processes_one_gets_the_confirmation(path: Path) -> None:
+def test_of_many_processes_one_gets_the_confirmation(path: Path, launchers: Path) -> None:
     WorkFile(path).change(lambda _: PENDING)
     takers = [
         subprocess.Popen(
-            [sys.executable, "-c", TAKER, str(path)],
+            [launchers / "python-block", TAKER, path],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
         for _ in range(4)

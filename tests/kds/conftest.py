@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from kds.brain.workspace import Workspace
 from kds.cli import main
 from kds.learning.guard import find_refusals
 from kds.router.intents.model import IntentModel
+from kds.service import background
 
 from ..agents.openai_server import FakeProvider, serving  # noqa: TID252  # one server for all
 
@@ -59,6 +61,17 @@ def kds_spawn(workspace: Path, launchers: Path) -> Callable[..., Result]:
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return spawn
+
+
+@pytest.fixture
+def served_place(
+    fitted_workspace: Path, launchers: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Workspace]:
+    """A fresh workspace; its service, when a test starts one, is forked as well, and is ended."""
+    monkeypatch.setattr(background, "COMMAND", (str(launchers / "kds"),))
+    found = Workspace.find(fitted_workspace)
+    yield found
+    background.stop(found, force=True)
 
 
 @pytest.fixture(scope="session")

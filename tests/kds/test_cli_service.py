@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +22,14 @@ from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 
 Run = Callable[..., Any]
 
+REALLY = background.COMMAND
 DEGRADED = 1
 NOT_RUNNING = 3
 
 
 @pytest.fixture
-def place(fitted_workspace: Path) -> Iterator[Workspace]:
-    found = Workspace.find(fitted_workspace)
-    yield found
-    background.stop(found, force=True)
+def place(served_place: Workspace) -> Workspace:
+    return served_place
 
 
 def _without_times(text: str) -> Any:
@@ -263,8 +262,9 @@ def test_wrong_settings_are_an_error_with_their_line(place: Workspace, kds_call:
 
 
 def test_a_service_on_its_way_is_starting_and_not_started_twice(
-    place: Workspace, kds_call: Run
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(background, "COMMAND", REALLY)  # a fork has another number
     first = json.loads(kds_call("service", "start", "--no-wait", "--json").out)
     again = json.loads(kds_call("service", "start", "--no-wait", "--json").out)
     assert again == first

@@ -35,6 +35,10 @@ COMING_S: Final = 10.0
 """Seconds that a new process has to take its lock. It takes one, with other work going on."""
 
 POLL_S: Final = 0.05
+
+COMMAND: tuple[str, ...] = (sys.executable, "-P", "-m", "kds")
+"""Runs `kds`; -P: a `kds` folder in the user's project must not be taken for ours."""
+
 LOG_LIMIT: Final = 1_000_000
 """Bytes of service.log beyond which a start begins a new one; the old one keeps one name."""
 
@@ -91,7 +95,7 @@ def spawn_service(workspace: Workspace, *, idle_minutes: float) -> int:
 @contextmanager
 def _spawned(workspace: Workspace, *, idle_minutes: float) -> Iterator[subprocess.Popen[bytes]]:
     workspace.ensure()
-    command = [sys.executable, "-P", "-m", "kds", "serve", "--workspace", str(workspace.root)]
+    command = [*COMMAND, "serve", "--workspace", str(workspace.root)]
     if idle_minutes:
         command += ["--idle-timeout", f"{idle_minutes:g}m"]
     with _open_log(ServiceAddress(workspace.brain).log_path) as log:
@@ -182,7 +186,7 @@ def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S
             hint="kds service stop --force",
         )
     _signal(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-    Patience(timeout_s).until(lambda: not is_running(workspace), pause_s=POLL_S)
+    Patience(STOP_S).until(lambda: not is_running(workspace), pause_s=POLL_S)
     return "killed"
 
 

@@ -29,12 +29,12 @@ with SqliteStore(path) as store:
 """
 
 
-def test_eight_processes_write_without_a_lock_error(memory_path: Path) -> None:
+def test_eight_processes_write_without_a_lock_error(memory_path: Path, launchers: Path) -> None:
     with SqliteStore(memory_path) as store:
         store.create_session(session_id="shared")
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(memory_path), f"w{name}", str(MESSAGES)],
+            [launchers / "python-block", WRITER, memory_path, f"w{name}", str(MESSAGES)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -61,14 +61,16 @@ def test_eight_processes_write_without_a_lock_error(memory_path: Path) -> None:
         assert store.check().sound
 
 
-def test_processes_that_open_a_new_memory_at_once_make_one(memory_path: Path) -> None:
+def test_processes_that_open_a_new_memory_at_once_make_one(
+    memory_path: Path, launchers: Path
+) -> None:
     script = (
         "import sys; from pathlib import Path; from kds.brain.sessions.sqlite_store import *;"
         "store = SqliteStore(Path(sys.argv[1])); store.create_session(); print(store.warnings)"
     )
     openers = [
         subprocess.Popen(
-            [sys.executable, "-c", script, str(memory_path)],
+            [launchers / "python-block", script, memory_path],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

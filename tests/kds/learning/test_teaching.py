@@ -14,7 +14,7 @@ from kds.router.prompts.library import PromptLibrary
 DASHBOARD = "give the dashboard some love"
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
-MINE = "# mine\nexamples:\n- text: is the pipeline happy\n  intent: VALIDATE\n"
+MINE = "# mine\nexamples:\n"
 
 pytestmark = pytest.mark.usefixtures("quick_guard")
 

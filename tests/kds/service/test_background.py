@@ -6,9 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import nullcontext
-from pathlib import Path
 
 import pytest
 from filelock import FileLock
@@ -23,10 +21,8 @@ from kds.service.process import start_of
 
 
 @pytest.fixture
-def place(fitted_workspace: Path) -> Iterator[Workspace]:
-    found = Workspace.find(fitted_workspace)
-    yield found
-    background.stop(found, force=True)
+def place(served_place: Workspace) -> Workspace:
+    return served_place
 
 
 def test_without_a_service_there_is_nothing_to_see_or_stop(place: Workspace) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from kds.brain.errors import PromptFileError
 from kds.brain.journal import ContextJournal
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
+from kds.service import background
 from kds.service.address import ServiceAddress
 from kds.service.errors import AlreadyServedError, ServiceError
 from kds.service.instance import Instance
@@ -28,7 +29,6 @@ from kds.service.server import ServiceOptions
 
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 
-SERVE = (sys.executable, "-m", "kds", "serve", "--workspace")
 KEPT = {"service.lock", "service.token"}
 """What stays in `kds-brain/` when a service has ended."""
 
@@ -181,13 +181,27 @@ def test_a_port_that_is_taken_ends_the_start(
     assert left_behind(folder) == set()
 
 
-@contextmanager
-def process(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen([*SERVE, str(folder)], stderr=subprocess.PIPE, text=True) as started:
-        try:
-            yield started
-        finally:
-            started.kill()
+Process = Callable[[Path], subprocess.Popen[str]]
+
+
+@pytest.fixture
+def process(launchers: Path) -> Iterator[Process]:
+    """Starts a service of a folder as a process; its number is in its state file."""
+    with ExitStack() as stack:
+
+        def start(folder: Path) -> subprocess.Popen[str]:
+            command = [str(launchers / "kds"), "serve", "--workspace", str(folder)]
+            started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+            stack.enter_context(started)
+            stack.callback(background.stop, Workspace.find(folder), force=True)
+            return started
+
+        yield start
+
+
+def signalled(folder: Path, number: signal.Signals) -> None:
+    state = json.loads(ServiceAddress(folder / "kds-brain").state_path.read_bytes())
+    os.kill(state["pid"], number)
 
 
 def client_of(folder: Path) -> httpx.Client:
@@ -201,20 +215,19 @@ unix = pytest.mark.skipif(sys.platform == "win32", reason="signals of unix")
 
 @unix
 def test_of_two_starts_at_once_one_remains_and_ends_well_at_a_signal(
-    new_workspace: Callable[[], Path], wait_until: Callable[[Any], Any]
+    new_workspace: Callable[[], Path], process: Process, wait_until: Callable[[Any], Any]
 ) -> None:
     folder = new_workspace()
-    with process(folder) as one, process(folder) as two:
-        wait_until(lambda: one.poll() is not None or two.poll() is not None)
-        loser, winner = (one, two) if one.poll() is not None else (two, one)
-        assert loser.returncode == 3
-        assert "serves this workspace already" in loser.communicate()[1]
-        wait_until(ServiceAddress(folder / "kds-brain").socket_path.exists)
-        with client_of(folder) as client:
-            assert client.get("/healthz").json()["pid"] == winner.pid
-            assert client.post("/route", json=PLAN).json()["intent"] == "PLAN"
-            winner.send_signal(signal.SIGTERM)
-            _, log = winner.communicate(timeout=PATIENCE_S)
+    one, two = process(folder), process(folder)
+    wait_until(lambda: one.poll() is not None or two.poll() is not None)
+    loser, winner = (one, two) if one.poll() is not None else (two, one)
+    assert loser.returncode == 3
+    assert "serves this workspace already" in loser.communicate()[1]
+    wait_until(ServiceAddress(folder / "kds-brain").socket_path.exists)
+    with client_of(folder) as client:
+        assert client.post("/route", json=PLAN).json()["intent"] == "PLAN"
+        signalled(folder, signal.SIGTERM)
+        _, log = winner.communicate(timeout=PATIENCE_S)
     assert winner.returncode == 0
     assert log.splitlines()[-1].endswith("stopped: SIGTERM")
     assert "FAB" not in log
@@ -223,7 +236,10 @@ def test_of_two_starts_at_once_one_remains_and_ends_well_at_a_signal(
 
 @unix
 def test_after_a_kill_in_the_middle_of_requests_the_next_start_serves(
-    new_workspace: Callable[[], Path], running: Any, wait_until: Callable[[Any], Any]
+    new_workspace: Callable[[], Path],
+    process: Process,
+    running: Any,
+    wait_until: Callable[[Any], Any],
 ) -> None:
     folder = new_workspace()
     replies: list[int] = []
@@ -236,15 +252,16 @@ def test_after_a_kill_in_the_middle_of_requests_the_next_start_serves(
             except httpx.TransportError:
                 return
 
-    with process(folder) as killed:
-        wait_until(ServiceAddress(folder / "kds-brain").socket_path.exists)
-        asking = [threading.Thread(target=ask_on) for _ in range(3)]
-        for thread in asking:
-            thread.start()
-        wait_until(lambda: len(replies) > 10)
-        killed.kill()
-        for thread in asking:
-            thread.join(PATIENCE_S)
+    killed = process(folder)
+    wait_until(ServiceAddress(folder / "kds-brain").socket_path.exists)
+    asking = [threading.Thread(target=ask_on) for _ in range(3)]
+    for thread in asking:
+        thread.start()
+    wait_until(lambda: len(replies) > 10)
+    signalled(folder, signal.SIGKILL)
+    for thread in asking:
+        thread.join(PATIENCE_S)
+    killed.wait(PATIENCE_S)
     assert left_behind(folder) == {"service.sock", "service.json"}
     loaded = ContextJournal(folder / "kds-brain" / "conversation-context.jsonl").load()
     assert len(loaded.entries) == 10
@@ -254,18 +271,26 @@ def test_after_a_kill_in_the_middle_of_requests_the_next_start_serves(
         assert reply["expanded"] == "Make the FAB button purple"
 
 
+FEW_FILES = """
+import resource
+from kds.cli import main
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))  # what macOS gives a process
+main(["serve", "--workspace", {folder!r}, "--http", "0"])
+"""
+
+
 @unix
 def test_a_crowd_without_a_token_does_not_keep_the_unix_socket_from_answering(
-    new_workspace: Callable[[], Path], wait_until: Callable[[Any], Any]
+    new_workspace: Callable[[], Path], launchers: Path, wait_until: Callable[[Any], Any]
 ) -> None:
     folder = new_workspace()
     address = ServiceAddress(folder / "kds-brain")
-    # 256 files: what macOS gives a process
-    command = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh", *SERVE, str(folder), "--http", "0"]
+    command = [launchers / "python-block", FEW_FILES.format(folder=str(folder))]
     with ExitStack() as stack:
         started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         stack.enter_context(started)
-        stack.callback(started.kill)
+        stack.callback(background.stop, Workspace.find(folder), force=True)
         wait_until(address.socket_path.exists)
         wait_until(lambda: json.loads(address.state_path.read_bytes())["http"])
         port = json.loads(address.state_path.read_bytes())["http"]["port"]
@@ -278,7 +303,7 @@ def test_a_crowd_without_a_token_does_not_keep_the_unix_socket_from_answering(
         token = {"Authorization": f"Bearer {address.token_path.read_text().strip()}"}
         reply = httpx.get(f"http://127.0.0.1:{port}/healthz", headers=token, timeout=PATIENCE_S)
         assert reply.status_code == 200
-        started.send_signal(signal.SIGTERM)
+        signalled(folder, signal.SIGTERM)
         _, log = started.communicate(timeout=PATIENCE_S)
     assert [line.split(" ", 1)[-1].split(":")[0] for line in log.splitlines()] == [
         "started",
@@ -289,18 +314,16 @@ def test_a_crowd_without_a_token_does_not_keep_the_unix_socket_from_answering(
 STUCK = """
 import threading
 from kds.brain.workspace import Workspace
-from kds.brain.workspace import Workspace
 from kds.api.conversations import Conversations
 from kds.service import server
-import sys
-server.GRACE_S = 0.5
+server.GRACE_S = 0.05
 
 def route(self, message, **options):
     print("routing", flush=True)
     threading.Event().wait()
 
 Conversations.route = route
-place = Workspace.find(environ={"KDS_HOME": sys.argv[1]})
+place = Workspace.find(environ={{"KDS_HOME": {folder!r}}})
 server.Service([place], server.ServiceOptions(), log=lambda line: print(line, flush=True)).run()
 """
 """A service in which a request never ends."""
@@ -308,9 +331,9 @@ server.Service([place], server.ServiceOptions(), log=lambda line: print(line, fl
 
 @unix
 def test_a_request_that_never_ends_does_not_keep_a_stopped_service_alive(
-    fitted_workspace: Path,
+    fitted_workspace: Path, launchers: Path
 ) -> None:
-    command = [sys.executable, "-c", STUCK, str(fitted_workspace)]
+    command = [launchers / "python-block", STUCK.format(folder=str(fitted_workspace))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdout is not None
         assert "started" in started.stdout.readline()
@@ -323,7 +346,7 @@ def test_a_request_that_never_ends_does_not_keep_a_stopped_service_alive(
                 b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
             )
             assert started.stdout.readline() == "routing\n"
-            started.send_signal(signal.SIGTERM)
+            signalled(fitted_workspace, signal.SIGTERM)
             said = started.stdout.read()
         assert "a request had not ended" in said
         assert started.wait(timeout=PATIENCE_S) == 70

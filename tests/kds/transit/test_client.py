@@ -69,7 +69,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path, script: Script) -> I
     else:
         http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server, found = http, f"http://127.0.0.1:{http.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     yield found
     script.released.set()
