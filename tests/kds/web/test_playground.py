@@ -16,7 +16,7 @@ from kds.evaluation.trial import rehearsing
 from kds.service.client import ServiceClient
 from kds.web import playground
 
-from .conftest import Site, Visitor, wait_until
+from .conftest import SMALL, Site, Visitor, wait_until
 
 RULE = """\
 rules:
@@ -264,13 +264,13 @@ def test_a_conversation_is_kept_as_a_dialogue_test_that_passes(
     assert "it fails as things are" in page
 
 
-def test_a_rule_is_edited_tried_and_saved_in_a_browser(site: Site, browser: Any) -> None:
+def test_a_rule_is_edited_tried_and_saved_in_a_browser(site: Site, new_page: Any) -> None:
     (site.workspace.rules_dir).mkdir()
     (site.workspace.rules_dir / "usual-place.yaml").write_text(RULE.replace("corner", "window"))
     (site.workspace.rules_dir / f"{HOSTILE.replace('/', '-')}.yaml").write_text(
         RULE.replace("my.usual-place", "my.other").replace("usual place", "other place")
     )
-    browser.goto(f"{site.url}/playground")
+    browser = new_page(at="/playground")
     browser.fill("#conversation", f"{MESSAGE}\n{HOSTILE}\n</textarea><img src=x onerror=alert(2)>")
     browser.get_by_role("button", name=FILE).click()
     browser.fill("#text", RULE)
@@ -286,9 +286,8 @@ def test_a_rule_is_edited_tried_and_saved_in_a_browser(site: Site, browser: Any)
     browser.get_by_text("Open the corner table").first.wait_for()
 
 
-def test_the_playground_fits_a_small_screen_without_javascript(site: Site, new_page: Any) -> None:
-    page = new_page(viewport={"width": 360, "height": 640}, java_script_enabled=False)
-    page.goto(f"{site.url}/playground?file=rules/pronouns.yaml")
+def test_the_playground_fits_a_small_screen_without_javascript(new_page: Any) -> None:
+    page = new_page(at="/playground?file=rules/pronouns.yaml", **SMALL)
     page.get_by_role("button", name="Run", exact=True).press("Enter")
     page.get_by_text("Make the FAB button purple").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
