@@ -76,7 +76,7 @@ def main() -> int:
     load = os.getloadavg()[0]
     with ExitStack() as stack:
         provider = stack.enter_context(serving(FakeProvider()))
-        place = stack.enter_context(_workspace(provider.url))
+        place = stack.enter_context(workspace(provider.url))
         page = stack.enter_context(place.visitor())
         parts = [
             lambda: _first_page(page),
@@ -122,7 +122,8 @@ class Place:
 
 
 @contextmanager
-def _workspace(model: str) -> Iterator[Place]:
+def workspace(model: str) -> Iterator[Place]:
+    """A temporary workspace, whose service asks the model at this address."""
     with tempfile.TemporaryDirectory(prefix="kds") as name:
         environ = {one: value for one, value in os.environ.items() if not one.startswith("KDS_")}
         environ |= {
