@@ -138,9 +138,11 @@ def test_a_session_is_written_out_and_read_in(visitor: Visitor) -> None:
     assert found.messages[0].content == FAB
     plain = visitor.get("/chat/export", params={"session": session, "format": "markdown"})
     assert plain.text.startswith("# Grüne")
-    wrong = visitor.send_form("/chat/import", files={"file": ("<b>.json", b'{"kds_memory": 2}')})
-    assert wrong.status_code == 500
-    assert "&lt;b&gt;.json" in wrong.text
+    for file, told in ((b'{"kds_memory": 2}', "sessions"), (b"[" * 10_000, "recursion limit")):
+        wrong = visitor.send_form("/chat/import", files={"file": ("<b>.json", file)})
+        assert wrong.status_code == 400
+        assert "&lt;b&gt;.json" in wrong.text
+        assert told in wrong.text
     none = visitor.send_form("/chat/import")
     assert "no file was chosen" in none.text
 
