@@ -2,7 +2,9 @@
 
 import shutil
 import stat
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from kds.evaluation.trial import rehearsing
 from kds.service.client import ServiceClient
 from kds.web import playground
 
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from .conftest import SMALL, Site, Visitor, wait_until
 
 RULE = """\
@@ -115,6 +118,29 @@ def test_a_change_is_tried_beside_what_holds_and_saves_nothing(
     assert "2 tests passed" in page
     assert not (site.workspace.rules_dir / "usual-place.yaml").exists()
     assert ServiceClient(site.workspace).route(MESSAGE, log=False).expanded == MESSAGE
+
+
+@pytest.mark.parametrize("held", ["try_change", "turn_by_turn"])
+def test_hooks_are_answered_while_a_change_is_tried(
+    site: Site, visitor: Visitor, monkeypatch: pytest.MonkeyPatch, held: str
+) -> None:
+    entered, go_on, done = threading.Event(), threading.Event(), getattr(playground, held)
+    served = ServiceClient(site.workspace)
+
+    def waits(*given: Any, **named: Any) -> Any:
+        if threading.current_thread().name.startswith("asyncio_"):  # of `asyncio.to_thread`
+            entered.set()
+            assert go_on.wait(PATIENCE_S)
+        return done(*given, **named)
+
+    monkeypatch.setattr(playground, held, waits)
+    with ThreadPoolExecutor() as pool:
+        fields = {"file": FILE, "text": RULE, "stamp": "", "conversation": MESSAGE}
+        tried = pool.submit(work, visitor, "try", **fields)
+        assert entered.wait(PATIENCE_S)
+        assert served.route(MESSAGE, log=False).expanded == MESSAGE
+        go_on.set()
+        assert "2 tests passed" in tried.result(PATIENCE_S).text
 
 
 def test_the_tests_of_a_rule_and_the_dialogues_of_the_workspace_tell_how_they_fail(
