@@ -19,7 +19,7 @@ from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the fake model is a test's
 
-from benchmarks.web_page import Page, Place, workspace
+from benchmarks.web_place import Page, Place, workspace
 from PIL import Image
 from tests.agents.openai_server import FakeProvider, Text, serving
 
