@@ -19,13 +19,18 @@ JUDGED = """rules => axe.run(document, {
 """The findings that matter. `preload` would fetch the style sheets anew, and selectors of what was
 found are not shown."""
 
-TO_BE_REACHED = """() => {
+TO_BE_REACHED = """whole => {
   window.reached = new Set();
   document.activeElement.blur();
+  if (!whole) document.getElementById("main")?.focus();
   const kinds = "a[href], button, input, select, textarea, summary, [tabindex='0']";
-  return [...document.querySelectorAll(kinds)]
+  return [...(whole ? document : document.querySelector("main")).querySelectorAll(kinds)]
     .filter(one => one.type !== "hidden" && one.checkVisibility() && !one.disabled);
 }"""
+"""What is on a page; not ``whole``: below the header, which is the same on every page."""
+
+HEADED = ("a new chat", "memory")
+"""Pages whose header is looked at, too: one of either layout."""
 
 FOCUSED = """() => {
   const one = document.activeElement;
@@ -75,7 +80,8 @@ def test_every_page_pleases_axe_and_the_keyboard_reaches_everything_on_it(
     faults = []
     for name, place in places.items():
         page.goto(f"{site.url}{place}")
-        faults += [f"{name}: {one}" for one in missed_by_keyboard(page)]
+        whole = name in HEADED
+        faults += [f"{name}: {one}" for one in missed_by_keyboard(page, whole=whole)]
         open_all(page)
         page.evaluate(AXE)
         for scheme, rules in (("light", None), ("dark", ["color-contrast"])):
@@ -86,10 +92,10 @@ def test_every_page_pleases_axe_and_the_keyboard_reaches_everything_on_it(
     assert any("color-contrast" in one for one in page.evaluate(JUDGED, None))
 
 
-def missed_by_keyboard(page: Any) -> list[str]:
+def missed_by_keyboard(page: Any, *, whole: bool) -> list[str]:
     """What the key leads to without showing where it is, or not at all."""
     faults = []
-    count = len(page.evaluate(TO_BE_REACHED))
+    count = len(page.evaluate(TO_BE_REACHED, whole))
     for _ in range(count + 2):  # once around, with the window's own stops
         page.keyboard.down("Tab")
         found = page.evaluate(FOCUSED)
@@ -97,8 +103,9 @@ def missed_by_keyboard(page: Any) -> list[str]:
             faults.append(str(found))
     page.keyboard.up("Tab")
     missed = page.evaluate(
-        f"() => ({TO_BE_REACHED.replace('window.reached = new Set();', '')})()"
-        ".filter(one => !window.reached.has(one)).map(one => one.outerHTML.slice(0, 120))"
+        f"whole => ({TO_BE_REACHED.replace('window.reached = new Set();', '')})(whole)"
+        ".filter(one => !window.reached.has(one)).map(one => one.outerHTML.slice(0, 120))",
+        whole,
     )
     return [*faults, *(f"not reached: {one}" for one in missed)]
 

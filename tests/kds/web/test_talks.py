@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any, cast
 
@@ -49,6 +50,7 @@ def test_what_has_come_is_made_up_once_for_all_tabs_that_look() -> None:
         assert await telling.wait(PATIENCE_S)
         await asyncio.gather(*tabs)
 
-    asyncio.run(asyncio.wait_for(all_look(), PATIENCE_S))
+    with ThreadPoolExecutor(1) as pool:  # in this thread the browser's driver has its own loop
+        pool.submit(asyncio.run, asyncio.wait_for(all_look(), PATIENCE_S)).result()
     assert made == ["one", "one two"]
     assert seen == [["ONE", "ONE TWO"]] * TABS
