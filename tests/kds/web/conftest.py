@@ -153,19 +153,19 @@ class Windows:
         """What the pages complained of."""
         self._browser = browser
         self._free: dict[str, list[Any]] = {}
-        self._open: list[tuple[str, Any]] = []
+        self._open: list[tuple[str, Any, Any]] = []
 
     def open(self, **options: Any) -> Any:
         """A window that nobody is logged in at."""
         kind = repr(sorted(options.items()))
         free = self._free.setdefault(kind, [])
         page = free.pop() if free else self._made(options)
-        self._open.append((kind, page))
+        self._open.append((kind, page.viewport_size, page))
         return page
 
     def close(self) -> None:
         """Put the windows away, logged out; after a complaint for good."""
-        for kind, page in self._open:
+        for kind, size, page in self._open:
             if self.seen:
                 page.context.close()
                 continue
@@ -173,6 +173,7 @@ class Windows:
                 other.close()
             page.context.clear_cookies()
             page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+            page.set_viewport_size(size)
             self._free[kind].append(page)
         self._open.clear()
         self.seen.clear()
