@@ -32,12 +32,13 @@ COLOURS: Final = 64
 """Of a picture: the page has few, and with them a picture takes 40 kB."""
 SCHEMES: Final = ("light", "dark")
 
-TALK: Final = ("I want to add a filter bar to the bookings page", "Make it sticky")
+TALK: Final = ("Add a booking calendar", "Make it sticky")
 ANSWERS: Final = (
-    "Done: the page has a filter bar now.",
-    "The filter bar now stays below the header while the list scrolls:\n\n"
-    "```css\n.filter-bar {\n  position: sticky;\n  top: var(--header-height);\n"
-    "  z-index: 2;\n}\n```\n\nOn phones it folds into one button.\n",
+    "The plan has three steps:\n\n1. **A component** with a month and its berths.\n"
+    "2. **A query** for the bookings of a month.\n3. **Tests** for both.\n",
+    "The booking calendar now stays below the header:\n\n"
+    "```css\n.booking-calendar {\n  position: sticky;\n  top: var(--header-height);\n"
+    "  z-index: 2;\n}\n```\n\nOn phones it shows a week.\n",
 )
 EARLIER: Final = (
     ("Refunds after a storm warning", 1, 8, "Does a storm warning refund the whole stay?"),
@@ -114,7 +115,7 @@ def _furnished(place: Place, page: Page, provider: FakeProvider) -> dict[str, st
     for message in TALK:
         told = page.send_form("/chat/send", message=message, session=session)
         session = told.url.params["session"]
-    page.send_form("/chat/rename", session=session, title="Filter bar")
+    page.send_form("/chat/rename", session=session, title="Booking calendar")
     for name, text in (("handbook.md", HANDBOOK), ("releases.md", RELEASES)):
         page.send_form("/documents/add", files={"file": (name, text)})
     page.send_form("/memory/consent", purpose="answers that suit me")

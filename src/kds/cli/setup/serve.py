@@ -1,6 +1,7 @@
 """`kds serve`: the resident service, in the foreground."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,11 @@ from kds.service.site import Site
 
 ALREADY_SERVED: Final = 3
 """Exit code when another process serves the workspace: for a start that is as good."""
+
+SWITCH_S: Final = 0.0005
+"""How long a thread may keep the interpreter while another one waits for it. A hook goes from
+thread to thread: beside an answer that is made up as HTML for fifty tabs, nine of ten take 63 ms or
+less instead of 79 with Python's 5 ms (300 calls each, in turns, on a busy machine)."""
 
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)
@@ -69,6 +75,7 @@ def serve(
     workspaces = [find_workspace(folder) for folder in folders or (None,)]
     address = None if http is None else _address(http)
     options = ServiceOptions(http=address, unix_socket=not no_socket, idle_s=idle_s)
+    sys.setswitchinterval(SWITCH_S)
     try:
         Service(workspaces, options, log=_log, site=_make_site).run()
     except AlreadyServedError as error:
