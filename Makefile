@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools editors
 
-.PHONY: install check format lint types imports test docs man site site-serve pictures plots \
+.PHONY: install check format lint types imports test docs man site site-serve pictures screenshots plots \
   model turns decision language bench bench-costs bench-peers test-clients bench-service \
   bench-hook bench-web bench-memory bench-hook-value vscode test-vscode
 
@@ -45,6 +45,9 @@ site-serve: $(BIN)/zensical  ## the same at http://localhost:8000, built anew at
 
 $(BIN)/zensical:
 	$(BIN)/pip install -e '.[site]' --config-settings editable_mode=strict
+
+screenshots:  ## the pages of the web, light and dark, taken in Chromium
+	$(BIN)/python tools/screenshots.py
 
 pictures:  ## what terminals show, drawn from what the commands print
 	$(BIN)/python tools/pictures.py

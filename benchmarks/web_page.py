@@ -1,9 +1,11 @@
 """Measure the web page of a real service, in a real browser where there is one.
 
-    python benchmarks/web_page.py
+    python benchmarks/web_page.py [--hooks N]
 
-First visit, a turn, a session with 10,000 messages, layout shift and unused files. Each figure
-stands beside what it must reach; how busy the machine is, stands on top.
+First visit, a turn, a session with 10,000 messages, the hook beside fifty open tabs
+(benchmarks/web_tabs.py), layout shift and unused files. Each figure stands beside what it must
+reach. How busy the machine is, stands on top, and beside the hook how late its caller woke: the
+machine's own part, which a figure of the hook cannot be below.
 """
 
 import argparse
@@ -13,24 +15,28 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the fake model is a test's
 
 import httpx
-from tests.agents.openai_server import FakeProvider, serving
+from benchmarks.web_place import Page, Place, workspace
+from tests.agents.openai_server import FakeProvider, Trickle, serving
 
 from kds.api.measures import percentile
 
 MESSAGES: Final = 10_000
+TABS: Final = 50
+LOOKED_S: Final = 10.0
+"""How long the service's processor time is looked at beside tabs, before the hook asks."""
+OTHERS: Final = str(Path(__file__).with_name("web_tabs.py"))
 TIMES: Final = 15
-WAIT_S: Final = 120.0
 STATIC: Final = Path(__file__).resolve().parent.parent / "src/kds/web/static"
 AT: Final = "2025-11-03T09:00:00Z"
 
@@ -53,35 +59,30 @@ class Figure:
 
     name: str
     value: float
-    most: float
+    most: float | None
     unit: str
 
-
-class Page(httpx.Client):
-    """A browser that runs no scripts."""
-
-    def csrf(self) -> str:
-        """The proof that a form is of this visit."""
-        return self.get("/chat").text.split('name="csrf" value="', 1)[1].split('"', 1)[0]
-
-    def send_form(self, path: str, files: Any = None, **fields: str) -> httpx.Response:
-        """Send a form."""
-        return self.post(path, data={"csrf": self.csrf(), **fields}, files=files).raise_for_status()
+    @property
+    def passes(self) -> bool:
+        """Whether it is as it must be; what has no limit explains another figure."""
+        return self.most is None or self.value <= self.most
 
 
 def main() -> int:
     """Measure all and print it; fails when a figure is above what it must reach."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.parse_args()
+    parser.add_argument("--hooks", type=int, default=200, help="calls of the hook, each time")
+    count = parser.parse_args().hooks
     load = os.getloadavg()[0]
     with ExitStack() as stack:
         provider = stack.enter_context(serving(FakeProvider()))
-        place = stack.enter_context(_workspace(provider.url))
+        place = stack.enter_context(workspace(provider.url))
         page = stack.enter_context(place.visitor())
         parts = [
             lambda: _first_page(page),
             lambda: _turn(page),
             lambda: _long(page),
+            lambda: _hooks(place, page, provider, count),
             lambda: _in_browser(place) if shutil.which("chromium") else [],
         ]
         print(f"{os.cpu_count()} processors, load {load:.1f}")
@@ -89,51 +90,9 @@ def main() -> int:
         for part in parts:
             for one in part():
                 figures.append(one)
-                print(f"{one.name:58}{one.value:10.1f} {one.unit:3} <= {one.most:g}", flush=True)
-    return int(any(one.value > one.most for one in figures))
-
-
-class Place:
-    """A workspace with a running service."""
-
-    def __init__(self, root: Path, environ: dict[str, str]) -> None:
-        self.root, self.environ = root, environ
-
-    def kds(self, *words: str) -> str:
-        """What a command of KDS prints."""
-        command = [sys.executable, "-P", "-m", "kds", *words]
-        done = subprocess.run(
-            command, env=self.environ, cwd=self.root, check=True, stdout=subprocess.PIPE, text=True
-        )
-        return done.stdout
-
-    def web(self) -> tuple[str, str]:
-        """The page's address, and a link that lets one browser in."""
-        told = json.loads(self.kds("web", "--no-open", "--json"))
-        return told["url"], told["login"]
-
-    @contextmanager
-    def visitor(self) -> Iterator[Page]:
-        """A client that has logged in."""
-        url, link = self.web()
-        with Page(base_url=url, timeout=WAIT_S, follow_redirects=True) as page:
-            page.get(link).raise_for_status()
-            yield page
-
-
-@contextmanager
-def _workspace(model: str) -> Iterator[Place]:
-    with tempfile.TemporaryDirectory(prefix="kds") as name:
-        environ = {one: value for one, value in os.environ.items() if not one.startswith("KDS_")}
-        environ |= {
-            "KDS_HOME": name, "XDG_CONFIG_HOME": f"{name}/config", "KDS_MODEL": f"{model}#m",
-        }  # fmt: skip
-        place = Place(Path(name), environ)
-        (place.root / "kds-brain").mkdir()
-        try:
-            yield place
-        finally:
-            place.kds("service", "stop")
+                limit = "" if one.most is None else f"<= {one.most:g}"
+                print(f"{one.name:58}{one.value:10.1f} {one.unit:3} {limit}", flush=True)
+    return int(not all(one.passes for one in figures))
 
 
 def _first_page(page: Page) -> list[Figure]:
@@ -161,7 +120,10 @@ def _turn(page: Page) -> list[Figure]:
     ]
     csrf, waits = page.csrf(), []
     for number in range(TIMES):
-        data = {"csrf": csrf, "session": session, "message": f"Make it {number} pixels wide"}
+        data = {
+            "csrf": csrf, "session": session, "message": f"Make it {number} pixels wide",
+            "after": str(2 * number + 2),  # a browser says what it has shown
+        }  # fmt: skip
         began = time.perf_counter()
         page.post("/chat/send", data=data, headers={"HX-Request": "true"}).raise_for_status()
         waits.append(time.perf_counter() - began)
@@ -194,6 +156,68 @@ def _long(page: Page) -> list[Figure]:
         Figure(f"a session of {MESSAGES} messages opens, p50", _ms(opened, 50), 200, "ms"),
         Figure("and goes on to earlier ones, p50", _ms(paged, 50), 200, "ms"),
     ]
+
+
+def _hooks(place: Place, page: Page, provider: FakeProvider, count: int) -> list[Figure]:
+    """The hook while nobody looks, beside tabs that are read, and beside those that are told."""
+    figures = list(_waits("no tab open", place, count))
+    with _tabs(page, "/chat?session=long"):
+        figures.append(_share(f"{TABS} tabs that are read", place, 1))
+        figures += _waits(f"{TABS} tabs that are read", place, count)
+    provider.play(Trickle("and **more** "))
+    data = {"csrf": page.csrf(), "session": "long", "message": "I want to add a FAB button"}
+    told = page.post("/chat/send", data=data, headers={"HX-Request": "true"}).text
+    with _tabs(page, unescape(told.split('sse-connect="', 1)[1].split('"', 1)[0])):
+        figures.append(_share(f"{TABS} tabs with an answer on its way", place, 50))
+        figures += _waits(f"{TABS} tabs with an answer on its way", place, count)
+    page.send_form("/chat/stop", session="long")
+    return figures
+
+
+@contextmanager
+def _tabs(page: Page, path: str) -> Iterator[None]:
+    """Tabs at a page, held open by another process."""
+    host, port = page.base_url.host, page.base_url.port
+    cookie = "; ".join(f"{name}={value}" for name, value in page.cookies.items())
+    command = [sys.executable, "-P", OTHERS, "tabs", host, str(port), str(TABS)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as tabs:
+        assert tabs.stdin is not None
+        assert tabs.stdout is not None
+        print(cookie, path, file=tabs.stdin, flush=True)
+        if tabs.stdout.readline().strip() != "open":
+            raise SystemExit("not every tab was answered")
+        yield
+        tabs.stdin.close()
+
+
+def _waits(beside: str, place: Place, count: int) -> Iterator[Figure]:
+    content = json.dumps({
+        "session_id": "hook-and-page", "transcript_path": str(place.root / "none.jsonl"),
+        "cwd": str(place.root), "hook_event_name": "UserPromptSubmit",
+    })  # fmt: skip
+    command = [sys.executable, "-P", OTHERS, "hook", str(place.root / "kds-brain"), str(count)]
+    done = subprocess.run(command, input=content, check=True, stdout=subprocess.PIPE, text=True)
+    found = json.loads(done.stdout)
+    yield Figure(f"hook, {beside}, p50", _ms(found["took"], 50), 60, "ms")
+    yield Figure(f"hook, {beside}, p99", _ms(found["took"], 99), 60, "ms")
+    yield Figure("  its caller woke too late by, p99", _ms(found["late"], 99), None, "ms")
+
+
+def _share(beside: str, place: Place, most: float) -> Figure:
+    """How much of a processor the service takes while nobody asks it for anything else."""
+    before, began = _busy_s(place), time.perf_counter()
+    time.sleep(LOOKED_S)
+    share = (_busy_s(place) - before) / (time.perf_counter() - began)
+    return Figure(f"{beside}, of a processor", 100 * share, most, "%")
+
+
+def _busy_s(place: Place) -> float:
+    """Processor seconds of the service until now."""
+    pid = json.loads(place.kds("service", "status", "--json"))["pid"]
+    after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _in_browser(place: Place) -> list[Figure]:

@@ -29,6 +29,10 @@ from kds.service.errors import AsgiApp, Receive, Scope, Send, error_response
 WORKSPACE: Final = "kds.workspace"
 """Key of the ASGI scope: root of the workspace whose door the request came through."""
 
+NEIGHBOUR: Final = "kds.neighbour"
+"""Key of the scope's state: a call that says whether the process at the other end is trusted. It is
+asked once for a connection: the system's table takes 5 ms, on the thread that answers hooks."""
+
 TOKEN_BYTES: Final = 32
 """256 bits, the default of `secrets` and beyond any guessing."""
 

@@ -93,7 +93,7 @@ def reliability(title: str, bins: Sequence[ReliabilityBin]) -> Markup:
     for one in bins:
         said = f"certain {one.confidence:.0%}, right {one.accuracy:.0%}, {one.count} turns"
         x, y = LEFT + one.confidence * room, side - LEFT - one.accuracy * room
-        parts.append(_circle(x, y, 3 + 7 * math.sqrt(one.count / most), said))
+        parts.append(_circle(x, y, 3 + 5 * math.sqrt(one.count / most), said))
     parts.append(_text(LEFT + room / 2, side - 8, "how certain", "middle"))
     return _svg(title, side, side, parts, kind="square")
 

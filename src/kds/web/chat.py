@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from time import perf_counter
 from typing import Any, Final
 
 from starlette.responses import Response, StreamingResponse
@@ -24,11 +23,6 @@ PATIENCE_S: Final = 3600.0
 """How long a browser without JavaScript waits for an answer; a model has its own, shorter limit."""
 
 
-RESTS: Final = 4
-"""How much longer an answer on its way is left alone than it took to show what there is of it:
-each time all of it becomes HTML anew."""
-
-
 async def show(visit: Visit) -> Response:
     """A session with its newest messages, or those before one of them; without a name a new one."""
     chosen = visit.text("session") or None
@@ -36,7 +30,7 @@ async def show(visit: Visit) -> Response:
     session, shown = None, Shown()
     if chosen is not None:
         talk, session = await _opened(visit, chosen)
-        shown = await _page(visit, talk, session, before=before)
+        shown = await _page(visit, talk, session, before)
     if visit.partial and before:
         return await _part(visit, "earlier.html", session, shown)
     beside = await sidebar(visit, chosen)
@@ -53,7 +47,7 @@ async def show(visit: Visit) -> Response:
 async def send(visit: Visit) -> Response:
     """Take a message: it is routed and logged before this answers, and answered after it."""
     message = _message(visit)
-    chosen, begun = await _chosen(visit), False
+    chosen, begun = _chosen(visit), False
     if chosen is None and visit.served.memory.flags.enabled:
         chosen, begun = await visit.archive(lambda: _begun(visit)), True
     talk = await _talk(visit, chosen)
@@ -63,7 +57,7 @@ async def send(visit: Visit) -> Response:
 
 async def hand_over(visit: Visit) -> Response:
     """Let the agent that was offered go on with the work."""
-    chosen, intent = await _chosen(visit), visit.text("intent")
+    chosen, intent = _chosen(visit), visit.text("intent")
     talk = await _talk(visit, chosen)
     exchange = await asyncio.to_thread(lambda: talk.session.begin_hand_over(intent))
     return await _answered(visit, talk, exchange, chosen)
@@ -71,7 +65,7 @@ async def hand_over(visit: Visit) -> Response:
 
 async def stop(visit: Visit) -> Response:
     """Halt the answer that is on its way; what was said of it is kept."""
-    chosen = await _chosen(visit)
+    chosen = _chosen(visit)
     talk = await _talk(visit, chosen)
     await asyncio.to_thread(talk.session.halt)
     return Response(status_code=204) if visit.partial else visit.go(address(chosen))
@@ -79,11 +73,10 @@ async def stop(visit: Visit) -> Response:
 
 async def since(visit: Visit) -> Response:
     """What was said after a message, in this tab or another one."""
-    after = visit.number("after", 0)
     talk, session = await _opened(visit, visit.text("session"))
-    if session.message_count <= after:
+    if session.message_count <= visit.number("after", 0):
         return Response(status_code=204)
-    shown = await _page(visit, talk, session, after=after)
+    session, shown = await _newest(visit, talk, session.id)
     return await _part(visit, "lines.html", session, shown)
 
 
@@ -97,16 +90,13 @@ async def answer(visit: Visit) -> Response:
 
 
 async def _events(visit: Visit, talk: Talk, telling: Telling) -> AsyncIterator[str]:
-    async for said in telling.pieces():
-        begun = perf_counter()
-        yield _event("text", await asyncio.to_thread(as_html, said))
-        await asyncio.sleep(RESTS * (perf_counter() - begun))
-    session, chosen = None, await _chosen(visit)
+    async for event in telling.pieces(lambda said: _event("text", as_html(said))):
+        yield event
+    session, chosen = None, _chosen(visit)
     if chosen is None:
         shown = await asyncio.to_thread(unkept, talk)
     else:
-        session = await visit.archive(lambda: store_of(visit.served, chosen).session(chosen))
-        shown = await _page(visit, talk, session, after=visit.number("after", 0))
+        session, shown = await _newest(visit, talk, chosen)
     values = _values(visit, session, shown)
     yield _event("done", await asyncio.to_thread(lambda: visit.rendered("lines.html", **values)))
 
@@ -121,21 +111,13 @@ async def _answered(
     if chosen is None:
         shown = await asyncio.to_thread(unkept, talk, exchange.said)
         return await _part(visit, "lines.html", None, shown)
-    session = await visit.archive(lambda: store_of(visit.served, chosen).session(chosen))
-    shown = await _page(visit, talk, session, after=visit.number("after", 0))
+    session, shown = await _newest(visit, talk, chosen)
     return await _part(visit, "lines.html", session, shown)
 
 
-async def _chosen(visit: Visit) -> str | None:
-    """The session that a form is of; None: that of the workspace, as always with the memory off.
-
-    Raises NotServedError when there is no such session: another tab may have erased it.
-    """
-    chosen = visit.text("session")
-    if not chosen or not visit.served.memory.flags.enabled:
-        return None
-    await visit.archive(lambda: store_of(visit.served, chosen))
-    return chosen
+def _chosen(visit: Visit) -> str | None:
+    """The session that a form is of; None: that of the workspace, as always with the memory off."""
+    return (visit.text("session") or None) if visit.served.memory.flags.enabled else None
 
 
 async def _opened(visit: Visit, chosen: str) -> tuple[Talk, Session]:
@@ -152,13 +134,26 @@ async def _talk(visit: Visit, chosen: str | None) -> Talk:
     return await _talks(visit).find(visit.served, None)
 
 
-async def _page(
-    visit: Visit, talk: Talk, session: Session, *, before: int = 0, after: int = 0
-) -> Shown:
-    store = store_of(visit.served, session.id)
-    if before:
-        return await visit.archive(lambda: earlier_page(store, talk, session, before))
-    return await visit.archive(lambda: newest_page(store, talk, session, after))
+async def _page(visit: Visit, talk: Talk, session: Session, before: int) -> Shown:
+    def read() -> Shown:
+        store = store_of(visit.served, session.id)
+        if before:
+            return earlier_page(store, talk, session, before)
+        return newest_page(store, talk, session)
+
+    return await visit.archive(read)
+
+
+async def _newest(visit: Visit, talk: Talk, chosen: str) -> tuple[Session, Shown]:
+    """A session, and what was said in it after what a tab has shown. Raises NotServedError."""
+    after = visit.number("after", 0)
+
+    def read() -> tuple[Session, Shown]:
+        store = store_of(visit.served, chosen)
+        session = store.session(chosen)
+        return session, newest_page(store, talk, session, after)
+
+    return await visit.archive(read)
 
 
 async def _part(visit: Visit, template: str, session: Session | None, shown: Shown) -> Response:

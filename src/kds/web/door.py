@@ -15,7 +15,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 
 from kds.service.errors import AsgiApp, Receive, Scope, Send
-from kds.service.security import WORKSPACE, neighbour_is_trusted, origin_fault
+from kds.service.security import NEIGHBOUR, WORKSPACE, origin_fault
 from kds.web.assets import PREFIX
 from kds.web.trouble import Trouble
 from kds.web.visitors import Visitors
@@ -76,7 +76,7 @@ class Door:
             return self._trouble.page(
                 403, f"Refused: {where} is not this machine.", where=where, hint=hint
             )
-        if not neighbour_is_trusted(scope["client"], scope["server"]):
+        if not scope["state"][NEIGHBOUR]():
             return self._trouble.page(403, "Refused: another user of this machine asks.")
         if _is_embedded(headers):
             return self._trouble.page(403, "Refused: a page from elsewhere wants this in it.")

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from kds.api.beginning import begin_prompt, begin_rule
 from kds.api.own_files import OwnFile, OwnFiles
-from kds.api.workspace_parts import Parts
 from kds.brain.errors import ConfigError, KdsError
+from kds.evaluation.dialogues import Dialogue
 from kds.evaluation.failures import describe
 from kds.evaluation.playback import PlayedTurn, play, turn_by_turn
 from kds.evaluation.trial import check_change, rehearsing, try_change
@@ -38,10 +38,11 @@ async def show(visit: Visit) -> Response:
 
 async def run(visit: Visit, _: str) -> Response:
     """What becomes of every message of the conversation, as things are."""
-    played = await _played(visit, visit.served.conversations.parts)
+    played = await _played(visit, await _typed_dialogue(visit))
     name = test_name(played)
+    test = await asyncio.to_thread(as_test, name, played)
     turns = [(view_of(one.turn), None) for one in played]
-    return await _page(visit, turns=turns, test=as_test(name, played), test_name=name)
+    return await _page(visit, turns=turns, test=test, test_name=name)
 
 
 async def look(visit: Visit, name: str) -> Response:
@@ -55,7 +56,11 @@ async def attempt(visit: Visit, _: str) -> Response:
     trial = await _alone(visit, lambda: try_change(parts, file, limit_s=TESTS_S))
     turns: list[tuple[TurnView, TurnView]] = []
     if visit.text("conversation").strip():
-        before, after = await _played(visit, parts), await _played(visit, trial.parts)
+        dialogue = await _typed_dialogue(visit)
+        before = await _played(visit, dialogue)
+        # What was never used before makes itself up at its first turn, which takes a second.
+        opened = rehearsing(trial.parts)
+        after = await _alone(visit, lambda: [*turn_by_turn(dialogue, opened)])
         turns = [
             (view_of(one.turn), view_of(two.turn)) for one, two in zip(before, after, strict=True)
         ]
@@ -96,12 +101,19 @@ async def _page(visit: Visit, *, status: int = 200, **more: object) -> Response:
         "test": _plain(visit.text("test")), "test_name": visit.text("test-name"),
         "own": own, "packaged": packaged, "turns": [], "trial": None, "problems": [], "done": "",
     }  # fmt: skip
-    return visit.page("playground.html", title="Playground", status=status, **(values | more))
+    values |= more
+    return await asyncio.to_thread(
+        lambda: visit.page("playground.html", title="Playground", status=status, **values)
+    )
 
 
-async def _played(visit: Visit, parts: Parts) -> list[PlayedTurn]:
+async def _typed_dialogue(visit: Visit) -> Dialogue:
+    return await asyncio.to_thread(typed_dialogue, _plain(visit.text("conversation")))
+
+
+async def _played(visit: Visit, dialogue: Dialogue) -> list[PlayedTurn]:
     """Every turn is a job of its own: a hook that comes meanwhile waits for one of them."""
-    turns = turn_by_turn(typed_dialogue(_plain(visit.text("conversation"))), rehearsing(parts))
+    turns = turn_by_turn(dialogue, rehearsing(visit.served.conversations.parts))
     found: list[PlayedTurn] = []
     while (one := await visit.route(lambda: next(turns, None))) is not None:
         found.append(one)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from kds.brain.errors import MessageError
+from kds.brain.errors import MessageError, StoreError
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
 from kds.brain.sessions.session_values import Archive, Session
@@ -134,7 +134,7 @@ async def import_(visit: Visit) -> Response:
     name = upload.filename or "the file"
 
     def restore() -> list[Session]:
-        archives = from_json(text, where=name)
+        archives = _read(text, name)
         store = visit.served.memory_for_writing()
         return [store.restore(one) for one in archives]
 
@@ -142,6 +142,14 @@ async def import_(visit: Visit) -> Response:
     count = len(restored)
     note = f"{count} {'session' if count == 1 else 'sessions'} imported."
     return visit.go(address(restored[0].id if restored else None), note)
+
+
+def _read(text: str, name: str) -> tuple[Archive, ...]:
+    """The sessions of a file. Raises MessageError: whoever sent it can mend it."""
+    try:
+        return from_json(text, where=name)
+    except StoreError as error:
+        raise MessageError(error.message, where=error.where, hint=error.hint) from error
 
 
 def _talks(visit: Visit) -> Talks:

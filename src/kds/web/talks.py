@@ -8,9 +8,11 @@ import asyncio
 import uuid
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Event, Thread
+from time import perf_counter
 from typing import Final
 
 from kds.brain.errors import KdsError
@@ -37,6 +39,13 @@ LOOK_S: Final = 0.05
 """How often it is looked whether more of an answer has come: twenty times a second reads as
 typing."""
 
+RESTS: Final = 4
+"""How much longer an answer on its way is left alone than it took to make up what there is of it
+and to send it to every tab: each time all of it becomes HTML anew, and hooks have to be served."""
+
+LONGEST_REST_S: Final = 2.0
+"""And no longer than this, whatever else the machine did in between."""
+
 AT_ONCE_S: Final = 0.25
 """How long is waited for an answer that needs no model, so that it comes in one piece."""
 
@@ -53,6 +62,11 @@ class Telling:
         self.error: KdsError | None = None
         self._exchange = exchange
         self._over = Event()
+        self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        self._making: asyncio.Task[None] | None = None
+        self._told = self._shown = ""
+        self._begun = 0.0
         Thread(target=self._run, name="kds-telling", daemon=True).start()
 
     @property
@@ -62,20 +76,34 @@ class Telling:
 
     async def wait(self, limit_s: float) -> bool:
         """Wait until it is over, or ``limit_s`` have passed; whether it is over."""
-        waited = 0.0
-        while not self.over and waited < limit_s:
-            await asyncio.sleep(LOOK_S / 5)
-            waited += LOOK_S / 5
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                await self._ended.wait()
         return self.over
 
-    async def pieces(self) -> AsyncIterator[str]:
-        """Yield all that has come, whenever there is more of it."""
-        told = ""
+    async def pieces(self, make: Callable[[str], str]) -> AsyncIterator[str]:
+        """Yield what ``make`` makes of all that has come, whenever there is more of it.
+
+        It is made up once for all who look, off the event loop.
+        """
+        shown = ""
         while not self.over:
-            if self.said != told:
-                told = self.said
-                yield told
+            if shown == self._shown:
+                if self._making is None or self._making.done():
+                    self._making = asyncio.create_task(self._make(make))
+                await asyncio.shield(self._making)
+            if shown != self._shown:
+                yield (shown := self._shown)
+
+    async def _make(self, make: Callable[[str], str]) -> None:
+        """Make up what has come once there is more of it, after a rest from the time before."""
+        busy = perf_counter() - self._begun if self._told else 0.0  # with the sending to every tab
+        await asyncio.sleep(min(max(LOOK_S, RESTS * busy), LONGEST_REST_S))
+        while self.said == self._told and not self.over:
             await asyncio.sleep(LOOK_S)
+        if not self.over:
+            self._begun, self._told = perf_counter(), self.said
+            self._shown = await asyncio.to_thread(make, self._told)
 
     def _run(self) -> None:
         try:
@@ -90,6 +118,8 @@ class Telling:
             self.error = KdsError(f"internal error: {describe_fault(error)}")
         finally:
             self._over.set()
+            with suppress(RuntimeError):  # the service has ended meanwhile
+                self._loop.call_soon_threadsafe(self._ended.set)
 
 
 @dataclass(slots=True)

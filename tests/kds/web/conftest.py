@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,9 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+
+SMALL = {"viewport": {"width": 360, "height": 640}, "java_script_enabled": False}
+"""A window of a phone, without JavaScript."""
 
 POLICY_WATCH = """
 document.addEventListener("securitypolicyviolation",
@@ -76,9 +80,13 @@ class Visitor(httpx.Client):
 
     def send_form(self, path: str, /, files: Any = None, **fields: str) -> httpx.Response:
         """Send a form of the page that was seen first, as a browser would."""
-        page = self.get("/").text
-        csrf = page.split('name="csrf" value="', 1)[1].split('"', 1)[0]
-        return self.post(path, data={"csrf": csrf, **fields}, files=files)
+        return self.post(path, data={"csrf": self.csrf, **fields}, files=files)
+
+    @cached_property
+    def csrf(self) -> str:
+        """What shows that a form is of this visit; every page has the same."""
+        page: str = self.get("/chat").text
+        return page.split('name="csrf" value="', 1)[1].split('"', 1)[0]
 
 
 @pytest.fixture(scope="session")
@@ -136,28 +144,71 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture
-def new_page(site: Site, chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Opens windows of browsers of their own that have logged in; what they complain of fails."""
-    contexts: list[Any] = []
-    seen: list[str] = []
+class Windows:
+    """Windows of the browser, each with cookies of its own. One that was closed is used again for
+    the next test that wants its like: to make one takes a second."""
 
-    def opened(*, login: bool = True, **options: Any) -> Any:
-        context = chromium.new_context(**options)
-        contexts.append(context)
+    def __init__(self, browser: Any) -> None:
+        self.seen: list[str] = []
+        """What the pages complained of."""
+        self._browser = browser
+        self._free: dict[str, list[Any]] = {}
+        self._open: list[tuple[str, Any, Any]] = []
+
+    def open(self, **options: Any) -> Any:
+        """A window that nobody is logged in at."""
+        kind = repr(sorted(options.items()))
+        free = self._free.setdefault(kind, [])
+        page = free.pop() if free else self._made(options)
+        self._open.append((kind, page.viewport_size, page))
+        return page
+
+    def close(self) -> None:
+        """Put the windows away, logged out; after a complaint for good."""
+        for kind, size, page in self._open:
+            if self.seen:
+                page.context.close()
+                continue
+            for other in [one for one in page.context.pages if one != page]:
+                other.close()
+            page.context.clear_cookies()
+            page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+            page.set_viewport_size(size)
+            self._free[kind].append(page)
+        self._open.clear()
+        self.seen.clear()
+
+    def _made(self, options: dict[str, Any]) -> Any:
+        context = self._browser.new_context(**options)
         context.add_init_script(POLICY_WATCH)
         context.set_default_timeout(30_000)
-        page = context.new_page()
-        watch(page, seen)
-        context.on("page", lambda another: watch(another, seen))
-        if login:
+        context.on("page", lambda page: watch(page, self.seen))
+        return context.new_page()
+
+
+@pytest.fixture(scope="session")
+def windows(chromium: Any) -> Windows:
+    """The windows of this run."""
+    return Windows(chromium)
+
+
+@pytest.fixture
+def new_page(site: Site, windows: Windows) -> Iterator[Callable[..., Any]]:
+    """Opens windows that have logged in, at a page; what they complain of fails."""
+
+    def opened(*, at: str | None = None, **options: Any) -> Any:
+        page = windows.open(**options)
+        if at is None:
             page.goto(site.link())
             assert "token" not in page.url
+        else:
+            page.context.request.get(site.link())
+            page.goto(f"{site.url}{at}")
         return page
 
     yield opened
-    for context in contexts:
-        context.close()
+    seen = [*windows.seen]
+    windows.close()
     assert not seen
 
 

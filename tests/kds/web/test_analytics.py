@@ -84,11 +84,11 @@ def test_days_that_are_no_choice_show_a_week(visitor: Visitor, days: str) -> Non
     assert 'href="/analytics?days=7" aria-current="true"' in page
 
 
-def test_the_charts_show_no_violation_in_a_browser(site: Site, browser: Any) -> None:
+def test_the_charts_show_no_violation_in_a_browser(site: Site, new_page: Any) -> None:
     measured(site)
-    browser.goto(f"{site.url}/analytics")
-    assert browser.locator("svg[role=img]").count() >= 6
-    assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page = new_page(at="/analytics")
+    assert page.locator("svg[role=img]").count() >= 6
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><b>'])

@@ -9,7 +9,7 @@ import pytest
 
 from ...agents.openai_server import FakeProvider, Text, Trickle  # noqa: TID252  # one for all
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
-from .conftest import Site
+from .conftest import SMALL, Site
 
 FAB = "I want to add a FAB button"
 VAGUE = ("login form", "look at the header again", "the design of the login", "header")
@@ -254,7 +254,8 @@ def test_nothing_that_is_said_or_named_runs(
 
 
 def test_the_page_fits_a_small_screen(new_page: Callable[..., Any]) -> None:
-    page = new_page(viewport={"width": 360, "height": 640})
+    page = new_page()
+    page.set_viewport_size(SMALL["viewport"])
     say(page, "I want to add a " + "very" * 60 + " long button")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.get_by_text("Sessions", exact=True).click()

@@ -111,11 +111,11 @@ def test_names_lead_nowhere(site: Site, tmp_path: Path) -> None:
 
 
 def test_a_file_dropped_in_a_browser_is_read_and_its_text_stays_text(
-    site: Site, browser: Any, tmp_path: Path
+    new_page: Any, tmp_path: Path
 ) -> None:
     path = tmp_path / "hostile.md"
     path.write_text("# <img src=x onerror=alert(1)>\n\nThe <script>alert(1)</script> is here.\n")
-    browser.goto(f"{site.url}/documents")
+    browser = new_page(at="/documents")
     browser.set_input_files("#file", str(path))
     browser.locator("form.drop button").click()
     browser.get_by_text("Read: hostile.md").wait_for()

@@ -2,12 +2,15 @@
 
 import os
 import re
+import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from kds.service.listener import Connection
 from kds.service.security import neighbour_is_trusted
 from kds.web.visitors import LINK_S, MOST_VISITORS, VISIT_S, Visitors
 
@@ -62,16 +65,35 @@ def test_another_user_of_the_machine_gets_nothing_for_the_link_or_the_cookie(
 ) -> None:
     if not Path("/proc/net/tcp").exists():
         pytest.skip("the system does not tell whose connection it is")
-    link, mine = site.link(), os.geteuid()
+    pages, mine = (f"{site.url}/chat", site.link()), os.geteuid()
     with monkeypatch.context() as patched:
         patched.setattr(os, "geteuid", lambda: mine + 1)
         patched.setattr("kds.service.security._ROOT", -1)
-        for path in ("/chat", link):
-            answer = visitor.get(path)
+        for path in pages:
+            answer = httpx.get(path, cookies=visitor.cookies)
             assert answer.status_code == 403
             assert "another user" in answer.text
-    assert visitor.get("/chat").is_success
-    assert visitor.get(link).is_success
+        assert visitor.get("/chat").is_success  # of a connection that was ours it is known
+    assert visitor.get(pages[1]).is_success
+
+
+def test_a_connection_is_looked_at_once_and_its_answers_are_sent_at_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, made, asked, held = site.url, Connection.connection_made, [], []
+
+    def noted(self: Connection, transport: Any) -> None:
+        made(self, transport)
+        held.append(transport.get_extra_info("socket"))
+
+    monkeypatch.setattr(Connection, "connection_made", noted)
+    monkeypatch.setattr(
+        "kds.service.listener.neighbour_is_trusted", lambda *ends: not asked.append(ends)
+    )
+    with httpx.Client(base_url=url) as client:
+        assert [client.get("/chat").status_code for _ in range(3)] == [401] * 3
+        assert len(asked) == len(held) == 1
+        assert held[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 ROWS = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid
@@ -121,9 +143,9 @@ def test_a_form_that_does_not_prove_to_be_ours_does_nothing(
 
 
 def test_the_proof_of_one_browser_is_none_for_another(site: Site, visitor: Visitor) -> None:
-    mine = visitor.get("/").text.split('name="csrf" value="', 1)[1].split('"', 1)[0]
     with site.visitor() as other:
-        assert other.post("/theme", data={"theme": "dark", "csrf": mine}).status_code == 403
+        data = {"theme": "dark", "csrf": visitor.csrf}
+        assert other.post("/theme", data=data).status_code == 403
 
 
 def test_every_answer_forbids_scripts_frames_and_keeping(visitor: Visitor) -> None:
@@ -181,8 +203,7 @@ def test_light_and_dark_are_kept_and_lead_nowhere_else(visitor: Visitor) -> None
 @pytest.mark.parametrize("path", ["/\t/evil.example", "/\r\nX-Mine: yes", "/\n/evil.example"])
 def test_a_script_is_led_nowhere_else_either(visitor: Visitor, path: str) -> None:
     visitor.headers["HX-Request"] = "true"
-    csrf = visitor.get("/").text.split('name="csrf" value="', 1)[1].split('"', 1)[0]
-    answer = visitor.post("/theme", data={"csrf": csrf, "theme": "dark", "from": path})
+    answer = visitor.post("/theme", data={"csrf": visitor.csrf, "theme": "dark", "from": path})
     assert answer.status_code == 204
     assert "x-mine" not in answer.headers
     assert answer.headers["hx-redirect"].isprintable()

@@ -17,6 +17,9 @@ from .test_chat import PAYLOADS
 ALL = " ".join(PAYLOADS)
 MARKUP = tuple(text for text in PAYLOADS if "<" in text)
 
+TOGETHER = 4
+"""Of the texts, in one address: each is escaped as if it stood alone."""
+
 QUERIES = (
     ("/chat", ("search", "session", "before", "offset")),
     ("/chat/since", ("session", "after")),
@@ -52,9 +55,8 @@ def test_what_is_kept_stays_text_on_every_page(
     stays_text(visitor.send_form("/chat/import", files={"file": (f"{MARKUP[0]}.json", file)}))
     guide = "".join(f"# {text}\n\nThe text {text} is here.\n\n" for text in PAYLOADS)
     files = [("file", (f"{text}.md", f"# {text}\n\n{text}\n")) for text in PAYLOADS[::10]]
-    csrf = visitor.get("/chat").text.split('name="csrf" value="', 1)[1].split('"', 1)[0]
     sent = [("file", ("all.md", guide)), *files]
-    stays_text(visitor.post("/documents/add", data={"csrf": csrf}, files=sent))
+    stays_text(visitor.post("/documents/add", data={"csrf": visitor.csrf}, files=sent))
     visitor.send_form("/memory/consent", purpose=ALL[:1000])
     preferences = "\n".join(f"{text.replace('=', ' ')}={text}" for text in PAYLOADS)
     stays_text(
@@ -81,9 +83,10 @@ def test_what_is_kept_stays_text_on_every_page(
 def test_what_a_query_says_stays_text(
     site: Site, visitor: Visitor, new_page: Callable[..., Any]
 ) -> None:
-    page = new_page()
+    page = new_page(at="/settings")
     for path, names in QUERIES:
-        for text in PAYLOADS[:: 5 if "q" in names else 1]:  # a search costs, and escapes alike
+        for at in range(0, len(PAYLOADS), TOGETHER):
+            text = " ".join(PAYLOADS[at : at + TOGETHER])
             stays_text(visitor.get(path, params=dict.fromkeys(names, text)))
         if path not in ("/chat/since", "/analytics.csv"):
             page.goto(f"{site.url}{path}?" + "&".join(f"{one}={quote(ALL)}" for one in names))
@@ -93,7 +96,7 @@ def test_what_a_query_says_stays_text(
 def test_names_of_rules_and_prompts_stay_text(
     site: Site, visitor: Visitor, new_page: Callable[..., Any]
 ) -> None:
-    page = new_page()
+    page = new_page(at="/settings")
     rules = site.workspace.brain / "rules"
     rules.mkdir(exist_ok=True)
     rule = rules / "<img src=x onerror=alert(1)>.yaml"
@@ -121,9 +124,9 @@ def test_a_learned_phrase_stays_text(
         return SimpleNamespace(example=example, new=True, redacted=False)
 
     monkeypatch.setattr(teaching, "_teach", taught)  # what is learned is judged elsewhere
-    for text in PAYLOADS:
+    for text in MARKUP:
         stays_text(visitor.send_form("/chat/learn", message=text, intent=text))
-    page = new_page()
+    page = new_page(at="/settings")
     page.set_content(visitor.send_form("/chat/learn", message=ALL, intent=ALL).text)
     assert page.locator("#alerts").inner_text().count("alert(1)") >= 20
     assert page.locator("main img, main script").count() == 0

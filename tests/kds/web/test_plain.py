@@ -78,9 +78,8 @@ def test_what_is_no_message_is_refused_in_words(visitor: Visitor, message: str) 
     page = visitor.send_form("/chat/send", message=message)
     assert page.status_code in (400, 413)
     assert "To mend it" in page.text
-    csrf = visitor.get("/").text.split('name="csrf" value="', 1)[1].split('"', 1)[0]
     part = visitor.post(
-        "/chat/send", data={"message": message}, headers={**HTMX, "X-CSRF-Token": csrf}
+        "/chat/send", data={"message": message}, headers={**HTMX, "X-CSRF-Token": visitor.csrf}
     )
     assert part.headers["hx-retarget"] == "#alerts"
     assert "<html" not in part.text
@@ -139,9 +138,11 @@ def test_a_session_is_written_out_and_read_in(visitor: Visitor) -> None:
     assert found.messages[0].content == FAB
     plain = visitor.get("/chat/export", params={"session": session, "format": "markdown"})
     assert plain.text.startswith("# Grüne")
-    wrong = visitor.send_form("/chat/import", files={"file": ("<b>.json", b'{"kds_memory": 2}')})
-    assert wrong.status_code == 500
-    assert "&lt;b&gt;.json" in wrong.text
+    for file, told in ((b'{"kds_memory": 2}', "sessions"), (b"[" * 10_000, "recursion limit")):
+        wrong = visitor.send_form("/chat/import", files={"file": ("<b>.json", file)})
+        assert wrong.status_code == 400
+        assert "&lt;b&gt;.json" in wrong.text
+        assert told in wrong.text
     none = visitor.send_form("/chat/import")
     assert "no file was chosen" in none.text
 
@@ -158,8 +159,9 @@ def test_with_the_memory_off_the_chat_goes_on_and_says_so(
 ) -> None:
     monkeypatch.setenv("KDS_MEMORY", "off")
     assert "The memory is off" in visitor.get("/chat").text
-    csrf = visitor.get("/").text.split('name="csrf" value="', 1)[1].split('"', 1)[0]
-    part = visitor.post("/chat/send", data={"message": FAB}, headers={**HTMX, "X-CSRF-Token": csrf})
+    part = visitor.post(
+        "/chat/send", data={"message": FAB}, headers={**HTMX, "X-CSRF-Token": visitor.csrf}
+    )
     assert "PLAN" in part.text
     assert "The prompt for work-planner" in part.text
     monkeypatch.delenv("KDS_MEMORY")

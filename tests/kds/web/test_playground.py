@@ -2,7 +2,9 @@
 
 import shutil
 import stat
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from kds.evaluation.trial import rehearsing
 from kds.service.client import ServiceClient
 from kds.web import playground
 
-from .conftest import Site, Visitor, wait_until
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from .conftest import SMALL, Site, Visitor, wait_until
 
 RULE = """\
 rules:
@@ -115,6 +118,29 @@ def test_a_change_is_tried_beside_what_holds_and_saves_nothing(
     assert "2 tests passed" in page
     assert not (site.workspace.rules_dir / "usual-place.yaml").exists()
     assert ServiceClient(site.workspace).route(MESSAGE, log=False).expanded == MESSAGE
+
+
+@pytest.mark.parametrize("held", ["try_change", "turn_by_turn"])
+def test_hooks_are_answered_while_a_change_is_tried(
+    site: Site, visitor: Visitor, monkeypatch: pytest.MonkeyPatch, held: str
+) -> None:
+    entered, go_on, done = threading.Event(), threading.Event(), getattr(playground, held)
+    served = ServiceClient(site.workspace)
+
+    def waits(*given: Any, **named: Any) -> Any:
+        if threading.current_thread().name.startswith("asyncio_"):  # of `asyncio.to_thread`
+            entered.set()
+            assert go_on.wait(PATIENCE_S)
+        return done(*given, **named)
+
+    monkeypatch.setattr(playground, held, waits)
+    with ThreadPoolExecutor() as pool:
+        fields = {"file": FILE, "text": RULE, "stamp": "", "conversation": MESSAGE}
+        tried = pool.submit(work, visitor, "try", **fields)
+        assert entered.wait(PATIENCE_S)
+        assert served.route(MESSAGE, log=False).expanded == MESSAGE
+        go_on.set()
+        assert "2 tests passed" in tried.result(PATIENCE_S).text
 
 
 def test_the_tests_of_a_rule_and_the_dialogues_of_the_workspace_tell_how_they_fail(
@@ -264,13 +290,13 @@ def test_a_conversation_is_kept_as_a_dialogue_test_that_passes(
     assert "it fails as things are" in page
 
 
-def test_a_rule_is_edited_tried_and_saved_in_a_browser(site: Site, browser: Any) -> None:
+def test_a_rule_is_edited_tried_and_saved_in_a_browser(site: Site, new_page: Any) -> None:
     (site.workspace.rules_dir).mkdir()
     (site.workspace.rules_dir / "usual-place.yaml").write_text(RULE.replace("corner", "window"))
     (site.workspace.rules_dir / f"{HOSTILE.replace('/', '-')}.yaml").write_text(
         RULE.replace("my.usual-place", "my.other").replace("usual place", "other place")
     )
-    browser.goto(f"{site.url}/playground")
+    browser = new_page(at="/playground")
     browser.fill("#conversation", f"{MESSAGE}\n{HOSTILE}\n</textarea><img src=x onerror=alert(2)>")
     browser.get_by_role("button", name=FILE).click()
     browser.fill("#text", RULE)
@@ -286,9 +312,8 @@ def test_a_rule_is_edited_tried_and_saved_in_a_browser(site: Site, browser: Any)
     browser.get_by_text("Open the corner table").first.wait_for()
 
 
-def test_the_playground_fits_a_small_screen_without_javascript(site: Site, new_page: Any) -> None:
-    page = new_page(viewport={"width": 360, "height": 640}, java_script_enabled=False)
-    page.goto(f"{site.url}/playground?file=rules/pronouns.yaml")
+def test_the_playground_fits_a_small_screen_without_javascript(new_page: Any) -> None:
+    page = new_page(at="/playground?file=rules/pronouns.yaml", **SMALL)
     page.get_by_role("button", name="Run", exact=True).press("Enter")
     page.get_by_text("Make the FAB button purple").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
