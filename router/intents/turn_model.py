@@ -10,7 +10,7 @@ outcome is the probability that a careful reader accepts an intent. Fitted by
 
 import io
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -33,7 +33,7 @@ SHIPPED_TURNS: Final = Path(__file__).parent.parent / "fitted" / "turns.npz"
 FLOOR: Final = -9.0
 """The least log probability that counts."""
 
-CLOSE: Final = 0.05
+CLOSE: Final = 0.08
 """Of two intents this close, both are mostly right, and what the prompts' own examples and patterns
 say is taken: "use a switch, not a button" may be carried out, and is a correction."""
 
@@ -73,8 +73,7 @@ def revised(verdict: IntentVerdict, likely: Mapping[str, float]) -> IntentVerdic
     """``verdict`` with the probability of every intent that the join gives."""
     open_to = {label: share for label, share in likely.items() if label not in verdict.barred}
     ranked = [IntentScore(*pair) for pair in sorted(open_to.items(), key=lambda p: (-p[1], p[0]))]
-    first = next((score for score in ranked if score.intent == verdict.intent), ranked[0])
-    winner = first if first.confidence >= ranked[0].confidence - CLOSE else ranked[0]
+    winner = _winner(ranked, verdict.intent)
     known = [score for score in ranked if score.intent != UNKNOWN]
     confidence = known[0].confidence if winner.intent == UNKNOWN else winner.confidence
     others = tuple(score for score in known if score.intent != winner.intent)
@@ -86,6 +85,12 @@ def revised(verdict: IntentVerdict, likely: Mapping[str, float]) -> IntentVerdic
         alternatives=others[:MAX_ALTERNATIVES],
         notes=(*verdict.notes, note),
     )
+
+
+def _winner(ranked: Sequence[IntentScore], first: str) -> IntentScore:
+    """The most likely intent, or that of the ``first`` reading where it is as likely."""
+    close = (score for score in ranked if score.confidence >= ranked[0].confidence - CLOSE)
+    return next((score for score in close if score.intent == first), ranked[0])
 
 
 def join_rows(

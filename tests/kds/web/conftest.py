@@ -5,6 +5,7 @@ that has logged in by the link; `browser` a page of a real browser that has, too
 the test when a script, a dialog or a violation of the policy is seen.
 """
 
+import asyncio
 import os
 import shutil
 import socket
@@ -129,9 +130,20 @@ def visitor(site: Site) -> Iterator[Visitor]:
         yield found
 
 
+@contextmanager
+def driven(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Let the browser be driven: for Playwright its event loop runs in this thread all the time,
+    and nobody else could run one, as other tests do."""
+    asyncio._set_running_loop(loop)
+    try:
+        yield
+    finally:
+        asyncio._set_running_loop(None)
+
+
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """The one browser of this run: that of the system, driven by Playwright."""
+def chromium() -> Iterator[tuple[Any, asyncio.AbstractEventLoop]]:
+    """The one browser of this run, and what it is driven by: that of the system, by Playwright."""
     program = shutil.which(os.environ.get("KDS_TEST_CHROMIUM", "chromium"))
     if program is None:
         pytest.skip("there is no chromium here: apt-get install chromium")
@@ -140,7 +152,10 @@ def chromium() -> Iterator[Any]:
         browser = playwright.chromium.launch(
             executable_path=program, args=list(FLAGS), headless=True
         )
-        yield browser
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield browser, loop
+        asyncio._set_running_loop(loop)
         browser.close()
 
 
@@ -148,9 +163,10 @@ class Windows:
     """Windows of the browser, each with cookies of its own. One that was closed is used again for
     the next test that wants its like: to make one takes a second."""
 
-    def __init__(self, browser: Any) -> None:
+    def __init__(self, browser: Any, loop: asyncio.AbstractEventLoop) -> None:
         self.seen: list[str] = []
         """What the pages complained of."""
+        self.loop = loop
         self._browser = browser
         self._free: dict[str, list[Any]] = {}
         self._open: list[tuple[str, Any, Any]] = []
@@ -187,9 +203,9 @@ class Windows:
 
 
 @pytest.fixture(scope="session")
-def windows(chromium: Any) -> Windows:
+def windows(chromium: tuple[Any, asyncio.AbstractEventLoop]) -> Windows:
     """The windows of this run."""
-    return Windows(chromium)
+    return Windows(*chromium)
 
 
 @pytest.fixture
@@ -206,9 +222,10 @@ def new_page(site: Site, windows: Windows) -> Iterator[Callable[..., Any]]:
             page.goto(f"{site.url}{at}")
         return page
 
-    yield opened
-    seen = [*windows.seen]
-    windows.close()
+    with driven(windows.loop):
+        yield opened
+        seen = [*windows.seen]
+        windows.close()
     assert not seen
 
 
