@@ -19,7 +19,10 @@ export function registerCommands(window: Window, extension: string): vscode.Disp
     on("ask", () => openChat("@kds ", true)),
     on("say", (text: string) => openChat(`@kds ${text}`, false)),
     on("correct", (message?: string) => correct(window, typeof message === "string" ? message : undefined)),
-    on("newConversation", () => forget(window)),
+    on("newConversation", async () => {
+      await forget(window);
+      await vscode.commands.executeCommand("workbench.action.chat.newChat"); // what stands in this one would go along
+    }),
     on("copyPrompt", async (prompt: string) => vscode.env.clipboard.writeText(prompt)),
     on("doctor", () => inTerminal(window, "doctor", ["doctor"])),
     on("logs", () => inTerminal(window, "logs", ["logs", "-n", "100"])),

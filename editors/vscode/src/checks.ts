@@ -7,7 +7,7 @@ import { guarded } from "./guard.ts";
 import type { Place } from "./place.ts";
 import { findProgram, run } from "./program.ts";
 import type { Window } from "./window.ts";
-import { errorIn, type Problem } from "./wire.ts";
+import { errorIn, KdsError, type Problem } from "./wire.ts";
 
 /** What the three checks print, each its part of it. */
 interface Report {
@@ -43,6 +43,7 @@ export function registerChecks(window: Window): vscode.Disposable {
     checks,
     vscode.workspace.onDidSaveTextDocument((document) => void checks.saved(document)),
     vscode.workspace.onDidOpenTextDocument(seen),
+    vscode.workspace.onDidDeleteFiles(({ files }) => checks.deleted(files)),
     vscode.commands.registerCommand("kds.check", guarded(window, () => checks.all())),
   );
 }
@@ -74,6 +75,7 @@ class Checks implements vscode.Disposable {
   /** Check everything in the window, and say how it is. */
   async all(): Promise<void> {
     const places = this.#window.places.all().filter((place) => place.trusted);
+    if (places.length === 0) throw new KdsError("there is nothing to check", { hint: "open a folder, and trust it" });
     const told = { location: vscode.ProgressLocation.Notification, title: "KDS checks prompts, rules and dialogues" };
     const counts = await vscode.window.withProgress(told, async () => {
       const found: number[] = [];
@@ -96,7 +98,7 @@ class Checks implements vscode.Disposable {
     this.#running.get(key)?.abort(); // what it finds would be out of date
     const controller = new AbortController();
     this.#running.set(key, controller);
-    const collection = this.#collections.get(key) ?? vscode.languages.createDiagnosticCollection("kds");
+    const collection = this.#collections.get(key) ?? vscode.languages.createDiagnosticCollection(`kds ${key}`);
     this.#collections.set(key, collection);
     const args = kind === "dialogues" ? ["test", "--list", uri.fsPath] : [kind, "check"];
     let stdout: string;
@@ -108,8 +110,14 @@ class Checks implements vscode.Disposable {
     }
     const found = findingsIn(JSON.parse(stdout) as Report);
     const here = found.filter((one) => one.severity === WRONG || isInside(pathOf(one, place), place));
+    collection.clear(); // setting many leaves the files alone that are in order by now
     collection.set(asDiagnostics(here, place));
     return here.length;
+  }
+
+  /** Nothing is wrong in a file that is gone. */
+  deleted(files: readonly vscode.Uri[]): void {
+    for (const collection of this.#collections.values()) files.forEach((uri) => collection.delete(uri));
   }
 
   dispose(): void {

@@ -15,7 +15,7 @@ export function registerContextView(window: Window): vscode.Disposable {
 
 async function entries(window: Window): Promise<Entry[]> {
   try {
-    const found = await window.service(window.last?.place ?? window.places.now()).context(window.conversation);
+    const found = await window.service(window.last?.place ?? window.place).context(window.conversation);
     return [...found].reverse();
   } catch (error) {
     window.log.warn(`the context cannot be shown: ${String(error)}`);

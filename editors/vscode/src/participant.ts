@@ -59,7 +59,7 @@ async function turned(
   token: vscode.CancellationToken,
 ): Promise<Left> {
   const started = performance.now();
-  const place = window.places.now();
+  const { place } = window;
   const service = window.service(place);
   const history = saidIn(chat.history, window.earlier);
   const signal = signalOf(token);
@@ -161,7 +161,7 @@ async function why(window: Window, stream: vscode.ChatResponseStream): Promise<L
 }
 
 async function context(window: Window, stream: vscode.ChatResponseStream): Promise<Left> {
-  const service = window.service(window.last?.place ?? window.places.now());
+  const service = window.service(window.last?.place ?? window.place);
   const entries = await service.context(window.conversation);
   const rows = entries.map((one) => `- \`${one.intent}\` ${escaped(one.user_message)}${one.context_ref ? ` (${escaped(one.context_ref)})` : ""}`);
   stream.markdown(rows.length > 0 ? rows.join("\n") : "The context of this window is empty.");
@@ -176,7 +176,7 @@ async function clear(window: Window, stream: vscode.ChatResponseStream): Promise
 
 /** Empty the window's context and give it a new session id. */
 export async function forget(window: Window): Promise<void> {
-  const service = window.service(window.last?.place ?? window.places.now());
+  const service = window.service(window.last?.place ?? window.place);
   if ((await service.health()) !== undefined) await service.clearContext(window.conversation);
   await window.begin();
 }

@@ -1,7 +1,10 @@
 // The remembered conversations of each folder: gone on with, renamed, written out, deleted.
 
+import { basename } from "node:path";
 import * as vscode from "vscode";
+import type { Said } from "@kds/transit";
 import type { Place } from "./place.ts";
+import type { Service } from "./service.ts";
 import type { Window } from "./window.ts";
 import type { Session } from "./wire.ts";
 import { guarded } from "./guard.ts";
@@ -12,6 +15,9 @@ interface Item {
 }
 
 const ROLES = ["user", "assistant"];
+
+/** Messages that are read once more where a session has no context any longer. */
+const RECALLED = 5;
 
 export function registerSessions(window: Window): vscode.Disposable {
   const provider: vscode.TreeDataProvider<Item> = {
@@ -44,10 +50,11 @@ async function items(window: Window): Promise<Item[]> {
   return found.flat();
 }
 
-function treeItem({ session }: Item, here: boolean): vscode.TreeItem {
+function treeItem({ place, session }: Item, here: boolean): vscode.TreeItem {
   const item = new vscode.TreeItem(session.title || session.id);
-  item.id = session.id;
-  item.description = `${session.messages} messages · ${new Date(session.updated_at).toLocaleDateString()}`;
+  item.id = `${place.root} ${session.id}`;
+  const folder = (vscode.workspace.workspaceFolders ?? []).length > 1 ? ` · ${basename(place.folder)}` : "";
+  item.description = `${session.messages} messages · ${new Date(session.updated_at).toLocaleDateString()}${folder}`;
   item.tooltip = `${session.title}\n${session.id}`;
   item.iconPath = new vscode.ThemeIcon(here ? "circle-filled" : "comment-discussion");
   item.contextValue = "kds.session";
@@ -56,13 +63,22 @@ function treeItem({ session }: Item, here: boolean): vscode.TreeItem {
 
 /** Go on with a session in a new chat: its last messages go along with what is said there. */
 async function resume(window: Window, { place, session }: Item): Promise<void> {
-  const { page } = await window.service(place).lastMessages(session);
+  const service = window.service(place);
+  const { page } = await service.lastMessages(session);
   const earlier = page.flatMap(({ role, content }) =>
     ROLES.includes(role) ? [{ role: role as "user" | "assistant", content }] : [],
   );
-  await window.begin({ id: session.id, earlier });
+  await recalled(service, session.id, earlier);
+  await window.begin({ id: session.id, root: place.root, earlier });
   await vscode.commands.executeCommand("workbench.action.chat.newChat");
   await vscode.commands.executeCommand("workbench.action.chat.open", { query: "@kds ", isPartialQuery: true });
+}
+
+/** A context that was cleared, or is too old, comes back: its last messages are read once more. */
+async function recalled(service: Service, conversation: string, earlier: readonly Said[]): Promise<void> {
+  if ((await service.context(conversation)).length > 0) return;
+  const asked = earlier.filter((one) => one.role === "user").slice(-RECALLED);
+  for (const { content } of asked) await service.route(content, { conversation, history: [] });
 }
 
 async function rename(window: Window, { place, session }: Item): Promise<void> {

@@ -38,7 +38,7 @@ async function told<T>(invoke: (input: T) => Promise<string>, input: T): Promise
 }
 
 async function resolve(window: Window, message: string): Promise<string> {
-  const service = window.service(window.places.now());
+  const service = window.service(window.place);
   const { conversation, earlier: history } = window;
   const turn = await service.route(message, { conversation, history, log: false });
   const references = turn.references.map(({ text, target, score }) => ({ text, target, score }));
@@ -47,7 +47,7 @@ async function resolve(window: Window, message: string): Promise<string> {
 }
 
 async function search(window: Window, input: Search, scope: "memory" | "documents"): Promise<string> {
-  const service = window.service(window.places.now());
+  const service = window.service(window.place);
   const found = await service.search(input.query, { scope, limit: input.limit ?? PASSAGES });
   if (found.chunks.length === 0) return ["Nothing was found.", ...found.warnings].join("\n");
   return found.chunks.map(quoted).join("\n\n");

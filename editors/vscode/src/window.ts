@@ -14,6 +14,8 @@ const LASTS_MS = 2 * 3600 * 1000;
 
 interface Kept {
   readonly id: string;
+  /** Where a session is kept that was resumed. */
+  readonly root?: string;
   readonly at: number;
   readonly earlier: readonly Said[];
 }
@@ -51,6 +53,11 @@ export class Window implements vscode.Disposable {
     return this.#kept.earlier;
   }
 
+  /** Where the next message is read: where the session is that was resumed, else as `Places.now`. */
+  get place(): Place {
+    return this.places.all().find((one) => one.root === this.#kept.root) ?? this.places.now();
+  }
+
   get last(): LastTurn | undefined {
     return this.#last;
   }
@@ -68,7 +75,7 @@ export class Window implements vscode.Disposable {
   }
 
   /** Begin anew, or go on with a session that is remembered. */
-  async begin(session?: { id: string; earlier: readonly Said[] }): Promise<void> {
+  async begin(session?: { id: string; root: string; earlier: readonly Said[] }): Promise<void> {
     this.#last = undefined;
     await this.#keep(session ? { ...session, at: Date.now() } : fresh());
   }

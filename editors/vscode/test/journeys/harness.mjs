@@ -46,6 +46,7 @@ export class Editor {
       "security.workspace.trust.startupPrompt": "never",
       "security.workspace.trust.banner": "never",
       "telemetry.telemetryLevel": "off",
+      "telemetry.feedback.enabled": true, // the thumbs; code-server without telemetry has none
       "workbench.startupEditor": "none",
       "extensions.ignoreRecommendations": true,
       "kds.path": PROGRAM,
@@ -68,7 +69,7 @@ export class Editor {
     const own = join(EXTENSION, "dist/kds-vscode.vsix");
     this.#codeServer(["--install-extension", own, "--install-extension", model], true);
     this.#port = await freePort();
-    this.#server = this.#codeServer(["--auth", "none", "--bind-addr", `127.0.0.1:${this.#port}`, "--disable-update-check"]);
+    this.#server = this.#codeServer(["--auth", "none", "--bind-addr", `127.0.0.1:${this.#port}`, "--disable-update-check", "--enable-proposed-api", "kds-test.model-of-the-journeys"]);
     const { chromium } = createRequire(join(PACKAGES, "node_modules/"))("playwright-core");
     this.#browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
     this.#profile = await this.#browser.newContext({ viewport: { width: 1500, height: 1000 } });
@@ -91,12 +92,12 @@ export class Editor {
     return `code-server ${server.trim()}, Chromium ${this.#browser?.version()}, Node ${process.version}`;
   }
 
-  /** Open a window on a folder and wait until it works. */
-  async open(folder) {
+  /** Open a window on a folder, or on the folders of a `.code-workspace`, and wait until it works. */
+  async open(path) {
     if (this.#profile === undefined) throw new Error("start() first");
     const page = await this.#profile.newPage();
     await until(async () => {
-      await page.goto(`http://127.0.0.1:${this.#port}/?folder=${folder}`);
+      await page.goto(`http://127.0.0.1:${this.#port}/?${path.endsWith(".code-workspace") ? "workspace" : "folder"}=${path}`);
       return true;
     });
     await page.locator(".monaco-workbench").waitFor({ timeout: PATIENCE_MS });
@@ -199,13 +200,60 @@ export class Window {
 
   /** Open a file of the folder. */
   async file(name) {
-    await this.page.keyboard.press("Control+P");
-    await this.page.locator(".quick-input-widget input").first().waitFor();
-    await this.page.keyboard.type(name);
-    const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first();
-    await row.waitFor({ timeout: PATIENCE_MS });
-    await row.click();
+    await until(
+      async () => {
+        await this.page.keyboard.press("Escape");
+        await this.page.keyboard.press("Control+P");
+        await this.page.locator(".quick-input-widget input").first().waitFor({ timeout: 5_000 });
+        await this.page.keyboard.type(name);
+        const row = this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first();
+        await row.waitFor({ timeout: 8_000 });
+        await row.click({ timeout: 5_000 });
+        return true;
+      },
+      () => `there is no file "${name}"`,
+    );
     await this.page.locator(".editor-instance .view-lines").first().waitFor();
+  }
+
+  /** Put a text in place of the file in front, and save it. */
+  async write(text) {
+    await this.page.locator(".editor-instance .view-lines").first().click({ timeout: PATIENCE_MS });
+    await this.page.keyboard.press("Control+A");
+    await this.page.keyboard.insertText(text);
+    await this.page.keyboard.press("Control+S");
+  }
+
+  /** Choose from the menu of a row in the tree of a view; a menu takes no click until it stands. */
+  async choose(row, name) {
+    const item = this.page.locator(".monaco-menu .action-item", { hasText: name }).first();
+    await until(
+      async () => {
+        await this.page.keyboard.press("Escape");
+        await row.click({ button: "right", timeout: 5_000 });
+        await item.waitFor({ timeout: 5_000 });
+        await this.page.waitForTimeout(1_000);
+        await item.click({ timeout: 5_000 });
+        await item.waitFor({ state: "hidden", timeout: 5_000 });
+        return true;
+      },
+      () => `the menu has no "${name}"`,
+    );
+  }
+
+  /** Fill the box that asks for something, in place of what it suggests. */
+  async fill(text) {
+    const input = this.page.locator(".quick-input-widget input").first();
+    await input.waitFor({ timeout: PATIENCE_MS });
+    await input.fill(text);
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** Take what the box suggests, once it does. */
+  async accept(expected) {
+    const input = this.page.locator(".quick-input-widget input").first();
+    await until(async () => expected.test(await input.inputValue({ timeout: 2_000 })));
+    await this.page.keyboard.press("Enter");
   }
 
   async notice(text) {
@@ -216,9 +264,8 @@ export class Window {
 }
 
 /** A folder with `kds-brain`, and with these files. */
-export function workspace(files = {}) {
-  const root = mkdtempSync(join(tmpdir(), "kds-journey-"));
-  mkdirSync(join(root, "kds-brain"), { mode: 0o700 });
+export function workspace(files = {}, root = mkdtempSync(join(tmpdir(), "kds-journey-"))) {
+  mkdirSync(join(root, "kds-brain"), { recursive: true, mode: 0o700 });
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(resolve(root, name, ".."), { recursive: true });
     writeFileSync(join(root, name), text, { mode: name.includes("/bin/") ? 0o755 : 0o644 });

@@ -1,8 +1,8 @@
 // What a user does with @kds, in a real VS Code: `make test-vscode`.
 
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { Editor, missing, plain, servicePid, stopService, until, workspace } from "./harness.mjs";
@@ -11,11 +11,14 @@ const skip = missing();
 const LIMITS = { timeout: 600_000, skip };
 
 const BROKEN_RULE = "rules:\n  - id: my.rule\n    descripton: oops\n";
+const MENDED_RULES = "rules: [{id: np.type, enabled: false, signal: {kind: noun}}]\n";
 const DIALOGUE = `- id: fab-button
   turns:
     - {user: I want to add a FAB button, intent: PLAN}
     - {user: Make it purple, expanded: Make the page purple}
 `;
+
+const PLANNER = "---\nname: work-planner\ndescription: Plans.\nintent: PLAN\ninputs: [message]\n---\n# Planner\n{{ message }}\n";
 
 let window;
 
@@ -76,11 +79,16 @@ describe("@kds in a trusted folder", LIMITS, () => {
     await window.answer(/login stuff.*100 %.*Echo of/);
   });
 
-  it("what is said to be misread is learned, and read otherwise from then on", async () => {
+  it("what is said to be misread, by a button or a thumb down, is learned, and read otherwise from then on", async () => {
     assert.ok(window);
     assert.match(await window.say("give the dashboard some love", /Not what I meant/), /EXECUTE/);
+    const choices = window.page.locator(".quick-input-list .monaco-list-row", { hasText: "CORRECT" }).first();
     await window.press("Not what I meant");
-    await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "CORRECT" }).first().waitFor({ timeout: 90_000 });
+    await choices.waitFor({ timeout: 90_000 });
+    await window.page.keyboard.press("Escape"); // a thumb down asks the same
+    await choices.waitFor({ state: "hidden", timeout: 90_000 });
+    await (await window.last()).locator(".chat-footer-toolbar .codicon-thumbsdown").click({ timeout: 90_000 });
+    await choices.waitFor({ timeout: 90_000 });
     await window.page.keyboard.type("PLAN");
     await window.page.keyboard.press("Enter");
     const toast = await window.notice('learned "give the dashboard some love" as PLAN');
@@ -122,6 +130,31 @@ describe("@kds in a trusted folder", LIMITS, () => {
     await until(async () => /I want to add a FAB button.*messages ·/.test(plain((await tree.allInnerTexts()).join(" "))));
   });
 
+  it("a session is renamed, exported, gone on with and deleted from the tree", async () => {
+    assert.ok(window);
+    const { page } = window;
+    await window.chat();
+    await window.say("I want to add a FAB button", /Echo of Work planner/);
+    await window.command("KDS: Focus on Sessions View");
+    const row = (text) => page.locator(".sidebar .monaco-list-row", { hasText: text }).first();
+    await window.choose(row("messages ·"), "Rename");
+    await window.fill("The round button");
+    await row("The round button").waitFor({ timeout: 90_000 });
+    await window.choose(row("The round button"), "Export");
+    await window.accept(/The-round-button\.md$/);
+    await until(async () => /I want to add a FAB button/.test(readFileSync(join(root, "The-round-button.md"), "utf-8")));
+    await window.command("KDS: Begin a New Conversation");
+    assert.doesNotMatch(await window.say("Make it purple", /Echo of/), /FAB/);
+    await window.command("KDS: Focus on Sessions View");
+    await window.choose(row("The round button"), "Resume");
+    await until(async () => (await window.rows()) < 0); // a new chat
+    assert.match(await window.say("Make it purple", /Echo of Code executor/), /Make the FAB button purple it → FAB button/);
+    await window.command("KDS: Focus on Sessions View");
+    await window.choose(row("The round button"), "Delete");
+    await page.locator(".monaco-dialog-box").getByRole("button", { name: "Delete" }).click({ timeout: 90_000 });
+    await row("The round button").waitFor({ state: "detached", timeout: 90_000 });
+  });
+
   it("a broken rule is underlined, until it is mended", async () => {
     assert.ok(window);
     writeFileSync(join(root, "kds-brain/rules/mine.yaml"), BROKEN_RULE);
@@ -130,6 +163,9 @@ describe("@kds in a trusted folder", LIMITS, () => {
     await window.command("View: Focus Problems");
     const problems = window.page.locator(".markers-panel");
     await until(async () => plain(await problems.innerText()).includes("unknown key 'descripton'"));
+    await window.write(MENDED_RULES);
+    await window.page.locator(".squiggly-error").waitFor({ state: "detached", timeout: 90_000 });
+    await until(async () => !plain(await problems.innerText()).includes("unknown key"));
     rmSync(join(root, "kds-brain/rules/mine.yaml"));
   });
 
@@ -177,7 +213,7 @@ describe("@kds in a folder that is not trusted", LIMITS, () => {
 
   before(async () => {
     const trap = "#!/bin/sh\ntouch \"$(dirname \"$0\")/../../ran\"\n";
-    const agent = "---\nname: work-planner\ndescription: Not the packaged one.\nintent: PLAN\ninputs: [message]\n---\n# Trap\n{{ message }}\n";
+    const agent = PLANNER.replace("# Planner", "# Trap");
     root = workspace({ ".venv/bin/kds": trap, ".venv/bin/kds-hook": trap, "prompts/internal/work-planner.md": agent });
     await editor.start();
     window = await editor.open(root);
@@ -198,6 +234,61 @@ describe("@kds in a folder that is not trusted", LIMITS, () => {
     assert.doesNotMatch(read, /Trap/); // its prompt
     assert.equal(existsSync(join(root, "ran")), false); // its program
     assert.deepEqual(readdirSync(join(root, "kds-brain")), []); // nothing is remembered there
+  });
+});
+
+describe("@kds in a window with two folders", LIMITS, () => {
+  const editor = new Editor();
+  const folders = ["alpha", "beta"];
+  let parent = "";
+
+  before(async () => {
+    parent = mkdtempSync(join(tmpdir(), "kds-journey-"));
+    for (const name of folders) {
+      const planner = PLANNER.replace("# Planner", `# Planner of ${name}`);
+      const files = { "prompts/internal/work-planner.md": planner, [`${name}.ts`]: "", [`kds-brain/rules/${name}.yaml`]: BROKEN_RULE };
+      workspace(files, join(parent, name));
+    }
+    const both = join(parent, "both.code-workspace");
+    writeFileSync(both, JSON.stringify({ folders: folders.map((path) => ({ path })) }));
+    await editor.start();
+    window = await editor.open(both);
+  });
+  afterEach((test) => shot(test));
+  after(async () => {
+    await editor.stop();
+    for (const name of folders) stopService(join(parent, name));
+    rmSync(parent, { recursive: true, force: true });
+  });
+
+  it("shows what is wrong in the rules of both, and asks neither's rules to mend the other's", async () => {
+    assert.ok(window);
+    await window.command("KDS: Check Prompts, Rules and Dialogues");
+    const problems = window.page.locator(".markers-panel");
+    const shown = (name) => new RegExp(`${name}\\.yaml.*unknown key`);
+    for (const name of folders) await until(async () => shown(name).test(plain(await problems.innerText())));
+    await window.file("alpha.yaml");
+    await window.write(MENDED_RULES);
+    await until(async () => !shown("alpha").test(plain(await problems.innerText())));
+    assert.match(plain(await problems.innerText()), shown("beta"));
+    await window.file("beta.yaml");
+    await window.write(MENDED_RULES);
+    await until(async () => !shown("beta").test(plain(await problems.innerText())));
+  });
+
+  it("asks the folder of the file in front, and remembers there", async () => {
+    assert.ok(window);
+    await window.chat();
+    for (const name of folders) {
+      await window.file(`${name}.ts`);
+      await window.say(`I want to add a ${name} button`, new RegExp(`PLAN · work-planner.*Echo of Planner of ${name}`));
+    }
+    await window.command("KDS: Focus on Sessions View");
+    const row = (name) => window.page.locator(".sidebar .monaco-list-row", { hasText: `· ${name}` }).first();
+    for (const name of folders) await row(name).waitFor({ timeout: 90_000 });
+    await window.choose(row("alpha"), "Resume"); // while a file of beta is in front
+    await until(async () => (await window.rows()) < 0); // a new chat
+    await window.say("I want to add a search box", /Echo of Planner of alpha/);
   });
 });
 
