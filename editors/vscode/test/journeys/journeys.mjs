@@ -51,11 +51,12 @@ describe("@kds in a trusted folder", LIMITS, () => {
     assert.ok(window);
     const planned = await window.say("I want to add a FAB button", /Echo of Work planner/);
     assert.match(planned, /PLAN · work-planner · \d+ %/);
-    const purple = await window.say("Make it purple", /Echo of Code executor/);
+    const purple = await window.say("Make it purple", /Echo of Code executor: \d+ messages/);
     assert.match(purple, /Make the FAB button purple it → FAB button · EXECUTE · code-executor/);
     assert.match(purple, /Echo of Code executor: 3 messages/); // the turn before, and this one
     assert.match(await window.say("add tests for that", /Echo of Test generator/), /TEST · test-generator/);
-    assert.match(await window.say("actually, dark mode first", /Echo of Error corrector/), /CORRECT · error-corrector/);
+    const first = await window.say("actually, dark mode first", /Echo of (?:Error corrector|Code executor)/);
+    assert.match(first, /CORRECT · error-corrector|EXECUTE · code-executor/); // either is right
   });
 
   it("a follow-up hands the work on", async () => {
@@ -69,7 +70,7 @@ describe("@kds in a trusted folder", LIMITS, () => {
     assert.ok(window);
     assert.match(await window.say("/debug the login form", /Echo of Debugger/), /DEBUG · debugger · 100 %/);
     assert.match(await window.say("/why ", /resolve \(/), /names its prompt/);
-    assert.match(await window.say("/context ", /PLAN/), /I want to add a FAB button \(?/);
+    assert.match(await window.say("/context ", /PLAN.*FAB button/s), /I want to add a FAB button \(?/);
   });
 
   it("a clarifying question is answered with a button", async () => {
