@@ -56,17 +56,19 @@ def gathered(roots: Iterable[Path], cache: DocumentCache | None = None) -> Promp
         texts=tuple((name, path, read_text(path)) for name, path in files.items()),
         passed_over=tuple(notes.values()),
         problems=(*problems, *links, *unfenced.values()),
-        examples=tuple(_examples(files)),
+        examples=tuple(_examples(files, own)),
         cache=cache,
     )
 
 
-def _examples(files: Mapping[str, Path]) -> Iterator[tuple[str, ExamplesText]]:
+def _examples(
+    files: Mapping[str, Path], own: Mapping[str, Path]
+) -> Iterator[tuple[str, ExamplesText]]:
     """The files of examples beside prompts; a copy without one has that of the packaged prompt."""
     for name, path in files.items():
         if path.name.startswith("_"):
             continue
-        beside, packaged = examples_path(path), examples_path(packaged_root() / name)
+        beside, packaged = examples_path(path), examples_path(own.get(name, path))
         if beside.is_file():
             text = read_text(beside) if _is_inside(beside) else _leaves(beside)
             yield name, ExamplesText(beside, text)
@@ -112,7 +114,9 @@ def _without_front_matter(
         text = FENCE if path.name.startswith("_") else read_text(path)  # partials have none
         if isinstance(text, Problem) or text.lstrip().startswith(FENCE):
             continue
-        if path.name in packaged:
+        if not text.strip():  # as the shell makes it before `kds prompts show NAME > FILE` runs
+            notes[name] = Problem(f"{path}:1", "is empty and passed over", "write the prompt")
+        elif path.name in packaged:
             message = "has no front matter, and the name of a prompt that comes with KDS"
             problems[name] = Problem(f"{path}:1", message, f"{_FRONT_MATTER}, or rename the file")
         else:

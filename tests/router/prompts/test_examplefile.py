@@ -133,6 +133,15 @@ def test_a_copy_keeps_the_packaged_examples_until_it_names_its_own(
     assert found.examples == (() if own else packaged.examples)
 
 
+def test_an_empty_file_leaves_the_packaged_prompt_in_its_place(tmp_path: Path) -> None:
+    """The shell makes it before `kds prompts show debugger > debugger.md` has read anything."""
+    (tmp_path / "internal").mkdir()
+    (tmp_path / "internal/debugger.md").touch()
+    library = PromptLibrary.load(tmp_path)
+    assert library.get("debugger").path.is_relative_to(packaged_root())
+    assert [one.message for one in library.passed_over] == ["is empty and passed over"]
+
+
 def test_packaged_prompts_show_their_prompt_first() -> None:
     """A prompt file is read by people: what is long lies beside it."""
     for path in (packaged_root() / "internal").glob("*.md"):
