@@ -21,6 +21,7 @@ def _figures(name: str) -> Any:
         ("real chats, replies not known", "chats without replies"),
         ("tidy dialogues", "dialogues"),
         ("tidy dialogues, replies known", "dialogues with replies"),
+        ("talks typed without sight of the rules, replies not known", "own talks"),
     ],
 )
 def test_the_page_on_references_tells_what_was_written_and_right(row: str, source: str) -> None:
@@ -37,3 +38,19 @@ def test_the_readme_tells_how_often_intents_are_right_and_acted_on() -> None:
     decided = _figures("decision.json")["figures"]["chats"]
     right = decided["written and right"]
     assert f"| {right} / {decided['written'] - right} |" in (ROOT / "README.md").read_text()
+
+
+def test_the_readme_tells_what_typed_talks_cost() -> None:
+    """One message in a hundred, where only one side is known, and as many right ones."""
+    decided = _figures("decision.json")["figures"]["own talks"]
+    right = decided["written and right"]
+    wrong = decided["written"] - right
+    chats = [
+        json.loads(line)["turns"]
+        for path in (ROOT / "tests" / "chats").glob("*.jsonl")
+        for line in path.read_text().splitlines()
+    ]
+    one_sided = sum(len(turns) for turns in chats if not any(turn["assistant"] for turn in turns))
+    assert 0.005 <= wrong / one_sided <= 0.015
+    assert right >= wrong
+    assert "one message in a\nhundred is changed for the worse" in (ROOT / "README.md").read_text()
