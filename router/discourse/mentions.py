@@ -45,6 +45,7 @@ def _first_mentions(analysis: Analysis) -> tuple[Mention, ...]:
 
 
 _EMPTY: Final = words("nouns", "empty")
+_POINTING: Final = words("nouns", "pointing")
 
 LONGEST: Final = 6
 """Words of a thing. What is longer is a clause that was read as one: none of the antecedents that
@@ -53,9 +54,6 @@ people accept in the dev chats is longer, and every right edit there has fewer."
 SHORT: Final = 3
 """Letters of a word that is no thing when no lexicon has it: "u", "nt", "pls". Longer unknown words
 are as often the name of a thing."""
-
-_POINTING: Final = frozenset({"same", "u", "w", "n"})
-"""A phrase with one of these points back itself ("the same problem"), or is short for others."""
 
 FEW: Final = 2
 """Unknown words that a name may have: "fastify swagger"; with more of them it is a foreign text."""

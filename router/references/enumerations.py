@@ -19,7 +19,7 @@ from kds.router.references.scene import Found, Scene, covered
 
 _SCORE: Final = 0.8
 """Shown for pairs: they were listed together, so that nothing competes with them."""
-_OF_THEM: Final = (("them",), ("these",), ("those",), ("both",))
+_OF_THEM: Final = frozenset("them these those both".split())
 _LEADS: Final = frozenset("so and but then ok okay well".split())
 
 
@@ -105,8 +105,8 @@ def find_which(scene: Scene, rule: Rule) -> Iterator[Found]:
 
 def _behind_of_them(words: Sequence[Word], at: int) -> int:
     """The verb behind "which of them"; "of the free pins" says what there is to choose from."""
-    said = tuple(w.lower for w in words[at : at + 2])
-    if said[:1] not in _OF_THEM and said != ("the", "two"):
+    said = [w.lower for w in words[at : at + 2]]
+    if _OF_THEM.isdisjoint(said[:1]) and said != ["the", "two"]:
         return len(words)
     return next((i for i in range(at, len(words)) if words[i].pos in {"VERB", "AUX"}), len(words))
 
