@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from kds.brain.turn import UNKNOWN, ContextEntry, Turn, Utterance
 from kds.router.discourse.history import Discourse
 from kds.router.language.other_languages import is_foreign
-from kds.router.references.decision import is_answered
 from kds.router.references.resolver import Known, Resolver, nothing_known
+from kds.router.references.signs import is_answered
 
 DiscourseOf = Callable[[Turn], Discourse]
 """Returns what a turn's message is read after."""

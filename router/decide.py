@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit, Proposal, Reference, Turn
-from kds.router.references.decision import PRECISION, Decider, bar, behind, ceiling, edit_signs
+from kds.router.references.decision import PRECISION, Decider, bar, ceiling
+from kds.router.references.signs import behind, edit_signs
 from kds.router.step import Step
 
 READS: Final = frozenset({"message", "history", "context", "references", "edits", "unresolved"})
