@@ -76,6 +76,11 @@ class Database:
         self.read_only = is_read_only(path)
         self._open()
 
+    @property
+    def place(self) -> str:
+        """The file, as errors name it."""
+        return str(self.path)
+
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """Lend the writing connection for one transaction: all of it is stored, or nothing.

@@ -11,6 +11,7 @@ from typing import Final
 
 from kds.brain.database.database import Database
 from kds.brain.database.database_file import backups, set_aside_files
+from kds.brain.database.engine import Connection, Engine
 from kds.brain.errors import StoreError
 from kds.brain.patience import Patience
 from kds.brain.private_file import locked, remove_private
@@ -21,9 +22,16 @@ PAUSE_S: Final = 0.01
 BUSY_HINT: Final = "it is gone from all answers; its bytes go when the other process has ended"
 
 
-def note_scrub(connection: sqlite3.Connection) -> None:
-    """Say, in the transaction that deletes, that bytes are to be removed."""
-    connection.execute("UPDATE state SET value = value + 1 WHERE key = 'scrub_due'")
+def note_scrub(engine: Engine, connection: Connection) -> None:
+    """Say, in the transaction that deletes, that bytes are to be removed from the file."""
+    if isinstance(engine, Database):
+        connection.execute("UPDATE state SET value = value + 1 WHERE key = 'scrub_due'")
+
+
+def wipe(engine: Engine, *, set_aside_too: bool = False) -> None:
+    """Remove the bytes of what was deleted, as `scrub` does; a server does so by itself."""
+    if isinstance(engine, Database):
+        scrub(engine, set_aside_too=set_aside_too)
 
 
 def scrub_if_due(database: Database) -> None:

@@ -10,6 +10,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from kds.brain.database.database import Database
 from kds.brain.database.database_error import is_damage
 from kds.brain.database.database_file import clear_suspect
+from kds.brain.database.engine import Engine
 from kds.brain.database.preparation import is_file_sound
 from kds.brain.errors import StoreError
 
@@ -31,9 +32,12 @@ class Check:
 
 
 class Kept(Protocol):
-    """What keeps its tables in a database."""
+    """What keeps its tables in a database; only an index in a file is ever mended."""
 
-    database: Database
+    @property
+    def database(self) -> Engine:
+        """What runs its SQL."""
+        ...
 
 
 def healing(call: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
@@ -44,7 +48,10 @@ def healing(call: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P],
         try:
             return call(self, *args, **kwargs)
         except StoreError as error:
-            if not is_damage(error.__cause__) or not mend_index(self.database):
+            database = self.database
+            if not isinstance(database, Database) or not is_damage(error.__cause__):
+                raise
+            if not mend_index(database):
                 raise
         return call(self, *args, **kwargs)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kds.brain.database.database import Database
 from kds.brain.database.database_file import all_files, size_of
 from kds.brain.database.deletion import scrub
 from kds.brain.database.health import healing
@@ -21,6 +22,7 @@ from kds.brain.passages.store import Embedder
 class DocumentStore(DocumentTable, PassageFile):
     """The documents of one workspace."""
 
+    database: Database
     kind = DOCUMENTS
     file_name = "documents.db"
     holders = "document"

@@ -5,7 +5,8 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from kds.brain.database.database import Database
-from kds.brain.database.deletion import note_scrub, scrub
+from kds.brain.database.deletion import note_scrub, wipe
+from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.health import healing
 from kds.brain.database.instant import to_micros
 from kds.brain.documents.content import Content, Source
@@ -60,7 +61,7 @@ class DocumentTable:
         added = to_micros(self.database.clock())
         with self.database.write() as connection:
             if _delete(connection, [ready.id]):
-                _note_deletion(connection)
+                _note_deletion(self.database, connection)
             number = _insert_document(connection, ready, added)
             _insert_sections(connection, number, ready)
             row = connection.execute(
@@ -74,9 +75,9 @@ class DocumentTable:
         with self.database.write() as connection:
             gone = _delete(connection, ids)
             if gone:
-                _note_deletion(connection)
+                _note_deletion(self.database, connection)
         if gone:
-            scrub(self.database)
+            wipe(self.database)
         return gone
 
     def touch(self, document: Document, source: Source) -> None:
@@ -150,9 +151,9 @@ class DocumentTable:
         return Lookup(self.database, int(row[0]) if row else 0)
 
 
-def _note_deletion(connection: sqlite3.Connection) -> None:
-    count_vector_deletion(connection)
-    note_scrub(connection)
+def _note_deletion(engine: Engine, connection: Connection) -> None:
+    count_vector_deletion(engine, connection)
+    note_scrub(engine, connection)
 
 
 def _delete(connection: sqlite3.Connection, ids: Iterable[str]) -> int:

@@ -4,12 +4,12 @@ the chunk, so an outage of the embedding model costs nothing but time.
 A job is claimed by putting off its time: who claims it and dies lets it fall due again.
 """
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
 from kds.brain.database.database import Database
+from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.instant import to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
@@ -34,7 +34,7 @@ _ERROR_LENGTH: Final = 300
 class Outbox:
     """The tables of jobs, models and vectors of a file of passages: `store.EmbeddingStore`."""
 
-    database: Database
+    database: Engine
 
     def use_model(self, name: str | None) -> None:
         """Say whose vectors are wanted; see `store.EmbeddingStore.use_model`."""
@@ -46,15 +46,16 @@ class Outbox:
             connection.execute("DELETE FROM embed_job")
             if name is None:
                 return
-            _forget_models(connection, "serving = 0 AND name <> ?", name)
+            _forget_models(self.database, connection, "serving = 0 AND name <> ?", name)
             connection.execute(
                 "INSERT INTO embedding_model(name, serving, wanted) "
-                "VALUES (?, NOT EXISTS (SELECT 1 FROM embedding_model WHERE serving), 1) "
+                "SELECT CAST(? AS text), CASE WHEN count(*) = 0 THEN 1 ELSE 0 END, 1 "
+                "FROM embedding_model WHERE serving = 1 "
                 "ON CONFLICT(name) DO UPDATE SET wanted = 1",
                 (name,),
             )
             backfill(connection)
-            _promote(connection)
+            _promote(self.database, connection)
 
     def models(self) -> tuple[EmbeddingModel, ...]:
         """Return the models, the serving one first."""
@@ -85,23 +86,25 @@ class Outbox:
 
     def store_embeddings(self, model: str, vectors: Mapping[int, Sequence[float]]) -> int:
         """Store vectors and take their jobs off."""
-        where = str(self.database.path)
+        where = str(self.database.place)
         dimensions, blobs = to_blobs(vectors, where=where)
         with self.database.write(durable=False) as connection:
             number, wanted = self._model(connection, model, dimensions)
-            before = connection.total_changes
-            connection.executemany(
-                "INSERT OR REPLACE INTO embedding(chunk_id, model_num, f16) "
-                "SELECT id, ?, ? FROM chunk WHERE id = ?",
-                [(number, blob, chunk_id) for chunk_id, blob in blobs.items()],
-            )
-            stored = connection.total_changes - before
+            stored = self.keep_vectors(connection, number, blobs)
             if wanted:
                 connection.executemany(
                     "DELETE FROM embed_job WHERE chunk_id = ?", [(key,) for key in blobs]
                 )
-                _promote(connection)
+                _promote(self.database, connection)
         return stored
+
+    def keep_vectors(self, connection: Connection, model: int, blobs: Mapping[int, bytes]) -> int:
+        """Write the vectors of passages that exist, within a transaction; returns how many."""
+        return connection.executemany(
+            "INSERT OR REPLACE INTO embedding(chunk_id, model_num, f16) "
+            "SELECT id, ?, ? FROM chunk WHERE id = ?",
+            [(model, blob, chunk_id) for chunk_id, blob in blobs.items()],
+        ).rowcount
 
     def fail_embeddings(self, chunk_ids: Sequence[int], error: str) -> None:
         """Put jobs back for later."""
@@ -120,23 +123,21 @@ class Outbox:
                     "UPDATE embed_job SET attempts = ?, next_at = ?, error = ? WHERE chunk_id = ?",
                     (failed, next_at, text, chunk_id),
                 )
-            _promote(connection)
+            _promote(self.database, connection)
 
     def retry_embeddings(self) -> int:
         """Make every job due now."""
         with self.database.write(durable=False) as connection:
             return connection.execute("UPDATE embed_job SET next_at = 0, attempts = 0").rowcount
 
-    def _model(
-        self, connection: sqlite3.Connection, name: str, dimensions: int | None
-    ) -> tuple[int, bool]:
+    def _model(self, connection: Connection, name: str, dimensions: int | None) -> tuple[int, bool]:
         row = connection.execute(
             "SELECT num, dimensions, wanted FROM embedding_model WHERE name = ?", (name,)
         ).fetchone()
         if row is None:
             raise StoreError(
                 f"no vectors of the model {name!r} are wanted",
-                where=str(self.database.path),
+                where=self.database.place,
                 hint="say first which model is in use",
             )
         if dimensions is not None and row[1] is None:
@@ -146,34 +147,36 @@ class Outbox:
         elif dimensions is not None and row[1] != dimensions:
             raise StoreError(
                 f"the model {name!r} has vectors of {row[1]} numbers, not {dimensions}",
-                where=str(self.database.path),
+                where=self.database.place,
                 hint="give another model another name",
             )
         return int(row[0]), bool(row[2])
 
 
-def queue(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> None:
+def queue(connection: Connection, chunk_ids: Iterable[int]) -> None:
     """Queue new chunks, within the transaction that stores them, if vectors are wanted."""
     if _wanted(connection) is not None:
         connection.executemany(
-            "INSERT OR IGNORE INTO embed_job(chunk_id, next_at) VALUES (?, 0)",
+            "INSERT INTO embed_job(chunk_id, next_at) VALUES (?, 0) ON CONFLICT DO NOTHING",
             [(chunk_id,) for chunk_id in chunk_ids],
         )
 
 
-def backfill(connection: sqlite3.Connection) -> int:
+def backfill(connection: Connection) -> int:
     """Queue every chunk without a vector of the wanted model; returns how many are new."""
     return connection.execute(
-        "INSERT OR IGNORE INTO embed_job(chunk_id, next_at) "
-        "SELECT chunk.id, 0 FROM chunk, embedding_model AS model WHERE model.wanted "
+        "INSERT INTO embed_job(chunk_id, next_at) "
+        "SELECT chunk.id, 0 FROM chunk, embedding_model AS model WHERE model.wanted = 1 "
         "AND NOT EXISTS (SELECT 1 FROM embedding "
-        "WHERE embedding.chunk_id = chunk.id AND embedding.model_num = model.num)"
+        "WHERE embedding.chunk_id = chunk.id AND embedding.model_num = model.num) "
+        "ON CONFLICT DO NOTHING"
     ).rowcount
 
 
-def count_vector_deletion(connection: sqlite3.Connection) -> None:
-    """Tell every process that holds vectors in memory that some of them are gone."""
-    connection.execute("UPDATE state SET value = value + 1 WHERE key = 'vector_deletions'")
+def count_vector_deletion(engine: Engine, connection: Connection) -> None:
+    """Tell every process that holds the vectors of a file in memory that some are gone."""
+    if isinstance(engine, Database):
+        connection.execute("UPDATE state SET value = value + 1 WHERE key = 'vector_deletions'")
 
 
 def pause_after(failures: int) -> timedelta:
@@ -185,7 +188,7 @@ def pause_after(failures: int) -> timedelta:
     return min(FIRST_PAUSE * (1 << min(failures - 1, 20)), LONGEST_PAUSE)
 
 
-def read_models(connection: sqlite3.Connection) -> tuple[EmbeddingModel, ...]:
+def read_models(connection: Connection) -> tuple[EmbeddingModel, ...]:
     """Return the models, the serving one first."""
     vectors = dict(
         connection.execute("SELECT model_num, count(*) FROM embedding GROUP BY model_num")
@@ -213,12 +216,12 @@ def read_models(connection: sqlite3.Connection) -> tuple[EmbeddingModel, ...]:
     )
 
 
-def _wanted(connection: sqlite3.Connection) -> str | None:
-    row = connection.execute("SELECT name FROM embedding_model WHERE wanted").fetchone()
+def _wanted(connection: Connection) -> str | None:
+    row = connection.execute("SELECT name FROM embedding_model WHERE wanted = 1").fetchone()
     return str(row[0]) if row else None
 
 
-def _due(connection: sqlite3.Connection, now: int, limit: int) -> dict[int, int]:
+def _due(connection: Connection, now: int, limit: int) -> dict[int, int]:
     return dict(
         connection.execute(
             "SELECT chunk_id, attempts FROM embed_job WHERE next_at <= ? "
@@ -228,18 +231,18 @@ def _due(connection: sqlite3.Connection, now: int, limit: int) -> dict[int, int]
     )
 
 
-def _promote(connection: sqlite3.Connection) -> None:
+def _promote(engine: Engine, connection: Connection) -> None:
     """Let the wanted model serve once it has everything that can be had."""
     row = connection.execute(
-        "SELECT name FROM embedding_model WHERE wanted AND NOT serving "
+        "SELECT name FROM embedding_model WHERE wanted = 1 AND serving = 0 "
         "AND NOT EXISTS (SELECT 1 FROM embed_job WHERE next_at IS NOT NULL)"
     ).fetchone()
     if row is not None:
-        _forget_models(connection, "name <> ?", row[0])
+        _forget_models(engine, connection, "name <> ?", row[0])
         connection.execute("UPDATE embedding_model SET serving = 1")
 
 
-def _forget_models(connection: sqlite3.Connection, condition: str, name: str) -> None:
+def _forget_models(engine: Engine, connection: Connection, condition: str, name: str) -> None:
     gone = connection.execute(f"DELETE FROM embedding_model WHERE {condition}", (name,)).rowcount
     if gone:
-        count_vector_deletion(connection)
+        count_vector_deletion(engine, connection)

@@ -27,6 +27,7 @@ from kds.brain.workspace import Workspace
 class PassageFile(TextSearch, Outbox):
     """A file of passages; what they are passages of is its subclasses' business."""
 
+    database: Database
     kind: ClassVar[FileKind]
     file_name: ClassVar[str]
     """In the `kds-brain` folder of a workspace."""

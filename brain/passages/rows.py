@@ -1,13 +1,16 @@
-"""Rows by their ids, in the order asked for."""
+"""Rows by their ids, in the order asked for; and what says that there is none."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
+
+from kds.brain.database.engine import Connection
+from kds.brain.errors import StoreError
 
 IDS_AT_ONCE: Final = 500
 """Ids in one question to SQLite, which allows 999 in its older versions."""
 
 Row = tuple[Any, ...]
-"""What sqlite3 gives; the query knows the columns."""
+"""What a connection gives; the query knows the columns."""
 
 T = TypeVar("T")
 
@@ -25,3 +28,20 @@ def in_order(
         some = wanted[at : at + IDS_AT_ONCE]
         found.update(read(", ".join("?" * len(some)), some))
     return tuple(found[one] for one in wanted if one in found)
+
+
+def session_number(connection: Connection, session_id: str, place: str) -> int:
+    """Return the number of a session. Raises StoreError when there is none with this id."""
+    row = connection.execute("SELECT num FROM session WHERE id = ?", (session_id,)).fetchone()
+    if row is None:
+        raise unknown("session", session_id, place)
+    return int(row[0])
+
+
+def unknown(what: str, name: str, place: str) -> StoreError:
+    """Say that there is no such session or message."""
+    hints = {
+        "session": "see which sessions there are: kds memory show",
+        "message": "see the messages of its session",
+    }
+    return StoreError(f"there is no {what} {name!r}", where=place, hint=hints[what])

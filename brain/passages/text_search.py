@@ -3,14 +3,13 @@
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from threading import Lock
 from typing import Final
 
 from kds.brain.database.database import Database
 from kds.brain.database.health import healing
-from kds.brain.errors import StoreError
 from kds.brain.passages.passage_schema import range_of
+from kds.brain.passages.rows import session_number
 from kds.brain.passages.store import Weights
 from kds.brain.passages.values import Scored
 from kds.brain.words.identifiers import joined_forms
@@ -135,7 +134,7 @@ class TextSearch:
         )
         found: list[dict[int, int]] = []
         with self.database.read() as connection:
-            number = session_number(connection, session_id, self.database.path)
+            number = session_number(connection, session_id, self.database.place)
             for words in terms:
                 question = any_of(words)
                 asked = (f"{{header body idents}} : ({question})", *range_of(number), limit)
@@ -169,7 +168,7 @@ class TextSearch:
             condition = ""
             values: tuple[int, ...] = ()
             if within is not None:
-                number = session_number(connection, within, self.database.path)
+                number = session_number(connection, within, self.database.place)
                 condition, values = "AND rowid BETWEEN ? AND ? ", range_of(number)
             if not question or limit < 1:
                 return ()
@@ -180,20 +179,3 @@ class TextSearch:
                 (question, ranking, *values, limit),
             ).fetchall()
         return tuple(Scored(chunk_id, score) for chunk_id, score in rows)
-
-
-def session_number(connection: sqlite3.Connection, session_id: str, path: Path) -> int:
-    """Return the number of a session. Raises StoreError when there is none with this id."""
-    row = connection.execute("SELECT num FROM session WHERE id = ?", (session_id,)).fetchone()
-    if row is None:
-        raise unknown("session", session_id, path)
-    return int(row[0])
-
-
-def unknown(what: str, name: str, path: Path) -> StoreError:
-    """Say that there is no such session or message."""
-    hints = {
-        "session": "see which sessions there are: kds memory show",
-        "message": "see the messages of its session",
-    }
-    return StoreError(f"there is no {what} {name!r}", where=str(path), hint=hints[what])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kds.brain.database.database import Database
 from kds.brain.errors import StoreError
 from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
-from kds.brain.passages.text_search import session_number
+from kds.brain.passages.rows import session_number
 from kds.brain.passages.values import Scored
 from kds.brain.passages.vector_blob import FORMAT, unit
 
@@ -131,7 +131,7 @@ class VectorSearch:
             if row[1] != len(asked):
                 raise StoreError(
                     f"the model {model!r} has vectors of {row[1]} numbers, not {len(asked)}",
-                    where=str(self._database.path),
+                    where=str(self._database.place),
                     hint="ask with a vector of the same model",
                 )
             parts = self._parts(connection, int(row[0]), int(row[1]), within)
@@ -146,7 +146,7 @@ class VectorSearch:
     ) -> list[Matrix]:
         if session_id is None:
             return self._all(connection, model, width)
-        number = session_number(connection, session_id, self._database.path)
+        number = session_number(connection, session_id, self._database.place)
         first, last = range_of(number)
         if model not in self._cache and _chunk_count(connection, number) <= SMALL_RANGE:
             return [_read_range(connection, model, width, first, last)]

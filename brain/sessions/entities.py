@@ -1,13 +1,12 @@
 """Entity memories in SQLite: what a conversation talks about, for some hours."""
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from kds.brain.database.database import Database
+from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.sessions.session_values import EntityMemory, EntityTerm
@@ -26,7 +25,7 @@ SNIPPET_LIMIT: Final = 300
 class EntityTable:
     """The tables of entity memories."""
 
-    database: Database
+    database: Engine
     ttl: timedelta = TTL
 
     def load(self, key: str, *, ttl: timedelta | None = None) -> EntityMemory | None:
@@ -87,7 +86,7 @@ class EntityTable:
             gone = connection.execute("DELETE FROM entity_memory WHERE expires_at <= ?", (now,))
             return gone.rowcount
 
-    def _live(self, connection: sqlite3.Connection, key: str, now: int) -> EntityMemory | None:
+    def _live(self, connection: Connection, key: str, now: int) -> EntityMemory | None:
         row = connection.execute(
             "SELECT 1 FROM entity_memory WHERE key = ? AND expires_at > ?", (key, now)
         ).fetchone()
@@ -98,9 +97,7 @@ def _listed(given: Sequence[str] | None, old: Sequence[str]) -> str:
     return json.dumps(list(old) if given is None else [kept_text(text) for text in given])
 
 
-def _add_terms(
-    connection: sqlite3.Connection, key: str, terms: Mapping[str, str], turn: int
-) -> None:
+def _add_terms(connection: Connection, key: str, terms: Mapping[str, str], turn: int) -> None:
     connection.executemany(
         "INSERT INTO entity(key, term, snippet, turn) VALUES (?, ?, ?, ?) "
         "ON CONFLICT(key, term) DO UPDATE SET snippet = excluded.snippet, turn = excluded.turn",
@@ -116,7 +113,7 @@ def _add_terms(
     )
 
 
-def _read(connection: sqlite3.Connection, key: str) -> EntityMemory:
+def _read(connection: Connection, key: str) -> EntityMemory:
     documents, sections, turns, expires = connection.execute(
         "SELECT documents, sections, turn_count, expires_at FROM entity_memory WHERE key = ?",
         (key,),

@@ -7,13 +7,13 @@ another model, is `due` until it is made up for.
 """
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from kds.brain.database.database import Database
+from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
@@ -33,7 +33,7 @@ _ALIVE: Final = "(item.expires_at IS NULL OR item.expires_at > ?)"
 class ItemTable:
     """The tables of items, their texts and vectors. Expired items are never returned."""
 
-    database: Database
+    database: Engine
 
     def put(
         self,
@@ -172,14 +172,15 @@ class ItemTable:
         """Return texts that have no vector of ``model``, those of the latest items first."""
         with self.database.read() as connection:
             rows = connection.execute(
-                "SELECT num, text FROM item_text WHERE model IS NOT ? ORDER BY num DESC LIMIT ?",
+                "SELECT num, text FROM item_text WHERE (model IS NULL OR model <> ?) "
+                "ORDER BY num DESC LIMIT ?",
                 (model, limit),
             ).fetchall()
         return tuple(ItemText(number, text) for number, text in rows)
 
     def store_vectors(self, model: str, vectors: Mapping[int, Sequence[float]]) -> None:
         """Store vectors by the id of the text; texts that are gone are passed over."""
-        _, blobs = to_blobs(vectors, where=str(self.database.path))
+        _, blobs = to_blobs(vectors, where=self.database.place)
         with self.database.write(durable=False) as connection:
             connection.executemany(
                 "UPDATE item_text SET model = ?, f16 = ? WHERE num = ?",
@@ -201,6 +202,8 @@ class ItemTable:
         Freed space is overwritten at once (``secure_delete``). Where another process still
         reads the log, what it reads goes with the next checkpoint.
         """
+        if not isinstance(self.database, Database):
+            return
         with self.database.exclusive() as connection:
             connection.execute("INSERT INTO item_fts(item_fts) VALUES ('optimize')")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -215,7 +218,7 @@ class ItemTable:
         except (TypeError, ValueError) as error:
             raise StoreError(
                 f"the value of {key!r} cannot be written as JSON: {error}",
-                where=str(self.database.path),
+                where=self.database.place,
                 hint="store texts, numbers, and lists and dictionaries of these",
             ) from error
         return json.dumps(_kept(json.loads(text)), ensure_ascii=False)
@@ -224,7 +227,7 @@ class ItemTable:
         if any(not label or SEPARATOR in label for label in namespace):
             raise StoreError(
                 f"{namespace!r} cannot be a namespace",
-                where=str(self.database.path),
+                where=self.database.place,
                 hint="its labels are not empty, and hold no control characters",
             )
         return "".join(label + SEPARATOR for label in namespace)
@@ -234,7 +237,7 @@ class ItemTable:
         return (place, place[:-1] + _AFTER) if place else ("", "\U0010ffff")
 
 
-def _delete(connection: sqlite3.Connection, where: str, values: tuple[object, ...]) -> int:
+def _delete(connection: Connection, where: str, values: tuple[object, ...]) -> int:
     # Texts first: the index learns of them by a trigger, which a cascade would not fire for
     # rows whose text it can no longer read.
     connection.execute(

@@ -1,12 +1,11 @@
-"""Messages in SQLite: a message, its chunks, their index rows and jobs are one transaction."""
+"""Messages: a message, its chunks, their index rows and jobs are one transaction."""
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, get_args
 
-from kds.brain.database.database import Database
+from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.health import healing
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.database.stored_text import kept_text
@@ -14,8 +13,7 @@ from kds.brain.errors import StoreError
 from kds.brain.passages.chunker import Piece, cut
 from kds.brain.passages.outbox import queue
 from kds.brain.passages.passage_schema import CHUNK_BITS
-from kds.brain.passages.rows import in_order
-from kds.brain.passages.text_search import session_number, unknown
+from kds.brain.passages.rows import in_order, session_number, unknown
 from kds.brain.passages.values import Message, Passage, Role
 from kds.brain.sessions.memory_rows import (
     MESSAGE_COLUMNS,
@@ -25,11 +23,14 @@ from kds.brain.sessions.memory_rows import (
     message_of,
     passage_of,
 )
-from kds.brain.sessions.session_table import checked_id, new_id
+from kds.brain.sessions.session_table import LATER, checked_id, new_id
 from kds.brain.sessions.titles import title_of
 from kds.brain.words.tokens import TokenCounter
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
+
+EVERY: Final = 2**62
+"""More messages than any session has."""
 
 _FROM: Final = "message JOIN session ON session.num = message.session_num"
 
@@ -50,7 +51,7 @@ class Draft:
 class MessageTable:
     """The tables of messages and their passages: a part of `memory_store.MemoryStore`."""
 
-    database: Database
+    database: Engine
     count_tokens: TokenCounter
 
     @healing
@@ -68,11 +69,11 @@ class MessageTable:
         # Redacting and cutting take the most time: before the lock, not under it.
         draft = self.draft(role, content, at=at, speaker=speaker, message_id=message_id)
         with self.database.write() as connection:
-            number = session_number(connection, session_id, self.database.path)
+            number = session_number(connection, session_id, self.database.place)
             stored = self._stored(connection, draft.id) if message_id is not None else None
             if stored is not None:
                 return self._same(stored, session_id, draft)
-            seq = insert(connection, number, draft)
+            seq = self.add(connection, number, draft)
         return Message(
             id=draft.id,
             session_id=session_id,
@@ -94,14 +95,14 @@ class MessageTable:
         message_id: str | None,
     ) -> Draft:
         """Get a message ready. Raises StoreError for a role that is none."""
-        path = self.database.path
+        place = self.database.place
         if role not in ROLES:
             raise StoreError(
-                f"{role!r} is not a role", where=str(path), hint=f"use one of {', '.join(ROLES)}"
+                f"{role!r} is not a role", where=place, hint=f"use one of {', '.join(ROLES)}"
             )
         text = kept_text(content)
         return Draft(
-            id=new_id() if message_id is None else checked_id(message_id, "message", path),
+            id=new_id() if message_id is None else checked_id(message_id, "message", place),
             role=role,
             speaker=(kept_text(speaker).strip() or None) if speaker else None,
             content=text,
@@ -115,14 +116,14 @@ class MessageTable:
     ) -> tuple[Message, ...]:
         """Return messages in order."""
         with self.database.read() as connection:
-            number = session_number(connection, session_id, self.database.path)
+            number = session_number(connection, session_id, self.database.place)
             rows = connection.execute(
                 f"SELECT {MESSAGE_COLUMNS} FROM {_FROM} WHERE session_num = ? AND seq < ? "
                 "ORDER BY seq DESC LIMIT ?",
                 (
                     number,
-                    2**62 if before_seq is None else before_seq,
-                    -1 if last is None else max(last, 0),
+                    EVERY if before_seq is None else before_seq,
+                    EVERY if last is None else max(last, 0),
                 ),
             ).fetchall()
         return tuple(map(message_of, reversed(rows)))
@@ -132,7 +133,7 @@ class MessageTable:
         with self.database.read() as connection:
             found = self._stored(connection, message_id)
         if found is None:
-            raise unknown("message", message_id, self.database.path)
+            raise unknown("message", message_id, self.database.place)
         return found
 
     def passages(self, ids: Sequence[int], *, whole: bool = False) -> tuple[Passage, ...]:
@@ -149,7 +150,49 @@ class MessageTable:
                 ),
             )
 
-    def _stored(self, connection: sqlite3.Connection, message_id: str) -> Message | None:
+    def add(self, connection: Connection, session_num: int, draft: Draft) -> int:
+        """Add a message with all that belongs to it, within a transaction; returns its ``seq``."""
+        # The counters first: on a server, that is where another service waits for this one.
+        count = len(draft.pieces)
+        seq, chunks, title, given = connection.execute(
+            "UPDATE session SET message_count = message_count + 1, token_count = token_count + ?, "
+            f"chunk_count = chunk_count + ?, {LATER} WHERE num = ? "
+            "RETURNING message_count, chunk_count, title, title_given",
+            (draft.tokens, count, draft.at, draft.at, session_num),
+        ).fetchone()
+        if chunks >= 1 << CHUNK_BITS:
+            raise StoreError("the session is full", hint="begin another session")
+        row = connection.execute(
+            "INSERT INTO message(id, session_num, seq, role, speaker, content, at, tokens) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num",
+            (
+                draft.id,
+                session_num,
+                seq,
+                draft.role,
+                draft.speaker,
+                draft.content,
+                draft.at,
+                draft.tokens,
+            ),
+        ).fetchone()
+        first = (session_num << CHUNK_BITS) + chunks - count + 1
+        ids = range(first, first + count)
+        insert_chunks(connection, row[0], ids, draft.pieces)
+        self.index_passages(connection, session_num, seq, ids, draft)
+        queue(connection, ids)
+        if not given and not title and draft.role == "user":
+            connection.execute(
+                "UPDATE session SET title = ? WHERE num = ?", (title_of(draft.content), session_num)
+            )
+        return int(seq)
+
+    def index_passages(
+        self, connection: Connection, session_num: int, seq: int, ids: Sequence[int], draft: Draft
+    ) -> None:
+        """Put the passages of a new message into the index: a file does that by its triggers."""
+
+    def _stored(self, connection: Connection, message_id: str) -> Message | None:
         query = f"SELECT {MESSAGE_COLUMNS} FROM {_FROM} WHERE message.id = ?"
         row = connection.execute(query, (message_id,)).fetchone()
         return message_of(row) if row else None
@@ -159,53 +202,16 @@ class MessageTable:
         if same != (session_id, draft.role, draft.content):
             raise StoreError(
                 f"another message has the id {stored.id!r}",
-                where=str(self.database.path),
+                where=self.database.place,
                 hint="an id stands for one message: give the new one another",
             )
         return stored
 
 
-def insert(connection: sqlite3.Connection, session_num: int, draft: Draft) -> int:
-    """Add a message with all that belongs to it, within a transaction; returns its ``seq``."""
-    count, chunks, title, given = connection.execute(
-        "SELECT message_count, chunk_count, title, title_given FROM session WHERE num = ?",
-        (session_num,),
-    ).fetchone()
-    seq = int(count) + 1
-    cursor = connection.execute(
-        "INSERT INTO message(id, session_num, seq, role, speaker, content, at, tokens) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            draft.id,
-            session_num,
-            seq,
-            draft.role,
-            draft.speaker,
-            draft.content,
-            draft.at,
-            draft.tokens,
-        ),
-    )
-    if int(chunks) + len(draft.pieces) >= 1 << CHUNK_BITS:
-        raise StoreError("the session is full", hint="begin another session")
-    first = (session_num << CHUNK_BITS) + int(chunks) + 1
-    ids = range(first, first + len(draft.pieces))
-    insert_chunks(connection, int(cursor.lastrowid or 0), ids, draft.pieces)
-    queue(connection, ids)
-    if not given and not title and draft.role == "user":
-        title = title_of(draft.content)
-    connection.execute(
-        "UPDATE session SET message_count = ?, token_count = token_count + ?, chunk_count = ?, "
-        "title = ?, updated_at = max(updated_at, ?) WHERE num = ?",
-        (seq, draft.tokens, int(chunks) + len(ids), title, draft.at, session_num),
-    )
-    return seq
-
-
 def insert_chunks(
-    connection: sqlite3.Connection, message_num: int, ids: Sequence[int], pieces: Sequence[Piece]
+    connection: Connection, message_num: int, ids: Sequence[int], pieces: Sequence[Piece]
 ) -> None:
-    """Add the chunks of a message; a trigger puts them into the index."""
+    """Add the chunks of a message."""
     connection.executemany(
         "INSERT INTO chunk(id, message_num, kind, language, header, start, length, idents, tokens)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

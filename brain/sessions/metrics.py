@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from kds.brain.database.database import Database
+from kds.brain.database.engine import Engine
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.errors import StoreError
 from kds.brain.passages.recall import DEFAULT_SETTINGS, recall
@@ -27,7 +27,7 @@ KEPT: Final = timedelta(days=30)
 class MetricTable:
     """The table of measurements."""
 
-    database: Database
+    database: Engine
 
     def add(self, name: str, data: Mapping[str, object], *, at: datetime | None = None) -> None:
         """Store one measurement; what is too old goes. Raises StoreError when it is no JSON."""
@@ -37,7 +37,7 @@ class MetricTable:
         except (TypeError, ValueError) as error:
             raise StoreError(
                 f"the measurement {name!r} cannot be written as JSON: {error}",
-                where=str(self.database.path),
+                where=self.database.place,
                 hint="measure numbers, texts, and lists and dictionaries of these",
             ) from error
         with self.database.write(durable=False) as connection:

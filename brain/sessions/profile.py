@@ -5,13 +5,12 @@ profile was changed or used, and for what; never what it says.
 """
 
 import json
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kds.brain.database.database import Database
-from kds.brain.database.deletion import note_scrub, scrub
+from kds.brain.database.deletion import note_scrub, wipe
+from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
@@ -25,7 +24,7 @@ PURPOSE_LIMIT: Final = 200
 class ProfileTable:
     """The tables of the profile and of consent."""
 
-    database: Database
+    database: Engine
 
     def consent(self) -> Consent:
         """Return whether consent stands; it is off until it was given."""
@@ -37,7 +36,7 @@ class ProfileTable:
         if not purpose.strip():
             raise StoreError(
                 "consent needs a purpose",
-                where=str(self.database.path),
+                where=self.database.place,
                 hint="say what the profile is for, for example: answers that suit me",
             )
         with self.database.write() as connection:
@@ -50,9 +49,9 @@ class ProfileTable:
             connection.execute("DELETE FROM profile")
             connection.execute("DELETE FROM profile_vector")
             self._log(connection, "revoked", "")
-            note_scrub(connection)
+            note_scrub(self.database, connection)
             consent = _consent(connection)
-        scrub(self.database, set_aside_too=True)
+        wipe(self.database, set_aside_too=True)
         return consent
 
     def use(self, purpose: str) -> Profile | None:
@@ -88,23 +87,23 @@ class ProfileTable:
             ).fetchall()
         return tuple(ConsentEvent(from_micros(at), action, text) for at, action, text in rows)
 
-    def _log(self, connection: sqlite3.Connection, action: ConsentAction, purpose: str) -> None:
+    def _log(self, connection: Connection, action: ConsentAction, purpose: str) -> None:
         now = to_micros(self.database.clock())
         text = " ".join(kept_text(purpose).split())[:PURPOSE_LIMIT]
         connection.execute(
             "INSERT INTO consent_event(at, action, purpose) VALUES (?, ?, ?)", (now, action, text)
         )
 
-    def _require(self, connection: sqlite3.Connection) -> None:
+    def _require(self, connection: Connection) -> None:
         if not _consent(connection).given:
             raise StoreError(
                 "there is no consent to keep a profile",
-                where=str(self.database.path),
+                where=self.database.place,
                 hint="give it first: kds memory consent grant",
             )
 
 
-def _consent(connection: sqlite3.Connection) -> Consent:
+def _consent(connection: Connection) -> Consent:
     row = connection.execute(
         "SELECT at, action, purpose FROM consent_event "
         "WHERE action IN ('granted', 'revoked') ORDER BY num DESC LIMIT 1"

@@ -1,25 +1,26 @@
 """Sessions in SQLite: made, found, named, deleted."""
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from kds.brain.database.database import Database
-from kds.brain.database.deletion import note_scrub, scrub
+from kds.brain.database.deletion import note_scrub, wipe
+from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.instant import to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.passages.outbox import count_vector_deletion
 from kds.brain.passages.passage_schema import range_of
-from kds.brain.passages.text_search import session_number, unknown
+from kds.brain.passages.rows import session_number, unknown
 from kds.brain.sessions.memory_rows import SESSION_COLUMNS, session_of
 from kds.brain.sessions.session_values import Cleanup, Session
 
 ID_LIMIT: Final = 128
 """Characters of an id from outside (as for conversations, issue 4)."""
+
+LATER: Final = "updated_at = CASE WHEN updated_at < ? THEN ? ELSE updated_at END"
+"""Assigns the moment, twice given, unless the session was changed after it."""
 
 TITLE_LIMIT: Final = 200
 """Characters of a title that somebody gives; automatic ones are shorter."""
@@ -28,7 +29,7 @@ TITLE_LIMIT: Final = 200
 class SessionTable:
     """The table of sessions: a part of `memory_store.SessionStore`."""
 
-    database: Database
+    database: Engine
 
     def create_session(
         self,
@@ -38,23 +39,23 @@ class SessionTable:
         session_id: str | None = None,
     ) -> Session:
         """Begin a session."""
-        path = self.database.path
-        chosen = checked_id(session_id, "session", path) if session_id is not None else new_id()
+        place = self.database.place
+        chosen = checked_id(session_id, "session", place) if session_id is not None else new_id()
         now = to_micros(self.database.clock())
         with self.database.write() as connection:
             if _row(connection, chosen) is not None:
                 raise StoreError(
                     f"there is a session {chosen!r} already",
-                    where=str(path),
+                    where=place,
                     hint="resume it, or choose another id",
                 )
             insert(connection, chosen, title, document_context, now, now)
-            return _one(connection, chosen, path)
+            return _one(connection, chosen, place)
 
     def session(self, session_id: str) -> Session:
         """Return the session. Raises StoreError when there is none."""
         with self.database.read() as connection:
-            return _one(connection, session_id, self.database.path)
+            return _one(connection, session_id, self.database.place)
 
     def find_session(self, session_id: str) -> Session | None:
         """Return the session, None when there is none."""
@@ -90,7 +91,7 @@ class SessionTable:
         text = _title(title)
         if not text:
             raise StoreError(
-                "the title is empty", where=str(self.database.path), hint="write some words"
+                "the title is empty", where=self.database.place, hint="write some words"
             )
         return self._change(session_id, "title = ?, title_given = 1", text)
 
@@ -109,23 +110,23 @@ class SessionTable:
                 )
                 connection.execute("DELETE FROM entity_memory WHERE key = ?", (session.id,))
                 connection.execute("DELETE FROM session WHERE num = ?", (session.num,))
-            count_vector_deletion(connection)
-            note_scrub(connection)
-        scrub(self.database)
+            count_vector_deletion(self.database, connection)
+            note_scrub(self.database, connection)
+        wipe(self.database)
 
     def _change(self, session_id: str, assignment: str, value: str | None) -> Session:
         now = to_micros(self.database.clock())
         with self.database.write() as connection:
-            number = session_number(connection, session_id, self.database.path)
+            number = session_number(connection, session_id, self.database.place)
             connection.execute(
-                f"UPDATE session SET {assignment}, updated_at = max(updated_at, ?) WHERE num = ?",
-                (value, now, number),
+                f"UPDATE session SET {assignment}, {LATER} WHERE num = ?",
+                (value, now, now, number),
             )
-            return _one(connection, session_id, self.database.path)
+            return _one(connection, session_id, self.database.place)
 
 
 def insert(
-    connection: sqlite3.Connection,
+    connection: Connection,
     session_id: str,
     title: str | None,
     document: str | None,
@@ -134,12 +135,12 @@ def insert(
 ) -> int:
     """Add a session row within a transaction; returns its number."""
     text = _title(title or "")
-    cursor = connection.execute(
+    row = connection.execute(
         "INSERT INTO session(id, title, title_given, document_context, created_at, updated_at) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
-        (session_id, text, bool(text), kept_document(document), created_at, updated_at),
-    )
-    return int(cursor.lastrowid or 0)
+        "VALUES (?, ?, ?, ?, ?, ?) RETURNING num",
+        (session_id, text, int(bool(text)), kept_document(document), created_at, updated_at),
+    ).fetchone()
+    return int(row[0])
 
 
 def new_id() -> str:
@@ -147,12 +148,12 @@ def new_id() -> str:
     return uuid4().hex
 
 
-def checked_id(text: str, what: str, path: Path) -> str:
+def checked_id(text: str, what: str, place: str) -> str:
     """Return an id from outside. Raises StoreError when it cannot be one."""
     if not text or len(text) > ID_LIMIT or not text.isprintable() or text != text.strip():
         raise StoreError(
             f"{text[:40]!r} cannot be the id of a {what}",
-            where=str(path),
+            where=place,
             hint=f"use 1 to {ID_LIMIT} printable characters, without blanks at the ends",
         )
     return text
@@ -168,14 +169,14 @@ def _title(title: str) -> str:
     return " ".join(kept_text(title).split())[:TITLE_LIMIT].strip()
 
 
-def _row(connection: sqlite3.Connection, session_id: str) -> tuple[object, ...] | None:
+def _row(connection: Connection, session_id: str) -> tuple[object, ...] | None:
     query = f"SELECT {SESSION_COLUMNS} FROM session WHERE id = ?"
     row: tuple[object, ...] | None = connection.execute(query, (session_id,)).fetchone()
     return row
 
 
-def _one(connection: sqlite3.Connection, session_id: str, path: Path) -> Session:
+def _one(connection: Connection, session_id: str, place: str) -> Session:
     row = _row(connection, session_id)
     if row is None:
-        raise unknown("session", session_id, path)
+        raise unknown("session", session_id, place)
     return session_of(row)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.database.database import TIMEOUT_S
+from kds.brain.database.database import TIMEOUT_S, Database
 from kds.brain.database.database_file import all_files, size_of
 from kds.brain.database.health import healing
 from kds.brain.database.migrations import version_of
@@ -14,19 +14,18 @@ from kds.brain.sessions.entities import EntityTable
 from kds.brain.sessions.item_table import ItemTable
 from kds.brain.sessions.memory_schema import MEMORY
 from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.message_table import MessageTable
 from kds.brain.sessions.metrics import MetricTable
 from kds.brain.sessions.profile import ProfileTable
-from kds.brain.sessions.restoring import put_back
+from kds.brain.sessions.restoring import Tables, put_back
 from kds.brain.sessions.session_table import SessionTable
 from kds.brain.sessions.session_values import Archive, Session, Stats
-from kds.brain.sessions.summary_table import SummaryTable
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 
 
-class SqliteStore(SessionTable, MessageTable, SummaryTable, PassageFile):
+class SqliteStore(SessionTable, Tables, PassageFile):
     """The memory of one workspace."""
 
+    database: Database
     kind = MEMORY
     file_name = "memory.db"
     holders = "session"

@@ -1,11 +1,12 @@
-"""Summaries in SQLite."""
+"""Summaries, and their full-text index in SQLite."""
 
-from kds.brain.database.database import Database
+from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.health import healing
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
-from kds.brain.passages.text_search import any_of, session_number, words_of
+from kds.brain.passages.rows import session_number
+from kds.brain.passages.text_search import any_of, words_of
 from kds.brain.passages.values import Summary, SummaryKind
 from kds.brain.sessions.memory_rows import SUMMARY_COLUMNS, summary_of
 
@@ -15,7 +16,7 @@ _FROM = "summary JOIN session ON session.num = summary.session_num"
 class SummaryTable:
     """The table of summaries: a part of `memory_store.SessionStore`."""
 
-    database: Database
+    database: Engine
 
     @healing
     def add_summary(
@@ -23,29 +24,35 @@ class SummaryTable:
     ) -> Summary:
         """Store a summary. Raises StoreError when its messages are none of the session."""
         kept = kept_text(text).strip()
-        path = self.database.path
+        place = self.database.place
         micros = to_micros(self.database.clock())
         with self.database.write() as connection:
-            number = session_number(connection, session_id, path)
+            number = session_number(connection, session_id, place)
             row = connection.execute("SELECT message_count FROM session WHERE num = ?", (number,))
             if not 1 <= first_seq <= last_seq <= row.fetchone()[0]:
                 raise StoreError(
                     f"the session has no messages {first_seq} to {last_seq}",
-                    where=str(path),
+                    where=place,
                     hint="summarise messages that are stored",
                 )
-            cursor = connection.execute(
-                "INSERT INTO summary(session_num, first_seq, last_seq, text, at, kind) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (number, first_seq, last_seq, kept, micros, kind),
-            )
-        made = int(cursor.lastrowid or 0)
+            made = self.add_row(connection, number, (first_seq, last_seq, kept, micros, kind))
         return Summary(made, session_id, first_seq, last_seq, kept, from_micros(micros), kind)
+
+    def add_row(
+        self, connection: Connection, session_num: int, values: tuple[int, int, str, int, str]
+    ) -> int:
+        """Add first and last ``seq``, text, time and kind, within a transaction; returns its id."""
+        row = connection.execute(
+            "INSERT INTO summary(session_num, first_seq, last_seq, text, at, kind) "
+            "VALUES (?, ?, ?, ?, ?, ?) RETURNING num",
+            (session_num, *values),
+        ).fetchone()
+        return int(row[0])
 
     def summaries(self, session_id: str, *, kind: SummaryKind | None = None) -> tuple[Summary, ...]:
         """Return the summaries of a session in the order they were made."""
         with self.database.read() as connection:
-            number = session_number(connection, session_id, self.database.path)
+            number = session_number(connection, session_id, self.database.place)
             rows = connection.execute(
                 f"SELECT {SUMMARY_COLUMNS} FROM {_FROM} WHERE session_num = ? "
                 "AND summary.kind = coalesce(?, summary.kind) ORDER BY summary.num",
@@ -60,7 +67,7 @@ class SummaryTable:
         """Rank the summaries of one session."""
         question = any_of(words_of(query))
         with self.database.read() as connection:
-            number = session_number(connection, session_id, self.database.path)
+            number = session_number(connection, session_id, self.database.place)
             if not question or limit < 1:
                 return ()
             rows = connection.execute(

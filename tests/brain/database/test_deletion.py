@@ -134,7 +134,7 @@ def test_a_process_that_dies_between_leaves_the_rest_to_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(session_table, "scrub", die)
+        patch.setattr(session_table, "wipe", die)
         with pytest.raises(KeyboardInterrupt):
             store.delete_session(doomed)
     assert store.find_session(doomed) is None
