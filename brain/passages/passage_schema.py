@@ -58,7 +58,7 @@ INSERT INTO state(key, value) VALUES ('vector_deletions', 0), ('scrub_due', 0);
 """
 
 WITHOUT_VECTOR: Final = (
-    "SELECT count(*) FROM chunk JOIN embedding_model AS model ON model.wanted "
+    "SELECT count(*) FROM chunk JOIN embedding_model AS model ON model.wanted = 1 "
     "WHERE NOT EXISTS (SELECT 1 FROM embed_job WHERE chunk_id = chunk.id) "
     "AND NOT EXISTS (SELECT 1 FROM embedding "
     "WHERE chunk_id = chunk.id AND model_num = model.num)"

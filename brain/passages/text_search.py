@@ -3,7 +3,6 @@
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
-from threading import Lock
 from typing import Final
 
 from kds.brain.database.database import Database
@@ -12,6 +11,7 @@ from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.store import Weights
 from kds.brain.passages.values import Scored
+from kds.brain.passages.word_forms import WordForms
 from kds.brain.words.identifiers import joined_forms
 
 IDENTIFIER_WEIGHTS: Final[Weights] = (1.0, 1.0, 0.3, 1.0)
@@ -50,45 +50,6 @@ def any_of(words: Iterable[str]) -> str:
 
 def _quoted(word: str) -> str:
     return word.replace('"', '""')
-
-
-class WordForms:
-    """Tells which terms of the index a word stands for: "Services" is looked up as "servic"."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._known: dict[str, tuple[str, ...]] = {}
-        self._connection: sqlite3.Connection | None = None
-
-    def __call__(self, word: str) -> tuple[str, ...]:
-        """Return the terms of a word, in order: several where the index cuts it."""
-        with self._lock:
-            if word not in self._known:
-                if len(self._known) > 10_000:
-                    self._known.clear()
-                self._known[word] = self._ask(word)
-            return self._known[word]
-
-    def close(self) -> None:
-        """Let go of the table in memory."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-    def _ask(self, word: str) -> tuple[str, ...]:
-        if self._connection is None:
-            self._connection = sqlite3.connect(
-                ":memory:", isolation_level=None, check_same_thread=False
-            )
-            self._connection.execute(
-                "CREATE VIRTUAL TABLE probe USING fts5(text, tokenize='porter unicode61')"
-            )
-            self._connection.execute("CREATE VIRTUAL TABLE term USING fts5vocab(probe, instance)")
-        self._connection.execute("DELETE FROM probe")
-        self._connection.execute("INSERT INTO probe(text) VALUES (?)", (word,))
-        rows = self._connection.execute("SELECT term FROM term ORDER BY offset")
-        return tuple(row[0] for row in rows)
 
 
 class TextSearch:

@@ -26,7 +26,7 @@ _AFTER: Final = "\x20"
 """The character behind SEPARATOR: the end of the range under a prefix."""
 
 _COLUMNS: Final = "item.namespace, item.key, item.value, item.created_at, item.updated_at"
-_ALIVE: Final = "(item.expires_at IS NULL OR item.expires_at > ?)"
+ALIVE: Final = "(item.expires_at IS NULL OR item.expires_at > ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +63,20 @@ class ItemTable:
                 (place, key, text, now, now, span, None if span is None else now + span),
             ).fetchone()
             connection.execute("DELETE FROM item_text WHERE item_num = ?", (row[0],))
-            connection.executemany(
-                "INSERT INTO item_text(item_num, text) VALUES (?, ?)",
-                [(row[0], kept_text(one)) for one in dict.fromkeys(texts) if one.strip()],
-            )
+            kept = [kept_text(one) for one in dict.fromkeys(texts) if one.strip()]
+            self.add_texts(connection, row[0], kept)
         return _item(row[1:])
+
+    def add_texts(self, connection: Connection, item: int, texts: Sequence[str]) -> None:
+        """Add what an item is found by, within a transaction."""
+        connection.executemany(
+            "INSERT INTO item_text(item_num, text) VALUES (?, ?)", [(item, one) for one in texts]
+        )
 
     def get(self, namespace: Namespace, key: str, *, refresh: bool = False) -> Item | None:
         """Return an item, and with ``refresh`` put off its expiry."""
         now = to_micros(self.database.clock())
-        where = f"namespace = ? AND key = ? AND {_ALIVE}"
+        where = f"namespace = ? AND key = ? AND {ALIVE}"
         values = (self._place(namespace), key, now)
         with self.database.read() as connection:
             row = connection.execute(
@@ -98,9 +102,9 @@ class ItemTable:
         """Return every item under a prefix, the one changed last first."""
         with self.database.read() as connection:
             rows = connection.execute(
-                f"SELECT {_COLUMNS} FROM item WHERE {_ALIVE} AND namespace >= ? AND namespace < ? "
+                f"SELECT {_COLUMNS} FROM item WHERE {ALIVE} AND namespace >= ? AND namespace < ? "
                 "ORDER BY updated_at DESC, num DESC",
-                (to_micros(self.database.clock()), *self._range(prefix)),
+                (to_micros(self.database.clock()), *self.range_of(prefix)),
             ).fetchall()
         return tuple(map(_item, rows))
 
@@ -108,7 +112,7 @@ class ItemTable:
         """Return every namespace that holds an item, in order."""
         with self.database.read() as connection:
             rows = connection.execute(
-                f"SELECT DISTINCT namespace FROM item WHERE {_ALIVE} ORDER BY namespace",
+                f"SELECT DISTINCT namespace FROM item WHERE {ALIVE} ORDER BY namespace",
                 (to_micros(self.database.clock()),),
             ).fetchall()
         return tuple(sorted(_labels(row[0]) for row in rows))
@@ -136,15 +140,11 @@ class ItemTable:
                 "SELECT item.namespace, item.key, -item_fts.rank FROM item_fts "
                 "JOIN item_text ON item_text.num = item_fts.rowid "
                 "JOIN item ON item.num = item_text.item_num "
-                f"WHERE item_fts MATCH ? AND {_ALIVE} "
+                f"WHERE item_fts MATCH ? AND {ALIVE} "
                 "AND item.namespace >= ? AND item.namespace < ?",
-                (question, to_micros(self.database.clock()), *self._range(prefix)),
+                (question, to_micros(self.database.clock()), *self.range_of(prefix)),
             ).fetchall()
-        found: dict[tuple[Namespace, str], float] = {}
-        for place, key, score in rows:
-            one = (_labels(place), key)
-            found[one] = max(score, found.get(one, 0.0))
-        return found
+        return best_scores(rows)
 
     def search_vectors(
         self, vector: Sequence[float], *, model: str, prefix: Namespace = ()
@@ -158,15 +158,13 @@ class ItemTable:
             rows = connection.execute(
                 "SELECT item.namespace, item.key, f16 FROM item_text "
                 "JOIN item ON item.num = item_text.item_num WHERE model = ? AND length(f16) = ? "
-                f"AND {_ALIVE} AND item.namespace >= ? AND item.namespace < ?",
-                (model, size, to_micros(self.database.clock()), *self._range(prefix)),
+                f"AND {ALIVE} AND item.namespace >= ? AND item.namespace < ?",
+                (model, size, to_micros(self.database.clock()), *self.range_of(prefix)),
             ).fetchall()
-        found: dict[tuple[Namespace, str], float] = {}
-        for place, key, blob in rows:
-            cosine = float(np.frombuffer(blob, dtype=FORMAT).astype(np.float32) @ asked)
-            one = (_labels(place), key)
-            found[one] = max(cosine, found.get(one, -1.0))
-        return found
+        return best_scores(
+            (place, key, float(np.frombuffer(blob, dtype=FORMAT).astype(np.float32) @ asked))
+            for place, key, blob in rows
+        )
 
     def due(self, model: str, limit: int) -> tuple[ItemText, ...]:
         """Return texts that have no vector of ``model``, those of the latest items first."""
@@ -232,9 +230,21 @@ class ItemTable:
             )
         return "".join(label + SEPARATOR for label in namespace)
 
-    def _range(self, prefix: Namespace) -> tuple[str, str]:
+    def range_of(self, prefix: Namespace) -> tuple[str, str]:
+        """Return where the namespaces under a prefix begin and end."""
         place = self._place(prefix)
         return (place, place[:-1] + _AFTER) if place else ("", "\U0010ffff")
+
+
+def best_scores(
+    rows: Iterable[tuple[str, str, float]],
+) -> dict[tuple[Namespace, str], float]:
+    """Return the best score of each item, of the rows of its texts."""
+    found: dict[tuple[Namespace, str], float] = {}
+    for place, key, score in rows:
+        one = (_labels(place), key)
+        found[one] = max(score, found.get(one, score))
+    return found
 
 
 def _delete(connection: Connection, where: str, values: tuple[object, ...]) -> int:

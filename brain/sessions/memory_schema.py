@@ -176,7 +176,7 @@ END;
 """
 """Since version 2: values that agents keep under a key (`item_table`)."""
 
-_CONTRADICTIONS: Final = {
+CONTRADICTIONS: Final = {
     "messages are missing in the middle of a session": (
         "SELECT count(*) FROM session WHERE message_count <> "
         "(SELECT count(*) FROM message WHERE session_num = session.num) OR message_count <> "
@@ -186,15 +186,21 @@ _CONTRADICTIONS: Final = {
         "SELECT count(*) FROM session WHERE token_count <> "
         "coalesce((SELECT sum(tokens) FROM message WHERE session_num = session.num), 0)"
     ),
-    "messages are not cut into chunks": (
-        "SELECT count(*) FROM message WHERE trim(content, char(9, 10, 32)) <> '' "
-        "AND NOT EXISTS (SELECT 1 FROM chunk WHERE message_num = message.num)"
-    ),
     "chunks stand outside the range of their session": (
         "SELECT count(*) FROM chunk JOIN message ON message.num = chunk.message_num "
         "WHERE chunk.id >> 24 <> session_num"
     ),
     "chunks have neither a vector nor a job": WITHOUT_VECTOR,
+}
+"""What may not be, in whichever engine, and the question that counts how often it is."""
+
+UNCUT: Final = "messages are not cut into chunks"
+
+_IN_A_FILE: Final = {
+    UNCUT: (
+        "SELECT count(*) FROM message WHERE trim(content, char(9, 10, 32)) <> '' "
+        "AND NOT EXISTS (SELECT 1 FROM chunk WHERE message_num = message.num)"
+    ),
 }
 
 
@@ -217,5 +223,5 @@ MEMORY: Final = FileKind(
     INDEXES,
     rebuild="kds memory rebuild",
     migrations=(begin, add_items),
-    contradictions=_CONTRADICTIONS,
+    contradictions=CONTRADICTIONS | _IN_A_FILE,
 )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from kds.brain.database.database import Database
 from kds.brain.database.deletion import note_scrub, wipe
 from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.instant import from_micros, to_micros
@@ -46,8 +47,7 @@ class ProfileTable:
     def revoke(self) -> Consent:
         """Withdraw consent: wipes profile and vectors, and their bytes from every file."""
         with self.database.write() as connection:
-            connection.execute("DELETE FROM profile")
-            connection.execute("DELETE FROM profile_vector")
+            _wipe(self.database, connection)
             self._log(connection, "revoked", "")
             note_scrub(self.database, connection)
             consent = _consent(connection)
@@ -70,8 +70,7 @@ class ProfileTable:
         fields = _fields(profile)
         with self.database.write() as connection:
             self._require(connection)
-            connection.execute("DELETE FROM profile")
-            connection.execute("DELETE FROM profile_vector")  # which an earlier KDS made
+            _wipe(self.database, connection)
             connection.executemany(
                 "INSERT INTO profile(field, value) VALUES (?, ?)",
                 [(field, json.dumps(value, ensure_ascii=False)) for field, value in fields.items()],
@@ -101,6 +100,12 @@ class ProfileTable:
                 where=self.database.place,
                 hint="give it first: kds memory consent grant",
             )
+
+
+def _wipe(engine: Engine, connection: Connection) -> None:
+    connection.execute("DELETE FROM profile")
+    if isinstance(engine, Database):
+        connection.execute("DELETE FROM profile_vector")  # which an earlier KDS made
 
 
 def _consent(connection: Connection) -> Consent:

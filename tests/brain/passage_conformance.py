@@ -4,6 +4,7 @@ An implementation's tests subclass `PassageConformance` and provide the fixtures
 `clock`; the clock is set by hand.
 """
 
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 import pytest
@@ -14,6 +15,7 @@ from kds.brain.errors import StoreError
 from kds.brain.passages.store import PassageStore
 from kds.brain.passages.text_search import words_of
 from kds.brain.passages.values import EmbeddingJob, Scored
+from kds.brain.sessions.memory_store import MemoryStore
 
 EVEN: Final = (1.0, 1.0, 0.3, 1.0)
 
@@ -46,6 +48,27 @@ class Shelf(Protocol):
     ) -> tuple[Scored, ...]:
         place = within if within is None else self.id_of(within)
         return self.store.search_words(words_of(text), place, limit=limit, weights=EVEN)
+
+
+@dataclass
+class MessageShelf(Shelf):
+    """The passages of messages: a place is a session."""
+
+    store: MemoryStore
+
+    def add(self, place: str, *texts: str) -> None:
+        self.store.create_session(session_id=place)
+        for text in texts:
+            self.store.append(place, "user", text)
+
+    def remove(self, place: str) -> None:
+        self.store.delete_session(place)
+
+    def id_of(self, place: str) -> str:
+        return place
+
+    def bodies(self, found: tuple[Scored, ...]) -> list[str]:
+        return [one.body for one in self.store.passages([hit.chunk_id for hit in found])]
 
 
 class PassageConformance:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conformance import HandClock
-from passage_conformance import PassageConformance, Shelf
+from passage_conformance import MessageShelf, PassageConformance, Shelf
 
 from kds.brain.documents.content import Block, Content, Part, Source
 from kds.brain.documents.document_store import DocumentStore
@@ -14,25 +14,6 @@ from kds.brain.documents.drafting import document_id
 from kds.brain.documents.heading import read_heading
 from kds.brain.passages.values import Scored
 from kds.brain.sessions.sqlite_store import SqliteStore
-
-
-@dataclass
-class MessageShelf(Shelf):
-    store: SqliteStore
-
-    def add(self, place: str, *texts: str) -> None:
-        self.store.create_session(session_id=place)
-        for text in texts:
-            self.store.append(place, "user", text)
-
-    def remove(self, place: str) -> None:
-        self.store.delete_session(place)
-
-    def id_of(self, place: str) -> str:
-        return place
-
-    def bodies(self, found: tuple[Scored, ...]) -> list[str]:
-        return [one.body for one in self.store.passages([hit.chunk_id for hit in found])]
 
 
 @dataclass

@@ -1,0 +1,157 @@
+"""A PostgreSQL server: a pool of connections, and what goes wrong as StoreError.
+
+Prepared statements and settings of a session are not used, so that PgBouncer may stand between in
+transaction mode. Nothing waits longer than ``timeout_s``.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from kds.brain.errors import KdsError, StoreError
+from kds.brain.extras import load_extra
+
+if TYPE_CHECKING:
+    import psycopg
+
+TIMEOUT_S: Final = 5.0
+"""For a connection, for a statement and for a lock. The slowest statement, a search of a million
+messages, takes some tenths of a second; who waits for a turn does not wait longer."""
+
+CONNECTIONS: Final = 16
+"""At most, a process: more threads than that wait for one another."""
+
+SCHEMES: Final = ("postgresql://", "postgres://")
+
+
+class Server:
+    """The connections of one process to one database, for any number of threads and tenants."""
+
+    def __init__(self, url: str, *, timeout_s: float = TIMEOUT_S) -> None:
+        """Prepare to connect; nothing is asked of the server yet.
+
+        Raises StoreError when the URL is none, or psycopg is not installed.
+        """
+        self._driver = _driver()
+        self.place = place_of(url)
+        self.timeout_s = timeout_s
+        self.closed = False
+        self._pool: Any = self._driver_pool(url)
+
+    def _driver_pool(self, url: str) -> Any:
+        pools = load_extra("psycopg_pool", extra="postgres", purpose="use PostgreSQL")
+        return pools.ConnectionPool(
+            url,
+            min_size=0,
+            max_size=CONNECTIONS,
+            timeout=self.timeout_s,
+            reconnect_timeout=0,
+            max_idle=60,
+            check=pools.ConnectionPool.check_connection,
+            kwargs={
+                "autocommit": True,
+                "prepare_threshold": None,
+                "connect_timeout": max(2, round(self.timeout_s)),
+                "application_name": "kds",
+            },
+            open=True,
+        )
+
+    @contextmanager
+    def transaction(self, begin: str) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]:
+        """Lend a connection on which ``begin`` was run, and commit when the block ends well."""
+        if self.closed:
+            raise StoreError(
+                f"the connection to {self.place} was closed", where=self.place, hint="open it again"
+            )
+        with self._translated(), self._pool.connection() as connection:
+            try:
+                connection.execute(begin.encode())
+                yield connection
+                connection.execute(b"COMMIT")
+            except BaseException:
+                if not connection.closed and not connection.broken:
+                    connection.rollback()
+                raise
+
+    def close(self) -> None:
+        """Close every connection. Closing twice is fine."""
+        if not self.closed:
+            self.closed = True
+            self._pool.close()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        errors = self._driver
+        try:
+            yield
+        except errors.Error as error:
+            raise _store_error(error, self.place, errors) from error
+
+
+def _driver() -> Any:
+    return load_extra("psycopg", extra="postgres", purpose="use PostgreSQL")
+
+
+def place_of(url: str) -> str:
+    """Return a database's address without user, password and options.
+
+    Raises StoreError when it is no address of PostgreSQL.
+
+    >>> place_of("postgresql://ann:secret@db1,db2:5433/team?sslmode=require")
+    'postgresql://db1,db2:5433/team'
+    """
+    if not url.startswith(SCHEMES):
+        raise StoreError(
+            "the address of the database is none of PostgreSQL",
+            where="KDS_DATABASE",
+            hint="write postgresql://USER:PASSWORD@HOST:PORT/NAME",
+        )
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        parts = conninfo_to_dict(url)
+    except _driver().Error as error:
+        raise StoreError(
+            "the address of the database cannot be read",  # its message may hold the password
+            where="KDS_DATABASE",
+            hint="write postgresql://USER:PASSWORD@HOST:PORT/NAME, "
+            "with %40 for @ and %2F for / in a password",
+        ) from error
+    hosts = str(parts.get("host", "")).split(",")
+    ports = str(parts.get("port", "")).split(",")
+    named = [
+        f"{host}:{port}" if port else host
+        for host, port in zip(hosts, ports * len(hosts) if len(ports) == 1 else ports, strict=False)
+    ]
+    if len(set(ports)) == 1 and len(hosts) > 1 and ports[0]:
+        named = [*hosts[:-1], f"{hosts[-1]}:{ports[0]}"]
+    return f"postgresql://{','.join(named)}/{parts.get('dbname', '')}"
+
+
+def _store_error(error: Exception, place: str, errors: Any) -> KdsError:
+    text = str(error).partition("\n")[0].strip()
+    kinds = errors.errors
+    if isinstance(error, kinds.UndefinedTable | kinds.InvalidSchemaName | kinds.UndefinedFunction):
+        return StoreError(
+            "the database has no tables of KDS, or older ones",
+            where=place,
+            hint="make them: kds db upgrade",
+        )
+    if isinstance(error, kinds.QueryCanceled | kinds.LockNotAvailable):
+        return StoreError(
+            "the database took too long to answer", where=place, hint="try again; see kds db check"
+        )
+    if isinstance(error, kinds.ReadOnlySqlTransaction):
+        return StoreError(
+            "the database is read-only: a standby, perhaps",
+            where=place,
+            hint="name all hosts in KDS_DATABASE, with target_session_attrs=read-write",
+        )
+    if isinstance(error, errors.OperationalError):
+        return StoreError(
+            f"the database cannot be reached: {text}",
+            where=place,
+            hint="is it running, and is KDS_DATABASE right? It is tried again with the next call",
+        )
+    return StoreError(f"the database refused: {text}", where=place, hint="see kds db check")

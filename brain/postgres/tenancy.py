@@ -1,0 +1,94 @@
+"""One tenant's view of a server: `kds.brain.database.engine.Engine` for the tables."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.database.engine import Connection, Cursor, Engine
+from kds.brain.errors import StoreError
+from kds.brain.postgres.schema import MEMBER
+from kds.brain.postgres.server import Server
+from kds.brain.postgres.statement import to_postgres
+
+if TYPE_CHECKING:
+    import psycopg
+
+LOCK_SPACE: Final = 0x4B4453
+"""'KDS': the first half of the keys of our advisory locks, so that they meet nobody else's."""
+
+
+class Tenancy:
+    """Transactions that see and make rows of one tenant only."""
+
+    def __init__(self, server: Server, tenant: int, *, clock: Clock = utc_now) -> None:
+        """``tenant`` is a number that `tenants.Tenants` gave."""
+        self.server = server
+        self.tenant = tenant
+        self.clock = clock
+        self._closed = False
+
+    @property
+    def place(self) -> str:
+        """Which database it is, without user and password."""
+        return self.server.place
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Lend a connection; everything read within sees one state."""
+        self._require_open()
+        begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self._acting()}"
+        with self.server.transaction(begin) as connection:
+            yield _Translating(connection)
+
+    @contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Connection]:
+        """Lend a connection for one transaction: all of it is stored, or nothing.
+
+        Writers of one tenant wait for one another, as those of a file do; tenants do not.
+        """
+        self._require_open()
+        begin = f"BEGIN; {self._acting()}; {self._lock(durable=durable)}"
+        with self.server.transaction(begin) as connection:
+            yield _Translating(connection)
+
+    def close(self) -> None:
+        """Refuse what comes after. The server stays open for others."""
+        self._closed = True
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StoreError("the memory was closed", where=self.place, hint="open it again")
+
+    def _acting(self) -> str:
+        millis = int(self.server.timeout_s * 1000)
+        return (
+            f"SET LOCAL ROLE {MEMBER}; SET LOCAL kds.tenant = '{self.tenant}'; "
+            "SET LOCAL search_path = kds, public, pg_catalog; "
+            f"SET LOCAL statement_timeout = {millis}"
+        )
+
+    def _lock(self, *, durable: bool) -> str:
+        # A tenant's number fits into half a key for the first two thousand million of them.
+        lock = f"SELECT pg_advisory_xact_lock({LOCK_SPACE}, {self.tenant & 0x7FFFFFFF})"
+        return lock if durable else f"SET LOCAL synchronous_commit = off; {lock}"
+
+
+class _Translating:
+    """A connection that is given the SQL of the tables."""
+
+    def __init__(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
+        self._connection = connection
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Cursor:
+        return self._connection.execute(to_postgres(query), values or None)
+
+    def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Cursor:
+        cursor = self._connection.cursor()
+        cursor.executemany(to_postgres(query), rows)
+        return cursor
+
+
+if TYPE_CHECKING:
+    # What the protocol asks for is here, with the types it asks for.
+    _checked: type[Engine] = Tenancy

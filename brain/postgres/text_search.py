@@ -1,0 +1,166 @@
+"""Full text on a server: BM25 as SQLite's FTS5 ranks it, over `word_index`'s terms.
+
+In one session the ranking is exact. Over everything it is exact as long as the words of a question
+stand in at most DRIVING passages together; beyond that only passages with one of the rarer words
+are ranked (by all words): "the" alone decides nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import log
+from typing import Final
+
+from kds.brain.database.engine import Connection
+from kds.brain.passages.passage_schema import range_of
+from kds.brain.passages.rows import session_number
+from kds.brain.passages.store import Weights
+from kds.brain.passages.text_search import COMMON, IDENTIFIER_WEIGHTS
+from kds.brain.passages.values import Scored
+from kds.brain.passages.word_forms import WordForms
+from kds.brain.postgres.tenancy import Tenancy
+from kds.brain.postgres.word_index import any_of, question
+from kds.brain.words.identifiers import joined_forms
+
+DRIVING: Final = 4000
+"""Passages that are ranked for one question over everything: some 15 ms of the server's time."""
+
+LEAST_IDF: Final = 1e-6
+"""Of a word that more than half of all passages have (as FTS5 has it)."""
+
+OWN_LABELS: Final = "ABD"
+"""What a passage says itself: without its context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question's words as tsqueries, each with its weight, and how long passages are."""
+
+    queries: list[str]
+    idfs: list[float]
+    driving: str
+    mean: float
+
+
+class PostgresText:
+    """Finding passages by their words and names."""
+
+    database: Tenancy
+
+    def __init__(self) -> None:
+        self._forms = WordForms()
+        self._common: dict[str, int] = {}
+        """How many passages common words stand in, as it was when it was counted."""
+
+    def search_words(
+        self, words: Sequence[str], within: str | None = None, *, limit: int, weights: Weights
+    ) -> tuple[Scored, ...]:
+        """Rank the passages that have any of the words."""
+        return self._match(self._queries(words), within, limit=limit, weights=weights)
+
+    def search_identifiers(
+        self, identifiers: Sequence[str], within: str | None = None, *, limit: int
+    ) -> tuple[Scored, ...]:
+        """Rank the passages that have any of the identifiers, in any spelling."""
+        queries = self._queries(joined_forms(identifiers), "D")
+        return self._match(queries, within, limit=limit, weights=IDENTIFIER_WEIGHTS)
+
+    def occurrences(
+        self, terms: Sequence[Sequence[str]], session_id: str, *, limit: int
+    ) -> tuple[dict[int, int], ...]:
+        """Return for each term the passages of a session that say it, and their tokens."""
+        found: list[dict[int, int]] = []
+        with self.database.read() as connection:
+            number = session_number(connection, session_id, self.database.place)
+            for words in terms:
+                asked = any_of(self._queries(words, OWN_LABELS))
+                rows = connection.execute(
+                    "SELECT id, tokens FROM chunk WHERE id BETWEEN ? AND ? "
+                    "AND words @@ CAST(? AS tsquery) ORDER BY id DESC LIMIT ?",
+                    (*range_of(number), asked, limit),
+                ).fetchall()
+                found.append(dict(rows))
+        return tuple(found)
+
+    def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
+        """Return in how many passages each word occurs: of several terms, the rarest counts."""
+        terms = {word: [question((term,)) for term in self._forms(word)] for word in words}
+        with self.database.read() as connection:
+            counts = self._frequencies(connection, [*chain.from_iterable(terms.values())])
+        return {
+            word: min((counts[one] for one in found), default=0) for word, found in terms.items()
+        }
+
+    def _queries(self, words: Sequence[str], labels: str = "") -> list[str]:
+        cut = (self._forms(word.replace("\x00", "")) for word in words)
+        return list(dict.fromkeys(question(terms, labels) for terms in cut if terms))
+
+    def _frequencies(self, connection: Connection, queries: Sequence[str]) -> dict[str, int]:
+        found = {one: self._common[one] for one in queries if one in self._common}
+        asked = [one for one in dict.fromkeys(queries) if one not in found]
+        if asked:
+            rows = connection.execute(
+                "SELECT passages FROM frequencies(CAST(? AS tsquery[]))", (asked,)
+            )
+            counts = {one: int(row[0]) for one, row in zip(asked, rows, strict=True)}
+            self._common |= {one: count for one, count in counts.items() if count >= COMMON}
+            found |= counts
+        return found
+
+    def _match(
+        self, queries: list[str], within: str | None, *, limit: int, weights: Weights
+    ) -> tuple[Scored, ...]:
+        header, body, context, idents = weights
+        labelled = [idents, context, body, header]  # ts_rank_cd takes D, C, B, A
+        with self.database.read() as connection:
+            number = None
+            if within is not None:
+                number = session_number(connection, within, self.database.place)
+            if not queries or limit < 1:
+                return ()
+            asked = self._asked(connection, queries)
+            if number is None:
+                rows = connection.execute(
+                    "SELECT id, score FROM ranked(CAST(? AS tsquery), CAST(? AS tsquery[]), "
+                    "?, CAST(? AS float4[]), ?, ?)",
+                    (asked.driving, asked.queries, asked.idfs, labelled, asked.mean, limit),
+                ).fetchall()
+            else:
+                rows = connection.execute(
+                    "SELECT id, bm25(words, size, CAST(? AS tsquery[]), ?, CAST(? AS float4[]), ?) "
+                    "AS score FROM chunk WHERE id BETWEEN ? AND ? AND words @@ CAST(? AS tsquery) "
+                    "ORDER BY score DESC, id LIMIT ?",
+                    (
+                        *(asked.queries, asked.idfs, labelled, asked.mean),
+                        *(*range_of(number), any_of(queries), limit),
+                    ),
+                ).fetchall()
+        return tuple(Scored(chunk_id, score) for chunk_id, score in rows)
+
+    def _asked(self, connection: Connection, queries: list[str]) -> Asked:
+        passages, words = connection.execute(
+            "SELECT coalesce(sum(chunk_count), 0), coalesce(sum(word_count), 0) FROM session"
+        ).fetchone()
+        counts = self._frequencies(connection, queries)
+        idfs = [
+            max(LEAST_IDF, log((max(passages - counts[one], 0) + 0.5) / (counts[one] + 0.5)))
+            for one in queries
+        ]
+        mean = max(float(words) / max(passages, 1), 1.0)
+        return Asked(queries, idfs, any_of(driving(counts)), mean)
+
+
+def driving(counts: dict[str, int]) -> list[str]:
+    """Return the rarest words that stand in DRIVING passages together; one at least.
+
+    >>> driving({"'the'": 90_000, "'fab'": 12, "'button'": 3000})
+    ["'fab'", "'button'"]
+    """
+    chosen: list[str] = []
+    total = 0
+    for one in sorted(counts, key=lambda one: counts[one]):
+        total += counts[one]
+        if chosen and total > DRIVING:
+            break
+        chosen.append(one)
+    return chosen
