@@ -23,8 +23,8 @@ from kds.brain.document import nearest
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import DispatchError
 from kds.brain.passages.values import Passage
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.metrics import logged_recall
-from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import Turn
 from kds.router.prompts.promptfile import PromptFile
 
@@ -63,7 +63,7 @@ AnyTool = BaseTool | TurnTool
 
 
 def built_in_tools(
-    *, memory: Path | None = None, documents: Path | BaseRetriever | None = None
+    *, memory: MemoryPlace | None = None, documents: Path | BaseRetriever | None = None
 ) -> tuple[AnyTool, ...]:
     """The tools of KDS, over the memory's file and that of the documents, where there are any.
 
@@ -136,12 +136,12 @@ def _read_conversation(turn: Turn) -> BaseTool:
     return StructuredTool.from_function(read_conversation, name=READ_CONVERSATION)
 
 
-def _search_memory(path: Path) -> BaseTool:
+def _search_memory(place: MemoryPlace) -> BaseTool:
     def search_memory(query: Query, limit: Limit = 5) -> str:
         """Search past conversations for passages about something."""
-        if not path.exists():
-            return "nothing is remembered yet"
-        with SqliteStore(path) as store:
+        with place.if_any() as store:
+            if store is None:
+                return "nothing is remembered yet"
             found = logged_recall(store, query, surface=SURFACE, limit=limit)
         passages = [_passage(hit.passage) for hit in found.hits]
         return "\n\n".join(passages) or "nothing was found"

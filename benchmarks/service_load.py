@@ -29,7 +29,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from kds.api.records import conversation_path
+from kds.brain.contexts import conversation_path
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import KdsError
 from kds.brain.journal import ContextJournal

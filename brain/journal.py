@@ -6,8 +6,9 @@ of lines: docs/decisions/0002-jsonl-working-memory.md.
 """
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -61,6 +62,13 @@ class LoadedContext:
 class Journal(Protocol):
     """What the router asks of a conversation context: a file, or a list in memory."""
 
+    def alone(self) -> AbstractContextManager[None]:
+        """Keep other services out of this conversation for the length of a turn.
+
+        In a file nothing is kept out: its windows are one person's.
+        """
+        ...
+
     def load(self) -> LoadedContext:
         """Return what holds now, oldest first."""
         ...
@@ -108,6 +116,10 @@ class ContextJournal:
         self._max_age = max_age
         self._lock_timeout_s = lock_timeout_s
 
+    def alone(self) -> AbstractContextManager[None]:
+        """Nobody is kept out."""
+        return nullcontext()
+
     @property
     def bad_path(self) -> Path:
         """Where damaged lines go: the context file's name and ``.bad``."""
@@ -145,12 +157,12 @@ class ContextJournal:
         Raises StoreError also when ``entry`` is dated further ahead than FUTURE_TOLERANCE,
         ValueError when its timestamp has no time zone.
         """
-        stored = _stored(entry)
+        stored = stored_entry(entry)
         line = Line(0, encode(stored), entry=stored)
         make_private_folder(self.path.parent)
         with locked(self.path, timeout_s=self._lock_timeout_s):
             found = self._sort(self._read_for_writing())
-            self._check_not_ahead(entry)
+            refuse_ahead(entry, self._clock(), where=str(self.path))
             self._set_aside(found.damaged)
             after = self._trim(() if fresh else found.kept, line)
             self._write(after.kept)
@@ -208,14 +220,6 @@ class ContextJournal:
         kept = young[-self._limit :] if self._limit > 0 else ()
         return _Sorted(kept, (), len(every) - len(young), len(young) - len(kept))
 
-    def _check_not_ahead(self, entry: ContextEntry) -> None:
-        if entry.timestamp > self._clock() + FUTURE_TOLERANCE:
-            raise StoreError(
-                f"the message is dated {entry.timestamp.isoformat()}, ahead of the clock",
-                where=str(self.path),
-                hint="set the computer's clock, or log with the present time",
-            )
-
     def _set_aside(self, damaged: Iterable[Line]) -> None:
         if content := b"".join(line.raw + b"\n" for line in damaged):
             append_private(self.bad_path, content)
@@ -233,7 +237,18 @@ class ContextJournal:
         return LoadedContext(entries, tuple(warnings), found.expired, found.rotated)
 
 
-def _stored(entry: ContextEntry) -> ContextEntry:
+def refuse_ahead(entry: ContextEntry, now: datetime, *, where: str) -> None:
+    """Raise StoreError when ``entry`` is dated further ahead than FUTURE_TOLERANCE."""
+    if entry.timestamp > now + FUTURE_TOLERANCE:
+        raise StoreError(
+            f"the message is dated {entry.timestamp.isoformat()}, ahead of the clock",
+            where=where,
+            hint="set the computer's clock, or log with the present time",
+        )
+
+
+def stored_entry(entry: ContextEntry) -> ContextEntry:
+    """Return an entry as it may be stored: its texts are redacted."""
     hidden = withheld(entry.user_message)
     points_to = None if entry.context_ref is None else without(entry.context_ref, hidden)
     return replace(

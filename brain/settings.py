@@ -32,9 +32,12 @@ learning:
 model:                                 # in the user's own file only, as `embeddings: MODULE:CLASS`
   name: openai:gpt-5-mini              # unset: no model, and every agent returns its prompt
   timeout_s: 60
+database:                              # in the user's own file only (docs/operations.md)
+  url: postgresql://kds:...@db/kds     # unset: the files of the workspace
 
-A workspace's file may come with a cloned project. So it cannot name a model, which would be told
-all that is said, nor code of its choice to run (docs/decisions/0013-settings-of-a-project.md).
+A workspace's file may come with a cloned project. So it cannot name a model or a server, which
+would be told all that is said, nor code of its choice to run
+(docs/decisions/0013-settings-of-a-project.md).
 """
 
 import os
@@ -62,6 +65,9 @@ __all__ = [
     "load_layers",
     "load_settings",
 ]
+
+USERS_ALONE: Final = ("model", "database")
+"""The sections that only the user's own file may have: they say who is told what is said."""
 
 DEFAULT: Final = "default"
 """Where the value comes from of what nobody has set."""
@@ -140,7 +146,7 @@ def load_layers(
 def _overreach(document: Document, own_path: Path) -> Iterator[Problem]:
     """What a workspace's file sets that only the user may."""
     data = document.data if isinstance(document.data, dict) else {}
-    places: list[NodePath] = [("model",)] if "model" in data else []
+    places: list[NodePath] = [(section,) for section in USERS_ALONE if section in data]
     recall = data.get("recall")
     if isinstance(recall, dict) and ":" in str(recall.get("embeddings", "")):
         places.append(("recall", "embeddings"))

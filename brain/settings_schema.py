@@ -2,7 +2,7 @@
 
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 IDLE_MINUTES: Final = 30.0
 """A coffee break must not cost a cold start of seconds; a closed editor must not keep 200 MB."""
@@ -141,6 +141,19 @@ class LearningSettings(_Section):
     """Off: nothing is logged to learn from, and what was learned is not used."""
 
 
+class DatabaseSettings(_Section):
+    """The server that keeps conversations for many, in the place of the workspace's files."""
+
+    url: SecretStr | None = None
+    """``postgresql://...``; None: the files of the workspace. It may hold a password."""
+    organisation: str = Field(default="default", min_length=1, max_length=128)
+    """Whose server it is: people of different organisations never see one another."""
+    person: str | None = Field(default=None, min_length=1, max_length=128)
+    """Whose conversations these are; None: the name of the user on this machine."""
+    project: str | None = Field(default=None, min_length=1, max_length=128)
+    """What they are about; None: the name of the workspace's folder."""
+
+
 class Settings(_Section):
     """All settings of a workspace, with their defaults."""
 
@@ -153,3 +166,4 @@ class Settings(_Section):
     rewriting: RewritingSettings = RewritingSettings()
     learning: LearningSettings = LearningSettings()
     model: ModelSettings = ModelSettings()
+    database: DatabaseSettings = DatabaseSettings()

@@ -16,6 +16,9 @@ Place = tuple[str, str]
 MEMORY: Final = "KDS_MEMORY"
 """The only variable that can switch the memory on."""
 
+DATABASE: Final = "KDS_DATABASE"
+"""The address of the server that keeps conversations, if any does."""
+
 VARIABLES: Final[Mapping[str, Place]] = {
     "KDS_SERVICE": ("service", "enabled"),
     "KDS_SERVICE_AUTO": ("service", "auto"),
@@ -34,6 +37,10 @@ VARIABLES: Final[Mapping[str, Place]] = {
     "KDS_REWRITING": ("rewriting", "mode"),
     "KDS_REWRITING_TIMEOUT_S": ("rewriting", "timeout_s"),
     "KDS_LEARNING": ("learning", "enabled"),
+    DATABASE: ("database", "url"),
+    "KDS_DATABASE_ORGANISATION": ("database", "organisation"),
+    "KDS_DATABASE_PERSON": ("database", "person"),
+    "KDS_DATABASE_PROJECT": ("database", "project"),
 }
 """Environment variable -> the section and key that it overrides."""
 

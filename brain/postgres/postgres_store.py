@@ -15,6 +15,7 @@ from kds.brain.passages.values import Summary
 from kds.brain.passages.word_forms import WordForms
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenancy import Tenancy
+from kds.brain.postgres.tenants import tenant_number
 from kds.brain.postgres.text_search import PostgresText
 from kds.brain.postgres.vector_search import PostgresVectors
 from kds.brain.postgres.word_index import any_of, indexed, question
@@ -30,6 +31,7 @@ from kds.brain.sessions.restoring import Tables, put_back
 from kds.brain.sessions.session_table import SessionTable
 from kds.brain.sessions.session_values import Archive, Session, Stats
 from kds.brain.sessions.side_stores import Namespace
+from kds.brain.shared_database import SharedDatabase
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 
 _EARLIER: Final = (
@@ -68,15 +70,37 @@ class PostgresStore(SessionTable, Tables, PostgresText, PostgresVectors):
         *,
         clock: Clock = utc_now,
         count_tokens: TokenCounter = estimate_tokens,
+        owns_server: bool = False,
     ) -> None:
-        """See the rows of ``tenant``; the tables were made by `upgrade`. Asks nothing yet."""
+        """See the rows of ``tenant``; the tables were made by `upgrade`. Asks nothing yet.
+
+        Who ``owns_server`` closes it along with the store.
+        """
         super().__init__()
         self.count_tokens = count_tokens
         self.database = Tenancy(server, tenant, clock=clock)
+        self._owns_server = owns_server
         self.profile = ProfileTable(self.database)
         self.entities = EntityTable(self.database)
         self.metrics = MetricTable(self.database)
         self.items = PostgresItems(self.database)
+
+    @classmethod
+    def of(
+        cls,
+        shared: SharedDatabase,
+        *,
+        clock: Clock = utc_now,
+        count_tokens: TokenCounter = estimate_tokens,
+    ) -> "PostgresStore":
+        """Open the memory of a workspace on its server. Raises StoreError."""
+        server = shared.server()
+        try:
+            tenant = tenant_number(server, shared.tenant)
+        except BaseException:
+            server.close()
+            raise
+        return cls(server, tenant, clock=clock, count_tokens=count_tokens, owns_server=True)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -180,9 +204,11 @@ class PostgresStore(SessionTable, Tables, PostgresText, PostgresVectors):
         return self.check()
 
     def close(self) -> None:
-        """Let go of the tenant's rows; the server stays open. Closing twice is fine."""
+        """Let go of the tenant's rows, and of a server of its own. Closing twice is fine."""
         self._forms.close()
         self.database.close()
+        if self._owns_server:
+            self.database.server.close()
 
     def __enter__(self) -> Self:
         return self

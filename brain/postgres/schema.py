@@ -49,8 +49,9 @@ CREATE TABLE kds.tenant(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   organisation text COLLATE "C" NOT NULL,
   person text COLLATE "C" NOT NULL,
+  project text COLLATE "C" NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
-  UNIQUE(organisation, person)
+  UNIQUE(organisation, person, project)
 );
 
 CREATE FUNCTION kds.tenant() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE AS
@@ -221,8 +222,10 @@ CREATE TABLE kds.context_entry(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   {_OWNED},
   conversation text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
   at bigint NOT NULL,
-  line text NOT NULL
+  line text NOT NULL,
+  UNIQUE(tenant, id)
 );
 CREATE INDEX context_entry_by_conversation ON kds.context_entry(tenant, conversation, num);
 """

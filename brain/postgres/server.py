@@ -24,6 +24,10 @@ CONNECTIONS: Final = 16
 SCHEMES: Final = ("postgresql://", "postgres://")
 
 
+class OutageError(StoreError):
+    """The server cannot be reached, or cannot answer in time: later it may."""
+
+
 class Server:
     """The connections of one process to one database, for any number of threads and tenants."""
 
@@ -139,17 +143,17 @@ def _store_error(error: Exception, place: str, errors: Any) -> KdsError:
             hint="make them: kds db upgrade",
         )
     if isinstance(error, kinds.QueryCanceled | kinds.LockNotAvailable):
-        return StoreError(
+        return OutageError(
             "the database took too long to answer", where=place, hint="try again; see kds db check"
         )
     if isinstance(error, kinds.ReadOnlySqlTransaction):
-        return StoreError(
+        return OutageError(
             "the database is read-only: a standby, perhaps",
             where=place,
             hint="name all hosts in KDS_DATABASE, with target_session_attrs=read-write",
         )
     if isinstance(error, errors.OperationalError):
-        return StoreError(
+        return OutageError(
             f"the database cannot be reached: {text}",
             where=place,
             hint="is it running, and is KDS_DATABASE right? It is tried again with the next call",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.clock import Clock, utc_now
@@ -42,13 +43,14 @@ class Tenancy:
             yield _Translating(connection)
 
     @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[Connection]:
+    def write(self, *, durable: bool = True, lock: str = "") -> Iterator[Connection]:
         """Lend a connection for one transaction: all of it is stored, or nothing.
 
-        Writers of one tenant wait for one another, as those of a file do; tenants do not.
+        Writers of one tenant wait for one another, as those of a file do; tenants do not. With a
+        ``lock`` they wait for those of the same name only.
         """
         self._require_open()
-        begin = f"BEGIN; {self._acting()}; {self._lock(durable=durable)}"
+        begin = f"BEGIN; {self._acting()}; {self._lock(lock, durable=durable)}"
         with self.server.transaction(begin) as connection:
             yield _Translating(connection)
 
@@ -68,9 +70,13 @@ class Tenancy:
             f"SET LOCAL statement_timeout = {millis}"
         )
 
-    def _lock(self, *, durable: bool) -> str:
+    def _lock(self, name: str, *, durable: bool) -> str:
         # A tenant's number fits into half a key for the first two thousand million of them.
-        lock = f"SELECT pg_advisory_xact_lock({LOCK_SPACE}, {self.tenant & 0x7FFFFFFF})"
+        key = f"{LOCK_SPACE}, {self.tenant & 0x7FFFFFFF}"
+        if name:
+            digest = blake2b(f"{self.tenant}/{name}".encode(errors="replace"), digest_size=8)
+            key = str(int.from_bytes(digest.digest(), signed=True))
+        lock = f"SELECT pg_advisory_xact_lock({key})"
         return lock if durable else f"SET LOCAL synchronous_commit = off; {lock}"
 
 

@@ -1,6 +1,7 @@
 """Who a server is for: organisations and the people in them.
 
-A tenant is a person in an organisation: their conversations, profile and figures are theirs alone.
+A tenant is what a person of an organisation does in a project: the rows of one are seen by no
+other, as the files of two workspaces have nothing in common.
 """
 
 from typing import Final
@@ -11,17 +12,23 @@ from kds.brain.postgres.server import Server
 NAME_LIMIT: Final = 128
 """Characters of the name of an organisation or a person."""
 
-_NUMBER: Final = b"SELECT num FROM kds.tenant WHERE organisation = %s AND person = %s"
+Names = tuple[str, str, str]
+"""Organisation, person, project."""
+
+_NUMBER: Final = (
+    b"SELECT num FROM kds.tenant WHERE organisation = %s AND person = %s AND project = %s"
+)
 
 
-def tenant_number(server: Server, organisation: str, person: str) -> int:
+def tenant_number(server: Server, names: Names) -> int:
     """Return the number of a tenant, who is made if there is none. Raises StoreError."""
-    names = (checked_name(organisation, "organisation"), checked_name(person, "person"))
+    for name, what in zip(names, ("organisation", "person", "project"), strict=True):
+        checked_name(name, what)
     with server.transaction("BEGIN") as connection:
         row = connection.execute(_NUMBER, names).fetchone()
         if row is None:
             connection.execute(
-                b"INSERT INTO kds.tenant(organisation, person) VALUES (%s, %s) "
+                b"INSERT INTO kds.tenant(organisation, person, project) VALUES (%s, %s, %s) "
                 b"ON CONFLICT DO NOTHING",
                 names,
             )
@@ -35,14 +42,14 @@ def tenant_number(server: Server, organisation: str, person: str) -> int:
     return int(row[0])
 
 
-def remove_tenant(server: Server, organisation: str, person: str) -> bool:
-    """Remove a person and every row that is theirs; tells whether there was such a one."""
+def remove_person(server: Server, organisation: str, person: str) -> int:
+    """Remove every row of a person, in all projects; returns how many projects they had."""
     with server.transaction("BEGIN") as connection:
         gone = connection.execute(
             b"DELETE FROM kds.tenant WHERE organisation = %s AND person = %s",
             (organisation, person),
         )
-        return gone.rowcount > 0
+        return gone.rowcount
 
 
 def checked_name(text: str, what: str) -> str:

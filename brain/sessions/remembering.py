@@ -22,11 +22,11 @@ from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Message, Role, Scope
 from kds.brain.sessions.entity_session import Antecedent, EntitySession
 from kds.brain.sessions.flags import LiveSettings, MemoryFlags
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import log_recall
 from kds.brain.sessions.session_table import new_id
 from kds.brain.sessions.session_values import Session
-from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.sessions.window import Window
 from kds.brain.sessions.windows import Windows, empty_window
 from kds.brain.summaries.extractive import ExtractiveSummarizer
@@ -70,11 +70,16 @@ class ConversationMemory:
     """The conversations of one workspace, for any number of threads. Make it with `open`."""
 
     def __init__(
-        self, open_store: Callable[[], MemoryStore], settings: LiveSettings, tools: Tools
+        self,
+        open_store: Callable[[], MemoryStore],
+        exists: Callable[[], bool],
+        settings: LiveSettings,
+        tools: Tools,
     ) -> None:
         self.settings = settings
         self.tools = tools
         self._open_store = open_store
+        self._exists = exists
         self._lock = RLock()
         self._store: MemoryStore | None = None
         self._windows: Windows | None = None
@@ -92,15 +97,17 @@ class ConversationMemory:
         settings.current()
 
         def open_store() -> MemoryStore:
-            workspace.ensure()
-            path = SqliteStore.path_in(workspace)
-            store = SqliteStore(path, clock=chosen.clock, count_tokens=chosen.count_tokens)
+            place = MemoryPlace.of(workspace, environ=environ)
+            store = place.open(clock=chosen.clock, count_tokens=chosen.count_tokens)
             if chosen.embedder is not None:
                 with suppress(StoreError):  # read-only: the vectors that are there serve
                     store.use_model(chosen.embedder.name)
             return store
 
-        return cls(open_store, settings, chosen)
+        def exists() -> bool:
+            return MemoryPlace.of(workspace, environ=environ).exists
+
+        return cls(open_store, exists, settings, chosen)
 
     @property
     def flags(self) -> MemoryFlags:
@@ -114,6 +121,11 @@ class ConversationMemory:
             if self._store is None:
                 self._store = self._open_store()
             return self._store
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything may be remembered: looking makes no file."""
+        return self._exists()
 
     @property
     def windows(self) -> Windows:

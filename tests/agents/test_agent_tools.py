@@ -20,8 +20,9 @@ from kds.agents import Agent, ModelError, ToolUse, TurnTool, Usage, built_in_too
 from kds.agents.exchange import MOST_CALLS, MOST_ROUNDS
 from kds.agents.tools import chosen_tools, ready
 from kds.brain.errors import DispatchError
-from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.turn import ContextEntry, Turn
+from kds.brain.workspace import Workspace
 
 from .openai_server import Calls, FakeProvider, Text
 
@@ -209,11 +210,11 @@ def test_the_conversation_can_be_read(keeper: Callable[[str], Agent]) -> None:
 
 
 def test_the_memory_can_be_searched(keeper: Callable[[str], Agent], tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    found = _tools(keeper("search_memory"), *built_in_tools(memory=path))["search_memory"]
+    place = MemoryPlace(Workspace(tmp_path, tmp_path / "kds-brain"))
+    found = _tools(keeper("search_memory"), *built_in_tools(memory=place))["search_memory"]
     assert found.invoke({"query": "port"}) == "nothing is remembered yet"
-    assert not path.exists()
-    with SqliteStore(path) as store:
+    assert not place.exists
+    with place.made() as store:
         session = store.create_session(title="Ports")
         store.append(session.id, "user", "Staging uses port 8443.", speaker="Ada")
     assert "Ada] Staging uses port 8443." in found.invoke({"query": "port"})

@@ -9,6 +9,7 @@ from kds.api.routing import Router, precision_of
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.api.workspace_parts import Parts
 from kds.brain.clock import Clock, utc_now
+from kds.brain.contexts import Contexts
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.router.rewrite import FindRewriter
@@ -24,9 +25,11 @@ class Conversations(Records):
         clock: Clock = utc_now,
         turns: TurnRecord | None = None,
         environ: Mapping[str, str] = os.environ,
+        contexts: Contexts | None = None,
     ) -> None:
+        contexts = contexts or Contexts(parts.workspace, clock=clock, environ=environ)
         turns = turns or TurnLog(parts.workspace, clock=clock, environ=environ)
-        super().__init__(parts.workspace, parts.library, clock=clock, turns=turns)
+        super().__init__(parts.workspace, parts.library, contexts, clock=clock, turns=turns)
         self._parts = parts
         self._precision = precision_of(parts.workspace, environ)
         self._rewriter = RewriterSource(
@@ -100,7 +103,8 @@ class Conversations(Records):
 
     def reloaded(self) -> "Conversations":
         """Return the same with rules and prompts as they are now; raises what `open` raises."""
-        return Conversations.open(self.workspace, clock=self._clock)
+        parts = Parts.load(self.workspace, may_write=self.workspace.brain.is_dir())
+        return Conversations(parts, clock=self._clock, contexts=self._contexts)
 
     def under(self, environ: Mapping[str, str], *, turns: TurnRecord) -> "Conversations":
         """Return the same with the settings that hold in another environment."""

@@ -4,11 +4,10 @@ The workspace's own context is shared by all its windows (DESIGN 3). A client th
 conversation a message belongs to gets a context of its own, in a file of its own.
 """
 
-import hashlib
 import re
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +15,8 @@ from typing import Final
 
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
-from kds.brain.errors import MessageError
-from kds.brain.journal import MAX_AGE, ContextJournal, Journal, LoadedContext
+from kds.brain.contexts import Contexts
+from kds.brain.journal import MAX_AGE, Journal, LoadedContext
 from kds.brain.turn import NOTED, ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.learning.learning import standing_of
@@ -27,16 +26,8 @@ from kds.router.log import make_log
 from kds.router.pipeline import Pipeline
 from kds.router.prompts.library import PromptLibrary
 
-NAME_LIMIT: Final = 128
-"""Longest name of a conversation in characters; clients use UUIDs of 36."""
-
-_SPELLED: Final = 40
-"""Characters of the name that stand in its file name, for people; the hash tells them apart."""
-
-_UNSAFE: Final = re.compile(r"[^a-z0-9]+")
-
 _OURS: Final = re.compile(r"[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.lock|\.bad)?")
-"""Names that `conversation_path` makes, and what a journal keeps beside them."""
+"""Names that `kds.brain.contexts.conversation_path` makes, and what a journal keeps beside them."""
 
 
 class Records:
@@ -46,6 +37,7 @@ class Records:
         self,
         workspace: Workspace,
         library: PromptLibrary,
+        contexts: Contexts,
         *,
         clock: Clock = utc_now,
         turns: TurnRecord | None = None,
@@ -54,6 +46,7 @@ class Records:
         self._workspace = workspace
         self._library = library
         self._clock = clock
+        self._contexts = contexts
         self._turns: TurnRecord = turns or TurnLog(workspace, clock=clock)
 
     @property
@@ -84,12 +77,10 @@ class Records:
         One that is to ``join`` reports to the workspace's; if it may ``inherit``, that stands in
         for it as long as it is empty.
         """
-        shared = ContextJournal(self.workspace.context_path, clock=self._clock)
-        if conversation is None:
-            return shared
-        path = conversation_path(self.workspace, conversation)
-        own = ContextJournal(path, clock=self._clock)
-        return _Joined(own, shared, inherit) if join else own
+        own = self._contexts.journal(conversation)
+        if conversation is None or not join:
+            return own
+        return _Joined(own, self._contexts.journal(), inherit)
 
     def clear(self, conversation: str | None = None) -> int:
         """Forget the context of a conversation, and what it referred to; returns the entries.
@@ -124,21 +115,6 @@ class Records:
         return IntentNames(self.library)
 
 
-def conversation_path(workspace: Workspace, conversation: str) -> Path:
-    """Where the context of a conversation is kept, whatever its name is made of.
-
-    Raises MessageError when the name is empty or longer than NAME_LIMIT.
-    """
-    if not conversation.strip() or len(conversation) > NAME_LIMIT:
-        raise MessageError(
-            f"a conversation's name has 1 to {NAME_LIMIT} characters, not {len(conversation)}",
-            hint="use the session id of the client",
-        )
-    digest = hashlib.sha256(conversation.encode(errors="surrogatepass")).hexdigest()[:16]
-    spelled = _UNSAFE.sub("-", conversation.lower())[:_SPELLED].strip("-")
-    return workspace.conversations_dir / f"{spelled}-{digest}.jsonl"
-
-
 def tidy_conversations(folder: Path, *, now: Callable[[], float]) -> int:
     """Remove what in ``folder`` was last written longer than MAX_AGE before ``now`` (epoch s).
 
@@ -168,6 +144,9 @@ class _Joined:
     own: Journal
     shared: Journal
     inherit: bool
+
+    def alone(self) -> AbstractContextManager[None]:
+        return self.own.alone()
 
     def load(self) -> LoadedContext:
         loaded = self.own.load()

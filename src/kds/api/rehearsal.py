@@ -1,5 +1,6 @@
 """A context in memory and a clock that is told when: for dialogues, which must leave no trace."""
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -41,6 +42,10 @@ class RehearsalJournal:
     def __init__(self, *, clock: Clock) -> None:
         self._clock = clock
         self._entries: tuple[ContextEntry, ...] = ()
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Nobody else is there."""
+        return nullcontext()
 
     def load(self) -> LoadedContext:
         """Return the entries that hold now, oldest first."""

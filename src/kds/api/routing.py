@@ -12,8 +12,9 @@ from kds.api.rewriters import RewriterSource
 from kds.api.rule_tests import RuleOutcome, run_rule_tests
 from kds.api.workspace_parts import Parts, load_resolver
 from kds.brain.clock import Clock, utc_now
+from kds.brain.contexts import Contexts
 from kds.brain.errors import ConfigError, DispatchError, WorkspaceError
-from kds.brain.journal import ContextJournal, Journal
+from kds.brain.journal import Journal
 from kds.brain.message import clean_message
 from kds.brain.settings import load_settings
 from kds.brain.turn import UNKNOWN, StepRecord, Turn, Utterance
@@ -118,7 +119,7 @@ class Router:
         workspace = path if isinstance(path, Workspace) else workspace_at(path)
         if log:
             workspace.ensure()
-        journal = ContextJournal(workspace.context_path, clock=clock)
+        journal = Contexts(workspace, clock=clock).journal()
         parts = Parts.load(workspace, may_write=log)
         rewriter = RewriterSource(workspace, parts.library, parts.resolver)
         return cls(parts, journal, clock=clock, log=log, rewriter=rewriter)
@@ -225,7 +226,10 @@ class Router:
             others = (step for step in pipeline.steps if step.name != "foreign")
             pipeline = Pipeline(named if step.name == named.name else step for step in others)
         turn = Turn(message=text, at=self._clock(), history=tuple(history), rewrite=rewrite)
-        return pipeline.run(turn)
+        if pipeline.steps[-1].name != "log":
+            return pipeline.run(turn)
+        with self._journal.alone():
+            return pipeline.run(turn)
 
 
 def rewriting_steps(resolver: Resolver) -> tuple[Step, ...]:

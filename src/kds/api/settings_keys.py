@@ -8,14 +8,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from kds.api.settings_lines import change_settings, with_values, without_value
 from kds.brain import settings_schema
 from kds.brain.document import nearest
 from kds.brain.errors import MessageError
 from kds.brain.private_file import make_private_folder
-from kds.brain.settings import Layers, Settings, load_layers
+from kds.brain.settings import USERS_ALONE, Layers, Settings, load_layers
 from kds.brain.settings_variables import Place
 from kds.brain.workspace import Workspace, own_settings_path
 
@@ -25,9 +25,6 @@ KEYS: Final[Mapping[str, Place]] = {
     for key in type(kind.default).model_fields
 }
 """Every setting, in the order of the schema."""
-
-USERS_ALONE: Final = "model"
-"""The section that only the user's own file may have."""
 
 
 def place_of(key: str) -> Place:
@@ -63,7 +60,7 @@ def set_setting(workspace: Workspace, key: str, text: str, *, own: bool = False)
     key or a value that is none, ConfigError and StoreError for the file.
     """
     section, name = place_of(key)
-    given = _parsed(section, name, text)
+    given = _plain(_parsed(section, name, text))
     path = _file(workspace, section, own=own)
     _change(workspace, path, lambda lines: with_values(lines, section, {name: given}))
 
@@ -131,12 +128,16 @@ def _change(workspace: Workspace, path: Path, change: Callable[[str], str]) -> N
 def _file(workspace: Workspace, section: str, *, own: bool) -> Path:
     if own:
         return own_settings_path(os.environ)
-    if section == USERS_ALONE:
+    if section in USERS_ALONE:
         raise MessageError(
             f"a workspace cannot set '{section}': its file may come with a cloned project",
             hint="add --own",
         )
     return workspace.settings_path
+
+
+def _plain(value: Any) -> Any:
+    return value.get_secret_value() if isinstance(value, SecretStr) else value
 
 
 def _parsed(section: str, name: str, text: str) -> Any:

@@ -99,9 +99,9 @@ class TurnLog:
 
         The messages stay: they belong to the long memory (`kds memory delete`).
         """
-        from kds.brain.sessions.sqlite_store import SqliteStore  # as heavy as the memory
+        from kds.brain.sessions.memory_place import MemoryPlace  # as heavy as the memory
 
-        if SqliteStore.path_in(self._workspace).exists():
+        if MemoryPlace.of(self._workspace, environ=self._environ).exists:
             self._opened().store.entities.forget(conversation or SHARED)
 
     def close(self) -> None:

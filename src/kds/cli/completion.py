@@ -43,9 +43,9 @@ def _agents(workspace: Workspace) -> Iterable[str]:
 
 def _sessions(workspace: Workspace) -> Iterable[str]:
     # late: opening the memory costs imports that only who presses TAB is to pay
-    memory = importlib.import_module("kds.brain.sessions.sqlite_store")
+    memory = importlib.import_module("kds.brain.sessions.memory_place")
     names = importlib.import_module("kds.api.session_names")
-    with memory.SqliteStore.if_any(workspace) as store:
+    with memory.MemoryPlace.of(workspace).if_any() as store:
         sessions = names.all_sessions(store) if store else ()
         return ["last", *(one.id for one in sessions), *(one.title for one in sessions)]
 

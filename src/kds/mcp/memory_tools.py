@@ -14,9 +14,9 @@ from kds.brain.errors import MessageError
 from kds.brain.passages.recalled import recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.metrics import logged_recall
 from kds.brain.sessions.portable import archive, to_json, to_markdown
-from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.mcp.memory_schemas import ExportedSession, Format, MemoryHits, SessionList
@@ -77,7 +77,7 @@ class _MemoryTools:
         offset: Annotated[int, Field(ge=0, description="Sessions to skip.")] = 0,
     ) -> Annotated[CallToolResult, SessionList]:
         """List the remembered sessions, the one changed last first."""
-        with told(), SqliteStore.if_any(self._workspace) as store:
+        with told(), MemoryPlace.of(self._workspace).if_any() as store:
             sessions, following = session_page(store, limit=limit, offset=offset)
         found = SessionList.model_validate({"sessions": sessions, "next_offset": following})
         return result(_sessions_text(found), found)
@@ -89,7 +89,7 @@ class _MemoryTools:
         offset: Annotated[int, Field(ge=0, description="Characters to skip.")] = 0,
     ) -> Annotated[CallToolResult, ExportedSession]:
         """Write out a session with all its messages; a long one comes in several parts."""
-        with told(), SqliteStore.if_any(self._workspace) as store:
+        with told(), MemoryPlace.of(self._workspace).if_any() as store:
             found = find_session(store, session)
             assert store is not None  # find_session refuses without one
             whole = archive(store, found.id)
@@ -107,7 +107,7 @@ class _MemoryTools:
 
     def _search(self, query: str, session: str, limit: int) -> MemoryHits:
         options = load_settings(self._workspace).recall
-        with SqliteStore.if_any(self._workspace) as store:
+        with MemoryPlace.of(self._workspace).if_any() as store:
             chosen = find_session(store, session) if session else None
             if store is None:
                 return MemoryHits(query=query, hits=[], summaries=[], notes=[NOTHING])

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kds.api.records import conversation_path
 from kds.api.turn_log import TurnLog
+from kds.brain.contexts import Contexts, conversation_path
 from kds.brain.errors import ConfigError, KdsError
-from kds.brain.journal import ContextJournal
+from kds.brain.journal import Journal
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.message import clean_message
 from kds.brain.turn import Turn
@@ -50,6 +50,7 @@ class Workplace:
         self._trouble: ConfigError | None = None
         self._stamp: _Stamp | None = None
         self._names: dict[str, None] = {}
+        self._contexts = Contexts(workspace)
         self.edition = 0
         """Counts the sets of prompts and rules that took the place of another."""
 
@@ -103,15 +104,14 @@ class Workplace:
         """What is wrong with the files of the workspace while an earlier set is in use."""
         return () if self._trouble is None else (str(self._trouble),)
 
-    def journal(self, conversation: str | None) -> ContextJournal:
+    def journal(self, conversation: str | None) -> Journal:
         """The context of a conversation; without a name, that of the workspace.
 
         Raises MessageError when the name cannot be one.
         """
-        if conversation is None:
-            return ContextJournal(self.workspace.context_path)
-        self._remember(conversation)
-        return ContextJournal(conversation_path(self.workspace, conversation))
+        if conversation is not None:
+            self._remember(conversation)
+        return self._contexts.journal(conversation)
 
     def clear(self, conversation: str | None) -> int:
         """Forget the context of a conversation, and what it referred to; returns the entries."""

@@ -9,8 +9,6 @@ from typing import Final
 
 from kds.brain.errors import StoreError
 from kds.brain.sessions.remembering import ConversationMemory
-from kds.brain.sessions.sqlite_store import SqliteStore
-from kds.brain.workspace import Workspace
 from kds.query.metric import QUERY, query_metric
 from kds.query.session import QuestionCount, Recollection, recollect, remember, shown_terms
 from kds.query.understood import Understood, resolved_by_session
@@ -27,9 +25,8 @@ Warned = tuple[str, ...]
 class Keeper:
     """Keeps the sessions of a workspace."""
 
-    def __init__(self, memory: ConversationMemory, workspace: Workspace) -> None:
+    def __init__(self, memory: ConversationMemory) -> None:
         self._memory = memory
-        self._workspace = workspace
         self._questions = QuestionCount()
 
     def known(self, query: Query, *, remembers: bool) -> tuple[Recollection | None, Warned]:
@@ -38,7 +35,7 @@ class Keeper:
             return None, ()
         if not self._memory.flags.enabled:
             return None, (MEMORY_OFF,)
-        if not remembers and not SqliteStore.path_in(self._workspace).exists():
+        if not remembers and not self._memory.exists:
             return None, ()
         try:
             known = recollect(self._memory, query.session, self._questions, begins=remembers)

@@ -12,7 +12,6 @@ from kds.brain.passages.recalled import Hit, Recall
 from kds.brain.passages.values import Scope as Where
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
-from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import Turn
 from kds.query.documents import Library
 from kds.query.embedder import EmbedderSlot
@@ -126,9 +125,7 @@ class Search:
         )
 
     def _store_if_any(self) -> MemoryStore | None:
-        workspace_file = SqliteStore.path_in(self.library.workspace)
-        exists = self.memory.flags.enabled and workspace_file.exists()
-        return self.memory.store if exists else None
+        return self.memory.store if self.memory.flags.enabled and self.memory.exists else None
 
 
 def nearby(query: Query, turn: Turn, known: Recollection | None) -> tuple[str | None, bool]:

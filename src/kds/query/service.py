@@ -64,7 +64,7 @@ class QueryService:
         """What waits for models, off the threads that others need."""
         self._search = Search(self.library, self.memory, self.embedder)
         self.use(parts)
-        self._keeper = Keeper(self.memory, parts.workspace)
+        self._keeper = Keeper(self.memory)
         self._counter = Counter()
 
     @classmethod

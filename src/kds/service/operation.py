@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import Query, Request
 
-from kds.api.records import NAME_LIMIT
+from kds.brain.contexts import NAME_LIMIT
 from kds.service import schemas
 from kds.service.replies import ErrorReply
 from kds.service.security import WORKSPACE

@@ -12,7 +12,6 @@ from kds.brain.errors import KdsError
 from kds.brain.message import clean_message
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
-from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 from kds.query.service import EARLIER_SETTINGS, QueryService
@@ -67,7 +66,7 @@ class ServedWorkspace:
 
     def memory_if_any(self) -> MemoryStore | None:
         """The memory's store; None when nothing was ever remembered. Looking makes no file."""
-        return self.memory.store if SqliteStore.path_in(self.workspace).exists() else None
+        return self.memory.store if self.memory.exists else None
 
     def memory_for_writing(self) -> MemoryStore:
         """The memory's store, made when there is none. Raises ConflictError where it is off."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from kds.agents.agent import Agent
 from kds.agents.models import checked_model, load_chat_model, model_timeout
 from kds.agents.reply import AgentReply
-from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Turn, Utterance
 from kds.brain.work import Halted
@@ -167,7 +167,7 @@ class AgentDesk:
         from kds.brain.documents.document_store import DocumentStore  # 0.1 s of imports
 
         return built_in_tools(
-            memory=SqliteStore.path_in(self._workspace),
+            memory=MemoryPlace.of(self._workspace),
             documents=DocumentStore.path_in(self._workspace),
         )
 

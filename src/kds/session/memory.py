@@ -16,10 +16,10 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
 from kds.brain.passages.values import Role
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.remembering import ConversationMemory, Tools
 from kds.brain.sessions.session_table import new_id
 from kds.brain.sessions.session_values import Session
-from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 
@@ -142,7 +142,7 @@ class SessionMemory:
     @property
     def exists(self) -> bool:
         """Whether anything was ever remembered in this workspace: looking makes no file."""
-        return SqliteStore.path_in(self._workspace).exists()
+        return MemoryPlace.of(self._workspace).exists
 
     def sessions(self) -> tuple[Session, ...]:
         """Every session of the workspace, the one changed last first. Raises StoreError."""

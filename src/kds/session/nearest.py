@@ -9,6 +9,7 @@ from typing import Protocol, Self
 
 from kds.api.records import Records
 from kds.brain.clock import Clock, utc_now
+from kds.brain.contexts import Contexts
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
@@ -51,7 +52,9 @@ class NearestConversations(Records):
         clock: Clock = utc_now,
     ) -> None:
         """``notes`` are what ``desk`` tells."""
-        super().__init__(workspace, library, clock=clock, turns=memory)
+        super().__init__(
+            workspace, library, Contexts(workspace, clock=clock), clock=clock, turns=memory
+        )
         self._desk = desk
         self._notes = [] if notes is None else notes
 

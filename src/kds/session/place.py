@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Final
 
-from kds.api.records import conversation_path
 from kds.api.session_names import LAST
 from kds.brain.clock import Clock, utc_now
+from kds.brain.contexts import conversation_path
 from kds.brain.errors import StoreError
 from kds.brain.work_file import FOLDER, WorkFile
 from kds.brain.workspace import Workspace

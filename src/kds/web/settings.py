@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from kds.api.settings_keys import (
     KEYS,
-    USERS_ALONE,
     is_set,
     meanings,
     place_of,
@@ -21,7 +20,7 @@ from kds.api.settings_keys import (
     value_of,
 )
 from kds.brain.errors import MessageError
-from kds.brain.settings import Layers, Settings, load_layers
+from kds.brain.settings import USERS_ALONE, Layers, Settings, load_layers
 from kds.brain.settings_variables import Place
 from kds.clients.diagnosis import findings_of
 from kds.clients.health import Finding, is_well
@@ -34,7 +33,7 @@ OWN: Final = "own"
 """The user's own file, in a form; else the workspace's."""
 
 CODE: Final = "recall.embeddings"
-PLACES: Final = ("model.name", "model.base_url")
+PLACES: Final = ("model.name", "model.base_url", "database.url")
 """Settings that may name code to run, and where messages and keys go."""
 
 

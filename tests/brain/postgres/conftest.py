@@ -73,7 +73,7 @@ def open_store(server: Server, clock: HandClock) -> Iterator[OpenStore]:
     opened: list[PostgresStore] = []
 
     def open_it(person: str = "ann", organisation: str = "acme") -> PostgresStore:
-        number = tenant_number(server, organisation, person)
+        number = tenant_number(server, (organisation, person, "shop"))
         opened.append(PostgresStore(server, number, clock=clock))
         return opened[-1]
 

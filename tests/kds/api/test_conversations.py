@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.api.records import NAME_LIMIT, conversation_path, tidy_conversations
+from kds.api.records import tidy_conversations
+from kds.brain.contexts import NAME_LIMIT, conversation_path
 from kds.brain.errors import MessageError
 from kds.brain.workspace import Workspace
 

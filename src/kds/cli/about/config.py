@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+from pydantic import SecretStr
 
 from kds.api.settings_keys import KEYS, place_of, set_setting, shown, unset_setting, value_of
 from kds.brain.settings import Layers, load_layers
@@ -101,4 +102,7 @@ def _tell(workspace: Workspace, key: str) -> None:
 
 
 def _row(layers: Layers, place: Place) -> dict[str, object]:
-    return {"value": value_of(layers.settings(), place), "from": layers.source(place)}
+    value = value_of(layers.settings(), place)
+    # What is secret is not printed: its place says where to look.
+    plain = str(value) if isinstance(value, SecretStr) else value
+    return {"value": plain, "from": layers.source(place)}

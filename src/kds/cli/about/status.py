@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from kds.brain.contexts import Contexts
 from kds.brain.documents.document_store import DocumentStore
-from kds.brain.journal import ContextJournal
-from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.settings import Layers, load_layers
 from kds.brain.workspace import Workspace
 from kds.cli.options import common_options, find_workspace
@@ -50,10 +50,10 @@ def _report(workspace: Workspace, layers: Layers) -> Mapping[str, Any]:
 
 
 def _counts(workspace: Workspace) -> Mapping[str, int]:
-    with SqliteStore.if_any(workspace) as memory, DocumentStore.if_any(workspace) as documents:
+    with MemoryPlace.of(workspace).if_any() as memory, DocumentStore.if_any(workspace) as documents:
         holdings = memory.stats() if memory else None
         return {
-            "context": len(ContextJournal(workspace.context_path).load().entries),
+            "context": len(Contexts(workspace).journal().load().entries),
             "sessions": holdings.sessions if holdings else 0,
             "messages": holdings.messages if holdings else 0,
             "documents": len(documents.documents()) if documents else 0,

@@ -7,7 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.sessions.memory_store import MemoryStore
 from kds.cli.guard import Refusal
 from kds.cli.options import find_workspace
 from kds.cli.stores import pass_on
@@ -32,17 +33,17 @@ def read_span(text: str) -> timedelta:
 
 
 @contextmanager
-def looking(folder: Path | None) -> Iterator[SqliteStore | None]:
+def looking(folder: Path | None) -> Iterator[MemoryStore | None]:
     """Open the memory of a workspace to look at it; None where nothing is remembered."""
-    with SqliteStore.if_any(find_workspace(folder)) as store:
+    with MemoryPlace.of(find_workspace(folder)).if_any() as store:
         if store is not None:
             pass_on(store.warnings)
         yield store
 
 
 @contextmanager
-def changing(folder: Path | None) -> Iterator[SqliteStore]:
+def changing(folder: Path | None) -> Iterator[MemoryStore]:
     """Open the memory of a workspace, made if there is none."""
-    with SqliteStore.made(find_workspace(folder)) as store:
+    with MemoryPlace.of(find_workspace(folder)).made() as store:
         pass_on(store.warnings)
         yield store

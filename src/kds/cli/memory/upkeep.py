@@ -8,8 +8,9 @@ import click
 from kds.api.session_names import NOTHING
 from kds.brain.database.health import Check
 from kds.brain.passages.values import EmbeddingModel
+from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_values import Stats
-from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.memory.options import looking
 from kds.cli.options import common_options, find_workspace
@@ -24,16 +25,16 @@ EMPTY: Final = Stats(0, 0, 0, 0, 0, (), 0, 0)
 @common_options
 def stats(*, as_json: bool, workspace: Path | None) -> None:
     """Say how much is remembered, where, and how far the vectors are."""
-    path = SqliteStore.path_in(find_workspace(workspace))
+    place = MemoryPlace.of(find_workspace(workspace))
     with looking(workspace) as store:
         found = store.stats() if store else EMPTY
         given = bool(store and store.profile.consent().given)
     if as_json:
-        print_json(_stats_dict(found, path) | {"profile_consent": given})
+        print_json(_stats_dict(found, place) | {"profile_consent": given})
     elif store is None:
-        click.echo(f"{NOTHING}; it would be in {path}")
+        click.echo(f"{NOTHING}; it would be in {place}")
     else:
-        _print_stats(found, path, consent=given)
+        _print_stats(found, place, consent=given)
 
 
 @click.command(epilog="\b\nExample:\n  kds memory check")
@@ -90,7 +91,7 @@ def _show_check(found: Check, sound: str, *, as_json: bool) -> None:
         click.echo(sound)
 
 
-def _show_backfill(store: SqliteStore | None, done: int, *, as_json: bool) -> None:
+def _show_backfill(store: MemoryStore | None, done: int, *, as_json: bool) -> None:
     models = store.models() if store else ()
     if as_json:
         print_json({"embedded": done, "models": [model_dict(model) for model in models]})
@@ -100,13 +101,13 @@ def _show_backfill(store: SqliteStore | None, done: int, *, as_json: bool) -> No
         print_line("vectors", _model_line(model))
 
 
-def _stats_dict(found: Stats, path: Path) -> dict[str, Any]:
+def _stats_dict(found: Stats, place: MemoryPlace) -> dict[str, Any]:
     names = "sessions messages tokens chunks summaries size_bytes schema_version"
     models = [model_dict(model) for model in found.models]
-    return {"path": str(path), **fields(found, names), "models": models}
+    return {"path": str(place), **fields(found, names), "models": models}
 
 
-def _print_stats(found: Stats, path: Path, *, consent: bool) -> None:
+def _print_stats(found: Stats, place: MemoryPlace, *, consent: bool) -> None:
     rows = [
         ("sessions", f"{found.sessions:,}"),
         ("messages", f"{found.messages:,}"),
@@ -118,7 +119,7 @@ def _print_stats(found: Stats, path: Path, *, consent: bool) -> None:
     ]
     print_table(("in the memory", ""), rows)
     click.echo()
-    print_line("file", f"{path} (schema {found.schema_version})")
+    print_line("kept in", f"{place} (schema {found.schema_version})")
     for model in found.models:
         print_line("vectors", _model_line(model))
 

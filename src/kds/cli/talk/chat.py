@@ -13,7 +13,7 @@ import kds
 from kds.api.session_names import NOTHING
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
-from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.cli.guard import Refusal, complain, complain_about
 from kds.cli.memory.sessions import print_sessions
 from kds.cli.options import find_workspace, message_argument, start_now, workspace_option
@@ -166,7 +166,7 @@ class _Chat:
         count = self.session.clear()
         click.echo(f"cleared {count} {'entry' if count == 1 else 'entries'}")
         if kept:
-            place = SqliteStore.path_in(self.session.workspace)
+            place = MemoryPlace.of(self.session.workspace)
             click.echo(f"still in {place}: what both sides said")
             click.echo(f"delete that, too: kds memory delete {stays} --yes")
         return True

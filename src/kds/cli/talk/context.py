@@ -6,7 +6,8 @@ import click
 
 import kds
 from kds.brain.clock import utc_now
-from kds.brain.journal import ContextJournal, LoadedContext
+from kds.brain.contexts import Contexts
+from kds.brain.journal import Journal, LoadedContext
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry
 from kds.cli.completion import completed_by
@@ -65,7 +66,7 @@ def log(
         context_ref=clean_message(context_ref) if context_ref else None,
     )
     found.ensure()
-    _show(ContextJournal(found.context_path).log(entry), as_json=as_json)
+    _show(Contexts(found).journal().log(entry), as_json=as_json)
 
 
 @context.command(epilog="\b\nExample:\n  kds context clear")
@@ -73,7 +74,7 @@ def log(
 def clear(*, as_json: bool, workspace: Path | None) -> None:
     """Forget the conversation context."""
     found = find_workspace(workspace)
-    count = ContextJournal(found.context_path).clear()
+    count = Contexts(found).journal().clear()
     kds.TurnLog(found).forget()
     if as_json:
         print_json({"cleared": count})
@@ -92,8 +93,8 @@ def path(*, as_json: bool, workspace: Path | None) -> None:
         click.echo(bytes(place) if _has_odd_bytes(place) else str(place))
 
 
-def _journal(workspace: Path | None) -> ContextJournal:
-    return ContextJournal(find_workspace(workspace).context_path)
+def _journal(workspace: Path | None) -> Journal:
+    return Contexts(find_workspace(workspace)).journal()
 
 
 def _show(loaded: LoadedContext, *, as_json: bool) -> None:
