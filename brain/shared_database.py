@@ -37,7 +37,7 @@ class SharedDatabase:
         """Return a pool of connections; whoever has it closes it. Raises StoreError."""
         from kds.brain.postgres.server import Server
 
-        return Server(self.url)
+        return Server.shared(self.url)
 
 
 def shared_database(

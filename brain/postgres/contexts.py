@@ -90,7 +90,8 @@ class PostgresContexts:
 
     def close(self) -> None:
         """Let go of the server. Closing twice is fine."""
-        self._close()
+        close, self._close = self._close, lambda: None
+        close()
 
     def journal(self, conversation: str) -> Journal:
         """The context of a conversation, by the name that its file would have."""

@@ -208,6 +208,7 @@ class PostgresStore(SessionTable, Tables, PostgresText, PostgresVectors):
         self._forms.close()
         self.database.close()
         if self._owns_server:
+            self._owns_server = False
             self.database.server.close()
 
     def __enter__(self) -> Self:

@@ -54,6 +54,26 @@ CREATE TABLE kds.tenant(
   UNIQUE(organisation, person, project)
 );
 
+CREATE TABLE kds.token(
+  digest bytea PRIMARY KEY,
+  organisation text COLLATE "C" NOT NULL,
+  person text COLLATE "C" NOT NULL,
+  role text NOT NULL CHECK(role IN ('member', 'admin')),
+  created_at timestamptz NOT NULL DEFAULT now(),
+  expires_at timestamptz,
+  revoked_at timestamptz
+);
+CREATE INDEX token_by_person ON kds.token(organisation, person);
+CREATE TABLE kds.audit(
+  num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at timestamptz NOT NULL DEFAULT now(),
+  organisation text COLLATE "C" NOT NULL,
+  actor text NOT NULL,
+  action text NOT NULL,
+  person text NOT NULL
+);
+CREATE INDEX audit_by_organisation ON kds.audit(organisation, num);
+
 CREATE FUNCTION kds.tenant() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE AS
 $$ SELECT nullif(current_setting('kds.tenant', true), '')::bigint $$;
 

@@ -4,8 +4,10 @@ Prepared statements and settings of a session are not used, so that PgBouncer ma
 transaction mode. Nothing waits longer than ``timeout_s``.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.errors import KdsError, StoreError
@@ -22,6 +24,10 @@ CONNECTIONS: Final = 16
 """At most, a process: more threads than that wait for one another."""
 
 SCHEMES: Final = ("postgresql://", "postgres://")
+
+_SHARED: Final[dict[tuple[int, str], "Server"]] = {}
+_SHARING: Final = Lock()
+"""One pool an address and process, not one a store: a server has some hundred connections."""
 
 
 class OutageError(StoreError):
@@ -40,7 +46,23 @@ class Server:
         self.place = place_of(url)
         self.timeout_s = timeout_s
         self.closed = False
+        self._holders = 1
         self._pool: Any = self._driver_pool(url)
+
+    @classmethod
+    def shared(cls, url: str) -> "Server":
+        """Return this process's connections to ``url``, which all its stores share.
+
+        Each holder closes them once; with the last one they are closed.
+        """
+        key = (os.getpid(), url)
+        with _SHARING:
+            found = _SHARED.get(key)
+            if found is None or found.closed:
+                found = _SHARED[key] = cls(url)
+            else:
+                found._holders += 1
+            return found
 
     def _driver_pool(self, url: str) -> Any:
         pools = load_extra("psycopg_pool", extra="postgres", purpose="use PostgreSQL")
@@ -79,8 +101,11 @@ class Server:
                 raise
 
     def close(self) -> None:
-        """Close every connection. Closing twice is fine."""
-        if not self.closed:
+        """Let go of the connections; they are closed when nobody holds them any more."""
+        with _SHARING:
+            self._holders -= 1
+            ends = self._holders == 0
+        if ends:
             self.closed = True
             self._pool.close()
 

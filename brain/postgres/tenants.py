@@ -42,16 +42,6 @@ def tenant_number(server: Server, names: Names) -> int:
     return int(row[0])
 
 
-def remove_person(server: Server, organisation: str, person: str) -> int:
-    """Remove every row of a person, in all projects; returns how many projects they had."""
-    with server.transaction("BEGIN") as connection:
-        gone = connection.execute(
-            b"DELETE FROM kds.tenant WHERE organisation = %s AND person = %s",
-            (organisation, person),
-        )
-        return gone.rowcount
-
-
 def checked_name(text: str, what: str) -> str:
     """Return a name from outside. Raises StoreError when it cannot be one."""
     if not text or len(text) > NAME_LIMIT or not text.isprintable() or text != text.strip():
