@@ -9,6 +9,7 @@ KdsError                 anything a user can be told about and can fix
 │   └── ExampleFileError     JSONL files of examples for `kds eval`
 ├── WorkspaceError       the workspace folder is missing, unusable or read-only
 ├── StoreError           conversation state could not be read or written
+│   └── OutageError          ... because the server that has it is away; later it may be back
 ├── DispatchError        an agent or its prompt could not be picked or rendered
 └── PipelineError        a list of steps whose needs are not met
 """
@@ -88,6 +89,10 @@ class WorkspaceError(KdsError):
 
 class StoreError(KdsError):
     """Conversation state could not be read or written."""
+
+
+class OutageError(StoreError):
+    """The server that keeps the state cannot be reached, or not in time: later it may."""
 
 
 class DispatchError(KdsError):

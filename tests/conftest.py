@@ -25,6 +25,7 @@ import kds
 from kds.brain.clock import utc_now
 
 from . import preloaded
+from .postgres import outage, postgres, server, template, url  # noqa: F401  # fixtures
 
 pytest_plugins = ["pytester"]
 
@@ -50,6 +51,7 @@ _connect = socket.socket.connect
 OUTSIDE = (
     *("KDS_DEBUG", "KDS_CONFIG", "KDS_REWRITING", "KDS_LEARNING", "XDG_CONFIG_HOME", "APPDATA"),
     *("KDS_SERVICE", "KDS_SERVICE_IDLE_MINUTES", "KDS_MEMORY", "KDS_SPACY_MODEL"),
+    *("KDS_DATABASE", "KDS_DATABASE_ORGANISATION", "KDS_DATABASE_PERSON", "KDS_DATABASE_PROJECT"),
     *("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "LANGSMITH_TRACING"),
 )
 """Variables of whoever runs the tests that would change what they see."""

@@ -7,7 +7,6 @@ next message, once, before it.
 """
 
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
 from kds.brain.entry_line import decode_lines, encode
-from kds.brain.errors import StoreError
+from kds.brain.errors import OutageError, StoreError
 from kds.brain.journal import (
     LIMIT,
     MAX_AGE,
@@ -28,7 +27,6 @@ from kds.brain.journal import (
     refuse_ahead,
     stored_entry,
 )
-from kds.brain.postgres.server import OutageError
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.tenants import tenant_number
 from kds.brain.shared_database import SharedDatabase
@@ -36,10 +34,6 @@ from kds.brain.turn import ContextEntry
 
 REMEMBERED: Final = 1000
 """Conversations whose entries the process keeps for an outage, the latest used."""
-
-RETRY_S: Final = 1.0
-"""Seconds for which a server that could not be reached is not asked again: a turn must not wait
-for it each time, and it is found again within this time of being back."""
 
 _ROWS: Final = (
     "SELECT id, line FROM context_entry WHERE conversation = ? AND at >= ? "
@@ -76,7 +70,6 @@ class PostgresContexts:
         self._tenancy: Tenancy | None = None
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._lock = threading.Lock()
-        self._retry_at = 0.0
 
     @classmethod
     def of(cls, shared: SharedDatabase, *, clock: Clock = utc_now) -> "PostgresContexts":
@@ -110,26 +103,19 @@ class PostgresContexts:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Lend a connection to read with. Raises OutageError without asking for a while."""
-        with self._asked() as tenancy, tenancy.read() as connection:
+        with self._asked().read() as connection:
             yield connection
 
     @contextmanager
     def writing(self, conversation: str) -> Iterator[Connection]:
         """Lend a connection that no other writer of the conversation has meanwhile."""
-        with self._asked() as tenancy, tenancy.write(lock=conversation) as connection:
+        with self._asked().write(lock=conversation) as connection:
             yield connection
 
-    @contextmanager
-    def _asked(self) -> Iterator[Tenancy]:
-        if time.monotonic() < self._retry_at:
-            raise OutageError("the database could not be reached a moment ago", hint="")
-        try:
-            if self._tenancy is None:
-                self._tenancy = self._find()
-            yield self._tenancy
-        except OutageError:
-            self._retry_at = time.monotonic() + RETRY_S
-            raise
+    def _asked(self) -> Tenancy:
+        if self._tenancy is None:
+            self._tenancy = self._find()
+        return self._tenancy
 
 
 class PostgresJournal:

@@ -5,12 +5,13 @@ transaction mode. Nothing waits longer than ``timeout_s``.
 """
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from kds.brain.errors import KdsError, StoreError
+from kds.brain.errors import KdsError, OutageError, StoreError
 from kds.brain.extras import load_extra
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ TIMEOUT_S: Final = 5.0
 """For a connection, for a statement and for a lock. The slowest statement, a search of a million
 messages, takes some tenths of a second; who waits for a turn does not wait longer."""
 
+RETRY_S: Final = 1.0
+"""Seconds for which a server that could not be reached is not asked again: a turn must not wait
+for it each time, and it is found again within this time of being back."""
+
 CONNECTIONS: Final = 16
 """At most, a process: more threads than that wait for one another."""
 
@@ -28,10 +33,6 @@ SCHEMES: Final = ("postgresql://", "postgres://")
 _SHARED: Final[dict[tuple[int, str], "Server"]] = {}
 _SHARING: Final = Lock()
 """One pool an address and process, not one a store: a server has some hundred connections."""
-
-
-class OutageError(StoreError):
-    """The server cannot be reached, or cannot answer in time: later it may."""
 
 
 class Server:
@@ -46,6 +47,7 @@ class Server:
         self.place = place_of(url)
         self.timeout_s = timeout_s
         self.closed = False
+        self._retry_at = 0.0
         self._holders = 1
         self._pool: Any = self._driver_pool(url)
 
@@ -90,6 +92,7 @@ class Server:
             raise StoreError(
                 f"the connection to {self.place} was closed", where=self.place, hint="open it again"
             )
+        self._require_reachable()
         with self._translated(), self._pool.connection() as connection:
             try:
                 connection.execute(begin.encode())
@@ -109,13 +112,24 @@ class Server:
             self.closed = True
             self._pool.close()
 
+    def _require_reachable(self) -> None:
+        if time.monotonic() < self._retry_at:
+            raise OutageError(
+                "the database could not be reached a moment ago",
+                where=self.place,
+                hint="it is tried again shortly",
+            )
+
     @contextmanager
     def _translated(self) -> Iterator[None]:
         errors = self._driver
         try:
             yield
         except errors.Error as error:
-            raise _store_error(error, self.place, errors) from error
+            found = _store_error(error, self.place, errors)
+            if isinstance(found, OutageError):
+                self._retry_at = time.monotonic() + RETRY_S
+            raise found from error
 
 
 def _driver() -> Any:

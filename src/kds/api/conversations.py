@@ -106,6 +106,14 @@ class Conversations(Records):
         parts = Parts.load(self.workspace, may_write=self.workspace.brain.is_dir())
         return Conversations(parts, clock=self._clock, contexts=self._contexts)
 
-    def under(self, environ: Mapping[str, str], *, turns: TurnRecord) -> "Conversations":
+    def under(
+        self,
+        environ: Mapping[str, str],
+        *,
+        turns: TurnRecord,
+        contexts: Contexts | None = None,
+    ) -> "Conversations":
         """Return the same with the settings that hold in another environment."""
-        return Conversations(self._parts, clock=self._clock, turns=turns, environ=environ)
+        return Conversations(
+            self._parts, clock=self._clock, turns=turns, environ=environ, contexts=contexts
+        )

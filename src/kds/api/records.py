@@ -55,6 +55,16 @@ class Records:
         return self._workspace
 
     @property
+    def contexts(self) -> Contexts:
+        """The contexts of all conversations."""
+        return self._contexts
+
+    @property
+    def turns(self) -> TurnRecord:
+        """What is told of every turn that is logged."""
+        return self._turns
+
+    @property
     def library(self) -> PromptLibrary:
         """The prompts that messages are dispatched to."""
         return self._library

@@ -9,6 +9,8 @@ many at once calls `understand`, `search` and `finish` on one thread, and betwee
 and `aanswer`, which wait for models.
 """
 
+import os
+from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import Final, Self
@@ -51,12 +53,17 @@ class QueryService:
     """
 
     def __init__(
-        self, parts: Parts, *, rewriter: FindRewriter | None = None, clock: Clock = utc_now
+        self,
+        parts: Parts,
+        *,
+        rewriter: FindRewriter | None = None,
+        clock: Clock = utc_now,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
         """``rewriter`` finds the model that rewrites; None: the one that the settings name."""
         self._clock = clock
         tools = Tools(clock=clock, on_by_default=True, surface=SURFACE)
-        self.memory = ConversationMemory.open(parts.workspace, tools)
+        self.memory = ConversationMemory.open(parts.workspace, tools, environ=environ)
         self.library = Library(parts.workspace)
         self.embedder = EmbedderSlot(lambda: self._settings().recall.embeddings)
         self._models = Models()

@@ -17,7 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from kds.brain.errors import DispatchError, KdsError, MessageError
+from kds.brain.errors import DispatchError, KdsError, MessageError, OutageError
 from kds.brain.message import well_formed
 from kds.service.hook_call import HookInputError
 
@@ -86,6 +86,7 @@ _STATUS: Final[tuple[tuple[type[KdsError], int], ...]] = (
     (ConflictError, 409),
     (TooLargeError, 413),
     (BusyError, 503),
+    (OutageError, 503),
     (MessageError, 400),
     (DispatchError, 400),
     (HookInputError, 400),

@@ -24,6 +24,10 @@ class Vitals:
         self.started_at = clock()
         self._started = time.monotonic()
 
+    def uptime_s(self) -> float:
+        """Seconds since the service began."""
+        return round(time.monotonic() - self._started, 3)
+
     def report(self, workspaces: Workspaces) -> HealthReply:
         """The reply of /healthz. ``degraded``: what was changed is wrong, what was before holds."""
         each = list(workspaces)
@@ -32,7 +36,7 @@ class Vitals:
             version=self.version,
             pid=self.pid,
             started_at=self.started_at,
-            uptime_s=round(time.monotonic() - self._started, 3),
+            uptime_s=self.uptime_s(),
             rss_bytes=resident_bytes(),
             turns=sum(one.turns for one in each),
             workspaces=[WorkspaceReply.model_validate(one) for one in each],

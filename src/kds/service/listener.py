@@ -11,7 +11,7 @@ import errno
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, Final
 
@@ -70,6 +70,14 @@ class HttpAddress:
         return f"http://{host}:{self.port}"
 
 
+@dataclass(frozen=True, slots=True)
+class TeamAddress(HttpAddress):
+    """Where a shared service listens: anywhere, for whoever has a token. TLS is the balancer's."""
+
+    def __post_init__(self) -> None:
+        """Any interface will do."""
+
+
 def bind_http(address: HttpAddress) -> tuple[socket.socket, HttpAddress]:
     """Listen on loopback; returns the address with its real port. Raises ServiceError."""
     host = LOOPBACK if address.host.lower() == "localhost" else address.host
@@ -81,7 +89,7 @@ def bind_http(address: HttpAddress) -> tuple[socket.socket, HttpAddress]:
             f"cannot listen on {address.url}: {error.strerror or error}",
             hint="choose another port, or 0 for any free one",
         ) from error
-    return listener, HttpAddress(host, listener.getsockname()[1])
+    return listener, replace(address, host=host, port=listener.getsockname()[1])
 
 
 class Listener(uvicorn.Server):

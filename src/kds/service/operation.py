@@ -6,9 +6,10 @@ from typing import Annotated, Any, Final
 from fastapi import Query, Request
 
 from kds.brain.contexts import NAME_LIMIT
+from kds.brain.postgres.team import Person
 from kds.service import schemas
 from kds.service.replies import ErrorReply
-from kds.service.security import WORKSPACE
+from kds.service.security import PERSON, WORKSPACE
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace, Workspaces
 
@@ -47,7 +48,9 @@ WorkspaceQuery = Annotated[
 def served_workspace(request: Request, root: str | None) -> ServedWorkspace:
     """The workspace that a request is for. Raises NotServedError."""
     workspaces: Workspaces = request.app.state.workspaces
-    return workspaces.find(root, default=request.scope.get(WORKSPACE))
+    served = workspaces.find(root, default=request.scope.get(WORKSPACE))
+    person: Person | None = request.scope.get(PERSON)
+    return served if person is None else served.people.find(person)
 
 
 def router_worker(request: Request) -> Worker:

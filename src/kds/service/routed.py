@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from kds.api.conversations import Conversations
-from kds.brain.errors import KdsError
+from kds.brain.errors import KdsError, MessageError
 from kds.brain.turn import Turn, Utterance
 from kds.query.speakers import Speakers
 from kds.router.rewriting.writer import CheckedRewriter
@@ -44,6 +44,12 @@ async def routed(served: ServedWorkspace, worker: Worker, asked: RouteRequest) -
 
 
 def _conversations(served: ServedWorkspace, asked: RouteRequest) -> Conversations:
+    if served.person is not None and asked.variables is not None:
+        raise MessageError(
+            "a shared service takes no variables of its callers",
+            where="variables",
+            hint="leave them out: its operator sets them",
+        )
     return served.callers.find(
         asked.variables, served.conversations, log=asked.log, rewrite=asked.rewrite
     )

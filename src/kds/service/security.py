@@ -29,6 +29,9 @@ from kds.service.errors import AsgiApp, Receive, Scope, Send, error_response
 WORKSPACE: Final = "kds.workspace"
 """Key of the ASGI scope: root of the workspace whose door the request came through."""
 
+PERSON: Final = "kds.person"
+"""Key of the ASGI scope: whose token a request to a shared service has."""
+
 NEIGHBOUR: Final = "kds.neighbour"
 """Key of the scope's state: a call that says whether the process at the other end is trusted. It is
 asked once for a connection: the system's table takes 5 ms, on the thread that answers hooks."""

@@ -2,43 +2,48 @@
 
 import asyncio
 import os
-import signal
 import socket
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
-from types import FrameType
 from typing import Final
 
 from fastapi import FastAPI
 
 from kds.api.conversations import Conversations
 from kds.brain.clock import Clock, utc_now
-from kds.brain.errors import KdsError
+from kds.brain.errors import KdsError, StoreError
+from kds.brain.postgres.upgrade import require
+from kds.brain.shared_database import shared_database
 from kds.brain.workspace import Workspace
 from kds.service.app import make_app
 from kds.service.embedding import EmbeddingQueue
 from kds.service.errors import AsgiApp, describe_fault
+from kds.service.figures import Figures
 from kds.service.health import Vitals, as_text
 from kds.service.idle import Attendance, Attended
 from kds.service.instance import Instance
 from kds.service.limits import BodyLimit
-from kds.service.listener import AcceptFaults, HttpAddress, Listeners, bind_http
+from kds.service.listener import (
+    AcceptFaults,
+    HttpAddress,
+    Listeners,
+    TeamAddress,
+    bind_http,
+)
 from kds.service.process import start_of
 from kds.service.reload import Reloader
 from kds.service.security import HttpDoor, SocketDoor, open_token
+from kds.service.signals import ended_by_signals, woken_by_signals
 from kds.service.site import MakeSite, SiteHost
+from kds.service.team import Passes, TeamDoor
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace, Workspaces
 
 TIDY_S: Final = 3600.0
 """How often conversations that nobody speaks in any more are removed. They expire after two
 hours (DESIGN 3); what lies a little longer on the disk is read by nobody."""
-
-_ENDING: Final = ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
-"""Signals that end the service in good order, unless it was started with them ignored (nohup)."""
 
 GRACE_S: Final = 10.0
 """Seconds that a request in flight has to end after a stop: the slowest measured took 1.3 s."""
@@ -58,6 +63,8 @@ class ServiceOptions:
     http: HttpAddress | None = None
     unix_socket: bool = True
     idle_s: float | None = None
+    team: TeamAddress | None = None
+    """Where people with tokens of their own are answered; None: nowhere."""
 
     def possible(self) -> "ServiceOptions":
         """The same, with loopback HTTP where there is no unix socket to listen on."""
@@ -88,6 +95,7 @@ class Service:
         self._attendance = Attendance()
         self._reason: str | None = None
         self._places: list[str] = []
+        self._door: TeamDoor | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
         self._owns_process = False
@@ -103,7 +111,9 @@ class Service:
         """
         with ExitStack() as stack:
             stack.callback(self._call_off)
-            stack.enter_context(self._signals())
+            self._owns_process = threading.current_thread() is threading.main_thread()
+            if self._owns_process:
+                stack.enter_context(ended_by_signals(self.stop))
             instances = self._claim(stack)
             served = [self._load(workspace) for workspace in self._workspaces]
             for one in served:
@@ -127,6 +137,8 @@ class Service:
     def stop(self, reason: str = "asked to") -> None:
         """Finish the requests in flight and end; from any thread, or a signal handler."""
         self._reason = self._reason or reason
+        if self._door is not None:
+            self._door.draining = True
         if self._owns_process and self._watchdog is None:
             self._watchdog = threading.Timer(GRACE_S, self._leave_at_once)
             self._watchdog.daemon = True
@@ -166,6 +178,8 @@ class Service:
             stack.callback(listener.close)
             entrances.append((listener, HttpDoor(app, tokens)))
             self._places.append(http.url)
+        if self._options.team is not None:
+            entrances.append(self._team_entrance(stack, self._options.team, app))
         for workspace in self._workspaces:
             if self._options.unix_socket:
                 listener = instances[workspace].bind()
@@ -175,6 +189,30 @@ class Service:
             state = self._state(instances[workspace], http, listening=True)
             instances[workspace].announce(state)
         return entrances
+
+    def _team_entrance(self, stack: ExitStack, address: TeamAddress, app: AsgiApp) -> Entrance:
+        """Listen for people with tokens; everybody uses the first workspace's rules and prompts.
+
+        Raises StoreError when there is no server, ConfigError when its settings are wrong.
+        """
+        workspace = self._workspaces[0]
+        shared = shared_database(workspace)
+        if shared is None:
+            raise StoreError(
+                "a shared service keeps conversations on a server, and none is named",
+                where="KDS_DATABASE",
+                hint="set it to postgresql://..., and run kds db upgrade",
+            )
+        server = shared.server()
+        stack.callback(server.close)
+        require(server)
+        figures = Figures()
+        figures.gauge("uptime_seconds", "Since the service began.", self._vitals.uptime_s)
+        listener, bound = bind_http(address)
+        stack.callback(listener.close)
+        self._door = TeamDoor(app, Passes(server), str(workspace.root), figures)
+        self._places.append(bound.url)
+        return listener, self._door
 
     async def _serve(
         self,
@@ -197,7 +235,7 @@ class Service:
         self._say_started(instances)
         self.ready.set()
         stopping = asyncio.create_task(self._stopping.wait())
-        with self._woken_by_signals(self._loop):
+        with woken_by_signals(self._loop) if self._owns_process else nullcontext():
             await asyncio.wait({stopping, *listeners.tasks}, return_when=asyncio.FIRST_COMPLETED)
         for instance in instances.values():
             self._hide(instance)
@@ -256,45 +294,3 @@ class Service:
             "http": http and {"host": http.host, "port": http.port, "url": http.url},
             "socket": str(instance.address.socket_path) if unix else None,
         }
-
-    @contextmanager
-    def _woken_by_signals(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-        """Have a signal wake the loop. One that comes just before the loop waits for events would
-        else be heeded only at the next request. On Windows the loop sees to that itself."""
-        if not self._owns_process or sys.platform == "win32":
-            yield
-            return
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            ours.setblocking(False)
-            theirs.setblocking(False)
-            loop.add_reader(ours, ours.recv, 1)
-            before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
-            try:
-                yield
-            finally:
-                signal.set_wakeup_fd(before)
-                loop.remove_reader(ours)
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Stop in good order at a signal; a second one of the same kind ends the process."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        self._owns_process = True
-        numbers = [signal.Signals[name] for name in _ENDING if hasattr(signal, name)]
-        before = {number: signal.getsignal(number) for number in numbers}
-        before = {n: handler for n, handler in before.items() if handler is not signal.SIG_IGN}
-
-        def end(number: int, _: FrameType | None) -> None:
-            signal.signal(number, before[signal.Signals(number)])
-            self.stop(signal.Signals(number).name)
-
-        for number in before:
-            signal.signal(number, end)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)

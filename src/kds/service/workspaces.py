@@ -1,15 +1,20 @@
 """The workspaces of a service: the parts in use for each, and how their last reload went."""
 
-from collections.abc import Iterable, Iterator
+import os
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from kds.api.conversations import Conversations
+from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
+from kds.brain.contexts import Contexts
 from kds.brain.errors import KdsError
 from kds.brain.message import clean_message
+from kds.brain.postgres.team import Person
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.turn import ContextEntry, Turn
@@ -41,11 +46,22 @@ class EmbeddingRecord:
 class ServedWorkspace:
     """One workspace: its conversations, which a reload replaces in one assignment."""
 
-    def __init__(self, conversations: Conversations, *, clock: Clock = utc_now) -> None:
+    def __init__(
+        self,
+        conversations: Conversations,
+        *,
+        clock: Clock = utc_now,
+        environ: Mapping[str, str] = os.environ,
+        person: Person | None = None,
+    ) -> None:
+        """``person``: whose messages these are, when not those of whoever runs the service."""
         self.conversations = conversations
+        self.person = person
         self.queries = QueryService(
-            conversations.parts, rewriter=conversations.rewriter, clock=clock
+            conversations.parts, rewriter=conversations.rewriter, clock=clock, environ=environ
         )
+        self.people = People(self)
+        """The same for others, who have tokens of their own."""
         """Answers questions about documents and remembered conversations."""
         self.callers = Callers(self.workspace, self.queries.memory.settings, clock=clock)
         """Those that ask from an environment of their own."""
@@ -80,8 +96,10 @@ class ServedWorkspace:
 
     def close(self) -> None:
         """Let go of the stores."""
+        self.people.close()
         self.queries.close()
         self.callers.close()
+        self.conversations.contexts.close()
 
     @property
     def root(self) -> str:
@@ -137,10 +155,71 @@ class ServedWorkspace:
         self.conversations = conversations
         self.queries.use(conversations.parts, rewriter=conversations.rewriter)
         self.reload = Reload(self.reload.count + 1, self._clock())
+        self.people.reloaded()
 
     def kept(self, error: KdsError | str) -> None:
         """Remember that the new set is broken, and go on with the last good one."""
         self.reload = replace(self.reload, at=self._clock(), error=in_one_line(error))
+
+
+class People:
+    """The people of a shared service, each with conversations, memory and settings of their own."""
+
+    KEPT: Final = 500
+    """That are kept ready; somebody else who asks takes the place of who has not for longest."""
+
+    def __init__(self, base: ServedWorkspace) -> None:
+        self._base = base
+        self._kept: OrderedDict[Person, ServedWorkspace] = OrderedDict()
+
+    def find(self, person: Person) -> ServedWorkspace:
+        """Return what serves a person: the base's rules and prompts, and nothing else of it."""
+        found = self._kept.get(person)
+        if found is None:
+            found = self._kept[person] = self._made(person)
+            if len(self._kept) > self.KEPT:
+                self._kept.popitem(last=False)[1].close()
+        self._kept.move_to_end(person)
+        return found
+
+    def reloaded(self) -> None:
+        """Have everybody use the rules and prompts that the base uses now."""
+        for person, one in self._kept.items():
+            old = one.conversations
+            fresh = self._conversations(person, turns=old.turns, contexts=old.contexts)
+            one.reloaded(fresh)
+
+    def close(self) -> None:
+        """Let go of everybody's stores."""
+        for one in self._kept.values():
+            one.close()
+        self._kept.clear()
+
+    def _made(self, person: Person) -> ServedWorkspace:
+        environ = environ_of(person)
+        turns = TurnLog(self._base.workspace, environ=environ)
+        return ServedWorkspace(
+            self._conversations(person, turns=turns), environ=environ, person=person
+        )
+
+    def _conversations(
+        self, person: Person, *, turns: TurnRecord, contexts: Contexts | None = None
+    ) -> Conversations:
+        base = self._base.conversations
+        return base.under(environ_of(person), turns=turns, contexts=contexts)
+
+
+def environ_of(person: Person, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment in which a person's rows of the server are found.
+
+    Nothing is learned there: what is, is kept in files, which are everybody's.
+    """
+    return {
+        **environ,
+        "KDS_DATABASE_ORGANISATION": person.organisation,
+        "KDS_DATABASE_PERSON": person.name,
+        "KDS_LEARNING": "off",
+    }
 
 
 class Workspaces:

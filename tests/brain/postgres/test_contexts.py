@@ -9,7 +9,7 @@ import pytest
 from conformance import HandClock
 
 from kds.brain.errors import StoreError
-from kds.brain.postgres import contexts as module
+from kds.brain.postgres import server as module
 from kds.brain.postgres.contexts import PostgresContexts
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenancy import Tenancy
@@ -36,22 +36,6 @@ def open_contexts(url: str, clock: HandClock) -> Iterator[OpenContexts]:
     yield open_it
     for server in servers:
         server.close()
-
-
-@pytest.fixture
-def outage(postgres: str, url: str) -> Iterator[Callable[[bool], None]]:
-    """Takes the database away from everybody, and gives it back."""
-    name = url.rpartition("@")[2].partition("/")[2].partition("?")[0]
-
-    def switch(away: bool) -> None:
-        with psycopg.connect(postgres, autocommit=True) as admin:
-            admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {not away}")
-            admin.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,)
-            )
-
-    yield switch
-    switch(False)
 
 
 def said(clock: HandClock, text: str) -> ContextEntry:

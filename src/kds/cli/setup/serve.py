@@ -38,6 +38,12 @@ Examples:
     "free one, named in kds-brain/service.json.",
 )
 @click.option(
+    "--team",
+    metavar="[HOST:]PORT",
+    help="Also answer people with tokens of their own (`kds team add`), each with conversations "
+    "of their own in the database that KDS_DATABASE names; port 0: any free one.",
+)
+@click.option(
     "--idle-timeout",
     metavar="TIME",
     default="0",
@@ -49,7 +55,12 @@ Examples:
     help="No unix socket, only HTTP on loopback: for file systems without sockets.",
 )
 def serve(
-    folders: tuple[Path, ...], *, http: str | None, idle_timeout: str, no_socket: bool
+    folders: tuple[Path, ...],
+    *,
+    http: str | None,
+    team: str | None,
+    idle_timeout: str,
+    no_socket: bool,
 ) -> int:
     """Keep routers warm, and answer over a unix socket in each workspace's kds-brain/.
 
@@ -61,7 +72,13 @@ def serve(
     address = None if http is None else _address(http)
     from kds.cli.setup.serving import serve_now  # late: see there
 
-    return serve_now(workspaces, http=address, unix_socket=not no_socket, idle_s=idle_s)
+    return serve_now(
+        workspaces,
+        http=address,
+        team=None if team is None else _address(team),
+        unix_socket=not no_socket,
+        idle_s=idle_s,
+    )
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -1,5 +1,6 @@
 """What `kds serve` runs: apart, since its imports cost a second and a half, a wrong option none."""
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -11,7 +12,7 @@ from kds.brain.clock import utc_now
 from kds.brain.workspace import Workspace
 from kds.cli.guard import complain_about
 from kds.service.errors import AlreadyServedError
-from kds.service.listener import HttpAddress
+from kds.service.listener import HttpAddress, TeamAddress
 from kds.service.server import Service, ServiceOptions
 from kds.service.site import Site
 
@@ -28,12 +29,16 @@ def serve_now(
     workspaces: Sequence[Workspace],
     *,
     http: tuple[str, int] | None,
+    team: tuple[str, int] | None,
     unix_socket: bool,
     idle_s: float | None,
 ) -> int:
     """Serve until told to end; returns the exit code."""
     address = None if http is None else HttpAddress(*http)
-    options = ServiceOptions(http=address, unix_socket=unix_socket, idle_s=idle_s)
+    shared = None if team is None else TeamAddress(*team)
+    if shared is not None:
+        os.environ["KDS_LEARNING"] = "off"  # what is learned is kept in files: everybody's
+    options = ServiceOptions(http=address, unix_socket=unix_socket, idle_s=idle_s, team=shared)
     sys.setswitchinterval(SWITCH_S)
     try:
         Service(workspaces, options, log=_log, site=_make_site).run()

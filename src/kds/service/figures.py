@@ -1,0 +1,44 @@
+"""The figures of a shared service, as Prometheus reads them: never a text, never a name."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from kds.brain.extras import load_extra
+
+if TYPE_CHECKING:
+    import prometheus_client
+
+BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+"""Seconds: a turn takes 10 to 60 ms, and nothing may take longer than the limit of 5 s."""
+
+
+class Figures:
+    """Counts and times of requests, and gauges of what they wait for."""
+
+    def __init__(self) -> None:
+        """Raises KdsError when the library is not installed."""
+        self._library: Any = load_extra(
+            "prometheus_client", extra="postgres", purpose="count requests"
+        )
+        self._registry: prometheus_client.CollectorRegistry = self._library.CollectorRegistry()
+        self._requests: prometheus_client.Histogram = self._library.Histogram(
+            "kds_request_seconds",
+            "Time from a request to the end of its answer.",
+            ("operation", "status"),
+            buckets=BUCKETS,
+            registry=self._registry,
+        )
+        self.media_type: str = self._library.CONTENT_TYPE_LATEST
+
+    def note(self, operation: str, status: int, seconds: float) -> None:
+        """Count an answer."""
+        self._requests.labels(operation, str(status)).observe(seconds)
+
+    def gauge(self, name: str, meaning: str, read: Any) -> None:
+        """Add a figure that ``read`` returns whenever somebody asks."""
+        gauge = self._library.Gauge(f"kds_{name}", meaning, registry=self._registry)
+        gauge.set_function(read)
+
+    def text(self) -> bytes:
+        """Return all of it in the text format."""
+        written: bytes = self._library.generate_latest(self._registry)
+        return written
