@@ -94,7 +94,8 @@ class Service:
         self._vitals = Vitals(clock=clock)
         self._attendance = Attendance()
         self._reason: str | None = None
-        self._places: list[str] = []
+        self.places: list[str] = []
+        """Where it answers: addresses and paths, once it is ready."""
         self._door: TeamDoor | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
@@ -177,7 +178,7 @@ class Service:
             listener, http = bind_http(self._options.http)
             stack.callback(listener.close)
             entrances.append((listener, HttpDoor(app, tokens)))
-            self._places.append(http.url)
+            self.places.append(http.url)
         if self._options.team is not None:
             entrances.append(self._team_entrance(stack, self._options.team, app))
         for workspace in self._workspaces:
@@ -185,7 +186,7 @@ class Service:
                 listener = instances[workspace].bind()
                 stack.callback(listener.close)
                 entrances.append((listener, SocketDoor(app, str(workspace.root))))
-                self._places.append(str(instances[workspace].address.socket_path))
+                self.places.append(str(instances[workspace].address.socket_path))
             state = self._state(instances[workspace], http, listening=True)
             instances[workspace].announce(state)
         return entrances
@@ -211,7 +212,7 @@ class Service:
         listener, bound = bind_http(address)
         stack.callback(listener.close)
         self._door = TeamDoor(app, Passes(server), str(workspace.root), figures)
-        self._places.append(bound.url)
+        self.places.append(bound.url)
         return listener, self._door
 
     async def _serve(
@@ -279,7 +280,7 @@ class Service:
     def _say_started(self, instances: Mapping[Workspace, Instance]) -> None:
         names = ", ".join(str(workspace.root) for workspace in instances)
         who = f"kds {self._vitals.version}, pid {self._vitals.pid}"
-        self._log(f"started: {who}, serving {names}; at {', '.join(self._places)}")
+        self._log(f"started: {who}, serving {names}; at {', '.join(self.places)}")
 
     def _state(
         self, instance: Instance, http: HttpAddress | None, *, listening: bool
