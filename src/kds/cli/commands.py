@@ -42,6 +42,7 @@ GROUPS: Final[Sections] = {
     "Serve": {
         "service": ("setup.service:service", "Start, stop or look at the background service."),
         "serve": ("setup.serve:serve", "Keep a warm router, and answer on a socket or HTTP."),
+        "team": ("setup.team:team", "Say who may use a service that people share."),
         "mcp": ("setup.mcp:mcp", "Serve the router to MCP clients."),
     },
 }

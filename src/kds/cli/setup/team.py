@@ -1,0 +1,176 @@
+"""`kds team`: who may use a service that people share (`kds serve --team`)."""
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import click
+
+from kds.brain.postgres.team import AuditEntry, Team, Token
+from kds.brain.postgres.upgrade import require
+from kds.brain.shared_database import shared_database
+from kds.cli.guard import Refusal
+from kds.cli.moments import moment, shown
+from kds.cli.options import common_options, find_workspace
+from kds.cli.output import print_json, print_table
+
+SHOWN: Final = 100
+
+organisation_option = click.option(
+    "--organisation", metavar="NAME", help="Whose they are.  [default: database.organisation]"
+)
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  kds team add ann
+  kds team list
+  kds team revoke ann
+\b
+More: kds help operations"""
+)
+def team() -> None:
+    """Say who may use a shared service: tokens, and what was done with them.
+
+    They are kept in the database that KDS_DATABASE names.
+    """
+
+
+@team.command(epilog="\b\nExamples:\n  kds team add ann\n  kds team add eve --admin --days 90")
+@click.argument("person", metavar="PERSON")
+@organisation_option
+@click.option("--admin", is_flag=True, help="May see the figures of the service, too.")
+@click.option("--days", type=click.IntRange(min=1), metavar="N", help="End after N days.")
+@common_options
+def add(
+    *, person: str, organisation: str | None, admin: bool, days: int | None, as_json: bool,
+    workspace: Path | None,
+) -> None:  # fmt: skip
+    """Make a token for PERSON, and print it: it is shown this once."""
+    with _opened(workspace, organisation) as (found, name):
+        token = found.make_token(name, person, "admin" if admin else "member", days=days)
+    if as_json:
+        print_json({"organisation": name, "person": person, "token": token})
+    else:
+        click.echo(token)
+
+
+@team.command("list", epilog="\b\nExample:\n  kds team list --json")
+@organisation_option
+@common_options
+def list_(*, organisation: str | None, as_json: bool, workspace: Path | None) -> None:
+    """List the tokens of an organisation, those that ended too."""
+    with _opened(workspace, organisation) as (found, name):
+        tokens = found.tokens(name)
+    if as_json:
+        print_json([_token(one) for one in tokens])
+        return
+    rows = [(one.id, one.person.name, one.person.role, _state(one)) for one in tokens]
+    print_table(("token", "person", "role", "state"), rows)
+
+
+@team.command(epilog="\b\nExamples:\n  kds team revoke ann\n  kds team revoke ann --token 5f1c2a")
+@click.argument("person", metavar="PERSON")
+@organisation_option
+@click.option("--token", metavar="ID", help="Only the one whose id begins so.")
+@common_options
+def revoke(
+    *, person: str, organisation: str | None, token: str | None, as_json: bool,
+    workspace: Path | None,
+) -> None:  # fmt: skip
+    """End the tokens of PERSON; what they said stays. Services let them in for 10 s more."""
+    with _opened(workspace, organisation) as (found, name):
+        count = found.revoke(name, person, token)
+    if not count:
+        raise Refusal(f"'{person}' has no such token", "see them: kds team list")
+    if as_json:
+        print_json({"revoked": count})
+    else:
+        click.echo(f"revoked {count} {'token' if count == 1 else 'tokens'}")
+
+
+@team.command(epilog="\b\nExample:\n  kds team remove ann --yes")
+@click.argument("person", metavar="PERSON")
+@organisation_option
+@click.option("--yes", is_flag=True, help="Do it; without this nothing is done.")
+@common_options
+def remove(
+    *, person: str, organisation: str | None, yes: bool, as_json: bool, workspace: Path | None
+) -> None:
+    """Remove PERSON: tokens, and everything they said, in every project."""
+    if not yes:
+        raise Refusal(f"this removes everything that '{person}' said", "add --yes")
+    with _opened(workspace, organisation) as (found, name):
+        count = found.remove(name, person)
+    if as_json:
+        print_json({"projects": count})
+    else:
+        click.echo(f"removed {person}: {count} {'project' if count == 1 else 'projects'}")
+
+
+@team.command(epilog="\b\nExample:\n  kds team audit --limit 20")
+@organisation_option
+@click.option("--limit", type=click.IntRange(min=1), default=SHOWN, metavar="N",
+              help=f"Entries to show.  [default: {SHOWN}]")  # fmt: skip
+@common_options
+def audit(*, organisation: str | None, limit: int, as_json: bool, workspace: Path | None) -> None:
+    """Show who made, revoked and removed what, the latest first."""
+    with _opened(workspace, organisation) as (found, name):
+        entries = found.audit(name, limit=limit)
+    if as_json:
+        print_json([_entry(one) for one in entries])
+        return
+    rows = [(shown(one.at), one.actor, one.action, one.person) for one in entries]
+    print_table(("when", "by", "what", "person"), rows)
+
+
+@contextmanager
+def _opened(workspace: Path | None, organisation: str | None) -> Iterator[tuple[Team, str]]:
+    """The team on the server, and the organisation that is meant."""
+    shared = shared_database(find_workspace(workspace))
+    if shared is None:
+        raise Refusal(
+            "no database is named: a team shares one", "set KDS_DATABASE to postgresql://..."
+        )
+    server = shared.server()
+    try:
+        require(server)
+        yield Team(server, actor=getpass.getuser()), organisation or shared.tenant[0]
+    finally:
+        server.close()
+
+
+def _state(token: Token) -> str:
+    if token.revoked_at is not None:
+        return f"revoked {shown(token.revoked_at)}"
+    return "good" if token.expires_at is None else f"good until {moment(token.expires_at)}"
+
+
+def _token(token: Token) -> dict[str, object]:
+    return {
+        "id": token.id,
+        "organisation": token.person.organisation,
+        "person": token.person.name,
+        "role": token.person.role,
+        "created_at": moment(token.created_at),
+        "expires_at": _moment(token.expires_at),
+        "revoked_at": _moment(token.revoked_at),
+    }
+
+
+def _entry(entry: AuditEntry) -> dict[str, object]:
+    return {
+        "at": moment(entry.at),
+        "organisation": entry.organisation,
+        "actor": entry.actor,
+        "action": entry.action,
+        "person": entry.person,
+    }
+
+
+def _moment(at: datetime | None) -> str | None:
+    return None if at is None else moment(at)
