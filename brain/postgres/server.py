@@ -75,7 +75,6 @@ class Server:
             timeout=self.timeout_s,
             reconnect_timeout=0,
             max_idle=60,
-            check=pools.ConnectionPool.check_connection,
             kwargs={
                 "autocommit": True,
                 "prepare_threshold": None,
@@ -93,15 +92,40 @@ class Server:
                 f"the connection to {self.place} was closed", where=self.place, hint="open it again"
             )
         self._require_reachable()
-        with self._translated(), self._pool.connection() as connection:
+        with self._translated():
+            connection = self._begun(begin)
             try:
-                connection.execute(begin.encode())
                 yield connection
                 connection.execute(b"COMMIT")
+            finally:
+                self._give_back(connection)  # what was not committed is undone
+
+    def _begun(self, begin: str) -> "psycopg.Connection[tuple[Any, ...]]":
+        """Begin a transaction on a connection that works.
+
+        Those that idled while the server went away are found out by that, and thrown away: asking
+        each time before would cost a round trip a transaction.
+        """
+        for left in reversed(range(CONNECTIONS + 1)):
+            connection: psycopg.Connection[tuple[Any, ...]] = self._pool.getconn()
+            try:
+                connection.execute(begin.encode())
+            except self._driver.OperationalError:
+                gone = connection.closed or connection.broken
+                self._give_back(connection)
+                if not gone or not left:
+                    raise
             except BaseException:
-                if not connection.closed and not connection.broken:
-                    connection.rollback()
+                self._give_back(connection)
                 raise
+            else:
+                return connection
+        raise AssertionError("the last attempt returns or raises")
+
+    def _give_back(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
+        if not connection.closed and not connection.broken:
+            connection.rollback()
+        self._pool.putconn(connection)
 
     def close(self) -> None:
         """Let go of the connections; they are closed when nobody holds them any more."""

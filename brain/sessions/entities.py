@@ -14,6 +14,10 @@ from kds.brain.sessions.session_values import EntityMemory, EntityTerm
 TTL: Final = timedelta(hours=4)
 """Since the last access (issue 5)."""
 
+SAME_ACCESS: Final = timedelta(minutes=1)
+"""Accesses so close together put the expiry off once: a turn asks three times, and each would be a
+transaction."""
+
 TERMS_KEPT: Final = 200
 """Of one memory, the latest: a conversation does not point back to more."""
 
@@ -32,12 +36,13 @@ class EntityTable:
         """Return a memory, and put its expiry off."""
         now = self.database.clock()
         with self.database.read() as connection:
-            if self._live(connection, key, to_micros(now)) is None:
-                return None
+            found = self._live(connection, key, to_micros(now))
+        later = now + (ttl or self.ttl)
+        if found is None or abs(later - found.expires_at) < SAME_ACCESS:
+            return found
         with self.database.write(durable=False) as connection:
             connection.execute(
-                "UPDATE entity_memory SET expires_at = ? WHERE key = ?",
-                (to_micros(now + (ttl or self.ttl)), key),
+                "UPDATE entity_memory SET expires_at = ? WHERE key = ?", (to_micros(later), key)
             )
             return self._live(connection, key, to_micros(now))
 
