@@ -6,7 +6,7 @@ SOURCES := src brain router agents prompts tests benchmarks tools editors
 
 .PHONY: install check format lint types imports test docs man site site-serve pictures screenshots plots \
   model turns decision language bench bench-costs bench-peers test-clients bench-service \
-  bench-hook bench-web bench-memory bench-hook-value vscode test-vscode
+  bench-hook bench-team bench-web bench-memory bench-hook-value vscode test-vscode
 
 install:  ## venv and an editable install with everything the tests need
 	$(PYTHON) -m venv $(VENV)
@@ -110,6 +110,10 @@ test-vscode:  ## the journeys in a real VS Code, where its packages are (docs/vs
 
 bench-service:  ## clients, pace, memory and sudden death of the resident service
 	for load in clients pace memory kill; do $(BIN)/python benchmarks/service_load.py $$load; done
+
+bench-team:  ## services that share one PostgreSQL, beside one with its files; and recall there
+	$(BIN)/python benchmarks/team_load.py
+	$(BIN)/python benchmarks/postgres_recall.py
 
 bench-web:  ## the web page: first visit, a turn, 10,000 messages, layout shift, unused files
 	$(BIN)/python benchmarks/web_page.py
