@@ -37,7 +37,7 @@ from kds.service.reload import Reloader
 from kds.service.security import HttpDoor, SocketDoor, open_token
 from kds.service.signals import ended_by_signals, woken_by_signals
 from kds.service.site import MakeSite, SiteHost
-from kds.service.team import Passes, TeamDoor
+from kds.service.team import Passes, TeamDoor, Tell, tell_nobody
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace, Workspaces
 
@@ -65,6 +65,8 @@ class ServiceOptions:
     idle_s: float | None = None
     team: TeamAddress | None = None
     """Where people with tokens of their own are answered; None: nowhere."""
+    tell: Tell = tell_nobody
+    """Is told of each of their requests."""
 
     def possible(self) -> "ServiceOptions":
         """The same, with loopback HTTP where there is no unix socket to listen on."""
@@ -211,7 +213,7 @@ class Service:
         figures.gauge("uptime_seconds", "Since the service began.", self._vitals.uptime_s)
         listener, bound = bind_http(address)
         stack.callback(listener.close)
-        self._door = TeamDoor(app, Passes(server), str(workspace.root), figures)
+        self._door = TeamDoor(app, Passes(server), str(workspace.root), figures, self._options.tell)
         self.places.append(bound.url)
         return listener, self._door
 

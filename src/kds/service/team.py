@@ -9,7 +9,7 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, Final
 
 from starlette.datastructures import Headers
@@ -35,6 +35,13 @@ OPEN: Final = re.compile(
     r"|openapi\.json)"
 )
 """What there is for others: nothing that takes a path, a hook's transcript or an address."""
+
+
+Tell = Callable[[Mapping[str, object]], None]
+
+
+def tell_nobody(_: Mapping[str, object]) -> None:
+    """Requests are told of to nobody."""
 
 
 class Passes:
@@ -73,12 +80,18 @@ class Passes:
 class TeamDoor:
     """ASGI layer of a shared listener: a person's token, then what there is for others."""
 
-    def __init__(self, app: AsgiApp, passes: Passes, root: str, figures: Figures) -> None:
-        """``root`` is the workspace whose rules and prompts everybody uses."""
+    def __init__(
+        self, app: AsgiApp, passes: Passes, root: str, figures: Figures, tell: Tell = tell_nobody
+    ) -> None:
+        """``root`` is the workspace whose rules and prompts everybody uses.
+
+        ``tell`` is told of every request: its kind, how it ended, whose it was. Never a text.
+        """
         self._app = app
         self._passes = passes
         self._root = root
         self._figures = figures
+        self._tell = tell
         self.draining = False
         """Whether the service is about to end: the balancer shall send nothing more."""
 
@@ -91,8 +104,21 @@ class TeamDoor:
             await self._app(scope, receive, seen)
         else:
             await reply(scope, receive, seen)
-        path = scope["path"] if OPEN.fullmatch(scope["path"]) else "other"
-        self._figures.note(path.split("/")[1], seen.status, time.perf_counter() - begun)
+        known = OPEN.fullmatch(scope["path"]) is not None
+        operation = scope["path"].split("/")[1] if known else "other"
+        seconds = time.perf_counter() - begun
+        self._figures.note(operation, seen.status, seconds)
+        person: Person | None = scope.get(PERSON)
+        self._tell(
+            {
+                "operation": operation,
+                "method": scope["method"],
+                "status": seen.status,
+                "ms": round(seconds * 1000, 1),
+                "organisation": person.organisation if person else None,
+                "person": person.name if person else None,
+            }
+        )
 
     async def _reply(self, scope: Scope) -> Response | None:
         """What is answered here; None: the request goes on to the app."""

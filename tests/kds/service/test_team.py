@@ -1,6 +1,6 @@
 """A service that people share: tokens, each person's own rows, several services, outages."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
@@ -162,6 +162,22 @@ def test_an_outage_is_said_and_got_over(
         "Make it purple",
         "Add tests for that",
     ]
+
+
+def test_the_log_has_who_asked_what_and_no_text(
+    running: Callable[..., AbstractContextManager[Running]],
+    new_workspace: Callable[[], Path],
+    start: Start,
+    team: Team,
+    client_of: Client,
+) -> None:
+    told: list[Mapping[str, object]] = []
+    options = ServiceOptions(team=TeamAddress("127.0.0.1", 0), tell=told.append)
+    with running(new_workspace(), options=options) as service:
+        expanded(client_of(service, team.make_token("acme", "ann")), "I want to add a FAB button")
+    (line,) = told
+    assert (line["operation"], line["status"], line["person"]) == ("route", 200, "ann")
+    assert "FAB" not in str(line)
 
 
 def test_a_shared_service_needs_a_database(

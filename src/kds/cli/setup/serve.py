@@ -44,6 +44,12 @@ Examples:
     "of their own in the database that KDS_DATABASE names; port 0: any free one.",
 )
 @click.option(
+    "--json-log",
+    is_flag=True,
+    help="Write the log as JSON, a line each; with --team a line for every request, too: its kind, "
+    "status, time and person, never a text.",
+)
+@click.option(
     "--idle-timeout",
     metavar="TIME",
     default="0",
@@ -59,6 +65,7 @@ def serve(
     *,
     http: str | None,
     team: str | None,
+    json_log: bool,
     idle_timeout: str,
     no_socket: bool,
 ) -> int:
@@ -76,6 +83,7 @@ def serve(
         workspaces,
         http=address,
         team=None if team is None else _address(team),
+        json_log=json_log,
         unix_socket=not no_socket,
         idle_s=idle_s,
     )

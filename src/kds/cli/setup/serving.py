@@ -1,8 +1,10 @@
 """What `kds serve` runs: apart, since its imports cost a second and a half, a wrong option none."""
 
+import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import click
@@ -11,6 +13,7 @@ from starlette.datastructures import State
 from kds.brain.clock import utc_now
 from kds.brain.workspace import Workspace
 from kds.cli.guard import complain_about
+from kds.cli.moments import moment
 from kds.service.errors import AlreadyServedError
 from kds.service.listener import HttpAddress, TeamAddress
 from kds.service.server import Service, ServiceOptions
@@ -30,6 +33,7 @@ def serve_now(
     *,
     http: tuple[str, int] | None,
     team: tuple[str, int] | None,
+    json_log: bool,
     unix_socket: bool,
     idle_s: float | None,
 ) -> int:
@@ -39,9 +43,12 @@ def serve_now(
     if shared is not None:
         os.environ["KDS_LEARNING"] = "off"  # what is learned is kept in files: everybody's
     options = ServiceOptions(http=address, unix_socket=unix_socket, idle_s=idle_s, team=shared)
+    log = _log
+    if json_log:
+        log, options = _log_json, replace(options, tell=_tell)
     sys.setswitchinterval(SWITCH_S)
     try:
-        Service(workspaces, options, log=_log, site=_make_site).run()
+        Service(workspaces, options, log=log, site=_make_site).run()
     except AlreadyServedError as error:
         complain_about(error)
         return ALREADY_SERVED
@@ -54,6 +61,17 @@ def _make_site(state: State, port: int) -> Site:
     return open_site(state, port)
 
 
+def _tell(request: Mapping[str, object]) -> None:
+    click.echo(json.dumps({"at": _now(), "event": "request", **request}), err=True)
+
+
+def _log_json(line: str) -> None:
+    click.echo(json.dumps({"at": _now(), "event": "service", "message": line}), err=True)
+
+
 def _log(line: str) -> None:
-    moment = utc_now().isoformat(timespec="seconds").replace("+00:00", "Z")
-    click.echo(f"{moment} {line}", err=True)
+    click.echo(f"{_now()} {line}", err=True)
+
+
+def _now() -> str:
+    return moment(utc_now())
