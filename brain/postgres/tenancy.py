@@ -66,7 +66,7 @@ class Tenancy:
         millis = int(self.server.timeout_s * 1000)
         return (
             f"SET LOCAL ROLE {MEMBER}; SET LOCAL kds.tenant = '{self.tenant}'; "
-            "SET LOCAL search_path = kds, public, pg_catalog; "
+            "SET LOCAL search_path = kds, public; "
             f"SET LOCAL statement_timeout = {millis}"
         )
 
