@@ -41,7 +41,7 @@ def generated() -> Mapping[Path, str]:
     agents = [agent for agent in PromptLibrary.load().agents() if agent.intent != "UNKNOWN"]
     texts = {
         HERE / "package.json": _package_json(agents),
-        HERE / "src" / "commands.generated.ts": _commands_module(agents),
+        HERE / "src" / "commands.json": _lines(_commands(agents)),
         HERE / "test" / "history-cases.json": _lines(_history_cases()),
     }
     schemas = {
@@ -69,25 +69,11 @@ def _package_json(agents: list[PromptFile]) -> str:
     return f'{text[:begin]}"commands": [\n{lines}\n        {text[end:]}'
 
 
-def _commands_module(agents: list[PromptFile]) -> str:
-    rows = [
-        {
-            "name": _name(agent),
-            "intent": agent.intent,
-            "ref": agent.ref,
-            "say": agent.ask or agent.description,
-        }
-        for agent in agents
-    ]
-    lines = "".join(f"  {json.dumps(row)},\n" for row in rows)
-    return (
-        "// Generated from the prompt files by scripts/generate.py; do not edit.\n\n"
-        "/** A slash command, its agent, and what it says when the user adds nothing. */\n"
-        "export interface SlashCommand {\n"
-        "  readonly name: string;\n  readonly intent: string;\n"
-        "  readonly ref: string;\n  readonly say: string;\n}\n\n"
-        f"export const COMMANDS: readonly SlashCommand[] = [\n{lines}];\n"
-    )
+def _commands(agents: list[PromptFile]) -> Iterator[dict[str, str | None]]:
+    """Slash commands, their agents, and what they say when the user adds nothing."""
+    for agent in agents:
+        say = agent.ask or agent.description
+        yield {"name": _name(agent), "intent": agent.intent, "ref": agent.ref, "say": say}
 
 
 def _name(agent: PromptFile) -> str:

@@ -6,10 +6,11 @@ import { forget } from "./participant.ts";
 import { findProgram, NoProgramError, run } from "./program.ts";
 import { correct } from "./teaching.ts";
 import type { Window } from "./window.ts";
+import { KdsError } from "./wire.ts";
 
 const INSTALL = "python3 -m venv .venv && .venv/bin/pip install .";
 
-const CLIENTS = ["claude", "copilot", "vscode", "cursor"];
+const CLIENTS = ["claude", "copilot", "vscode", "cursor", "codex", "gemini", "opencode", "agents"];
 
 export function registerCommands(window: Window, extension: string): vscode.Disposable {
   const on = <A extends unknown[]>(name: string, action: (...args: A) => Promise<unknown>): vscode.Disposable =>
@@ -18,7 +19,7 @@ export function registerCommands(window: Window, extension: string): vscode.Disp
   return vscode.Disposable.from(
     on("ask", () => openChat("@kds ", true)),
     on("say", (text: string) => openChat(`@kds ${text}`, false)),
-    on("correct", (message?: string) => correct(window, typeof message === "string" ? message : undefined)),
+    on("correct", (message?: string, root?: string) => correct(window, message, root)),
     on("newConversation", async () => {
       await forget(window);
       await vscode.commands.executeCommand("workbench.action.chat.newChat"); // what stands in this one would go along
@@ -30,7 +31,7 @@ export function registerCommands(window: Window, extension: string): vscode.Disp
     on("service", () => startOrStop(window)),
     on("install", install),
     on("walkthrough", async () => vscode.commands.executeCommand("workbench.action.openWalkthrough", walkthrough)),
-    on("refresh", async () => window.refresh()),
+    on("refresh", () => refresh(window)),
     vscode.workspace.registerTextDocumentContentProvider("kds-prompt", { provideTextDocumentContent: (uri) => promptBody(window, uri) }),
     vscode.workspace.registerTextDocumentContentProvider("kds-preview", { provideTextDocumentContent: (uri) => previews.get(uri.path) ?? "" }),
   );
@@ -42,7 +43,7 @@ async function openChat(query: string, isPartialQuery: boolean): Promise<void> {
 
 /** The file of an agent's prompt, as the service has it. */
 async function promptBody(window: Window, uri: vscode.Uri): Promise<string> {
-  const service = window.service(window.last?.place ?? window.places.now());
+  const service = window.service(window.places.at(uri.query) ?? window.places.now());
   return service.promptBody(uri.path.slice(1).replace(/\.md$/, ""));
 }
 
@@ -63,6 +64,7 @@ const previews = new Map<string, string>();
 /** Show what `kds init` would write, and write it after a yes. */
 async function init(window: Window): Promise<void> {
   const place = window.places.now();
+  if (!place.trusted) throw new KdsError("there is no folder to set up", { hint: "open one, and trust it" });
   const placeHolder = "Which assistants? VS Code itself needs nothing written: this extension is enough.";
   const clients = await vscode.window.showQuickPick(CLIENTS, { canPickMany: true, placeHolder });
   if (clients === undefined || clients.length === 0) return;
@@ -86,6 +88,16 @@ async function startOrStop(window: Window): Promise<void> {
   } else {
     await run(place, ["service", "stop", "-w", place.root]);
     void vscode.window.showInformationMessage("KDS: the service has stopped. The next message starts it again.");
+  }
+  window.refresh();
+}
+
+/** Show what there is: the service is started where something may be kept. */
+async function refresh(window: Window): Promise<void> {
+  for (const place of window.places.all()) {
+    const service = window.service(place);
+    const isWanted = (await service.sessions()) === undefined || place.root === window.last?.place.root;
+    if (isWanted && (await service.health()) === undefined) await service.start();
   }
   window.refresh();
 }

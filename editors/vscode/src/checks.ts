@@ -2,8 +2,9 @@
 
 import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
-import { type Kind, kindOf, placeIn } from "./files.ts";
+import { type Kind, kindOf, kindsAt, placeIn } from "./files.ts";
 import { guarded } from "./guard.ts";
+import { type Change, isWithin, onDisk, Soon } from "./ondisk.ts";
 import type { Place } from "./place.ts";
 import { findProgram, run } from "./program.ts";
 import type { Window } from "./window.ts";
@@ -37,13 +38,13 @@ const { Error: WRONG, Warning: DOUBTFUL } = vscode.DiagnosticSeverity;
 
 export function registerChecks(window: Window): vscode.Disposable {
   const checks = new Checks(window);
-  const seen = (document: vscode.TextDocument): void => void checks.saved(document, { opened: true });
+  const seen = ({ uri }: vscode.TextDocument): void => void checks.look(kindOf(uri), uri, { again: false });
   vscode.workspace.textDocuments.forEach(seen);
   return vscode.Disposable.from(
     checks,
-    vscode.workspace.onDidSaveTextDocument((document) => void checks.saved(document)),
+    vscode.workspace.onDidSaveTextDocument(({ uri }) => checks.changed(uri)),
     vscode.workspace.onDidOpenTextDocument(seen),
-    vscode.workspace.onDidDeleteFiles(({ files }) => checks.deleted(files)),
+    onDisk((uri, change) => checks.changed(uri, change)),
     vscode.commands.registerCommand("kds.check", guarded(window, () => checks.all())),
   );
 }
@@ -52,21 +53,37 @@ class Checks implements vscode.Disposable {
   readonly #window: Window;
   readonly #collections = new Map<string, vscode.DiagnosticCollection>();
   readonly #running = new Map<string, AbortController>();
+  readonly #soon = new Soon();
 
   constructor(window: Window) {
     this.#window = window;
   }
 
-  /** A file was saved, or opened for the first time: check all of its kind, which hang together. */
-  async saved(document: vscode.TextDocument, { opened = false } = {}): Promise<void> {
-    const kind = kindOf(document.uri);
-    const wanted = vscode.workspace.getConfiguration("kds", document.uri).get("checkOnSave", true);
-    if (kind === undefined || !wanted) return;
-    const place = this.#window.places.of(document.uri);
-    const key = keyOf(place, kind, document.uri);
-    if (!place.trusted || (opened && this.#collections.has(key))) return;
+  /** A file or folder came, changed or went: check its kind, which hangs together, or the dialogue that is known. */
+  changed(uri: vscode.Uri, change: Change = "changed"): void {
+    if (change === "gone") this.#forget(uri);
+    for (const kind of kindsAt(uri)) {
+      const key = keyOf(this.#window.places.of(uri), kind, uri);
+      const isWanted = kind !== "dialogues" || (change !== "gone" && this.#collections.has(key));
+      if (isWanted) this.#soon.do(key, () => this.look(kind, uri, { again: true }));
+    }
+  }
+
+  /** Nothing is wrong in a file that is gone. */
+  #forget(gone: vscode.Uri): void {
+    for (const collection of this.#collections.values()) {
+      const files = [...collection].map(([uri]) => uri).filter((uri) => isWithin(uri, gone));
+      files.forEach((uri) => collection.delete(uri));
+    }
+  }
+
+  /** Check what a file is part of; when that was checked before, only `again`. */
+  async look(kind: Kind | undefined, uri: vscode.Uri, { again }: { again: boolean }): Promise<void> {
+    if (kind === undefined || !vscode.workspace.getConfiguration("kds", uri).get("checkOnSave", true)) return;
+    const place = this.#window.places.of(uri);
+    if (!place.trusted || (this.#collections.has(keyOf(place, kind, uri)) && !again)) return;
     try {
-      if ((await findProgram(place)) !== undefined) await this.#check(place, kind, document.uri);
+      if ((await findProgram(place)) !== undefined) await this.#check(place, kind, uri);
     } catch (error) {
       this.#window.log.warn(`the ${kind} cannot be checked: ${String(error)}`); // saving goes on
     }
@@ -109,18 +126,15 @@ class Checks implements vscode.Disposable {
       throw error;
     }
     const found = findingsIn(JSON.parse(stdout) as Report);
-    const here = found.filter((one) => one.severity === WRONG || isInside(pathOf(one, place), place));
+    const isInside = (path: string): boolean => [place.root, place.folder].some((root) => path.startsWith(`${root}/`));
+    const here = found.filter((one) => one.severity === WRONG || isInside(pathOf(one, place)));
     collection.clear(); // setting many leaves the files alone that are in order by now
     collection.set(asDiagnostics(here, place));
     return here.length;
   }
 
-  /** Nothing is wrong in a file that is gone. */
-  deleted(files: readonly vscode.Uri[]): void {
-    for (const collection of this.#collections.values()) files.forEach((uri) => collection.delete(uri));
-  }
-
   dispose(): void {
+    this.#soon.dispose();
     for (const controller of this.#running.values()) controller.abort();
     for (const collection of this.#collections.values()) collection.dispose();
   }
@@ -167,8 +181,4 @@ function asDiagnostics(found: readonly Finding[], place: Place): [vscode.Uri, vs
 function pathOf(one: Finding, place: Place): string {
   const { path } = placeIn(one.where);
   return isAbsolute(path) ? path : join(place.root, path);
-}
-
-function isInside(path: string, place: Place): boolean {
-  return path.startsWith(`${place.root}/`) || path.startsWith(`${place.folder}/`);
 }

@@ -15,8 +15,10 @@ export function registerContextView(window: Window): vscode.Disposable {
 
 async function entries(window: Window): Promise<Entry[]> {
   try {
-    const found = await window.service(window.last?.place ?? window.place).context(window.conversation);
-    return [...found].reverse();
+    const found = await window.service(window.last?.place ?? window.place).context(window.conversation, "peek");
+    const isAsleep = window.last !== undefined && found === undefined;
+    await vscode.commands.executeCommand("setContext", "kds.context.asleep", isAsleep);
+    return [...(found ?? [])].reverse();
   } catch (error) {
     window.log.warn(`the context cannot be shown: ${String(error)}`);
     return [];

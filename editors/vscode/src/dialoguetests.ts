@@ -1,9 +1,12 @@
 // Dialogue files in the Testing view: each dialogue is a test that `kds test` plays.
 
+import { basename } from "node:path/posix";
 import * as vscode from "vscode";
 import { dialoguesIn, kindOf, placeIn } from "./files.ts";
 import { guarded } from "./guard.ts";
+import { type Change, isWithin, onDisk, Soon } from "./ondisk.ts";
 import { runJson } from "./program.ts";
+import { signalOf } from "./socket.ts";
 import type { Window } from "./window.ts";
 import { KdsError } from "./wire.ts";
 
@@ -27,12 +30,26 @@ export function registerDialogueTests(window: Window): vscode.Disposable {
     played(window, controller, request, token);
   const profile = controller.createRunProfile("Run", vscode.TestRunProfileKind.Run, run, true);
   const seen = (document: vscode.TextDocument): void => {
-    if (kindOf(document.uri) === "dialogues") fill(fileItem(controller, document.uri), document.getText());
+    if (kindOf(document.uri) === "dialogues") fill(controller, fileItem(controller, document.uri), document.getText());
   };
-  controller.resolveHandler = async (item) => {
-    if (item?.uri) return fill(item, (await vscode.workspace.openTextDocument(item.uri)).getText());
-    const files = await vscode.workspace.findFiles(FILES, "**/node_modules/**", 500);
+  const list = async (): Promise<void> => {
+    const files = await vscode.workspace.findFiles(FILES, "**/{node_modules,site-packages}/**", 500);
     for (const uri of files) fileItem(controller, uri);
+  };
+  let isListed = false;
+  controller.resolveHandler = async (item) => {
+    if (item?.uri) return fill(controller, item, new TextDecoder().decode(await vscode.workspace.fs.readFile(item.uri)));
+    isListed = true;
+    return list();
+  };
+  const soon = new Soon();
+  const moved = (uri: vscode.Uri, change: Change): void => {
+    if (change === "gone") {
+      for (const [id, item] of controller.items) if (item.uri && isWithin(item.uri, uri)) controller.items.delete(id);
+    } else if (kindOf(uri) === "dialogues") {
+      const item = change === "made" ? fileItem(controller, uri) : controller.items.get(uri.toString());
+      if (item?.children.size) soon.do(item.id, async () => controller.resolveHandler?.(item));
+    } else if (isListed && change === "made" && !basename(uri.path).includes(".")) soon.do("", list); // a folder, it seems
   };
   vscode.workspace.textDocuments.forEach(seen);
   const one = async (uri: vscode.Uri, id: string): Promise<void> => {
@@ -46,6 +63,8 @@ export function registerDialogueTests(window: Window): vscode.Disposable {
   return vscode.Disposable.from(
     controller,
     profile,
+    soon,
+    onDisk(moved),
     vscode.workspace.onDidOpenTextDocument(seen),
     vscode.workspace.onDidSaveTextDocument(seen),
     vscode.commands.registerCommand("kds.runDialogue", guarded(window, one)),
@@ -57,20 +76,17 @@ function fileItem(controller: vscode.TestController, uri: vscode.Uri): vscode.Te
   if (known) return known;
   const item = controller.createTestItem(uri.toString(), vscode.workspace.asRelativePath(uri), uri);
   item.canResolveChildren = true;
-  controllers.set(item, controller);
   controller.items.add(item);
   return item;
 }
 
-const controllers = new WeakMap<vscode.TestItem, vscode.TestController>();
-
-function fill(file: vscode.TestItem, text: string): void {
+function fill(controller: vscode.TestController, file: vscode.TestItem, text: string): void {
   const children = dialoguesIn(text).map(({ id, line }) => {
-    const item = controllers.get(file)?.createTestItem(id, id, file.uri);
-    if (item) item.range = new vscode.Range(line, 0, line, 0);
+    const item = controller.createTestItem(id, id, file.uri);
+    item.range = new vscode.Range(line, 0, line, 0);
     return item;
   });
-  file.children.replace(children.filter((item) => item !== undefined));
+  file.children.replace(children);
 }
 
 async function played(
@@ -102,20 +118,18 @@ async function playFile(
   token: vscode.CancellationToken,
 ): Promise<void> {
   tests.forEach((test) => run.started(test));
-  const controller = new AbortController();
-  token.onCancellationRequested(() => controller.abort());
   const uri = file.uri ?? vscode.Uri.file("");
   try {
     const place = window.places.of(uri);
     if (!place.trusted) throw new KdsError("tests run only in a folder that is trusted");
-    const result = await runJson<Played>(place, ["test", uri.fsPath, "--json", "-w", place.root], controller.signal);
+    const result = await runJson<Played>(place, ["test", uri.fsPath, "--json", "-w", place.root], signalOf(token));
     for (const test of tests) {
       const failed = result.failed.find((one) => one.id === test.id);
       if (failed) run.failed(test, failed.turns.flatMap((turn) => messagesOf(turn, uri)));
       else run.passed(test);
     }
   } catch (error) {
-    const message = error instanceof KdsError && error.hint ? `${error.message}\nfix: ${error.hint}` : String(error);
+    const message = error instanceof KdsError ? error.advice : String(error);
     tests.forEach((test) => run.errored(test, new vscode.TestMessage(message)));
   }
 }

@@ -6,9 +6,19 @@ export type Kind = "prompts" | "rules" | "dialogues";
 
 /** What a file is to KDS; undefined for all others. */
 export function kindOf(uri: vscode.Uri): Kind | undefined {
-  if (uri.scheme !== "file") return undefined;
-  const path = uri.path;
-  if (/\/kds-brain\/rules\/[^/]+\.yaml$/.test(path)) return "rules";
+  return uri.scheme === "file" ? kindOfPath(uri.path) : undefined;
+}
+
+/** What a file is, or what a folder may hold. */
+export function kindsAt(uri: vscode.Uri): Set<Kind> {
+  if (uri.scheme !== "file") return new Set();
+  const inside = ["", "/x.yaml", "/x.md", "/rules/x.yaml", "/internal/x.md"].map((name) => kindOfPath(uri.path + name));
+  return new Set(inside.filter((kind) => kind !== undefined));
+}
+
+function kindOfPath(path: string): Kind | undefined {
+  if (/\/(node_modules|site-packages)\//.test(path)) return undefined;
+  if (/\/kds-brain\/(rules|english)\/[^/]+\.yaml$/.test(path)) return "rules";
   if (/\/prompts\/(internal|shared|user)\/[^/]+\.(md|examples\.yaml)$/.test(path)) return "prompts";
   if (/\.dialogue\.(ya?ml|json)$/i.test(path) || /\/dialogues\/(.+\/)?[^/]+\.ya?ml$/i.test(path)) return "dialogues";
   return undefined;

@@ -28,7 +28,5 @@ async function tell(error: unknown): Promise<void> {
     if (chosen === install) await vscode.commands.executeCommand("kds.install");
     return;
   }
-  const message = error instanceof Error ? error.message : String(error);
-  const hint = error instanceof KdsError && error.hint ? ` (${error.hint})` : "";
-  await vscode.window.showErrorMessage(`KDS: ${message}${hint}`);
+  await vscode.window.showErrorMessage(`KDS: ${error instanceof KdsError ? error.advice : String(error)}`);
 }

@@ -12,6 +12,8 @@ export interface Left {
   /** Nothing before this turn counts any more. */
   readonly clears?: boolean;
   readonly message?: string;
+  /** Where the message was read. */
+  readonly root?: string;
   readonly next?: readonly Next[];
 }
 

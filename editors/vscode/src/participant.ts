@@ -8,56 +8,43 @@ import { type Left, leftIn, saidIn } from "./history.ts";
 import { NoProgramError } from "./program.ts";
 import { addressed, agentFor, choicesOf, escaped, nextOf, readingOf, whyOf } from "./reading.ts";
 import type { Service } from "./service.ts";
+import { signalOf } from "./socket.ts";
 import { type Agent, KdsError, type Passage, type Turn } from "./wire.ts";
-import type { Window } from "./window.ts";
-
-export const PARTICIPANT = "kds.chat";
+import { isKept, type Window } from "./window.ts";
 
 /** Characters that a token stands for, at least: what is attached must leave the model room. */
 const CHARS_A_TOKEN = 2;
 
+type Given = Parameters<vscode.ChatRequestHandler>;
 type Aside = (window: Window, stream: vscode.ChatResponseStream) => Promise<Left>;
 
 const ASIDES: Readonly<Record<string, Aside>> = { why, context, clear };
 
 export function registerParticipant(window: Window, icon: vscode.Uri): vscode.Disposable {
-  const participant = vscode.chat.createChatParticipant(PARTICIPANT, (request, chat, stream, token) =>
-    handled(window, request, chat, stream, token),
-  );
+  const participant = vscode.chat.createChatParticipant("kds.chat", (...given) => handled(window, ...given));
   participant.iconPath = icon;
   participant.followupProvider = { provideFollowups: (result) => [...(leftIn(result)?.next ?? [])] };
   const feedback = participant.onDidReceiveFeedback((given) => {
     const left = leftIn(given.result);
     if (given.kind === vscode.ChatResultFeedbackKind.Unhelpful && left?.message !== undefined) {
-      void vscode.commands.executeCommand("kds.correct", left.message);
+      void vscode.commands.executeCommand("kds.correct", left.message, left.root);
     }
   });
   return vscode.Disposable.from(participant, feedback);
 }
 
-async function handled(
-  window: Window,
-  request: vscode.ChatRequest,
-  chat: vscode.ChatContext,
-  stream: vscode.ChatResponseStream,
-  token: vscode.CancellationToken,
-): Promise<vscode.ChatResult> {
+async function handled(window: Window, ...given: Given): Promise<vscode.ChatResult> {
+  const [request, , stream, token] = given;
   try {
     const aside = ASIDES[request.command ?? ""];
-    const left = await (aside ? aside(window, stream) : turned(window, request, chat, stream, token));
+    const left = await (aside ? aside(window, stream) : turned(window, ...given));
     return { metadata: { kds: left } };
   } catch (error) {
     return token.isCancellationRequested ? {} : told(window, error, stream);
   }
 }
 
-async function turned(
-  window: Window,
-  request: vscode.ChatRequest,
-  chat: vscode.ChatContext,
-  stream: vscode.ChatResponseStream,
-  token: vscode.CancellationToken,
-): Promise<Left> {
+async function turned(window: Window, ...[request, chat, stream, token]: Given): Promise<Left> {
   const started = performance.now();
   const { place } = window;
   const service = window.service(place);
@@ -67,13 +54,13 @@ async function turned(
   const message = addressed(request.prompt, request.command);
   const { conversation } = window;
   const [turn, agents] = await Promise.all([service.route(message, { conversation, history, signal }), service.agents()]);
-  await window.read(turn, place);
+  const kept = window.read(turn, place);
   if (vscode.workspace.getConfiguration("kds").get("showReading", true)) stream.markdown(readingOf(turn));
   window.log.info(`read in ${Math.round(performance.now() - started)} ms before the model`);
   const work: Work = { window, service, request, stream, token, history, turn, agents };
   const reply = turn.action === "clarify" ? asked(work) : await answered(work);
-  await remembered(work, reply);
-  return { reply, message: turn.message, next: nextOf(turn, agents) };
+  await Promise.all([kept, remembered(work, reply)]);
+  return { reply, message: turn.message, root: place.root, next: nextOf(turn, agents) };
 }
 
 interface Work {
@@ -98,9 +85,12 @@ function asked({ stream, turn, agents }: Work): string {
 }
 
 async function answered(work: Work): Promise<string> {
-  const { request, stream, token, turn, agents } = work;
+  const { request, stream, token, turn, agents, service } = work;
   const agent = agentFor(turn.intent, agents);
-  if (turn.prompt_file !== null && turn.agent !== null) stream.reference(promptUri(turn.agent));
+  const { root } = service.place;
+  if (turn.prompt_file !== null && turn.agent !== null) {
+    stream.reference(vscode.Uri.from({ scheme: "kds-prompt", path: `/${turn.agent}.md`, query: root }));
+  }
   const room = request.model.maxInputTokens * CHARS_A_TOKEN - turn.prompt.length;
   const files = await attached(request.references, stream, room);
   const passages = turn.intent === "ASK" ? await searched(work) : "";
@@ -114,7 +104,7 @@ async function answered(work: Work): Promise<string> {
     return "";
   } finally {
     const title = "Not what I meant";
-    stream.button({ command: "kds.correct", title, arguments: [turn.message] });
+    stream.button({ command: "kds.correct", title, arguments: [turn.message, root] });
   }
 }
 
@@ -138,11 +128,8 @@ function placeOf(chunk: Passage, root: string): vscode.Location | undefined {
   return new vscode.Location(uri, new vscode.Position(Math.max(0, (chunk.line ?? 1) - 1), 0));
 }
 
-/** In a trusted folder the conversation is remembered, unless a setting says no. */
 async function remembered({ window, service, turn }: Work, reply: string): Promise<void> {
-  const { place } = service;
-  const wanted = vscode.workspace.getConfiguration("kds", place.uri).get("remember", true);
-  if (!place.trusted || !wanted) return;
+  if (!isKept(service.place)) return;
   const said: Said[] = [{ role: "user", content: turn.message }];
   if (reply.trim()) said.push({ role: "assistant", content: reply });
   try {
@@ -163,7 +150,7 @@ async function why(window: Window, stream: vscode.ChatResponseStream): Promise<L
 async function context(window: Window, stream: vscode.ChatResponseStream): Promise<Left> {
   const service = window.service(window.last?.place ?? window.place);
   const entries = await service.context(window.conversation);
-  const rows = entries.map((one) => `- \`${one.intent}\` ${escaped(one.user_message)}${one.context_ref ? ` (${escaped(one.context_ref)})` : ""}`);
+  const rows = (entries ?? []).map((one) => `- \`${one.intent}\` ${escaped(one.user_message)}${one.context_ref ? ` (${escaped(one.context_ref)})` : ""}`);
   stream.markdown(rows.length > 0 ? rows.join("\n") : "The context of this window is empty.");
   return { reply: "", aside: true };
 }
@@ -189,19 +176,7 @@ function told(window: Window, error: unknown, stream: vscode.ChatResponseStream)
     return { metadata: { kds: { reply: "", aside: true } satisfies Left } };
   }
   if (error instanceof KdsError) {
-    const message = error.hint ? `${error.message} (${error.hint})` : error.message;
-    return { errorDetails: { message }, metadata: { kds: { reply: "", aside: true } satisfies Left } };
+    return { errorDetails: { message: error.advice }, metadata: { kds: { reply: "", aside: true } satisfies Left } };
   }
   throw error;
-}
-
-function signalOf(token: vscode.CancellationToken): AbortSignal {
-  const controller = new AbortController();
-  token.onCancellationRequested(() => controller.abort());
-  return controller.signal;
-}
-
-/** An agent's prompt file, as the service has it: packaged, or the workspace's own. */
-export function promptUri(name: string): vscode.Uri {
-  return vscode.Uri.from({ scheme: "kds-prompt", path: `/${name}.md` });
 }

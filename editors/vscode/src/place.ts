@@ -45,6 +45,11 @@ export class Places {
     return found.filter((place, at) => found.findIndex((other) => other.root === place.root) === at);
   }
 
+  /** The one of this window with that root. */
+  at(root: string): Place | undefined {
+    return [...this.all(), this.now()].find((place) => place.root === root);
+  }
+
   #place(uri: vscode.Uri | undefined): Place {
     if (uri?.scheme === "file" && vscode.workspace.isTrusted) {
       return { root: rootOf(uri.fsPath), folder: uri.fsPath, uri, trusted: true };

@@ -1,7 +1,7 @@
 // How a message was read, in words: pure functions from a turn to what is shown.
 
 import type { Next } from "./history.ts";
-import { COMMANDS } from "./commands.generated.ts";
+import COMMANDS from "./commands.json" with { type: "json" };
 import type { Agent, Turn } from "./wire.ts";
 
 const PLACES = ["first", "second", "third"] as const;

@@ -1,7 +1,7 @@
 // The resident service of a place: asked over its socket, started when it is needed.
 
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Place } from "./place.ts";
 import { run } from "./program.ts";
@@ -13,8 +13,6 @@ import type { Said } from "@kds/transit";
 
 /** Messages of the history that the service takes (HISTORY_LIMIT of kds.service.client). */
 const HISTORY_LIMIT = 32;
-/** How long what the agents are is taken for known. */
-const AGENTS_MS = 30_000;
 const START_MS = 60_000;
 const RELOAD_MS = 30_000;
 
@@ -22,7 +20,6 @@ export class Service {
   readonly place: Place;
   readonly socketPath: string;
   #starting: Promise<void> | undefined;
-  #agents: { readonly at: number; readonly found: readonly Agent[] } | undefined;
 
   constructor(place: Place) {
     this.place = place;
@@ -51,11 +48,7 @@ export class Service {
 
   /** The prompt files of the workspace; those with an intent are agents. */
   async agents(): Promise<readonly Agent[]> {
-    if (this.#agents === undefined || Date.now() - this.#agents.at > AGENTS_MS) {
-      const found = (await this.ask({ method: "GET", path: "/prompts" })) as Agent[];
-      this.#agents = { at: Date.now(), found };
-    }
-    return this.#agents.found;
+    return (await this.ask({ method: "GET", path: "/prompts" })) as Agent[];
   }
 
   async promptBody(name: string): Promise<string> {
@@ -67,15 +60,17 @@ export class Service {
     await this.ask({ method: "DELETE", path: `/context?conversation=${encodeURIComponent(conversation)}` });
   }
 
-  /** What the window's conversation remembers; nothing where no service runs. */
-  async context(conversation: string): Promise<readonly Entry[]> {
+  /** What the window's conversation remembers; undefined after a `peek` where no service runs. */
+  async context(conversation: string, how: "ask" | "peek" = "ask"): Promise<readonly Entry[] | undefined> {
     const path = `/context?conversation=${encodeURIComponent(conversation)}`;
-    return ((await this.peek({ method: "GET", path })) as { entries: Entry[] } | undefined)?.entries ?? [];
+    return ((await this[how]({ method: "GET", path })) as { entries: Entry[] } | undefined)?.entries;
   }
 
-  async sessions(): Promise<readonly Session[]> {
+  /** The sessions that are remembered; undefined where there may be some, but no service runs. */
+  async sessions(): Promise<readonly Session[] | undefined> {
     const found = await this.peek({ method: "GET", path: "/sessions?limit=100" });
-    return (found as { sessions: Session[] } | undefined)?.sessions ?? [];
+    if (found !== undefined) return (found as { sessions: Session[] }).sessions;
+    return existsSync(join(dirname(this.socketPath), "memory.db")) ? undefined : [];
   }
 
   /** The last messages of a session, oldest first. */
@@ -97,23 +92,17 @@ export class Service {
     return typeof found === "string" ? found : JSON.stringify(found, null, 2);
   }
 
-  /** Store what was said in a session, which is begun if need be; false where the memory is off. */
-  async remember(id: string, said: readonly Said[]): Promise<boolean> {
-    try {
-      for (const { role, content } of said) {
-        const asked: Asked = { method: "POST", path: `${pathOf(id)}/messages`, body: { role, content } };
-        try {
-          await this.ask(asked);
-        } catch (error) {
-          if (!(error instanceof KdsError) || error.status !== 404) throw error;
-          await this.ask({ method: "POST", path: "/sessions", body: { id } });
-          await this.ask(asked);
-        }
+  /** Store what was said in a session, which is begun if need be. */
+  async remember(id: string, said: readonly Said[]): Promise<void> {
+    for (const { role, content } of said) {
+      const asked: Asked = { method: "POST", path: `${pathOf(id)}/messages`, body: { role, content } };
+      try {
+        await this.ask(asked);
+      } catch (error) {
+        if (!(error instanceof KdsError) || error.status !== 404) throw error;
+        await this.ask({ method: "POST", path: "/sessions", body: { id } });
+        await this.ask(asked);
       }
-      return true;
-    } catch (error) {
-      if (error instanceof KdsError && error.status === 409) return false;
-      throw error;
     }
   }
 
@@ -135,7 +124,6 @@ export class Service {
   async reloaded(before: number | undefined): Promise<void> {
     const end = Date.now() + RELOAD_MS;
     while (before !== undefined && (await this.reloads()) === before && Date.now() < end) await sleep(300);
-    this.#agents = undefined;
   }
 
   /** Ask; start the service and ask once more where none is there, or where it died meanwhile. */
@@ -174,7 +162,6 @@ export class Service {
 
   async #start(): Promise<void> {
     const ended = await run(this.place, ["service", "start", "-w", this.place.root], { timeoutMs: START_MS });
-    this.#agents = undefined;
     if (ended.code === 0 || ended.code === 1) return; // 1: degraded, it answers all the same
     throw new KdsError(ended.stderr.trim().replace(/^kds: /, "") || "the service does not start", {
       hint: "see KDS: Doctor",

@@ -40,14 +40,15 @@ async function items(window: Window): Promise<Item[]> {
   const found = await Promise.all(
     window.places.all().map(async (place) => {
       try {
-        return (await window.service(place).sessions()).map((session) => ({ place, session }));
+        return (await window.service(place).sessions())?.map((session) => ({ place, session }));
       } catch (error) {
         window.log.warn(`the sessions cannot be shown: ${String(error)}`);
         return [];
       }
     }),
   );
-  return found.flat();
+  await vscode.commands.executeCommand("setContext", "kds.sessions.asleep", found.includes(undefined));
+  return found.flatMap((one) => one ?? []);
 }
 
 function treeItem({ place, session }: Item, here: boolean): vscode.TreeItem {
@@ -76,7 +77,7 @@ async function resume(window: Window, { place, session }: Item): Promise<void> {
 
 /** A context that was cleared, or is too old, comes back: its last messages are read once more. */
 async function recalled(service: Service, conversation: string, earlier: readonly Said[]): Promise<void> {
-  if ((await service.context(conversation)).length > 0) return;
+  if ((await service.context(conversation))?.length) return;
   const asked = earlier.filter((one) => one.role === "user").slice(-RECALLED);
   for (const { content } of asked) await service.route(content, { conversation, history: [] });
 }
@@ -106,6 +107,7 @@ async function remove(window: Window, { place, session }: Item): Promise<void> {
   const yes = await vscode.window.showWarningMessage(question, { modal: true, detail }, "Delete");
   if (yes === undefined) return;
   await window.service(place).deleteSession(session.id);
+  await window.keepReading(session.id, undefined);
   if (session.id === window.conversation) await window.begin();
   window.refresh();
 }

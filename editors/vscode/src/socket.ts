@@ -3,6 +3,7 @@
 import { closeSync, constants, lstatSync, openSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { dirname } from "node:path";
+import type { CancellationToken } from "vscode";
 import { errorIn, KdsError } from "./wire.ts";
 
 /** Bytes of a socket's path that every system takes. */
@@ -19,6 +20,13 @@ export interface Asked {
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
+}
+
+/** What VS Code cancels, as `exchange` takes it. */
+export function signalOf(token: CancellationToken): AbortSignal {
+  const controller = new AbortController();
+  token.onCancellationRequested(() => controller.abort());
+  return controller.signal;
 }
 
 /** The reply's JSON, or its text where it is none. Throws KdsError and NotThereError. */

@@ -9,6 +9,10 @@ import type { Turn } from "./wire.ts";
 
 const KEY = "kds.conversation";
 
+/** How the last message of each session was read; the number goes up when `Turn` changes. */
+const READINGS = "kds.readings.1";
+const MOST_READINGS = 20;
+
 /** A window that is opened again within this time goes on; KDS's context lasts as long. */
 const LASTS_MS = 2 * 3600 * 1000;
 
@@ -18,6 +22,12 @@ interface Kept {
   readonly root?: string;
   readonly at: number;
   readonly earlier: readonly Said[];
+}
+
+interface Reading {
+  readonly id: string;
+  readonly root: string;
+  readonly turn: Turn;
 }
 
 /** The last message of the window, where it was read, and how. */
@@ -35,12 +45,14 @@ export class Window implements vscode.Disposable {
   readonly #state: vscode.Memento;
   #kept: Kept;
   #last: LastTurn | undefined;
+  #next: string | undefined;
 
   constructor(context: vscode.ExtensionContext) {
     this.#state = context.workspaceState;
     this.places = new Places(vscode.Uri.joinPath(context.globalStorageUri, "no-folder").fsPath);
     const kept = this.#state.get<Kept>(KEY);
     this.#kept = kept && Date.now() - kept.at < LASTS_MS ? kept : fresh();
+    this.#last = kept && this.#reading(kept.id); // its chat is shown again as well, however old
   }
 
   /** The one session id of this window. */
@@ -53,9 +65,15 @@ export class Window implements vscode.Disposable {
     return this.#kept.earlier;
   }
 
-  /** Where the next message is read: where the session is that was resumed, else as `Places.now`. */
+  /** Where the next message is read: as `stay` says, where a resumed session is, else `Places.now`. */
   get place(): Place {
-    return this.places.all().find((one) => one.root === this.#kept.root) ?? this.places.now();
+    const root = this.#next ?? this.#kept.root;
+    return (root === undefined ? undefined : this.places.at(root)) ?? this.places.now();
+  }
+
+  /** The next message answers what was asked there, or is said there again. */
+  stay(place: Place): void {
+    this.#next = place.root;
   }
 
   get last(): LastTurn | undefined {
@@ -71,13 +89,34 @@ export class Window implements vscode.Disposable {
   /** A turn was read: whoever shows something of it is told. */
   async read(turn: Turn, place: Place): Promise<void> {
     this.#last = { turn, place };
+    this.#next = turn.action === "clarify" ? place.root : undefined;
     await this.#keep({ ...this.#kept, at: Date.now() });
+    const shown = { ...turn, prompt: "" };
+    await this.keepReading(this.conversation, isKept(place) ? { root: place.root, turn: shown } : undefined);
   }
 
   /** Begin anew, or go on with a session that is remembered. */
   async begin(session?: { id: string; root: string; earlier: readonly Said[] }): Promise<void> {
-    this.#last = undefined;
+    this.#last = session && this.#reading(session.id);
+    this.#next = undefined;
     await this.#keep(session ? { ...session, at: Date.now() } : fresh());
+  }
+
+  /** Keep how the last message of a session was read; forget it when there is nothing to keep. */
+  async keepReading(id: string, reading: Omit<Reading, "id"> | undefined): Promise<void> {
+    const others = this.#readings.filter((one) => one.id !== id);
+    const readings = reading ? [...others, { id, ...reading }] : others;
+    await this.#state.update(READINGS, readings.slice(-MOST_READINGS));
+  }
+
+  get #readings(): readonly Reading[] {
+    return this.#state.get(READINGS, []);
+  }
+
+  #reading(id: string): LastTurn | undefined {
+    const found = this.#readings.find((one) => one.id === id);
+    const place = found && this.places.at(found.root);
+    return place && { turn: found.turn, place };
   }
 
   /** What is shown may be out of date. */
@@ -95,6 +134,11 @@ export class Window implements vscode.Disposable {
     this.#changed.dispose();
     this.log.dispose();
   }
+}
+
+/** In a trusted folder what is said is remembered, unless a setting says no. */
+export function isKept(place: Place): boolean {
+  return place.trusted && vscode.workspace.getConfiguration("kds", place.uri).get("remember", true);
 }
 
 function fresh(): Kept {

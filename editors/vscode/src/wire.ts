@@ -37,10 +37,7 @@ export interface Turn {
   readonly agent: string | null;
   readonly prompt_file: string | null;
   readonly prompt: string;
-  readonly noted: string | null;
-  readonly why: readonly string[];
   readonly at: string;
-  readonly context: readonly Entry[];
   readonly records: readonly StepRecord[];
   readonly warnings: readonly string[];
 }
@@ -52,20 +49,17 @@ export interface Agent {
   readonly ref: string;
   readonly ask: string | null;
   readonly handoffs: readonly string[];
-  readonly confirm: boolean;
   readonly tools: readonly string[];
 }
 
 export interface Passage {
   readonly text: string;
   readonly citation: string;
-  readonly origin: "document" | "conversation";
   readonly source_path: string | null;
   readonly line: number | null;
 }
 
 export interface Found {
-  readonly rewritten_query: string;
   readonly chunks: readonly Passage[];
   readonly warnings: readonly string[];
 }
@@ -110,6 +104,11 @@ export class KdsError extends Error {
     this.status = more.status ?? 0;
     this.hint = more.hint ?? null;
     this.problems = more.problems ?? [];
+  }
+
+  /** The message, with what to do about it. */
+  get advice(): string {
+    return this.hint ? `${this.message} (${this.hint})` : this.message;
   }
 }
 

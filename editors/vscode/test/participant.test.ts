@@ -63,7 +63,7 @@ beforeEach(async () => {
 afterEach(() => service.close());
 
 function opened(): Window {
-  const workspaceState = { get: (key: string) => state.get(key), update: async (key: string, value: unknown) => void state.set(key, value) };
+  const workspaceState = { get: (key: string, or: unknown) => state.get(key) ?? or, update: async (key: string, value: unknown) => void state.set(key, value) };
   const context = { workspaceState, globalStorageUri: Uri.file(mkdtempSync(join(tmpdir(), "kds-own-"))) };
   const made = new Window(context as unknown as vscode.ExtensionContext);
   registerParticipant(made, vscode.Uri.file("/icon.png"));
@@ -129,7 +129,7 @@ describe("a message", () => {
   it("is not remembered where the setting, or KDS, says no", async () => {
     fake.settings = { remember: false };
     await say("Make it purple");
-    expect(service.asked("/sessions")).toEqual([]);
+    expect([service.asked("/sessions"), state.get("kds.readings.1")]).toEqual([[], []]);
     fake.settings = {};
     service.replies = { [`POST /sessions/${window.conversation}/messages`]: [409, { error: { message: "off" } }] };
     expect((await say("Make it purple")).errorDetails).toBeUndefined();
@@ -137,7 +137,7 @@ describe("a message", () => {
 
   it("can be said to be misread", async () => {
     await say("Make it purple");
-    expect(stream.buttons.at(-1)).toEqual({ command: "kds.correct", title: "Not what I meant", arguments: ["Make it purple"] });
+    expect(stream.buttons.at(-1)).toEqual({ command: "kds.correct", title: "Not what I meant", arguments: ["Make it purple", service.root] });
   });
 
   it("keeps its reading to itself where the setting says so", async () => {
@@ -232,9 +232,14 @@ describe("the window", () => {
     const before = window.conversation;
     window = opened();
     expect(window.conversation).toBe(before);
+    await say("", { command: "why" });
+    expect(stream.text).toContain("**resolve** (1.3 ms)");
     const result = await say("", { command: "clear" });
     expect(leftIn(result)?.clears).toBe(true);
     expect(window.conversation).not.toBe(before);
+    expect(window.last).toBeUndefined();
+    await window.begin({ id: before, root: service.root, earlier: [] });
+    expect(window.last?.turn.message).toBe("Make it purple");
   });
 
   it("shows why, and the context, without a word to the model", async () => {
@@ -262,7 +267,7 @@ describe("the tools of agent mode", () => {
   it("resolve without remembering, and search", async () => {
     registerTools(window);
     const text = async (name: string, input: object) =>
-      ((await fake.tools.get(name)?.invoke({ input }))?.content[0] as LanguageModelTextPart).value;
+      String((await fake.tools.get(name)?.invoke({ input }, TOKEN))?.content[0]?.value);
     expect(JSON.parse(await text("kds_resolve", { message: "Make it purple" }))).toMatchObject({ expanded: "Make the FAB button purple", intent: "EXECUTE" });
     expect(service.asked("/route")[0]?.body["log"]).toBe(false);
     expect(await text("kds_search_memory", { query: "fee" })).toBe("Nothing was found.");

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type * as vscode from "vscode";
 import { findingsIn } from "../src/checks.ts";
-import { dialoguesIn, kindOf, placeIn } from "../src/files.ts";
+import { dialoguesIn, kindOf, kindsAt, placeIn } from "../src/files.ts";
 import { registerMcp } from "../src/mcp.ts";
 import { Places, rootOf } from "../src/place.ts";
 import { findProgram, runJson } from "../src/program.ts";
@@ -138,6 +138,8 @@ describe("files", () => {
   it("are told by place and name", () => {
     const kinds = ["/p/kds-brain/rules/a.yaml", "/p/prompts/internal/a.md", "/p/prompts/internal/a.examples.yaml", "/p/a.dialogue.json", "/p/dialogues/x/a.yaml", "/p/a.yaml", "/p/README.md"];
     expect(kinds.map((one) => kindOf(Uri.file(one) as unknown as vscode.Uri))).toEqual(["rules", "prompts", "prompts", "dialogues", "dialogues", undefined, undefined]);
+    const folders = ["/p/kds-brain", "/p/prompts/internal", "/p/dialogues", "/p/node_modules/a/dialogues", "/p/src"];
+    expect(folders.map((one) => [...kindsAt(Uri.file(one) as unknown as vscode.Uri)])).toEqual([["rules"], ["prompts"], ["dialogues"], [], []]);
   });
 
   it("have the lines that KDS names", () => {

@@ -5,6 +5,7 @@ import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Agent, Turn } from "../src/wire.ts";
+import turn from "./turn.json" with { type: "json" };
 
 export const AGENTS: Agent[] = [
   agent("work-planner", "PLAN", "plan something new", ["EXECUTE", "TEST"]),
@@ -16,33 +17,10 @@ export const AGENTS: Agent[] = [
 
 function agent(name: string, intent: string, ask: string, handoffs: string[]): Agent {
   const ref = `prompts/internal/${name}.md`;
-  return { name, description: name, intent, ref, ask, handoffs, confirm: false, tools: [] };
+  return { name, description: name, intent, ref, ask, handoffs, tools: [] };
 }
 
-export const TURN: Turn = {
-  message: "Make it purple",
-  expanded: "Make the FAB button purple",
-  intent: "EXECUTE",
-  confidence: 0.978,
-  action: "route",
-  secondary_intents: [],
-  alternatives: [{ intent: "TEST", confidence: 0.02 }],
-  question: null,
-  candidates: [],
-  context_ref: "FAB button",
-  references: [{ text: "it", target: "FAB button", rule: "pron.it", score: 1 }],
-  unresolved: [],
-  session_id: "fab-button-20251103",
-  agent: "code-executor",
-  prompt_file: "prompts/internal/code-executor.md",
-  prompt: "# Code executor\nMake the FAB button purple",
-  noted: null,
-  why: [],
-  at: "2025-11-03T09:00:00Z",
-  context: [],
-  records: [{ step: "resolve", cpu_ms: 1.25, notes: ["'it' -> 'the FAB button' <b>"] }],
-  warnings: [],
-};
+export const TURN = turn as Turn;
 
 interface Heard {
   readonly method: string;

@@ -24,18 +24,19 @@ export class Uri {
   }
 }
 
-export class Position {
-  readonly line: number;
-  readonly character: number;
-  constructor(line: number, character: number) {
-    this.line = line;
-    this.character = character;
-  }
+/** A class of VS Code's that only holds what it is made of. */
+function holder<T extends unknown[], Held>(...names: string[]): new (...values: T) => Held {
+  const made = function (this: object, ...values: T): void {
+    names.forEach((name, at) => Object.assign(this, { [name]: values[at] }));
+  };
+  return made as unknown as new (...values: T) => Held;
 }
 
+export const Position = holder<[number, number], { line: number }>("line", "character");
+
 export class Range {
-  readonly start: Position;
-  readonly end: Position;
+  readonly start: { line: number };
+  readonly end: { line: number };
   constructor(line: number, from: number, to: number, until: number) {
     this.start = new Position(line, from);
     this.end = new Position(to, until);
@@ -45,9 +46,9 @@ export class Range {
 export class Location {
   readonly uri: Uri;
   readonly range: Range;
-  constructor(uri: Uri, at: Range | Position) {
+  constructor(uri: Uri, at: Range | { line: number }) {
     this.uri = uri;
-    this.range = at instanceof Range ? at : new Range(at.line, at.character, at.line, at.character);
+    this.range = at instanceof Range ? at : new Range(at.line, 0, at.line, 0);
   }
 }
 
@@ -70,42 +71,20 @@ export class EventEmitter<T> {
 }
 
 export class LanguageModelError extends Error {}
-export class LanguageModelTextPart {
-  readonly value: string;
-  constructor(value: string) {
-    this.value = value;
-  }
-}
-export class LanguageModelToolCallPart {
-  readonly callId: string;
-  readonly name: string;
-  readonly input: object;
-  constructor(callId: string, name: string, input: object) {
-    this.callId = callId;
-    this.name = name;
-    this.input = input;
-  }
-}
-export class LanguageModelToolResultPart {
-  readonly callId: string;
-  readonly content: unknown[];
-  constructor(callId: string, content: unknown[]) {
-    this.callId = callId;
-    this.content = content;
-  }
-}
-export class LanguageModelToolResult {
-  readonly content: unknown[];
-  constructor(content: unknown[]) {
-    this.content = content;
-  }
-}
+export const LanguageModelTextPart = holder<[string], { value: string }>("value");
+export const LanguageModelToolCallPart = holder<[string, string, object], object>("callId", "name", "input");
+export const LanguageModelToolResultPart = holder<[string, unknown[]], object>("callId", "content");
+export const LanguageModelToolResult = holder<[unknown[]], { content: { value: string }[] }>("content");
 export const LanguageModelChatMessage = {
   User: (content: unknown) => ({ role: "user", content }),
   Assistant: (content: unknown) => ({ role: "assistant", content }),
 };
 export const DiagnosticSeverity = { Error: 0, Warning: 1 };
 export const ChatResultFeedbackKind = { Unhelpful: 0, Helpful: 1 };
+
+interface Tool {
+  invoke(options: unknown, token: unknown): Promise<{ content: { value: string }[] }>;
+}
 
 /** What a test sets up, and what the extension did with it. */
 export const fake = {
@@ -116,24 +95,14 @@ export const fake = {
   executed: [] as unknown[][],
   handler: undefined as unknown,
   participant: undefined as unknown,
-  tools: new Map<string, { invoke(options: unknown): Promise<LanguageModelToolResult> }>(),
-  mcp: undefined as { provideMcpServerDefinitions(): Promise<McpStdioServerDefinition[]> } | undefined,
+  tools: new Map<string, Tool>(),
+  mcp: undefined as { provideMcpServerDefinitions(): Promise<{ label: string; command: string; args: string[] }[]> } | undefined,
 };
 
 const nothing = { dispose: () => undefined };
 const event = () => nothing;
 
-export class McpStdioServerDefinition {
-  cwd: Uri | undefined;
-  readonly label: string;
-  readonly command: string;
-  readonly args: string[];
-  constructor(label: string, command: string, args: string[]) {
-    this.label = label;
-    this.command = command;
-    this.args = args;
-  }
-}
+export const McpStdioServerDefinition = holder<[string, string, string[]], object>("label", "command", "args");
 
 export const workspace = {
   get isTrusted() {
@@ -178,7 +147,7 @@ export const lm = {
   tools: [] as { name: string }[],
   invokeTool: async (name: string, options: { input: object }) =>
     new LanguageModelToolResult([new LanguageModelTextPart(`${name} ${JSON.stringify(options.input)}`)]),
-  registerTool: (name: string, tool: { invoke(options: unknown): Promise<LanguageModelToolResult> }) => {
+  registerTool: (name: string, tool: Tool) => {
     fake.tools.set(name, tool);
     return nothing;
   },

@@ -49,6 +49,7 @@ export class Editor {
       "telemetry.feedback.enabled": true, // the thumbs; code-server without telemetry has none
       "workbench.startupEditor": "none",
       "extensions.ignoreRecommendations": true,
+      "terminal.integrated.gpuAcceleration": "off", // its text can be read
       "kds.path": PROGRAM,
       ...settings,
     };
@@ -254,6 +255,28 @@ export class Window {
     const input = this.page.locator(".quick-input-widget input").first();
     await until(async () => expected.test(await input.inputValue({ timeout: 2_000 })));
     await this.page.keyboard.press("Enter");
+  }
+
+  /** Wait for a text in a part of the window, or for it to go. */
+  async shows(part, text, { gone = false } = {}) {
+    let found = "";
+    await until(
+      async () => {
+        found = plain((await this.page.locator(part).allInnerTexts()).join(" "));
+        return text.test(found) !== gone;
+      },
+      () => `${text} is ${gone ? "still" : "not"} in: ${found}`,
+    );
+  }
+
+  /** Wait for a text in the panel that shows why. */
+  async why(...texts) {
+    await this.command("KDS: Why Was It Read This Way?");
+    await this.page.locator("iframe.webview").first().waitFor({ timeout: PATIENCE_MS });
+    await until(async () => {
+      const shown = this.page.frames().map((frame) => frame.evaluate("document.body?.innerText ?? ''").catch(() => ""));
+      return (await Promise.all(shown)).some((one) => texts.every((text) => one.includes(text)));
+    });
   }
 
   async notice(text) {

@@ -1,14 +1,14 @@
 // What a user does with @kds, in a real VS Code: `make test-vscode`.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, it } from "node:test";
 import { Editor, missing, plain, servicePid, stopService, until, workspace } from "./harness.mjs";
 
 const skip = missing();
-const LIMITS = { timeout: 600_000, skip };
+const LIMITS = { timeout: 1_800_000, skip };
 
 const BROKEN_RULE = "rules:\n  - id: my.rule\n    descripton: oops\n";
 const MENDED_RULES = "rules: [{id: np.type, enabled: false, signal: {kind: noun}}]\n";
@@ -114,13 +114,7 @@ describe("@kds in a trusted folder", LIMITS, () => {
 
   it("the panel shows why, and runs no script", async () => {
     assert.ok(window);
-    const { page } = window;
-    await window.command("KDS: Why Was It Read This Way?");
-    await page.locator("iframe.webview").first().waitFor();
-    await until(async () => {
-      const texts = await Promise.all(page.frames().map((frame) => frame.evaluate("document.body?.innerText ?? ''").catch(() => "")));
-      return texts.some((text) => text.includes("Commit my changes") && text.includes("Intents"));
-    });
+    await window.why("Commit my changes", "Intents");
   });
 
   it("the views show the context and the session of the window", async () => {
@@ -177,6 +171,59 @@ describe("@kds in a trusted folder", LIMITS, () => {
     await window.page.locator('.editor-instance [class*="testing-error-icon"], .editor-instance [class*="testing-failed-icon"]').first().waitFor({ timeout: 90_000 });
   });
 
+  it("rules and dialogues that come, are renamed and go on disk are seen", async () => {
+    assert.ok(window);
+    const at = (name) => join(root, name);
+    writeFileSync(at("kds-brain/rules/mine.yaml"), BROKEN_RULE);
+    await window.command("View: Focus Problems");
+    await window.shows(".markers-panel", /mine\.yaml.*unknown key 'descripton'/);
+    renameSync(at("kds-brain/rules/mine.yaml"), at("kds-brain/rules/ours.yaml"));
+    await window.shows(".markers-panel", /ours\.yaml.*unknown key 'descripton'/);
+    await window.shows(".markers-panel", /mine\.yaml/, { gone: true });
+    rmSync(at("kds-brain/rules/ours.yaml"));
+    await window.shows(".markers-panel", /unknown key/, { gone: true });
+
+    await window.command("Testing: Focus on Test Explorer View");
+    await window.shows(".test-explorer", /dialogues\/fab\.yaml/);
+    writeFileSync(at("dialogues/more.yaml"), DIALOGUE);
+    await window.shows(".test-explorer", /dialogues\/more\.yaml/);
+    renameSync(at("dialogues/more.yaml"), at("dialogues/other.yaml"));
+    await window.shows(".test-explorer", /dialogues\/other\.yaml/);
+    await window.shows(".test-explorer", /more\.yaml/, { gone: true });
+    const elsewhere = workspace({ "pack/dialogues/packed.yaml": DIALOGUE });
+    renameSync(join(elsewhere, "pack"), at("pack"));
+    await window.shows(".test-explorer", /pack\/dialogues\/packed\.yaml/);
+    rmSync(at("pack"), { recursive: true });
+    rmSync(at("dialogues/other.yaml"));
+    rmSync(elsewhere, { recursive: true });
+    await window.shows(".test-explorer", /packed|other/, { gone: true });
+  });
+
+  it("doctor and logs run in a terminal, and the first steps are a page", async () => {
+    assert.ok(window);
+    await window.command("KDS: Doctor: Check the Installation");
+    await window.shows(".xterm-rows", /workspace.*service/s);
+    await window.command("KDS: Show the Logs");
+    await window.shows(".xterm-rows", /service/);
+    await window.command("KDS: Getting Started");
+    await window.shows(".gettingStartedContainer", /Get started with KDS.*Install KDS.*Ask @kds.*See why/);
+    await window.command("View: Close All Editors");
+  });
+
+  it("another assistant is set up after a look at what is written", async () => {
+    assert.ok(window);
+    const { page } = window;
+    await window.command("KDS: Set KDS Up for Other Assistants");
+    await page.locator(".quick-input-list .monaco-list-row", { hasText: "cursor" }).first().click({ timeout: 90_000 });
+    await page.keyboard.press("Enter");
+    const asked = await window.notice("write these files?");
+    await window.shows(".editor-instance .view-lines", /\.cursor\/hooks\.json/);
+    assert.equal(existsSync(join(root, ".cursor")), false);
+    await asked.getByRole("button", { name: "Write" }).click();
+    await until(async () => existsSync(join(root, ".cursor/hooks.json")));
+    await window.command("View: Close All Editors");
+  });
+
   it("the MCP server is offered without a file", async () => {
     assert.ok(window);
     await window.command("MCP: List Servers");
@@ -191,8 +238,16 @@ describe("@kds in a trusted folder", LIMITS, () => {
     await window.say("I want to add a FAB button", /Echo of Work planner/);
     await window.page.waitForTimeout(2_000); // VS Code stores the chat
     await window.page.close();
+    stopService(root);
     window = await editor.open(root);
+    await window.why("I want to add a FAB button", "Intents"); // and of the service nothing is asked
+    await window.command("KDS: Focus on Sessions View");
+    const sidebar = ".sidebar .pane-body";
+    await window.shows(sidebar, /The service of KDS does not run just now/);
+    await window.page.locator(sidebar).getByText("Show the sessions").click();
+    await window.shows(sidebar, /I want to add a FAB button.*messages ·/);
     await window.chat();
+    assert.match(await window.say("/why ", /resolve \(/), /I want to add a FAB button/);
     assert.match(await window.say("Make it round", /Echo of Code executor/), /Make the FAB button round/);
   });
 
@@ -290,6 +345,36 @@ describe("@kds in a window with two folders", LIMITS, () => {
     await window.choose(row("alpha"), "Resume"); // while a file of beta is in front
     await until(async () => (await window.rows()) < 0); // a new chat
     await window.say("I want to add a search box", /Echo of Planner of alpha/);
+  });
+
+  it("learns, asks again and takes an answer where the message was read", async () => {
+    assert.ok(window);
+    const { page } = window;
+    for (const name of folders) writeFileSync(join(parent, name, `kds-brain/rules/${name}.yaml`), MENDED_RULES);
+    await window.command("KDS: Begin a New Conversation");
+    await window.chat();
+    await window.file("alpha.ts");
+    await window.say("give the dashboard some love", /EXECUTE.*Not what I meant/);
+    await window.file("beta.ts");
+    await window.say("I want to add a beta button", /Echo of Planner of beta.*Not what I meant/);
+    const older = page.locator(".interactive-session .monaco-list-row", { hasText: "Echo of Code executor" });
+    await older.getByRole("button", { name: "Not what I meant" }).click({ timeout: 90_000 });
+    await page.locator(".quick-input-list .monaco-list-row", { hasText: "CORRECT" }).first().waitFor({ timeout: 90_000 });
+    await page.keyboard.type("PLAN");
+    await page.keyboard.press("Enter");
+    const toast = await window.notice('learned "give the dashboard some love" as PLAN');
+    await toast.getByRole("button", { name: "Ask Again" }).click();
+    await window.answer(/PLAN · work-planner.*Echo of Planner of alpha/); // a file of beta is in front
+    assert.deepEqual(folders.map((name) => existsSync(join(parent, name, "kds-brain/learned.yaml"))), [true, false]);
+
+    await window.command("KDS: Begin a New Conversation");
+    await until(async () => (await window.rows()) < 0);
+    await window.file("beta.ts");
+    await window.say("login stuff", /Did you mean/);
+    await window.file("alpha.ts");
+    await window.press(/^Plan/);
+    await window.answer(/PLAN · work-planner.*Echo of Planner of beta/);
+    await window.say("I want to add an alpha button", /Echo of Planner of alpha/);
   });
 });
 
