@@ -32,6 +32,8 @@ export function activate(context: vscode.ExtensionContext): void {
     registerChecks(window),
     registerDialogueTests(window),
     registerLenses(),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => window.refresh()),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => window.refresh()),
   );
   window.log.info(`activated in ${(performance.now() - started).toFixed(1)} ms`);
 }

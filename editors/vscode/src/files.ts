@@ -12,7 +12,7 @@ export function kindOf(uri: vscode.Uri): Kind | undefined {
 /** What a file is, or what a folder may hold. */
 export function kindsAt(uri: vscode.Uri): Set<Kind> {
   if (uri.scheme !== "file") return new Set();
-  const inside = ["", "/x.yaml", "/x.md", "/rules/x.yaml", "/internal/x.md"].map((name) => kindOfPath(uri.path + name));
+  const inside = ["", "/x.yaml", "/x.md", "/internal/x.md"].map((name) => kindOfPath(uri.path + name));
   return new Set(inside.filter((kind) => kind !== undefined));
 }
 

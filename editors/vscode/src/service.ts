@@ -70,7 +70,7 @@ export class Service {
   async sessions(): Promise<readonly Session[] | undefined> {
     const found = await this.peek({ method: "GET", path: "/sessions?limit=100" });
     if (found !== undefined) return (found as { sessions: Session[] }).sessions;
-    return existsSync(join(dirname(this.socketPath), "memory.db")) ? undefined : [];
+    return existsSync(dirname(this.socketPath)) ? undefined : [];
   }
 
   /** The last messages of a session, oldest first. */

@@ -138,8 +138,8 @@ describe("files", () => {
   it("are told by place and name", () => {
     const kinds = ["/p/kds-brain/rules/a.yaml", "/p/prompts/internal/a.md", "/p/prompts/internal/a.examples.yaml", "/p/a.dialogue.json", "/p/dialogues/x/a.yaml", "/p/a.yaml", "/p/README.md"];
     expect(kinds.map((one) => kindOf(Uri.file(one) as unknown as vscode.Uri))).toEqual(["rules", "prompts", "prompts", "dialogues", "dialogues", undefined, undefined]);
-    const folders = ["/p/kds-brain", "/p/prompts/internal", "/p/dialogues", "/p/node_modules/a/dialogues", "/p/src"];
-    expect(folders.map((one) => [...kindsAt(Uri.file(one) as unknown as vscode.Uri)])).toEqual([["rules"], ["prompts"], ["dialogues"], [], []]);
+    const folders = ["/p/kds-brain", "/p/kds-brain/rules", "/p/prompts", "/p/dialogues", "/p/node_modules/a/dialogues", "/p/src"];
+    expect(folders.map((one) => [...kindsAt(Uri.file(one) as unknown as vscode.Uri)])).toEqual([[], ["rules"], ["prompts"], ["dialogues"], [], []]);
   });
 
   it("have the lines that KDS names", () => {

@@ -165,6 +165,9 @@ export class Window {
     await this.page.waitForTimeout(300);
     await this.page.keyboard.type(text, { delay: 5 });
     await this.page.keyboard.press("Escape"); // suggestions
+    // Until VS Code knows whom "@kds" names, and marks it, this would go to an agent of its own.
+    const named = this.page.locator(".interactive-input-part .view-line span").filter({ hasText: /^@kds$/ });
+    await named.first().waitFor({ timeout: PATIENCE_MS });
     const before = await this.rows();
     await this.page.keyboard.press("Enter");
     await until(async () => (await this.rows()) > before);

@@ -257,9 +257,10 @@ describe("@kds in a trusted folder", LIMITS, () => {
       [...log.matchAll(pattern)].map((found) => Number(found[1])).sort((one, other) => one - other);
     const [activated, read] = [times(/activated in ([\d.]+) ms/g), times(/read in (\d+) ms/g)];
     console.log(`activated in ${activated.join(", ")} ms; read in ${read.join(", ")} ms; load ${loadavg()[0]?.toFixed(1)}`);
-    if ((loadavg()[0] ?? 0) > 2 * cpus().length) return test.skip("the machine has too much else to do to say");
-    assert.ok((activated[0] ?? Infinity) <= 50);
-    assert.ok((read[Math.floor(read.length / 2)] ?? Infinity) <= 150);
+    const median = read[Math.floor(read.length / 2)] ?? Infinity;
+    const isQuick = (activated[0] ?? Infinity) <= 50 && median <= 150;
+    if (!isQuick && (loadavg()[0] ?? 0) > 2 * cpus().length) return test.skip("the machine has too much else to do to say");
+    assert.ok(isQuick, `activated in ${activated[0]} ms, read in ${median} ms`);
   });
 });
 
