@@ -12,6 +12,7 @@ from typing import Final
 from kds.brain.turn import Edit, Proposal, Reference, Turn
 from kds.router.references.decision import PRECISION, Decider, bar, ceiling
 from kds.router.references.signs import behind, edit_signs
+from kds.router.references.taught import is_taught
 from kds.router.step import Step
 
 READS: Final = frozenset({"message", "history", "context", "references", "edits", "unresolved"})
@@ -34,9 +35,8 @@ def make_decide(decider: Decider | None, precision: Precision = usual_precision)
         if decider is None or not turn.edits:
             return turn
         needed = bar(turn.message, precision())
-        kept: list[Edit] = []
+        kept, proposals = _settled(turn)
         dropped: list[Edit] = []
-        proposals: list[Proposal] = []
         notes: list[str] = []
         for edits in _together(turn):
             decisions = [decider.decide(edit_signs(turn, edit)) for edit in edits]
@@ -57,10 +57,21 @@ def make_decide(decider: Decider | None, precision: Precision = usual_precision)
     return Step("decide", READS, WRITES, decide)
 
 
+def _settled(turn: Turn) -> tuple[list[Edit], list[Proposal]]:
+    """What the user taught: there is nothing to weigh."""
+    kept = [edit for edit in turn.edits if is_taught(turn, edit)]
+    return kept, [Proposal(edit, 1.0) for edit in kept]
+
+
 def _together(turn: Turn) -> list[list[Edit]]:
-    """The edits by what they write out: a pronoun and its verb are changed both, or neither."""
+    """The edits by what they write out: a pronoun and its verb are changed both, or neither.
+
+    What is settled is not among them.
+    """
     groups: dict[Reference | None, list[Edit]] = {}
     for edit in turn.edits:
+        if is_taught(turn, edit):
+            continue
         groups.setdefault(behind(turn, edit), []).append(edit)
     return list(groups.values())
 

@@ -57,7 +57,7 @@ def find_candidates(events: Iterable[LearningEvent], *, now: datetime) -> tuple[
     horizon = now + FUTURE_TOLERANCE
     by_key: dict[str, list[LearningEvent]] = {}
     for event in events:
-        if event.at <= horizon or not event.is_evidence:
+        if event.antecedent is None and (event.at <= horizon or not event.is_evidence):
             by_key.setdefault(event.key, []).append(event)
     found = [candidate for group in by_key.values() for candidate in _candidates(group)]
     found.sort(key=lambda one: (-one.confidence, -one.occurrences, one.text))

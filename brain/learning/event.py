@@ -1,7 +1,7 @@
 """One line of what the BRAIN learns from: something the user said, or decided about it.
 
-The line as JSON: ``at`` (ISO 8601 UTC), ``kind``, ``text``, ``intent``, and where they are known
-``was``, ``source``, ``block``, ``group``.
+The line as JSON: ``at`` (ISO 8601 UTC), ``kind``, ``text``, ``intent`` or ``antecedent``, and where
+they are known ``was``, ``source``, ``block``, ``group``.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal, cast, get_args
 
 from kds.brain.learning.phrase import phrase_key, phrase_text
+from kds.brain.learning.reference import thing
 from kds.brain.message import well_formed
 from kds.brain.secrets.redaction import storable
 
@@ -22,9 +23,13 @@ Decision = Literal["accepted", "adopted", "rejected", "undone", "withdrawn", "re
 """Taken in by the user, by itself; turned down by the user, for good; taken back by the user, by
 itself when it was contradicted, by itself when the guard found that it does harm."""
 
-Kind = Evidence | Decision
+Pointer = Literal["meant"]
+"""Said which thing a description means; it counts at once, and until it is ``undone``."""
+
+Kind = Evidence | Decision | Pointer
 EVIDENCE: Final[frozenset[str]] = frozenset(get_args(Evidence))
 DECISIONS: Final[frozenset[str]] = frozenset(get_args(Decision))
+POINTERS: Final[frozenset[str]] = frozenset(get_args(Pointer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,8 @@ class LearningEvent:
 
     ``was`` is the intent that the router had found. ``source`` tells conversations apart.
     ``block`` is what an acceptance added to the learned file, to be taken out again byte for byte;
-    acceptances of one command share a ``group``.
+    acceptances of one command share a ``group``. What is about a description instead of a message
+    has no intent, but an ``antecedent``: the thing that is meant.
     """
 
     at: datetime
@@ -44,6 +50,7 @@ class LearningEvent:
     source: str | None = None
     block: str | None = None
     group: str | None = None
+    antecedent: str | None = None
 
     @property
     def key(self) -> str:
@@ -52,7 +59,9 @@ class LearningEvent:
 
     @property
     def id(self) -> str:
-        """The name of the candidate that it is about."""
+        """The name of the candidate, or of the learned reference, that it is about."""
+        if self.antecedent is not None:
+            return reference_id(self.text, self.antecedent)
         return candidate_id(self.text, self.intent)
 
     @property
@@ -70,6 +79,15 @@ def candidate_id(text: str, intent: str) -> str:
     return hashlib.sha256(f"{phrase_key(text)}\n{intent}".encode()).hexdigest()[:8]
 
 
+def reference_id(text: str, antecedent: str) -> str:
+    """The same of a description and what it means.
+
+    >>> reference_id("the button", "FAB button") == reference_id("That button", "a fab button")
+    True
+    """
+    return candidate_id(thing(text), thing(antecedent))
+
+
 def encode(event: LearningEvent) -> bytes:
     """Write ``event`` as one line without its end, redacted. Raises ValueError without a zone."""
     if event.at.tzinfo is None:
@@ -78,8 +96,9 @@ def encode(event: LearningEvent) -> bytes:
         "at": event.at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
         "kind": event.kind,
         "text": phrase_text(storable(event.text)),
-        "intent": event.intent,
     }
+    if event.antecedent is None:
+        record["intent"] = event.intent
     for name in _OPTIONAL:
         if (value := getattr(event, name)) is not None:
             record[name] = value
@@ -95,19 +114,19 @@ def decode(raw: bytes) -> LearningEvent:
     if not isinstance(record, dict):
         raise ValueError("is no JSON object")
     kind = _text(record, "kind")
-    if kind not in EVIDENCE | DECISIONS:
+    if kind not in EVIDENCE | DECISIONS | POINTERS:
         raise ValueError(f"has the unknown kind '{kind}'")
     given = {name: _text(record, name) for name in _OPTIONAL if record.get(name) is not None}
     return LearningEvent(
         _moment(_text(record, "at")),
         cast(Kind, kind),
         _text(record, "text"),
-        _text(record, "intent"),
+        "" if "antecedent" in given else _text(record, "intent"),
         **given,
     )
 
 
-_OPTIONAL: Final = ("was", "source", "block", "group")
+_OPTIONAL: Final = ("was", "source", "block", "group", "antecedent")
 
 
 def _text(record: Mapping[str, Any], name: str) -> str:

@@ -1,7 +1,8 @@
-"""The accepted examples: `kds-brain/learned.yaml`, a text that people read and may change.
+"""What was accepted: `kds-brain/learned.yaml`, a text that people read and may change.
 
-An example is added as lines at the end and taken out as exactly these lines: whatever else stands
-in the file, a comment or an example written by hand, keeps every byte.
+An entry, an example of an intent or what a description means, is added as lines at the end and
+taken out as exactly these lines: whatever else stands in the file, a comment or an example written
+by hand, keeps every byte.
 """
 
 import json
@@ -9,14 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from kds.brain.document import parse_yaml, validate
 from kds.brain.errors import ConfigError, Problem, StoreError
 from kds.brain.learning.candidate import Candidate
-from kds.brain.learning.event import candidate_id
+from kds.brain.learning.event import candidate_id, reference_id
+from kds.brain.learning.reference import LearnedReference
 from kds.brain.private_file import locked, read_private, remove_private, replace_private
 
 FILE_NAME: Final = "learned.yaml"
@@ -56,13 +58,28 @@ class LearnedExample:
     line: int
     why: str = ""
 
+    @property
+    def told(self) -> str:
+        """It in words."""
+        return f"'{self.text}' as {self.intent}"
+
+
+Learned = LearnedExample | LearnedReference
+
 
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, str_strip_whitespace=True)
     text: Annotated[str, Field(min_length=1, max_length=2000)]
-    intent: Annotated[str, Field(min_length=1)]
+    intent: Annotated[str, Field(min_length=1)] | None = None
+    antecedent: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     by: str = "hand"
     why: str = ""
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        if (self.intent is None) == (self.antecedent is None):
+            raise ValueError("needs an intent, or an antecedent, and not both")
+        return self
 
 
 class _File(BaseModel):
@@ -81,9 +98,19 @@ class LearnedFile:
 
         Raises LearnedFileError with all that is wrong in it.
         """
+        return tuple(one for one in self.entries() if isinstance(one, LearnedExample))
+
+    def references(self) -> tuple[LearnedReference, ...]:
+        """What descriptions mean, what was said last at the end. Raises LearnedFileError."""
+        return tuple(one for one in self.entries() if isinstance(one, LearnedReference))
+
+    def entries(self) -> tuple[Learned, ...]:
+        """All of it, in its order. Raises LearnedFileError."""
         return self._parsed(self._text())
 
-    def add(self, candidates: Sequence[Candidate], *, by: str, now: datetime) -> dict[str, str]:
+    def add(
+        self, candidates: Sequence[Candidate | LearnedReference], *, by: str, now: datetime
+    ) -> dict[str, str]:
         """Write examples at the end, and return the lines that each of them added, by its id.
 
         ``by`` is YOU or ITSELF. What is there already, perhaps since another process was faster,
@@ -175,7 +202,7 @@ class LearnedFile:
             problem = Problem(f"{self.path}:{line}", "is not UTF-8 text", "save the file as UTF-8")
             raise LearnedFileError([problem]) from error
 
-    def _parsed(self, text: str | None) -> tuple[LearnedExample, ...]:
+    def _parsed(self, text: str | None) -> tuple[Learned, ...]:
         if text is None:
             return ()
         document = parse_yaml(text, path=str(self.path))
@@ -185,14 +212,7 @@ class LearnedFile:
         if not isinstance(found, _File):
             raise LearnedFileError(found)
         return tuple(
-            LearnedExample(
-                candidate_id(entry.text, entry.intent.upper()),
-                entry.text,
-                entry.intent.upper(),
-                entry.by,
-                document.line(("examples", index)),
-                entry.why,
-            )
+            _learned(entry, document.line(("examples", index)))
             for index, entry in enumerate(found.examples or ())
         )
 
@@ -200,7 +220,17 @@ class LearnedFile:
         replace_private(self.path, text.encode())
 
 
-def _indent(text: str, present: Sequence[LearnedExample]) -> str:
+def _learned(entry: _Entry, line: int) -> Learned:
+    if entry.intent is None:
+        meant = entry.antecedent or ""
+        name = reference_id(entry.text, meant)
+        return LearnedReference(name, entry.text, meant, entry.by, line)
+    intent = entry.intent.upper()
+    name = candidate_id(entry.text, intent)
+    return LearnedExample(name, entry.text, intent, entry.by, line, entry.why)
+
+
+def _indent(text: str, present: Sequence[Learned]) -> str:
     """How far the examples of the file are indented."""
     if not present:
         return ""
@@ -208,18 +238,30 @@ def _indent(text: str, present: Sequence[LearnedExample]) -> str:
     return row[: len(row) - len(row.lstrip())]
 
 
-def _block(candidate: Candidate, *, by: str, now: datetime, indent: str) -> str:
+def _block(one: Candidate | LearnedReference, *, by: str, now: datetime, indent: str) -> str:
+    said, why = _said(one)
     rows: Iterable[tuple[str, str]] = (
-        ("id", candidate.id),
-        ("text", json.dumps(candidate.text, ensure_ascii=False)),
-        ("intent", candidate.intent),
+        ("id", one.id),
+        ("text", json.dumps(one.text, ensure_ascii=False)),
+        *said,
         ("by", by),
         ("at", f'"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"'),
-        ("times", str(candidate.occurrences)),
-        ("confidence", f"{candidate.confidence:.2f}"),
-        ("why", json.dumps(candidate.why, ensure_ascii=False)),
+        *why,
     )
     lines = [f"{name}: {value}" for name, value in rows]
     return "".join(
         f"{indent}{'  ' if number else '- '}{line}\n" for number, line in enumerate(lines)
+    )
+
+
+def _said(
+    one: Candidate | LearnedReference,
+) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+    """What an entry says of its text, and what speaks for it."""
+    if isinstance(one, LearnedReference):
+        return (("antecedent", json.dumps(one.antecedent, ensure_ascii=False)),), ()
+    return (("intent", one.intent),), (
+        ("times", str(one.occurrences)),
+        ("confidence", f"{one.confidence:.2f}"),
+        ("why", json.dumps(one.why, ensure_ascii=False)),
     )

@@ -18,7 +18,9 @@ MIN_CONTENT_WORDS: Final = 2
 """Words that say something. With one ("fix this", "tests?") the conversation decides, not the
 words: as an example it would speak for every message that has this word."""
 
-_MARK: Final = re.compile(r"\[(?:secret|code): ?[^\]]*\]|\[code\b")
+MARK: Final = re.compile(r"\[(?:secret|code): ?[^\]]*\]|\[code\b")
+"""What stands for a secret, or for code, that was not kept."""
+
 _SECRET: Final = re.compile(r"\[secret: [^\]]*\]")
 _CODE: Final = re.compile(
     r"[{}]|;\s*$|```|=>|->|[=!<>]=|\b\w+\s=\s\S|</?\w+[^>]*>|\w\([^)]*[\"'=,][^)]*\)"
@@ -77,7 +79,7 @@ def unlearnable(text: str) -> str | None:
         return "it has more than one line"
     if len(text) > MAX_CHARACTERS:
         return f"it is longer than {MAX_CHARACTERS} characters"
-    if _MARK.search(text) or storable(text) != text:
+    if MARK.search(text) or storable(text) != text:
         return "it holds a secret or code"
     if _CODE.search(text):
         return "it holds code"

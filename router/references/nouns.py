@@ -48,13 +48,13 @@ def _out_of_reach(scene: Scene, rule: Rule, phrase: Phrase, mention: Mention) ->
     team = mention.name_like and mention.number == "pl"
     if owned or team or is_time(mention) or mention.kind or mention.name:
         return True
-    if "the" in rule.signal.determiners and not phrase.possessor and _specified(scene, phrase):
+    if "the" in rule.signal.determiners and not phrase.possessor and is_specified(scene, phrase):
         return True
     text = scene.analysis.text
     return covered(rule, text, words[phrase.start].start, words[phrase.end - 1].end)
 
 
-def _specified(scene: Scene, phrase: Phrase) -> bool:
+def is_specified(scene: Scene, phrase: Phrase) -> bool:
     """ "the button in the header": says by itself which one."""
     follower = scene.words[phrase.end] if phrase.end < len(scene.words) else None
     if follower is None:

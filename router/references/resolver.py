@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
+from kds.brain.learning.reference import LearnedReference
 from kds.brain.turn import ContextEntry, Edit, Reference
 from kds.router.discourse.history import Discourse, Utterance
 from kds.router.discourse.knowledge import Knowledge
@@ -32,7 +33,8 @@ from kds.router.references.nouns import find_nouns, find_ones
 from kds.router.references.places import find_places
 from kds.router.references.pronouns import find_demonstratives, find_events, find_pronouns
 from kds.router.references.rule import Rule, SignalKind
-from kds.router.references.scene import Found, Mechanism, Scene
+from kds.router.references.scene import Found, Mechanism, Scene, used_by
+from kds.router.references.taught import find_taught
 from kds.router.references.topic import feature, moved_focus, switches_topic
 from kds.router.references.unresolved import find_unresolved
 from kds.router.references.wording import find_wordings
@@ -154,8 +156,16 @@ def _words(text: str) -> set[str]:
 class Resolver:
     """Finds what a message refers to. Same message, same context, same result."""
 
-    def __init__(self, language: Language, rules: Iterable[Rule], knowledge: Knowledge) -> None:
+    def __init__(
+        self,
+        language: Language,
+        rules: Iterable[Rule],
+        knowledge: Knowledge,
+        *,
+        taught: Sequence[LearnedReference] = (),
+    ) -> None:
         self._language = language
+        self._taught = tuple(taught)
         self.rules = tuple(sorted(rules, key=lambda rule: rule.priority))
         self.knowledge = knowledge
         self._switches = tuple(r for r in self.rules if r.signal.kind == "switch")
@@ -166,6 +176,10 @@ class Resolver:
         self._memo: Callable[[tuple[_Said, ...]], Discourse] = lru_cache(maxsize=REPLAYED)(
             self._replay
         )
+
+    def untaught(self) -> "Resolver":
+        """The same with the rules alone."""
+        return Resolver(self._language, self.rules, self.knowledge) if self._taught else self
 
     def analyse(self, text: str) -> Analysis:
         """The shallow analysis of a text."""
@@ -251,19 +265,17 @@ class Resolver:
 
     def _found(self, scene: Scene, rules: Iterable[Rule]) -> list[Found]:
         """Findings of all rules that do not overlap; a whole-message finding stands alone."""
-        taken: list[Found] = []
+        taken = list(find_taught(scene, self._taught))
+        settled = bool(taken)
         deeds = frozenset(r.id for r in rules if r.signal.kind in {"action", "purpose"})
         for rule in rules:
             mechanism = _MECHANISMS.get(rule.signal.kind)
             if rule.signal.kind == "pronoun" and taken:
-                used = frozenset(
-                    r.target for f in taken for r in f.references if r.text and r.rule not in deeds
-                )
-                scene = replace(scene, used=used)
+                scene = replace(scene, used=used_by(taken, but=deeds))
             elif scene.used:
                 scene = replace(scene, used=frozenset())
             for found in mechanism(scene, rule) if mechanism else ():
-                if found.whole:
+                if found.whole and not settled:
                     return [found]
                 if not any(_overlap(found, other) for other in taken):
                     taken.append(found)

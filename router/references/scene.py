@@ -136,6 +136,12 @@ class Found:
     """The words of a reference that no antecedent was good enough for, else ""."""
 
 
+def used_by(taken: Iterable[Found], *, but: frozenset[str]) -> frozenset[str]:
+    """What words of the message are taken for by rules, ``but`` for some of these."""
+    references = (reference for found in taken for reference in found.references)
+    return frozenset(one.target for one in references if one.text and one.rule not in but)
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The antecedent chosen, its lead over the runner-up, and how old it is."""

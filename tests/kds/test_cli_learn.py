@@ -221,3 +221,29 @@ def test_nothing_is_said_to_be_noted_where_nothing_is(
     kds_call("route", DASHBOARD)
     options = [] if environment else ["--no-log"]
     assert data(kds_call("route", "I meant plan it", "--json", *options))["noted"] is None
+
+
+def test_what_a_description_means_is_taught_listed_and_taken_back(
+    kds_call: Run, brain: Path
+) -> None:
+    told = kds_call("learn", "teach-reference", "the button", "The FAB button")
+    one = "learned: 'the button' means 'FAB button'; kds learn undo "
+    assert (told.code, told.err) == (0, "")
+    assert told.out.startswith(one)
+    again = data(kds_call("learn", "teach-reference", "the button", "FAB button", "--json"))
+    assert (again["new"], again["antecedent"]) == (False, "FAB button")
+    listed = data(kds_call("learn", "list", "--json"))
+    assert [row["text"] for row in listed["references"]] == ["the button"]
+    assert listed["candidates"] == []
+    assert "FAB button" in kds_call("learn", "list").out
+    assert "1 more say what a description means" in kds_call("learn", "status").out
+    assert data(kds_call("learn", "status", "--json"))["references"] == 1
+    undone = data(kds_call("learn", "undo", "--last", "--json"))["undone"]
+    assert [row["id"] for row in undone] == [again["id"]]
+    assert not (brain / "learned.yaml").exists()
+
+
+def test_a_pronoun_is_not_taught(kds_call: Run) -> None:
+    result = kds_call("learn", "teach-reference", "it", "FAB button")
+    assert result.code == BAD_INPUT
+    assert "'it' does not describe a thing" in result.err

@@ -233,8 +233,9 @@ class Router:
 
 
 def rewriting_steps(resolver: Resolver) -> tuple[Step, ...]:
-    """The steps that the tests inside rule files exercise."""
-    return (make_resolve(resolver), make_expand(resolver))
+    """The steps that the tests inside rule files exercise: by the rules alone."""
+    rules_alone = resolver.untaught()
+    return (make_resolve(rules_alone), make_expand(rules_alone))
 
 
 def _named(agent: PromptFile) -> Step:

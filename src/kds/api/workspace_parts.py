@@ -1,14 +1,17 @@
 """What is loaded once for a workspace, and shared by every conversation in it."""
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import ConfigError, StoreError
+from kds.brain.learning.reference import LearnedReference
 from kds.brain.workspace import Workspace
 from kds.learning.library import with_learned
+from kds.learning.references import learned_references
 from kds.router.english import load_english
 from kds.router.hanging import one_budget
 from kds.router.intents.model import IntentModel
@@ -49,7 +52,8 @@ class Parts:
             with one_budget():
                 shipped = PromptLibrary.load(workspace.prompts_dir, cache=cache)
                 library, warnings = with_learned(shipped, workspace, may_write=may_write)
-                resolver = load_resolver(workspace, cache=cache)
+                taught = learned_references(workspace)
+                resolver = load_resolver(workspace, cache=cache, taught=taught)
         except ConfigError:
             if may_write:
                 with suppress(StoreError):  # the files that are right need not be checked again
@@ -70,11 +74,15 @@ class Parts:
 
 
 def load_resolver(
-    workspace: Workspace, *, without: str | None = None, cache: DocumentCache | None = None
+    workspace: Workspace,
+    *,
+    without: str | None = None,
+    cache: DocumentCache | None = None,
+    taught: Sequence[LearnedReference] = (),
 ) -> Resolver:
     """The resolver over the rules of a workspace, but for ``without``. Raises ConfigError."""
     found = load_rules(workspace.rules_dir, cache=cache)
     rules = [rule for rule in found.rules if rule.id != without]
     english = load_english(workspace.english_dir)
     language = open_language(found.entities, os.environ.get(SPACY_MODEL) or None, english)
-    return Resolver(language, rules, found.knowledge)
+    return Resolver(language, rules, found.knowledge, taught=taught)

@@ -62,7 +62,7 @@ def _proposals(workspace: Workspace) -> Iterable[str]:
 
 def _learned(workspace: Workspace) -> Iterable[str]:
     module = importlib.import_module("kds.learning.learning")
-    return (one.id for one in module.Learning(workspace).examples())
+    return (one.id for one in module.Learning(workspace).file.entries())
 
 
 NAMES: Final[dict[str, Callable[[Workspace], Iterable[str]]]] = {

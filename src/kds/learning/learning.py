@@ -7,6 +7,7 @@ All of it can be looked at and taken back.
 
 import uuid
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
@@ -15,7 +16,7 @@ from kds.brain.learning.candidate import Candidate, find_candidates
 from kds.brain.learning.event import Decision, LearningEvent
 from kds.brain.learning.event_log import FILE_NAME, EventLog
 from kds.brain.learning.evidence import ASK_MIN, MIN_OCCURRENCES
-from kds.brain.learning.learned_file import ITSELF, YOU, LearnedExample
+from kds.brain.learning.learned_file import ITSELF, YOU, Learned, LearnedExample
 from kds.brain.learning.phrase import (
     MAX_CHARACTERS,
     phrase_key,
@@ -23,6 +24,7 @@ from kds.brain.learning.phrase import (
     unlearnable,
     without_marks,
 )
+from kds.brain.learning.reference import LearnedReference
 from kds.brain.message import clean_message
 from kds.brain.secrets.redaction import storable
 from kds.brain.settings import load_settings
@@ -65,6 +67,10 @@ class Learning:
     def examples(self) -> tuple[LearnedExample, ...]:
         """What was accepted, or written by hand."""
         return self.file.load()
+
+    def references(self) -> tuple[LearnedReference, ...]:
+        """What descriptions mean here."""
+        return self.file.references()
 
     def tell(self, message: str, intent: str, library: PromptLibrary) -> Candidate:
         """Note that the user says which intent a message has: one event like any other.
@@ -139,21 +145,21 @@ class Learning:
         self._decide(chosen, "rejected")
         return tuple(chosen)
 
-    def undo(self, example_id: str) -> LearnedExample:
-        """Take an example back. What was said for it until now no longer counts."""
-        found = [one for one in self.examples() if one.id.startswith(example_id)]
-        if len(found) != 1 or not example_id:
-            raise LearningError(f"no one learned example is called '{example_id}'", hint=LIST)
+    def undo(self, learned_id: str) -> Learned:
+        """Take back an example, or what a description means: what was said no longer counts."""
+        found = [one for one in self.file.entries() if one.id.startswith(learned_id)]
+        if len(found) != 1 or not learned_id:
+            raise LearningError(f"no one learned example is called '{learned_id}'", hint=LIST)
         self._take_out(found[0], "undone")
         return found[0]
 
-    def undo_last(self) -> tuple[LearnedExample, ...]:
+    def undo_last(self) -> tuple[Learned, ...]:
         """Take back what was accepted last, all that one command did."""
-        present = {one.id for one in self.examples()}
+        present = {one.id for one in self.file.entries()}
         accepted = [
             event
             for event in self.events.load().events
-            if event.kind in ("accepted", "adopted") and event.id in present
+            if event.kind in ("accepted", "adopted", "meant") and event.id in present
         ]
         if not accepted:
             raise LearningError("there is nothing to undo", hint=LIST)
@@ -222,14 +228,20 @@ class Learning:
             ]
         )
 
-    def _take_out(self, one: Candidate | LearnedExample, kind: Decision) -> None:
+    def _take_out(self, one: Candidate | Learned, kind: Decision) -> None:
         blocks = [event.block for event in self.events.load().events if event.id == one.id]
         self.file.remove(one.id, next((block for block in reversed(blocks) if block), None))
         self._decide([one], kind)
 
-    def _decide(self, chosen: Sequence[Candidate | LearnedExample], kind: Decision) -> None:
+    def _decide(self, chosen: Sequence[Candidate | Learned], kind: Decision) -> None:
         now = self._clock()
-        self.events.append([LearningEvent(now, kind, one.text, one.intent) for one in chosen])
+        self.events.append([_decision(now, kind, one) for one in chosen])
+
+
+def _decision(now: datetime, kind: Decision, one: Candidate | Learned) -> LearningEvent:
+    if isinstance(one, LearnedReference):
+        return LearningEvent(now, kind, one.text, "", antecedent=one.antecedent)
+    return LearningEvent(now, kind, one.text, one.intent)
 
 
 def confirmed_intents(library: PromptLibrary) -> frozenset[str]:

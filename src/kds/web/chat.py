@@ -55,6 +55,12 @@ async def send(visit: Visit) -> Response:
     return await _answered(visit, talk, exchange, chosen, begun=begun)
 
 
+async def mean(visit: Visit) -> Response:
+    """Say the message anew with what was meant, and learn that."""
+    visit.visitor.notes.append(await teaching.point(visit))
+    return await send(visit)
+
+
 async def hand_over(visit: Visit) -> Response:
     """Let the agent that was offered go on with the work."""
     chosen, intent = _chosen(visit), visit.text("intent")
@@ -158,7 +164,7 @@ async def _newest(visit: Visit, talk: Talk, chosen: str) -> tuple[Session, Shown
 
 async def _part(visit: Visit, template: str, session: Session | None, shown: Shown) -> Response:
     """A part of a page. Markdown takes its time, which hooks that ask meanwhile have not."""
-    values = _values(visit, session, shown)
+    values = _values(visit, session, shown) | {"notes": visit.take_notes()}
     return await asyncio.to_thread(lambda: visit.part(template, **values))
 
 
@@ -168,6 +174,7 @@ def _values(visit: Visit, session: Session | None, shown: Shown) -> dict[str, An
         "session": session,
         "shown": shown,
         "html": as_html,
+        "notes": (),
     }
 
 
@@ -202,6 +209,7 @@ def _talks(visit: Visit) -> Talks:
 routes = (
     get("/chat", show),
     post("/chat/send", send),
+    post("/chat/mean", mean),
     post("/chat/hand-over", hand_over),
     post("/chat/stop", stop),
     get("/chat/since", since),

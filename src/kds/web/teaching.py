@@ -1,4 +1,4 @@
-"""“Not what I meant”: the user says which intent a message has, and may take that back."""
+"""“Not what I meant”: the user says what was meant, an intent or a thing, and may take it back."""
 
 import asyncio
 from datetime import datetime
@@ -6,14 +6,19 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from kds.brain.learning.reference import LearnedReference
 from kds.brain.sessions.session_values import Session
-from kds.learning.learning import Learning
+from kds.brain.turn import Turn
+from kds.learning.antecedents import Correction, corrections_of
+from kds.learning.learning import Learning, LearningError
+from kds.learning.references import teach_reference
 from kds.learning.teaching import Taught, teach
+from kds.router.references.resolver import Resolver
 from kds.service.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
 from kds.web.sessions import address, store_of
 from kds.web.talks import Talks
-from kds.web.turn_view import choices_of, view_of
+from kds.web.turn_view import choices_of
 from kds.web.visit import Visit, get, post
 from kds.web.visitors import Note
 
@@ -25,6 +30,41 @@ async def mend(visit: Visit) -> Response:
 
     Raises NotServedError when the service no longer knows what it made of the message.
     """
+    session, turn = await _turn(visit)
+    corrections = await visit.route(lambda: corrections_of(turn, _resolver(visit.served)))
+    values: dict[str, Any] = {
+        "session": session,
+        "turn": turn,
+        "intents": choices_of(visit.served.conversations.library),
+        "corrections": corrections,
+        "seq": visit.number("seq", 0),
+    }
+    if visit.partial:
+        return visit.part("mend.html", **values)
+    return visit.page("mend_page.html", title="What was meant", **values)
+
+
+async def point(visit: Visit) -> Note:
+    """Learn which thing a description means, from the message that says it outright.
+
+    Raises NotServedError as `mend` does.
+    """
+    _, turn = await _turn(visit)
+    said = visit.text("message")
+    found = await visit.route(lambda: corrections_of(turn, _resolver(visit.served)))
+    one = next((one for one in found if one.message == said), None)
+    if one is None:
+        return Note("Said so. What it was said instead of is not known any more.")
+    try:
+        learned = await asyncio.to_thread(_point, visit.served, one)
+    except LearningError as error:
+        return Note(f"Said so; {error.message}.")
+    fields = (("id", learned.id), ("session", visit.text("session")))
+    note = f"Learned: “{learned.text}” is “{learned.antecedent}” where that was mentioned."
+    return Note(note, UNDO, fields)
+
+
+async def _turn(visit: Visit) -> tuple[Session, Turn]:
     chosen, seq = visit.text("session"), visit.number("seq", 0)
     talks: Talks = visit.request.app.state.talks
 
@@ -38,11 +78,7 @@ async def mend(visit: Visit) -> Response:
     turn = talk.turns.get(at) if at is not None else None
     if turn is None:
         raise NotServedError("nothing is known any more of this message", hint="say it again")
-    intents = choices_of(visit.served.conversations.library)
-    values: dict[str, Any] = {"session": session, "view": view_of(turn), "intents": intents}
-    if visit.partial:
-        return visit.part("mend.html", **values)
-    return visit.page("mend_page.html", title="What was meant", **values)
+    return session, turn
 
 
 async def learn(visit: Visit) -> Response:
@@ -58,9 +94,9 @@ async def learn(visit: Visit) -> Response:
 
 
 async def unlearn(visit: Visit) -> Response:
-    """Take an example back: the file is what it was before."""
+    """Take back what was learned: the file is what it was before."""
     undone = await asyncio.to_thread(_undo, visit.served, visit.text("id"))
-    return _told(visit, Note(f"Taken back: “{undone}”."))
+    return _told(visit, Note(f"Taken back: {undone}."))
 
 
 def _told(visit: Visit, note: Note) -> Response:
@@ -75,10 +111,20 @@ def _teach(served: ServedWorkspace, message: str, intent: str) -> Taught:
     return taught
 
 
-def _undo(served: ServedWorkspace, example: str) -> str:
-    undone = Learning(served.workspace).undo(example)
+def _point(served: ServedWorkspace, one: Correction) -> LearnedReference:
+    taught = teach_reference(served.workspace, one.text, one.antecedent)
     _use(served)
-    return f"{undone.text}” as “{undone.intent}"
+    return taught.reference
+
+
+def _undo(served: ServedWorkspace, learned: str) -> str:
+    undone = Learning(served.workspace).undo(learned)
+    _use(served)
+    return undone.told
+
+
+def _resolver(served: ServedWorkspace) -> Resolver:
+    return served.conversations.parts.resolver
 
 
 def _use(served: ServedWorkspace) -> None:

@@ -24,14 +24,6 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Correction:
-    """The message in other words, with another thing where it pointed back."""
-
-    label: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class TurnView:
     """A turn beside its message."""
 
@@ -39,8 +31,6 @@ class TurnView:
     spans: tuple[Span, ...]
     implied: tuple[Reference, ...]
     """What the message refers to without a word for it."""
-    corrections: tuple[Correction, ...]
-    """The message with something else that was talked about."""
 
     @property
     def rewritten(self) -> bool:
@@ -54,7 +44,6 @@ def view_of(turn: Turn) -> TurnView:
         turn,
         tuple(spans_of(turn)),
         tuple(one for one in turn.references if not one.text and one.target),
-        tuple(_corrections(turn)),
     )
 
 
@@ -78,26 +67,3 @@ def choices_of(library: PromptLibrary, intents: tuple[str, ...] | None = None) -
     names = [one.intent for one in agents] if intents is None else intents
     says = {one.intent: one.ask or one.description for one in agents}
     return [Choice(name, says.get(name) or name) for name in names if name]
-
-
-def _corrections(turn: Turn) -> Iterator[Correction]:
-    """Every word that points back, with every other thing of the conversation in its place."""
-    for one in turn.references:
-        if not one.text:
-            continue
-        for thing in _things(turn):
-            if thing.lower() not in one.target.lower():
-                said = f"{turn.message[: one.start]}the {thing}{turn.message[one.end :]}"
-                yield Correction(f"“{one.text}” is the {thing}", said)
-
-
-def _things(turn: Turn) -> list[str]:
-    """What was talked about before, the latest first: what messages referred to, and planned."""
-    found: dict[str, str] = {}
-    for entry in reversed(turn.context):
-        feature = (entry.session_id or "").rpartition("-")[0].replace("-", " ")
-        for name in (entry.context_ref, feature):
-            if name:
-                plain = name.removeprefix("the ").removeprefix("The ")
-                found.setdefault(plain.lower(), plain)
-    return list(found.values())

@@ -78,9 +78,13 @@ class Visit:
 
     def page(self, template: str, *, title: str, status: int = 200, **values: object) -> Response:
         """A whole page; ``title`` stands in the window's bar."""
+        whole = {"title": title, "warnings": self.served.warnings, **values}
+        return self.part(template, status=status, **whole | {"notes": self.take_notes()})
+
+    def take_notes(self) -> tuple[Note, ...]:
+        """What is to be said of what was done; said once."""
         notes, self.visitor.notes = tuple(self.visitor.notes), []
-        whole = {"title": title, "notes": notes, "warnings": self.served.warnings, **values}
-        return self.part(template, status=status, **whole)
+        return notes
 
     def part(self, template: str, *, status: int = 200, **values: object) -> Response:
         """A part of a page, for htmx."""

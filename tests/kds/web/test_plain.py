@@ -51,6 +51,24 @@ def test_what_was_meant_is_chosen_on_a_page_of_its_own(visitor: Visitor) -> None
     assert visitor.get("/chat/mend", params={**asked, "seq": "0"}).status_code == 404
 
 
+def test_a_thing_that_was_meant_is_learned_by_forms_alone(visitor: Visitor) -> None:
+    first = visitor.send_form("/chat/send", message="Add a save button to the toolbar")
+    asked = {"session": session_of(first), "seq": "3", "message": "Make the save button it"}
+    visitor.send_form("/chat/send", message="Add a cancel button", session=asked["session"])
+    visitor.send_form("/chat/send", message="Make the button it", session=asked["session"])
+    page = visitor.get("/chat/mend", params=asked)
+    assert f'<option value="{asked["message"]}">“the button” is the save button' in page.text
+    then = visitor.send_form("/chat/mean", **asked)
+    assert "Learned: “the button” is “save button”" in then.text
+    learned = then.text.split('name="id" value="', 1)[1].split('"', 1)[0]
+    undone = visitor.send_form("/chat/unlearn", id=learned, session=asked["session"])
+    assert "Taken back: &#39;the button&#39; means &#39;save button&#39;." in undone.text
+    other = visitor.send_form("/chat/mean", **asked | {"message": "Something else"})
+    assert "is not known any more" in other.text
+    assert other.text.count('class="line user"') == 5
+    assert visitor.send_form("/chat/mean", **asked | {"seq": "0"}).status_code == 404
+
+
 def test_a_model_answers_before_the_page_comes(visitor: Visitor, provider: FakeProvider) -> None:
     provider.play(Text("1. **Add** the button."), Text("Done."))
     first = visitor.send_form("/chat/send", message=FAB)

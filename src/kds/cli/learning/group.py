@@ -10,14 +10,23 @@ import click
 from kds.brain.learning.candidate import Candidate
 from kds.brain.learning.evidence import ACT_MIN, ASK_MIN, MIN_OCCURRENCES
 from kds.brain.learning.learned_file import LearnedExample
+from kds.brain.learning.reference import LearnedReference
 from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal, complain
 from kds.cli.learning.review import review
-from kds.cli.learning.view import candidate_dict, example_dict, print_candidates, print_examples
+from kds.cli.learning.view import (
+    candidate_dict,
+    example_dict,
+    learned_dict,
+    print_candidates,
+    print_examples,
+    print_references,
+    reference_dict,
+)
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
-from kds.learning import teaching
+from kds.learning import references, teaching
 from kds.learning.learning import SWITCH_ON, Learning, standing_of
 from kds.learning.library import with_learned
 from kds.router.intents.model_cache import open_model
@@ -49,7 +58,7 @@ def status(*, as_json: bool, workspace: Path | None) -> None:
     """Say how much is waiting, proposed and learned, and whether learning is on."""
     learning = Learning(find_workspace(workspace))
     found = learning.candidates()
-    examples = learning.examples()
+    examples, described = learning.examples(), learning.references()
     counts = Counter[str](one.state for one in found)
     _warn(learning)
     if as_json:
@@ -57,6 +66,7 @@ def status(*, as_json: bool, workspace: Path | None) -> None:
             {
                 "enabled": learning.enabled,
                 "learned": len(examples),
+                "references": len(described),
                 "by_itself": [example_dict(one) for one in examples if one.by == "itself"],
                 "proposed": counts["proposed"] + counts["due"],
                 "waiting": counts["waiting"],
@@ -67,7 +77,7 @@ def status(*, as_json: bool, workspace: Path | None) -> None:
             }
         )
         return
-    _print_status(learning, counts, examples)
+    _print_status(learning, counts, examples, described)
 
 
 @learn.command("list", epilog="\b\nExample:\n  kds learn list --json")
@@ -76,23 +86,19 @@ def list_(*, as_json: bool, workspace: Path | None) -> None:
     """List what is learned, and every candidate with what speaks for it."""
     learning = Learning(find_workspace(workspace))
     found, examples = learning.candidates(), learning.examples()
+    described = learning.references()
     _warn(learning)
     if as_json:
         print_json(
             {
                 "examples": [example_dict(one) for one in examples],
+                "references": [reference_dict(one) for one in described],
                 "candidates": [candidate_dict(one) for one in found],
             }
         )
         return
-    if not (found or examples):
-        click.echo(NOTHING)
-    if examples:
-        print_examples(examples)
     open_ones = [one for one in found if one.state != "learned"]
-    if open_ones:
-        click.echo()
-        print_candidates(open_ones)
+    _print_list(examples, described, open_ones)
 
 
 @learn.command(epilog="\b\nExamples:\n  kds learn correct 'give the dashboard some love' PLAN")
@@ -143,6 +149,26 @@ def teach(*, message: str, intent: str, as_json: bool, workspace: Path | None) -
         click.echo("the secret in it is not kept")
 
 
+@learn.command(epilog="\b\nExample:\n  kds learn teach-reference 'the button' 'FAB button'")
+@click.argument("description")
+@click.argument("antecedent")
+@common_options
+def teach_reference(
+    *, description: str, antecedent: str, as_json: bool, workspace: Path | None
+) -> None:
+    """Let DESCRIPTION ('the button') mean ANTECEDENT ('FAB button') at once.
+
+    It counts in conversations that have mentioned that thing; nothing changes in others.
+    """
+    done = references.teach_reference(find_workspace(workspace), description, antecedent)
+    one = done.reference
+    if as_json:
+        print_json(reference_dict(one) | {"new": done.new, "undo": f"kds learn undo {one.id}"})
+        return
+    what = "learned" if done.new else "learned before"
+    click.echo(f"{what}: {one.told}; kds learn undo {one.id} takes it back")
+
+
 @learn.command(epilog="\b\nExample:\n  kds learn accept 76b5b4ec")
 @ids_argument
 @common_options
@@ -177,16 +203,16 @@ def reject(*, ids: tuple[str, ...], as_json: bool, workspace: Path | None) -> No
 @click.option("--last", is_flag=True, help="Take back what was accepted last.")
 @common_options
 def undo(*, ids: tuple[str, ...], last: bool, as_json: bool, workspace: Path | None) -> None:
-    """Take learned examples back: the file is what it was before, byte for byte."""
+    """Take back what was learned: the file is what it was before, byte for byte."""
     if bool(ids) == last:
         raise Refusal("name what to take back", "kds learn undo ID, or kds learn undo --last")
     learning = Learning(find_workspace(workspace))
     taken = learning.undo_last() if last else tuple(map(learning.undo, ids))
     if as_json:
-        print_json({"undone": [example_dict(one) for one in taken]})
+        print_json({"undone": [learned_dict(one) for one in taken]})
         return
     for one in taken:
-        click.echo(f"taken back: '{one.text}' as {one.intent}")
+        click.echo(f"taken back: {one.told}")
 
 
 learn.add_command(review)
@@ -197,8 +223,29 @@ def _warn(learning: Learning) -> None:
         complain(warning)
 
 
+def _print_list(
+    examples: Sequence[LearnedExample],
+    described: Sequence[LearnedReference],
+    open_ones: Sequence[Candidate],
+) -> None:
+    if not (examples or described or open_ones):
+        click.echo(NOTHING)
+    if examples:
+        print_examples(examples)
+    if examples and described:
+        click.echo()
+    if described:
+        print_references(described)
+    if open_ones:
+        click.echo()
+        print_candidates(open_ones)
+
+
 def _print_status(
-    learning: Learning, counts: Mapping[str, int], examples: Sequence[LearnedExample]
+    learning: Learning,
+    counts: Mapping[str, int],
+    examples: Sequence[LearnedExample],
+    described: Sequence[LearnedReference],
 ) -> None:
     off = "off: nothing is recorded, and nothing learned is used"
     print_line("learning", "on" if learning.enabled else off)
@@ -206,6 +253,8 @@ def _print_status(
     print_line("learned", f"{len(examples)}, {len(own)} of them by itself (>= {ACT_MIN})")
     for one in own:
         print_line("", f"{one.id} '{one.text}' as {one.intent}: {one.why}")
+    if described:
+        print_line("", f"{len(described)} more say what a description means: kds learn list")
     proposed = counts["proposed"] + counts["due"]
     print_line("proposed", f"{proposed} (>= {ASK_MIN}){'; kds learn review' if proposed else ''}")
     print_line("waiting", f"{counts['waiting']} (below, or fewer than {MIN_OCCURRENCES} times)")

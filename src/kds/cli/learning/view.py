@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from kds.brain.learning.candidate import Candidate
-from kds.brain.learning.learned_file import LearnedExample
+from kds.brain.learning.learned_file import Learned, LearnedExample
+from kds.brain.learning.reference import LearnedReference
 from kds.cli.output import fields, print_table
 
 _CANDIDATE: Final = "id text intent state occurrences against confidence kinds was first last"
@@ -18,6 +19,22 @@ def candidate_dict(one: Candidate) -> dict[str, Any]:
 def example_dict(one: LearnedExample) -> dict[str, Any]:
     """A learned example as JSON has it."""
     return fields(one, "id text intent by why")
+
+
+def reference_dict(one: LearnedReference) -> dict[str, Any]:
+    """What a description means, as JSON has it."""
+    return fields(one, "id text antecedent by")
+
+
+def learned_dict(one: Learned) -> dict[str, Any]:
+    """Anything learned, as JSON has it."""
+    return reference_dict(one) if isinstance(one, LearnedReference) else example_dict(one)
+
+
+def print_references(references: Iterable[LearnedReference]) -> None:
+    """Print what descriptions mean."""
+    rows = [(one.id, one.text, one.antecedent, one.by) for one in references]
+    print_table(("learned", "description", "means", "by"), rows)
 
 
 def print_examples(examples: Iterable[LearnedExample]) -> None:

@@ -1,0 +1,87 @@
+"""What a description means: which may be learned, and how it is kept beside examples."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from kds.brain.learning.candidate import find_candidates
+from kds.brain.learning.event import LearningEvent, decode, encode, reference_id
+from kds.brain.learning.learned_file import YOU, LearnedFile, LearnedFileError
+from kds.brain.learning.reference import LearnedReference, unteachable
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+BY_HAND = """\
+examples:
+- text: "the job"  # mine
+  antecedent: nightly export
+- text: "give the dashboard some love"
+  intent: plan
+"""
+
+
+def reference(text: str, antecedent: str) -> LearnedReference:
+    return LearnedReference(reference_id(text, antecedent), text, antecedent, YOU)
+
+
+@pytest.mark.parametrize(
+    ("description", "antecedent", "why"),
+    [
+        ("it", "FAB button", "does not describe"),
+        ("them", "tests", "does not describe"),
+        ("the other one", "FAB button", "does not describe"),
+        ("the first", "FAB button", "does not describe"),
+        ("my button", "FAB button", "does not describe"),
+        ("the " + "very " * 8 + "button", "FAB button", "does not describe"),
+        ("the button", " ", "has a name"),
+        ("the button", "x" * 201, "has a name"),
+        ("the token", TOKEN, "secret or code"),
+        (f"the {TOKEN}", "token", "secret or code"),
+        ("the button", "That Button!", "called that already"),
+    ],
+)
+def test_only_a_description_of_a_thing_is_learned(
+    description: str, antecedent: str, why: str
+) -> None:
+    reason = unteachable(description, antecedent)
+    assert reason is not None
+    assert why in reason
+    assert TOKEN not in reason
+
+
+@pytest.mark.parametrize("description", ["the button", "That save  button", "these tests"])
+def test_a_definite_description_is(description: str) -> None:
+    assert unteachable(description, "something else") is None
+
+
+def test_it_stands_among_the_examples_and_leaves_by_its_lines(tmp_path: Path) -> None:
+    file = LearnedFile(tmp_path / "learned.yaml")
+    file.path.write_text(BY_HAND)
+    [block] = file.add([reference("the button", "FAB button")], by=YOU, now=NOON).values()
+    assert 'text: "the button"\n  antecedent: "FAB button"\n' in block
+    assert [(one.text, one.antecedent, one.by, one.line) for one in file.references()] == [
+        ("the job", "nightly export", "hand", 2), ("the button", "FAB button", "you", 6),
+    ]  # fmt: skip
+    assert [one.intent for one in file.load()] == ["PLAN"]
+    assert file.path.stat().st_mode & 0o777 == 0o600
+    assert file.remove(file.references()[-1].id, block)
+    assert file.path.read_text() == BY_HAND
+    assert file.remove(file.references()[0].id)
+    assert file.path.read_text() == "examples:\n" + BY_HAND.partition("export\n")[2]
+
+
+@pytest.mark.parametrize("said", ["", "  intent: PLAN\n  antecedent: FAB button\n"])
+def test_an_entry_says_one_thing_of_its_text(tmp_path: Path, said: str) -> None:
+    file = LearnedFile(tmp_path / "learned.yaml")
+    file.path.write_text(f'examples:\n- text: "the button"\n{said}')
+    with pytest.raises(LearnedFileError, match="needs an intent, or an antecedent"):
+        file.references()
+
+
+def test_what_is_said_of_a_description_is_an_event_and_no_candidate() -> None:
+    meant = LearningEvent(NOON, "meant", "the button", "", antecedent="The FAB  button")
+    assert decode(encode(meant)) == meant
+    assert b'"intent"' not in encode(meant)
+    assert meant.id == reference("That  Button", "FAB button").id
+    assert find_candidates([meant], now=NOON) == ()

@@ -1,0 +1,126 @@
+"""Teaching what a description means: counts at once, is undone byte for byte, and harms nothing."""
+
+from pathlib import Path
+
+import pytest
+
+import kds
+from kds.brain.errors import WorkspaceError
+from kds.brain.turn import Turn
+from kds.brain.workspace import Workspace
+from kds.learning import Learning, LearningError, teach_reference
+from kds.learning.antecedents import MOST, corrections_of
+from kds.router.references.taught import TAUGHT
+
+BUTTONS = ("Add a save button to the toolbar", "Add a cancel button to the footer")
+RED = "Make the button red"
+TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+
+
+@pytest.fixture
+def place(fitted_workspace: Path) -> Workspace:
+    return Workspace.find(environ={"KDS_HOME": str(fitted_workspace)})
+
+
+def said(place: Workspace, *messages: str) -> Turn:
+    """What the workspace's router makes of the last of some messages."""
+    router = kds.Router.open(place)
+    router.context.clear()
+    return [router.route(message) for message in messages][-1]
+
+
+def test_it_counts_at_once_and_is_taken_back_byte_for_byte(place: Workspace) -> None:
+    before = said(place, *BUTTONS, RED)
+    assert before.expanded == "Make the cancel button red"
+    done = teach_reference(place, "the  button", "The save button")
+    assert (done.new, done.reference.told) == (True, "'the button' means 'save button'")
+    turn = said(place, *BUTTONS, RED)
+    assert (turn.expanded, turn.context_ref) == ("Make the save button red", "save button")
+    assert [one.rule for one in turn.references] == [TAUGHT]
+    assert [one.probability for one in turn.proposals] == [1.0]
+    assert any(f"kds learn undo {done.reference.id}" in note for note in turn.why)
+    for name in ("learned.yaml", "learning.jsonl"):
+        assert (place.brain / name).stat().st_mode & 0o777 == 0o600
+    assert Learning(place).undo(done.reference.id[:6]).told == done.reference.told
+    assert not (place.brain / "learned.yaml").exists()
+    assert said(place, *BUTTONS, RED).expanded == before.expanded
+
+
+def test_what_would_destroy_something_is_settled_too(place: Workspace) -> None:
+    teach_reference(place, "the button", "save button")
+    turn = said(place, *BUTTONS, "Delete the button")
+    assert turn.expanded == "Delete the save button"
+
+
+def test_teaching_the_same_twice_changes_nothing_more(place: Workspace) -> None:
+    first = teach_reference(place, "the button", "save button")
+    before = (place.brain / "learning.jsonl").read_bytes()
+    again = teach_reference(place, "That button", "a Save Button")
+    assert (again.new, again.reference) == (False, Learning(place).references()[0])
+    assert again.reference.id == first.reference.id
+    assert (place.brain / "learning.jsonl").read_bytes() == before
+
+
+def test_of_two_things_that_were_taught_the_last_counts_first(place: Workspace) -> None:
+    for thing in ("save button", "cancel button", "save button"):
+        assert teach_reference(place, "the button", thing).new
+    assert [one.antecedent for one in Learning(place).references()] == [
+        "cancel button", "save button",
+    ]  # fmt: skip
+    assert said(place, *BUTTONS, RED).expanded == "Make the save button red"
+    assert [one.told for one in Learning(place).undo_last()] == ["'the button' means 'save button'"]
+    assert said(place, *BUTTONS, RED).expanded == "Make the cancel button red"
+
+
+def test_nothing_of_it_is_used_or_taught_while_learning_is_off(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teach_reference(place, "the button", "save button")
+    monkeypatch.setenv("KDS_LEARNING", "off")
+    assert said(place, *BUTTONS, RED).expanded == "Make the cancel button red"
+    with pytest.raises(LearningError, match="learning is off"):
+        teach_reference(place, "the button", "FAB button")
+
+
+def test_a_file_that_does_not_load_is_told_of_and_teaches_nothing(place: Workspace) -> None:
+    teach_reference(place, "the button", "save button")
+    with (place.brain / "learned.yaml").open("a") as file:
+        file.write("- text: nothing said of it\n")
+    assert said(place, *BUTTONS, RED).expanded == "Make the cancel button red"
+    [warning] = kds.Router.open(place, log=False).warnings
+    assert "learned.yaml:9" in warning
+
+
+def test_what_cannot_be_learned_is_refused_and_not_stored(place: Workspace) -> None:
+    for description, antecedent in (("it", "button"), ("the token", TOKEN), (f"the {TOKEN}", "x")):
+        with pytest.raises(LearningError) as refused:
+            teach_reference(place, description, antecedent)
+        assert TOKEN not in str(refused.value)
+    assert not (place.brain / "learned.yaml").exists()
+    assert not (place.brain / "learning.jsonl").exists()
+    with pytest.raises(WorkspaceError, match="no such folder"):
+        teach_reference(
+            Workspace.find(environ={"KDS_HOME": str(place.root / "none")}),
+            "the button",
+            "save button",
+        )
+
+
+def test_the_rules_own_tests_are_not_of_what_was_taught(place: Workspace) -> None:
+    teach_reference(place, "the button", "save button")
+    assert all(one.passed for one in kds.Router.open(place, log=False).check_rules())
+
+
+def test_a_message_offers_everything_else_that_was_talked_about(place: Workspace) -> None:
+    resolver = kds.Router.open(place, log=False)._parts.resolver
+    found = corrections_of(said(place, *BUTTONS, "Make the button red and test it"), resolver)
+    said_so = {(one.text, one.antecedent): one.message for one in found}
+    assert said_so["the button", "the save button"] == "Make the save button red and test it"
+    assert not any(text == antecedent for text, antecedent in said_so)
+    taken = corrections_of(said(place, *BUTTONS, "Make it red"), resolver)
+    assert ("it", "the save button") in [(one.text, one.antecedent) for one in taken]
+    left = corrections_of(said(place, *BUTTONS, "Why is the job slow?"), resolver)
+    assert "Why is the save button slow?" in [one.message for one in left]
+    assert corrections_of(said(place, "Why is the job slow?"), resolver) == ()
+    many = said(place, *BUTTONS, " ".join(f"Stop the job {number}." for number in range(40)))
+    assert len(corrections_of(many, resolver)) <= MOST
