@@ -2,12 +2,14 @@
 
 A rewriter (docs/rewriting.md) may take seconds, and every window of the user would wait. So the
 rules read the message first; where they would have a model asked, that is done elsewhere; then
-the message is routed, and the rewriter has its answer already, or rests because it failed.
+the message is routed, and the rewriter has its answer already, or rests because it failed. What
+stands as the rules read it, and is not logged, is not routed twice.
 """
 
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from kds.api.conversations import Conversations
 from kds.brain.errors import KdsError, MessageError
@@ -26,9 +28,13 @@ async def routed(served: ServedWorkspace, worker: Worker, asked: RouteRequest) -
         by = await worker.run(lambda: _conversations(served, asked))
     rewriter = None if asked.rewrite is False else _rewriter(by)
     if rewriter is not None:
-        ask = await worker.run(lambda: _question(by, rewriter, asked))
-        if ask is not None:
+        read = await worker.run(lambda: _read(by, asked))
+        if rewriter.wants(read):
+            ask = partial(rewriter.ask_ahead, read)
             await _asked(served.queries.speakers, ask, served.queries.rewriting_s)
+        elif not asked.log and asked.rewrite is None:
+            served.turns += 1
+            return read
     return await worker.run(
         lambda: served.route(
             asked.message,
@@ -67,10 +73,8 @@ def _rewriter(by: Conversations) -> CheckedRewriter | None:
     return None
 
 
-def _question(
-    by: Conversations, rewriter: CheckedRewriter, asked: RouteRequest
-) -> Callable[[], object] | None:
-    """What asks the model about a message, whose answer is then kept; None: it stands alone."""
+def _read(by: Conversations, asked: RouteRequest) -> Turn:
+    """The message as the rules alone read it."""
     read = by.route(
         asked.message,
         conversation=asked.conversation,
@@ -80,10 +84,7 @@ def _question(
         rewrite=False,
         known=asked.known,
     )
-    turn = replace(read, rewrite=asked.rewrite)
-    if not rewriter.wants(turn):
-        return None
-    return lambda: rewriter.ask_ahead(turn)
+    return replace(read, rewrite=asked.rewrite)
 
 
 async def _asked(speakers: Speakers, ask: Callable[[], object], timeout_s: float) -> None:

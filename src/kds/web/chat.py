@@ -15,7 +15,7 @@ from kds.web import sessions, teaching
 from kds.web.markup import as_html
 from kds.web.sessions import address, store_of
 from kds.web.sidebar import sidebar
-from kds.web.talks import AT_ONCE_S, Talk, Talks, Telling
+from kds.web.talks import Talk, Talks, Telling
 from kds.web.transcript import Shown, earlier_page, newest_page, unkept
 from kds.web.visit import Visit, get, post
 
@@ -96,7 +96,7 @@ async def answer(visit: Visit) -> Response:
 
 
 async def _events(visit: Visit, talk: Talk, telling: Telling) -> AsyncIterator[str]:
-    async for event in telling.pieces(lambda said: _event("text", as_html(said))):
+    async for event in telling.pieces(lambda said: _event("text", telling.growing.as_html(said))):
         yield event
     session, chosen = None, _chosen(visit)
     if chosen is None:
@@ -111,7 +111,7 @@ async def _answered(
     visit: Visit, talk: Talk, exchange: Exchange, chosen: str | None, *, begun: bool = False
 ) -> Response:
     telling = talk.begin(exchange)
-    await telling.wait(AT_ONCE_S if visit.partial else PATIENCE_S)
+    await telling.wait(talk.at_once_s if visit.partial else PATIENCE_S)
     if begun or not visit.partial:
         return visit.go(address(chosen))
     if chosen is None:

@@ -3,6 +3,7 @@
 The only text of others that templates take as HTML comes from here.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any, Final
@@ -28,6 +29,8 @@ There are lexers that take ten seconds for one line."""
 COLUMNS: Final = 100
 """Of a table. Each row is filled up to as many, so a wide one grows with the square of its text."""
 
+_ONE_LINE_END: Final = re.compile(r"\r\n?")
+
 KEPT: Final = 256
 """Texts whose HTML is kept: some pages of replies. It takes 6 ms for 1,000 characters with code."""
 
@@ -44,8 +47,42 @@ def as_html(text: str) -> Markup:
     """
     if len(text) > TEXT_LIMIT:
         return Markup("<pre>{}</pre>").format(text)
+    return Markup(_reader(text).render(text))
+
+
+class GrowingText:
+    """Markdown that grows at its end: what stands before its last block is made up once.
+
+    A link whose target is named elsewhere is one when the text is whole. For one thread.
+    """
+
+    def __init__(self) -> None:
+        self._end = 0
+        """Where the last block began the time before."""
+        self._before = Markup("")
+
+    def as_html(self, text: str) -> Markup:
+        """All of ``text``, which begins as it did the time before."""
+        if len(text) > TEXT_LIMIT:
+            return as_html(text)
+        rest = _ONE_LINE_END.sub("\n", text)[self._end :]
+        reader = _reader(rest)
+        tokens = reader.parse(rest, {})
+        last = max((at for at, one in enumerate(tokens) if one.map and not one.level), default=0)
+        done, open_ = (
+            Markup(reader.renderer.render(some, reader.options, {}))
+            for some in (tokens[:last], tokens[last:])
+        )
+        if last and (lines := tokens[last].map):
+            self._before += done
+            self._end += sum(len(line) + 1 for line in rest.split("\n")[: lines[0]])
+            return self._before + open_
+        return self._before + done + open_
+
+
+def _reader(text: str) -> MarkdownIt:
     wide = any(line.count("|") > COLUMNS for line in text.splitlines())
-    return Markup(_markdown(tables=not wide).render(text))
+    return _markdown(tables=not wide)
 
 
 @cache

@@ -28,6 +28,7 @@ from kds.session.exchange import Exchange
 from kds.session.memory import SessionMemory
 from kds.session.nearest import NearestConversations
 from kds.session.session import Session
+from kds.web.markup import GrowingText
 
 MOST_TALKS: Final = 32
 """Conversations that stay open; each holds its file open, and the oldest goes first."""
@@ -47,7 +48,8 @@ LONGEST_REST_S: Final = 2.0
 """And no longer than this, whatever else the machine did in between."""
 
 AT_ONCE_S: Final = 0.25
-"""How long is waited for an answer that needs no model, so that it comes in one piece."""
+"""How long is waited for an answer that needs no model, so that it comes in one piece. A model is
+never that quick, and the turn is to show as soon as it is known."""
 
 
 class Telling:
@@ -57,6 +59,8 @@ class Telling:
         self.id = uuid.uuid4().hex
         self.said = ""
         """What has come of it."""
+        self.growing = GrowingText()
+        """The same as HTML."""
         self.answer: Answer | None = None
         """The whole of it, when it is over."""
         self.error: KdsError | None = None
@@ -98,9 +102,9 @@ class Telling:
     async def _make(self, make: Callable[[str], str]) -> None:
         """Make up what has come once there is more of it, after a rest from the time before."""
         busy = perf_counter() - self._begun if self._told else 0.0  # with the sending to every tab
-        await asyncio.sleep(min(max(LOOK_S, RESTS * busy), LONGEST_REST_S))
-        while self.said == self._told and not self.over:
-            await asyncio.sleep(LOOK_S)
+        await self.wait(min(max(LOOK_S, RESTS * busy), LONGEST_REST_S))
+        while self.said == self._told and not await self.wait(LOOK_S):
+            pass
         if not self.over:
             self._begun, self._told = perf_counter(), self.said
             self._shown = await asyncio.to_thread(make, self._told)
@@ -142,6 +146,12 @@ class Talk:
             self.turns.popitem(last=False)
         self.latest, self.telling = exchange.turn, Telling(exchange)
         return self.telling
+
+    @property
+    def at_once_s(self) -> float:
+        """How long the answer is waited for before the turn is shown."""
+        asked = self.latest is not None and self.latest.action == "route"
+        return 0.0 if asked and self.session.has_model else AT_ONCE_S
 
     @property
     def running(self) -> Telling | None:

@@ -39,7 +39,9 @@ class Tail:
     """What stands behind the last message."""
 
     telling: Telling | None = None
-    """The last answer: it may be on its way."""
+    """The last answer."""
+    running: bool = False
+    """Whether it was on its way before the messages were read: if not, it is among them."""
     confirm: bool = False
     """Whether something waits for a yes."""
     choices: tuple[Choice, ...] = ()
@@ -69,35 +71,36 @@ def earlier_page(store: MemoryStore, talk: Talk, session: Session, before: int) 
 
 def newest_page(store: MemoryStore, talk: Talk, session: Session, after: int = 0) -> Shown:
     """The newest messages, as many as a page holds, of those behind one that is shown already."""
+    tail = tail_of(talk)
     messages = store.messages(session.id, last=PAGE)
     new = tuple(one for one in messages if one.seq > after)
     first = new[0].seq if new else 1
     end = messages[-1].seq if messages else after
-    return Shown(_lines(new, talk), first if first > 1 and not after else None, tail_of(talk), end)
+    return Shown(_lines(new, talk), first if first > 1 and not after else None, tail, end)
 
 
 def unkept(talk: Talk, said: str = "") -> Shown:
     """What was said last where the memory is off: the user's message, or the answers to it."""
-    turn, telling = talk.latest, talk.telling
-    if said and turn is not None:
-        return Shown((Line("user", said, view=view_of(turn)),), tail=tail_of(talk))
-    answer = telling.answer if telling is not None else None
-    replies = answer.replies if answer is not None else ()
-    lines = tuple(Line("assistant", one.text, 0, one.agent) for one in replies if one.answered)
-    if answer is not None and answer.question:
-        lines = (*lines, Line("assistant", answer.question, 0, KDS))
-    return Shown(lines, tail=tail_of(talk))
+    tail, turn = tail_of(talk), talk.latest
+    lines = [Line("user", said, view=view_of(turn))] if said and turn is not None else []
+    answer = None if tail.telling is None or tail.running else tail.telling.answer
+    if answer is not None:
+        lines += [Line("assistant", one.text, 0, one.agent) for one in answer.replies
+                  if one.answered]  # fmt: skip
+        lines += [Line("assistant", answer.question, 0, KDS)] if answer.question else []
+    return Shown(tuple(lines), tail=tail)
 
 
 def tail_of(talk: Talk) -> Tail:
     """What may come next. Raises StoreError when the work in progress cannot be read."""
-    work, latest, telling = talk.session.work, talk.latest, talk.telling
+    running, latest, telling = talk.running is not None, talk.latest, talk.telling
+    work = talk.session.work
     asks = latest is not None and latest.action == "clarify" and not work.confirm
     library = talk.session.conversations.library
     choices = choices_of(library, latest.candidates) if asks and latest else []
     failed = telling is not None and telling.answer is not None and telling.answer.error
     offers = () if failed else tuple(one for one in work.offers if one.intent not in work.chain)
-    return Tail(telling, bool(work.confirm), tuple(choices), offers)
+    return Tail(telling, running, bool(work.confirm), tuple(choices), offers)
 
 
 def _lines(messages: tuple[Message, ...], talk: Talk) -> tuple[Line, ...]:

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
@@ -20,8 +22,11 @@ from .conftest import Site, Visitor
 
 
 def measured(site: Site) -> None:
-    """Three turns of a conversation, the second of them corrected, and a recall."""
-    with SqliteStore(site.workspace.brain / "memory.db") as store:
+    """Three turns of a conversation, the second of them corrected, and a recall; what other tests
+    have left is gone."""
+    path = site.workspace.brain / "memory.db"
+    with SqliteStore(path) as store, closing(sqlite3.connect(path, isolation_level=None)) as file:
+        file.execute("DELETE FROM metric")
         for intent, certain in (("PLAN", 0.9), ("EXECUTE", 0.6), ("CORRECT", 0.8)):
             store.metrics.add("turn", {
                 "conversation": "a", "intent": intent, "action": "route", "confidence": certain,

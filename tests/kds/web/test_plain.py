@@ -1,17 +1,21 @@
 """The chat without JavaScript: links and forms alone, and what they refuse."""
 
 import json
+from html import unescape
+from typing import Any
 
 import httpx
 import pytest
 
+from kds.api.conversations import Conversations
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.sessions.portable import from_json
 from kds.service.errors import NotServedError
-from kds.web.markup import as_html
 from kds.web.sessions import MOST_ERASED, UNDO_S, Bin
+from kds.web.talks import Talk
 
-from ...agents.openai_server import FakeProvider, Text  # noqa: TID252  # one server for all
+from ...agents.openai_server import FakeProvider, Stall, Text  # noqa: TID252  # one server for all
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from .conftest import Site, Visitor, wait_until
 
 FAB = "I want to add a FAB button"
@@ -53,9 +57,9 @@ def test_what_was_meant_is_chosen_on_a_page_of_its_own(visitor: Visitor) -> None
 
 def test_a_thing_that_was_meant_is_learned_by_forms_alone(visitor: Visitor) -> None:
     first = visitor.send_form("/chat/send", message="Add a save button to the toolbar")
-    asked = {"session": session_of(first), "seq": "3", "message": "Make the save button it"}
+    asked = {"session": session_of(first), "seq": "3", "message": "Make the save button red"}
     visitor.send_form("/chat/send", message="Add a cancel button", session=asked["session"])
-    visitor.send_form("/chat/send", message="Make the button it", session=asked["session"])
+    visitor.send_form("/chat/send", message="Make the button red", session=asked["session"])
     page = visitor.get("/chat/mend", params=asked)
     assert f'<option value="{asked["message"]}">“the button” is the save button' in page.text
     then = visitor.send_form("/chat/mean", **asked)
@@ -63,7 +67,7 @@ def test_a_thing_that_was_meant_is_learned_by_forms_alone(visitor: Visitor) -> N
     learned = then.text.split('name="id" value="', 1)[1].split('"', 1)[0]
     undone = visitor.send_form("/chat/unlearn", id=learned, session=asked["session"])
     assert "Taken back: &#39;the button&#39; means &#39;save button&#39;." in undone.text
-    other = visitor.send_form("/chat/mean", **asked | {"message": "Something else"})
+    other = visitor.send_form("/chat/mean", **asked | {"message": "Add a map"})
     assert "is not known any more" in other.text
     assert other.text.count('class="line user"') == 5
     assert visitor.send_form("/chat/mean", **asked | {"seq": "0"}).status_code == 404
@@ -80,6 +84,44 @@ def test_a_model_answers_before_the_page_comes(visitor: Visitor, provider: FakeP
     wrong = visitor.send_form("/chat/hand-over", intent="ASK", session=session_of(first))
     assert wrong.status_code == 400
     assert "was not offered" in wrong.text
+
+
+def test_a_turn_shows_before_the_model_has_said_a_word_and_is_routed_once(
+    visitor: Visitor, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    routed: list[str] = []
+    route = Conversations.route
+
+    def counted(self: Conversations, message: str, **how: Any) -> Any:
+        routed.append(message)
+        return route(self, message, **how)
+
+    session = session_of(visitor.send_form("/chat/send", message=FAB))
+    monkeypatch.setattr(Conversations, "route", counted)
+    monkeypatch.setattr("kds.web.talks.AT_ONCE_S", 2 * PATIENCE_S)
+    provider.play(Stall())
+    asked = {"message": "Make it purple", "session": session, "after": "2"}
+    part = visitor.post("/chat/send", data=asked, headers={**HTMX, "X-CSRF-Token": visitor.csrf})
+    assert "Make the FAB button purple" in part.text
+    assert "sse-connect" in part.text
+    assert routed == ["Make it purple"]
+    visitor.send_form("/chat/stop", session=session)
+
+
+def test_an_answer_that_is_not_kept_is_shown_however_soon_it_comes(
+    visitor: Visitor, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_MEMORY", "off")
+    for limit in (0.0, PATIENCE_S):
+        monkeypatch.setattr(Talk, "at_once_s", limit)
+        provider.play(Text("There **you** are."))
+        part = visitor.post(
+            "/chat/send", data={"message": FAB}, headers={**HTMX, "X-CSRF-Token": visitor.csrf}
+        ).text
+        if limit == 0.0 and "sse-connect" in part:
+            part += visitor.get(unescape(part.split('sse-connect="', 1)[1].split('"', 1)[0])).text
+        assert part.count("There <strong>you</strong> are.") >= 1
+        assert part.count('class="line user"') == 1
 
 
 def test_a_model_that_fails_is_told_with_its_prompt(
@@ -229,24 +271,6 @@ def test_what_was_erased_comes_back_for_a_while_to_its_own_workspace() -> None:
         kept.take("/a", names[0])
 
 
-@pytest.mark.parametrize(
-    ("text", "has", "has_not"),
-    [
-        ("**bold** <b>no</b>", "<strong>bold</strong> &lt;b&gt;", "<b>"),
-        ("![x](http://a.example/x.png)", "x", "<img"),
-        ("[y](javascript:z)", "javascript", "<a"),
-        ("[y](https://a.example)", 'rel="noopener noreferrer nofollow"', "<script"),
-        ("```python\nx = '<b>'\n```", "c-", "<b>"),
-        ("```nothing\n<b>\n```", "&lt;b&gt;", "<b>"),
-        ("| a |\n|---|\n| 1 |", "<td>1</td>", "|"),
-    ],
-)
-def test_markdown_becomes_html_without_any_of_its_own(text: str, has: str, has_not: str) -> None:
-    html = as_html(text)
-    assert has in html
-    assert has_not not in html
-
-
 def test_a_store_that_fails_is_a_page_that_says_how_to_mend_it(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,17 +295,3 @@ def test_an_erased_session_does_not_begin_anew_from_another_tab(
         answer = visitor.send_form(path, session=session, message="Make it purple", intent="PLAN")
         assert answer.status_code == 404
     assert sorted((site.workspace.brain / "conversations").iterdir()) == before
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "```python\n" + "(" * 501 + "\n```",
-        "|".join("a" * 102) + "\n" + "|".join("-" * 102) + "\n" + "a\n" * 1000,
-        "*a*" * 20_000,
-    ],
-)
-def test_what_would_take_seconds_to_make_up_is_shown_as_it_stands(text: str) -> None:
-    made = as_html(text)
-    assert not any(tag in made for tag in ("<span", "<table", "<em>"))
-    assert len(made) < len(text) + 100
