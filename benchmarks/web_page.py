@@ -39,6 +39,12 @@ OTHERS: Final = str(Path(__file__).with_name("web_tabs.py"))
 TIMES: Final = 15
 STATIC: Final = Path(__file__).resolve().parent.parent / "src/kds/web/static"
 AT: Final = "2025-11-03T09:00:00Z"
+ANSWERS: Final = {
+    "an answer on its way": "and **more** of it.\n\n",
+    "one endless paragraph": "and **more** ",
+}
+"""What a model says again and again, fifty times a second: blocks, of which only the last is made
+up anew, and the worst there is, a single one that grows."""
 
 PAGES: Final = (
     "/chat", "/chat?session=long", "/memory", "/documents", "/analytics", "/settings",
@@ -164,13 +170,14 @@ def _hooks(place: Place, page: Page, provider: FakeProvider, count: int) -> list
     with _tabs(page, "/chat?session=long"):
         figures.append(_share(f"{TABS} tabs that are read", place, 1))
         figures += _waits(f"{TABS} tabs that are read", place, count)
-    provider.play(Trickle("and **more** "))
-    data = {"csrf": page.csrf(), "session": "long", "message": "I want to add a FAB button"}
-    told = page.post("/chat/send", data=data, headers={"HX-Request": "true"}).text
-    with _tabs(page, unescape(told.split('sse-connect="', 1)[1].split('"', 1)[0])):
-        figures.append(_share(f"{TABS} tabs with an answer on its way", place, 50))
-        figures += _waits(f"{TABS} tabs with an answer on its way", place, count)
-    page.send_form("/chat/stop", session="long")
+    for name, text in ANSWERS.items():
+        provider.play(Trickle(text))
+        data = {"csrf": page.csrf(), "session": "long", "message": "I want to add a FAB button"}
+        told = page.post("/chat/send", data=data, headers={"HX-Request": "true"}).text
+        with _tabs(page, unescape(told.split('sse-connect="', 1)[1].split('"', 1)[0])):
+            figures.append(_share(f"{TABS} tabs with {name}", place, 50))
+            figures += _waits(f"{TABS} tabs with {name}", place, count)
+        page.send_form("/chat/stop", session="long")
     return figures
 
 
