@@ -29,6 +29,10 @@ APPLICATION_ID: Final = 0x4B445344
 CLAUSE: Final = "#"
 """Before the number of a clause among the keys of terms: no word of a term begins so."""
 
+LONGEST_KEY: Final = 500
+"""Characters of the key of a term or a number. A server's index takes no more, and nobody asks for
+what is longer."""
+
 BEFORE_CHARACTERS: Final = 300
 AFTER_CHARACTERS: Final = 150
 """How much of what stands before and behind a passage in its section goes into the index."""
@@ -125,7 +129,7 @@ def begin(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-_CONTRADICTIONS: Final = {
+CONTRADICTIONS: Final = {
     "documents count their sections wrong": (
         "SELECT count(*) FROM document WHERE section_count <> "
         "(SELECT count(*) FROM section WHERE document_num = document.num)"
@@ -144,6 +148,7 @@ _CONTRADICTIONS: Final = {
     ),
     "passages have neither a vector nor a job": WITHOUT_VECTOR,
 }
+"""What may not be, in whichever engine, and the question that counts how often it is."""
 
 DOCUMENTS: Final = FileKind(
     "the document store",
@@ -151,5 +156,5 @@ DOCUMENTS: Final = FileKind(
     {"chunk_fts": CHUNK_INDEX},
     rebuild="kds docs check",
     migrations=(begin,),
-    contradictions=_CONTRADICTIONS,
+    contradictions=CONTRADICTIONS,
 )

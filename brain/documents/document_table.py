@@ -1,15 +1,15 @@
-"""Documents, sections and passages in SQLite: a document is stored at once or not at all."""
+"""Documents, sections and passages: a document is stored at once or not at all."""
 
 import json
-import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
-from kds.brain.database.database import Database
 from kds.brain.database.deletion import note_scrub, wipe
 from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.health import healing
 from kds.brain.database.instant import to_micros
 from kds.brain.documents.content import Content, Source
+from kds.brain.documents.definition import Defined
 from kds.brain.documents.document_rows import (
     CANDIDATE_COLUMNS,
     DOCUMENT_COLUMNS,
@@ -20,7 +20,7 @@ from kds.brain.documents.document_rows import (
     passage_of,
     section_of,
 )
-from kds.brain.documents.document_schema import CLAUSE
+from kds.brain.documents.document_schema import CLAUSE, LONGEST_KEY
 from kds.brain.documents.document_values import Document, Passage, Section
 from kds.brain.documents.drafting import (
     READER,
@@ -36,9 +36,10 @@ from kds.brain.documents.drafting import (
 from kds.brain.documents.heading import clause_keys, referred_in
 from kds.brain.documents.judging import Candidate
 from kds.brain.documents.lookup import Lookup
+from kds.brain.documents.section_chunker import CutSection, Piece
 from kds.brain.passages.outbox import count_vector_deletion, queue
 from kds.brain.passages.passage_schema import range_of
-from kds.brain.passages.rows import in_order
+from kds.brain.passages.rows import Row, in_order
 from kds.brain.words.phrases import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter
 
@@ -46,7 +47,7 @@ from kds.brain.words.tokens import TokenCounter
 class DocumentTable:
     """The tables of documents, sections and passages: a part of the document store."""
 
-    database: Database
+    database: Engine
     count_tokens: TokenCounter
 
     @healing
@@ -64,10 +65,14 @@ class DocumentTable:
                 _note_deletion(self.database, connection)
             number = _insert_document(connection, ready, added)
             _insert_sections(connection, number, ready)
+            self.index_passages(connection, number)
             row = connection.execute(
                 f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE num = ?", (number,)
             ).fetchone()
         return document_of(row)
+
+    def index_passages(self, connection: Connection, number: int) -> None:
+        """Put the passages of a new document into the index: a file does that by its triggers."""
 
     @healing
     def take_out(self, ids: Sequence[str]) -> int:
@@ -142,6 +147,15 @@ class DocumentTable:
                 ),
             )
 
+    def counts(self, connection: Connection) -> tuple[int, int, int, int]:
+        """Return how many documents, sections, passages and tokens there are."""
+        row = connection.execute(
+            "SELECT count(*), coalesce(sum(section_count), 0), coalesce(sum(chunk_count), 0), "
+            "coalesce(sum(token_count), 0) FROM document"
+        ).fetchone()
+        documents, sections, chunks, tokens = map(int, row)
+        return documents, sections, chunks, tokens
+
     def lookup(self, within: str | None) -> Lookup:
         """Return the tables of terms and sections, of one document or of all."""
         if within is None:
@@ -156,7 +170,7 @@ def _note_deletion(engine: Engine, connection: Connection) -> None:
     note_scrub(engine, connection)
 
 
-def _delete(connection: sqlite3.Connection, ids: Iterable[str]) -> int:
+def _delete(connection: Connection, ids: Iterable[str]) -> int:
     gone = 0
     for one in ids:
         row = connection.execute("SELECT num FROM document WHERE id = ?", (one,)).fetchone()
@@ -169,65 +183,76 @@ def _delete(connection: sqlite3.Connection, ids: Iterable[str]) -> int:
     return gone
 
 
-def _insert_document(connection: sqlite3.Connection, ready: Draft, added: int) -> int:
+def _insert_document(connection: Connection, ready: Draft, added: int) -> int:
     source, content = ready.source, ready.content
-    cursor = connection.execute(
+    row = connection.execute(
         "INSERT INTO document(id, path, title, kind, added_at, modified, size, digest, reader, "
         "pages, section_count, chunk_count, token_count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?)",
+        "?, ?) RETURNING num",
         (ready.id, source.path, ready.title, content.kind, added, to_micros(source.modified),
          source.size, source.digest, READER, content.pages, len(ready.sections), ready.chunks,
          ready.tokens),
-    )  # fmt: skip
-    return int(cursor.lastrowid or 0)
+    ).fetchone()  # fmt: skip
+    return int(row[0])
 
 
-def _insert_sections(connection: sqlite3.Connection, number: int, ready: Draft) -> None:
-    chunk_id, _ = range_of(number)
-    stored: list[int] = []
-    for index, section in enumerate(ready.sections):
-        row = _insert_section(connection, number, index, section)
-        header = header_of(ready.title, section.path)
-        for at, piece in enumerate(section.cut.pieces):
-            body = section.cut.text[piece.start : piece.start + piece.length]
-            idents = idents_of(piece, body)
-            connection.execute(
-                "INSERT INTO chunk(id, section_num, kind, start, length, header, columns, terms, "
-                "idents, stems, beside, page, first_line, last_line, tokens) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (chunk_id, row, piece.kind, piece.start, piece.length, header, piece.columns,
-                 terms_json(piece), idents, seen_stems(body, idents),
-                 stem_set(beside_of(section.cut, piece)), piece.page, piece.first_line,
-                 piece.last_line, piece.tokens),
-            )  # fmt: skip
-            terms = {one.key: one for one in (*(section.terms if at == 0 else ()), *piece.terms)}
-            elsewhere = referred_in(body) if piece.terms else ("", "")
-            connection.executemany(
-                "INSERT OR IGNORE INTO term(chunk_id, key, term, strength, label, refers) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    *(
-                        (chunk_id, key, one.term, one.strength, *elsewhere)
-                        for key, one in terms.items()
-                    ),
-                    *((chunk_id, f"{CLAUSE}{key}", "", 1.0, "", "") for key in clause_keys(body)),
-                ],
-            )
-            stored.append(chunk_id)
-            chunk_id += 1
-    queue(connection, stored)
-
-
-def _insert_section(
-    connection: sqlite3.Connection, number: int, index: int, section: DraftSection
-) -> int:
-    label, own, key = number_keys(section.heading)
-    title = section.heading.title if section.heading else ""
-    cursor = connection.execute(
+def _insert_sections(connection: Connection, number: int, ready: Draft) -> None:
+    connection.executemany(
         "INSERT INTO section(document_num, idx, label, number, number_key, title, path, page, "
         "first_line, last_line, chunk_count, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (number, index, label, own, key, title, json.dumps(section.path, ensure_ascii=False),
-         section.page, section.first_line, section.last_line, len(section.cut.pieces),
-         section.cut.text),
+        [(number, index, *_section_row(one)) for index, one in enumerate(ready.sections)],
+    )
+    stored = connection.execute("SELECT idx, num FROM section WHERE document_num = ?", (number,))
+    rows = dict(stored)
+    ids = count(range_of(number)[0])
+    chunks: list[Row] = []
+    terms: list[Row] = []
+    for index, section in enumerate(ready.sections):
+        header = header_of(ready.title, section.path)
+        for at, (piece, chunk_id) in enumerate(zip(section.cut.pieces, ids, strict=False)):
+            body = section.cut.text[piece.start : piece.start + piece.length]
+            chunks.append((chunk_id, rows[index], header, *_chunk_row(section.cut, piece, body)))
+            named = (*(section.terms if at == 0 else ()), *piece.terms)
+            terms += ((chunk_id, *one) for one in _term_rows(named, piece, body))
+    connection.executemany(
+        "INSERT INTO chunk(id, section_num, header, kind, start, length, columns, terms, idents, "
+        "stems, beside, page, first_line, last_line, tokens) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        chunks,
+    )
+    connection.executemany(
+        "INSERT INTO term(chunk_id, key, term, strength, label, refers) "
+        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        terms,
+    )
+    queue(connection, [chunk[0] for chunk in chunks])
+
+
+def _section_row(section: DraftSection) -> Row:
+    label, own, key = number_keys(section.heading)
+    title = section.heading.title if section.heading else ""
+    return (
+        label, own, key if len(key) <= LONGEST_KEY else "", title,
+        json.dumps(section.path, ensure_ascii=False), section.page, section.first_line,
+        section.last_line, len(section.cut.pieces), section.cut.text,
     )  # fmt: skip
-    return int(cursor.lastrowid or 0)
+
+
+def _chunk_row(section: CutSection, piece: Piece, body: str) -> Row:
+    idents = idents_of(piece, body)
+    return (
+        piece.kind, piece.start, piece.length, piece.columns, terms_json(piece), idents,
+        seen_stems(body, idents), stem_set(beside_of(section, piece)), piece.page,
+        piece.first_line, piece.last_line, piece.tokens,
+    )  # fmt: skip
+
+
+def _term_rows(terms: Iterable[Defined], piece: Piece, body: str) -> Iterator[Row]:
+    """Yield what a passage defines, with its section's terms, and the clauses that begin in it."""
+    elsewhere = referred_in(body) if piece.terms else ("", "")
+    for key, one in {one.key: one for one in terms}.items():
+        if len(key) <= LONGEST_KEY:
+            yield key, one.term, one.strength, *elsewhere
+    for key in clause_keys(body):
+        if len(key) < LONGEST_KEY:
+            yield f"{CLAUSE}{key}", "", 1.0, "", ""

@@ -1,11 +1,10 @@
 """Looking up what the index of words does not tell: who defines a term, whose number it is."""
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.brain.database.database import Database
+from kds.brain.database.engine import Connection, Engine
 from kds.brain.documents.document_schema import CLAUSE
 from kds.brain.documents.question import Reference
 from kds.brain.passages.passage_schema import CHUNK_BITS
@@ -40,7 +39,7 @@ _CHAPTERS: Final = frozenset({"", "article", "chapter", "part", "title"})
 class Lookup:
     """The tables of terms and sections."""
 
-    database: Database
+    database: Engine
     within: int | None = None
     """The number of the only document to be looked at."""
 
@@ -78,7 +77,7 @@ class Lookup:
                     fit = EXACT if _labels_agree(reference.label, label) else OTHER_LABEL
                 found[chunk_id] = max(fit, found.get(chunk_id, 0.0))
             for (chunk_id,) in connection.execute(
-                "SELECT chunk_id FROM term WHERE key = ? LIMIT ?",
+                "SELECT chunk_id FROM term WHERE key = ? ORDER BY chunk_id LIMIT ?",
                 (f"{CLAUSE}{reference.key}", MANY_REFERRED),
             ):
                 if self._has(chunk_id):
@@ -86,7 +85,7 @@ class Lookup:
         return found
 
     def _handed_on(
-        self, connection: sqlite3.Connection, chunk_id: int, label: str, refers: str
+        self, connection: Connection, chunk_id: int, label: str, refers: str
     ) -> list[int]:
         """Return the first passages of the section where a definition says the meaning stands."""
         return [
@@ -97,7 +96,7 @@ class Lookup:
             and _labels_agree(label, own)
         ][:MANY_HANDED_ON]
 
-    def _sections(self, connection: sqlite3.Connection, key: str) -> list[tuple[str, str, int]]:
+    def _sections(self, connection: Connection, key: str) -> list[tuple[str, str, int]]:
         query = (
             "SELECT number_key, label, chunk.id FROM section "
             "JOIN chunk ON chunk.section_num = section.num "

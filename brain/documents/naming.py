@@ -52,7 +52,7 @@ _WHOLE: Final = (_is_exact, _is_name, _is_name_in_other_case)
 _TESTS: Final = (*_WHOLE, _ends_path, _begins, _has_word)
 
 
-def find_whole(documents: Sequence[Document], name: str, *, where: Path) -> Document:
+def find_whole(documents: Sequence[Document], name: str, *, where: str) -> Document:
     """Return the document with exactly this id, path, file's name or title, in any case.
 
     For what cannot be taken back. Raises StoreError when none or several have it; it names those
@@ -70,12 +70,12 @@ def find_whole(documents: Sequence[Document], name: str, *, where: Path) -> Docu
     more = f" and {len(meant) - 5} more" if len(meant) > 5 else ""
     raise StoreError(
         f"no document is named just '{name}'; meant may be {listed}{more}",
-        where=str(where),
+        where=where,
         hint="give the id, the path, the file's name or the whole title",
     )
 
 
-def find(documents: Sequence[Document], name: str, *, where: Path) -> Document | None:
+def find(documents: Sequence[Document], name: str, *, where: str) -> Document | None:
     """Return the document that ``name`` names: an id, a path, a file's name or a title.
 
     Also the beginning of an id or a title, the end of a path, or a word of name or title, when
@@ -89,7 +89,7 @@ def _found(
     documents: Sequence[Document],
     asked: str,
     tests: Sequence[Callable[[Document, str], bool]],
-    where: Path,
+    where: str,
 ) -> Document | None:
     for test in tests:
         chosen = [one for one in documents if test(one, asked)]
@@ -99,16 +99,16 @@ def _found(
             listed = ", ".join(f"{one.id} ({one.path})" for one in chosen[:3])
             raise StoreError(
                 f"{len(chosen)} documents are named '{asked}': {listed}",
-                where=str(where),
+                where=where,
                 hint="give the id or the whole path of one of them",
             )
     return None
 
 
-def unknown_document(name: str, where: Path) -> StoreError:
+def unknown_document(name: str, where: str) -> StoreError:
     """Say that there is no such document."""
     return StoreError(
         f"there is no document '{name}'",
-        where=str(where),
+        where=where,
         hint="see which documents there are: kds docs list",
     )

@@ -1,7 +1,7 @@
 """A clock to set by hand, folders as an ordinary user sees them, memories to test with.
 
-`conformance`, `passage_conformance` and `spoken` can be imported: every implementation's tests
-share them.
+`conformance`, `passage_conformance`, `document_conformance`, `document_recall_conformance`,
+`document_texts` and `spoken` can be imported: every implementation's tests share them.
 """
 
 import os
@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-pytest.register_assert_rewrite("conformance", "passage_conformance")
+pytest.register_assert_rewrite(
+    *("conformance", "passage_conformance"),
+    *("document_conformance", "document_recall_conformance"),
+)
 
 from conformance import HandClock as HandClock  # noqa: E402  # needs the path
 

@@ -11,6 +11,10 @@ import pytest
 from conformance import HandClock
 
 from kds.brain.database.health import Check
+from kds.brain.documents.content import Block, Content, Part, Source
+from kds.brain.documents.documents import Documents
+from kds.brain.documents.drafting import document_id
+from kds.brain.documents.heading import read_heading
 from kds.brain.errors import StoreError
 from kds.brain.passages.store import PassageStore
 from kds.brain.passages.text_search import words_of
@@ -69,6 +73,30 @@ class MessageShelf(Shelf):
 
     def bodies(self, found: tuple[Scored, ...]) -> list[str]:
         return [one.body for one in self.store.passages([hit.chunk_id for hit in found])]
+
+
+@dataclass
+class DocumentShelf(Shelf):
+    """The passages of documents: a place is a document."""
+
+    store: Documents
+    clock: HandClock
+
+    def add(self, place: str, *texts: str) -> None:
+        parts = tuple(
+            Part(read_heading(f"{at} Part", 1), (Block(text),)) for at, text in enumerate(texts)
+        )
+        source = Source(f"/{place}", 1, self.clock.now, "0" * 64)
+        self.store.put(Content(place, "text", parts), source)
+
+    def remove(self, place: str) -> None:
+        self.store.remove([place])
+
+    def id_of(self, place: str) -> str:
+        return document_id(f"/{place}")
+
+    def bodies(self, found: tuple[Scored, ...]) -> list[str]:
+        return [one.text for one in self.store.passages([hit.chunk_id for hit in found])]
 
 
 class PassageConformance:

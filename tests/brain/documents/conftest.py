@@ -1,21 +1,12 @@
-"""Stores with documents. `document_texts` can be imported."""
+"""Stores of documents in a file."""
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from document_texts import GUIDE, LEASE, content_of, source_of
+from document_texts import Put, putting
 
 from kds.brain.documents.document_store import DocumentStore
-from kds.brain.documents.document_values import Document
-from kds.readers.markdown import read_markdown
-from kds.readers.plain import read_plain
-
-Put = Callable[..., Document]
 
 
 @pytest.fixture
@@ -26,25 +17,24 @@ def store_path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(store_path: Path) -> Iterator[DocumentStore]:
-    with DocumentStore(store_path) as opened:
-        yield opened
+def open_documents(store_path: Path) -> Iterator[Callable[[], DocumentStore]]:
+    """Opens the same file as often as one likes; all are closed in the end."""
+    opened: list[DocumentStore] = []
+
+    def open_it() -> DocumentStore:
+        opened.append(DocumentStore(store_path))
+        return opened[-1]
+
+    yield open_it
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(open_documents: Callable[[], DocumentStore]) -> DocumentStore:
+    return open_documents()
 
 
 @pytest.fixture
 def put(store: DocumentStore) -> Put:
-    """Store sections: ``put("/x/a.txt", ("1 Heading", ["Paragraph."]))``."""
-
-    def put_it(path: str, *sections: tuple[str, list[str]], title: str = "") -> Document:
-        content = content_of(title or Path(path).stem, *sections)
-        return store.put(content, source_of(repr(sections), path))
-
-    return put_it
-
-
-@pytest.fixture
-def library(store: DocumentStore) -> DocumentStore:
-    """The store with the lease and the guide."""
-    store.put(read_plain(LEASE, "lease"), source_of(LEASE, "/shelf/lease.txt"))
-    store.put(read_markdown(GUIDE, "guide"), source_of(GUIDE, "/shelf/guide.md"))
-    return store
+    return putting(store)

@@ -1,10 +1,16 @@
 """Two documents to search in, a lease in plain text and a guide in Markdown; and made-up ones."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import sha256
+from pathlib import Path
 
 from kds.brain.documents.content import Block, Content, Heading, Part, Source
+from kds.brain.documents.document_values import Document
+from kds.brain.documents.documents import Documents
 from kds.brain.documents.heading import read_heading
+
+Put = Callable[..., Document]
 
 LEASE = """\
 COMMERCIAL LEASE
@@ -189,3 +195,13 @@ def content_of(title: str, *sections: tuple[str, list[str]]) -> Content:
 
 def _heading(text: str) -> Heading | None:
     return read_heading(text, 1) if text else None
+
+
+def putting(store: Documents) -> Put:
+    """What stores sections: ``put("/x/a.txt", ("1 Heading", ["Paragraph."]))``."""
+
+    def put_it(path: str, *sections: tuple[str, list[str]], title: str = "") -> Document:
+        content = content_of(title or Path(path).stem, *sections)
+        return store.put(content, source_of(repr(sections), path))
+
+    return put_it

@@ -1,0 +1,77 @@
+"""Documents by their names: found, read, searched and removed, whatever keeps them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kds.brain.database.deletion import wipe
+from kds.brain.database.health import healing
+from kds.brain.documents.document_recall import recall
+from kds.brain.documents.document_table import DocumentTable
+from kds.brain.documents.document_values import ALL, Document, DocumentRecall, Section
+from kds.brain.documents.naming import find, find_whole, unknown_document
+from kds.brain.documents.ranking import DOCUMENT_BIAS, LIMIT, Request
+from kds.brain.passages.store import Embedder
+
+if TYPE_CHECKING:
+    from kds.brain.documents.documents import Documents
+
+
+class NamedDocuments(DocumentTable):
+    """A part of `documents.Documents`."""
+
+    def remove(self, names: Sequence[str]) -> tuple[Document, ...]:
+        """Remove documents and their bytes; returns them."""
+        documents, place = self.documents(), self.database.place
+        chosen = [find_whole(documents, name, where=place) for name in names]
+        found = {one.id: one for one in chosen}
+        self.take_out(tuple(found))
+        return tuple(found.values())
+
+    def tidy(self) -> None:
+        """Remove the bytes of what was replaced, if anything was."""
+        wipe(self.database)
+
+    def document(self, name: str) -> Document:
+        """Return the document that an id, path, file name or title names."""
+        found = self.find(name)
+        if found is None:
+            raise unknown_document(name, self.database.place)
+        return found
+
+    def find(self, name: str) -> Document | None:
+        """Return the document that ``name`` names, None when there is none."""
+        return find(self.documents(), name, where=self.database.place)
+
+    def sections(self, name: str) -> tuple[Section, ...]:
+        """Return the sections of a document in order."""
+        return self.sections_of(self.document(name).id)
+
+    @healing
+    def search(
+        self: "Documents",
+        query: str,
+        *,
+        limit: int = LIMIT,
+        document: str | None = None,
+        scope: str = ALL,
+        embedder: Embedder | None = None,
+        bias: float = DOCUMENT_BIAS,
+    ) -> DocumentRecall:
+        """Find the passages that ``query`` is about, best first."""
+        documents = self.documents()
+        about = find(documents, document, where=self.database.place) if document else None
+        within = None if scope == ALL else self.document(scope)
+        request = Request(
+            query=query,
+            limit=limit,
+            document=about,
+            within=within,
+            bias=bias,
+            titles={one.title: one.id for one in documents},
+        )
+        found = recall(self, request, embedder=embedder)
+        if document and about is None:
+            note = f"no document '{document}' is in the store: none is preferred"
+            found = replace(found, notes=(*found.notes, note))
+        return found

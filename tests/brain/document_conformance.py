@@ -1,0 +1,224 @@
+"""What every store of documents must do, whatever keeps it.
+
+An implementation's tests subclass `DocumentConformance` (and `RecallConformance`, beside) and
+provide the fixture `open_documents`, which opens the same documents each time.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from random import Random
+from string import ascii_lowercase
+
+import pytest
+from document_texts import GUIDE, LEASE, WRITTEN, Put, content_of, putting, source_of
+
+from kds.brain.documents import document_table as table
+from kds.brain.documents.content import Source
+from kds.brain.documents.documents import Documents
+from kds.brain.errors import StoreError
+from kds.readers.markdown import read_markdown
+from kds.readers.plain import read_plain
+
+OpenDocuments = Callable[[], Documents]
+
+
+class Stocked:
+    """Documents to test with."""
+
+    @pytest.fixture
+    def store(self, open_documents: OpenDocuments) -> Documents:
+        return open_documents()
+
+    @pytest.fixture
+    def put(self, store: Documents) -> Put:
+        return putting(store)
+
+    @pytest.fixture
+    def library(self, store: Documents) -> Documents:
+        """The store with the lease and the guide."""
+        store.put(read_plain(LEASE, "lease"), source_of(LEASE, "/shelf/lease.txt"))
+        store.put(read_markdown(GUIDE, "guide"), source_of(GUIDE, "/shelf/guide.md"))
+        return store
+
+
+class DocumentConformance(Stocked):
+    """Putting in, finding by name, taking out."""
+
+    def test_sections_keep_their_text_numbers_and_trail(self, store: Documents) -> None:
+        store.put(read_plain(LEASE, "lease"), source_of(LEASE, "/x/lease.txt"))
+        sections = {section.number: section for section in store.sections("lease.txt")}
+        repairs = sections["4.02"]
+        assert repairs.path == ("ARTICLE IV THE PREMISES", "Section 4.02 Repairs")
+        assert repairs.title == "Repairs"
+        assert repairs.level == 2
+        assert repairs.text.startswith("The Tenant keeps the inside in good repair.")
+        lines = LEASE.splitlines()
+        assert repairs.first_line is not None
+        assert "4.02" in lines[repairs.first_line - 1]
+
+    def test_a_passage_is_where_its_lines_say(self, store: Documents) -> None:
+        store.put(read_plain(LEASE, "lease"), source_of(LEASE, "/x/lease.txt"))
+        passage = store.search("What is the Payment Date?").hits[0].passage
+        assert passage.first_line is not None
+        assert passage.last_line is not None
+        said = " ".join(LEASE.splitlines()[passage.first_line - 1 : passage.last_line])
+        assert said == passage.text
+
+    def test_a_document_is_replaced_by_what_its_file_says_now(
+        self, store: Documents, put: Put
+    ) -> None:
+        first = put("/x/a.txt", ("One", ["The fee is four pounds."]))
+        second = put("/x/a.txt", ("Two", ["The fee is five pounds."]))
+        assert second.id == first.id
+        assert store.documents() == (second,)
+        found = store.search("fee").hits
+        assert [hit.passage.text for hit in found] == ["The fee is five pounds."]
+        assert store.check().sound
+
+    def test_what_was_replaced_is_there_until_the_new_is(
+        self, store: Documents, put: Put, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        put("/x/a.txt", ("One", ["The fee is four pounds."]))
+
+        def fail(*_: object) -> None:
+            raise StoreError("the disk went away")
+
+        monkeypatch.setattr(table, "_insert_sections", fail)
+        with pytest.raises(StoreError, match="went away"):
+            put("/x/a.txt", ("Two", ["The fee is five pounds."]))
+        monkeypatch.undo()
+        assert [hit.passage.text for hit in store.search("fee").hits] == ["The fee is four pounds."]
+        assert store.check().sound
+
+    def test_secrets_are_marked_before_anything_is_stored(self, store: Documents, put: Put) -> None:
+        put("/x/a.txt", ("Access", ["Log in with password: hunter2 at the desk."]))
+        [hit] = store.search("password desk").hits
+        assert "hunter2" not in hit.passage.text
+        assert "[secret: password]" in hit.passage.text
+
+    def test_a_document_is_found_by_any_of_its_names(self, store: Documents, put: Put) -> None:
+        one = put("/shelf/staff-handbook.txt", ("One", ["a b c"]), title="Wren Staff Handbook")
+        other = put("/shelf/guide.txt", ("One", ["a b c"]), title="Guide")
+        for name in (
+            one.id,
+            one.id[:6],
+            one.path,
+            "staff-handbook.txt",
+            "STAFF-HANDBOOK",
+            "shelf/staff-handbook.txt",
+            "Wren Staff Handbook",
+            "wren staff",
+            "handbook",
+        ):
+            assert store.find(name) == one, name
+        assert store.document("guide") == other
+        assert store.find("") is None
+        assert store.find("nothing") is None
+
+    def test_a_name_of_two_documents_is_refused(self, store: Documents, put: Put) -> None:
+        put("/a/guide.txt", ("One", ["a"]))
+        put("/b/guide.txt", ("One", ["b"]))
+        with pytest.raises(StoreError, match="2 documents are named"):
+            store.document("guide.txt")
+        assert store.document("/a/guide.txt").path == "/a/guide.txt"
+
+    def test_what_is_not_there_cannot_be_removed(self, store: Documents, put: Put) -> None:
+        put("/x/a.txt", ("One", ["a"]))
+        with pytest.raises(StoreError, match=r"no document 'b\.txt'"):
+            store.remove(["a.txt", "b.txt"])
+        assert len(store.documents()) == 1
+
+    def test_holdings_count_what_there_is(self, store: Documents, put: Put) -> None:
+        put("/x/a.txt", ("One", ["a b c"]), ("Two", ["d e f"]))
+        holds = store.holdings()
+        assert (holds.documents, holds.sections, holds.chunks) == (1, 2, 2)
+        assert holds.size_bytes > 0
+
+    def test_vectors_are_queued_with_the_document_and_go_with_it(
+        self, store: Documents, put: Put
+    ) -> None:
+        store.use_model("m")
+        put("/x/a.txt", ("One", ["a b c"]), ("Two", ["d e f"]))
+        jobs = store.pending_embeddings(10)
+        assert [job.text for job in jobs] == ["a > One\na b c", "a > Two\nd e f"]
+        store.store_embeddings("m", {job.chunk_id: [1.0, float(at)] for at, job in enumerate(jobs)})
+        [model] = store.models()
+        assert (model.state, model.vectors, model.waiting) == ("serving", 2, 0)
+        put("/x/a.txt", ("One", ["x y z"]))
+        [model] = store.models()
+        assert (model.vectors, model.waiting) == (0, 1)
+        store.fail_embeddings([job.chunk_id for job in store.pending_embeddings(9)], "down")
+        assert store.retry_embeddings() == 1
+
+    def test_threads_add_and_search_at_once(self, store: Documents, put: Put) -> None:
+        def add(number: int) -> None:
+            put(f"/x/{number}.txt", ("Part", [f"The fee of number{number} is due."]))
+
+        def ask(number: int) -> int:
+            return len(store.search(f"fee number{number}", limit=20).hits)
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(add, range(12)))
+            found = list(pool.map(ask, range(12)))
+        assert found == [12] * 12
+        assert store.check().sound
+
+    def test_two_stores_of_the_same_documents_see_each_other(
+        self, open_documents: OpenDocuments
+    ) -> None:
+        store, other = open_documents(), open_documents()
+        putting(store)("/x/a.txt", ("One", ["The fee is due."]))
+        assert other.search("fee").hits
+        other.remove(["a.txt"])
+        assert store.search("fee").hits == ()
+
+    def test_a_document_without_headings_is_one_section(self, store: Documents) -> None:
+        content = content_of("Note", ("", ["Just a note.", "And another."]))
+        document = store.put(content, source_of("x", "/x/note.txt"))
+        [section] = store.sections(document.id)
+        assert section.path == ()
+        assert store.search("another note").hits[0].citation == "Note"
+
+    def test_what_is_removed_is_found_no_more(self, store: Documents, put: Put) -> None:
+        kept = put("/x/kept.txt", ("1.01 Fees", ['"Fee" means a pound.']))
+        put("/x/doomed.txt", ("1.02 Fees", ['"Doom" means an end to fees.']))
+        assert [one.path for one in store.remove(["doomed.txt"])] == ["/x/doomed.txt"]
+        store.tidy()
+        assert store.documents() == (kept,)
+        for question in ("Doom", "What is doom?", "Section 1.02", "fees"):
+            found = store.search(question).hits
+            assert {hit.passage.document for hit in found} <= {kept.id}, question
+        assert store.measure()[0] == store.holdings().chunks == 1
+        assert store.check().sound
+
+    def test_a_touched_file_need_not_be_read_again(self, store: Documents, put: Put) -> None:
+        document = put("/x/a.txt", ("One", ["a"]))
+        later = WRITTEN + timedelta(days=1)
+        store.touch(document, Source(document.path, 77, later, document.digest))
+        [found] = store.documents()
+        assert (found.modified, found.size, found.added_at) == (later, 77, document.added_at)
+        assert store.current_paths() == {"/x/a.txt": True}
+
+    def test_an_index_that_is_made_anew_finds_the_same(self, library: Documents) -> None:
+        questions = ("What is the Payment Date?", "Section 4.03", "retries", "deposit and rent")
+        before = [library.search(question).hits for question in questions]
+        assert library.rebuild().sound
+        assert [library.search(question).hits for question in questions] == before
+
+    def test_terms_and_numbers_without_end_are_no_obstacle(
+        self, store: Documents, put: Put
+    ) -> None:
+        letters = Random(1)
+        term = " ".join("".join(letters.choices(ascii_lowercase, k=700)) for _ in range(6))
+        number = ".".join(map(str, range(1, 1500)))
+        put("/x/a.txt", (f"{number} Fees", [f'"{term}" means a fee.', f"**{term}**: {term}"]))
+        put("/x/b.txt", (term, [term]))
+        assert store.search("fee").hits
+        assert store.check().sound
+
+    def test_a_closed_store_refuses(self, store: Documents) -> None:
+        store.close()
+        store.close()
+        with pytest.raises(StoreError, match="closed"):
+            store.documents()

@@ -1,0 +1,231 @@
+"""Recall, of whatever keeps the documents: the passage that answers comes first, with the reasons
+and the place it stands at."""
+
+import pytest
+from document_conformance import Stocked
+from document_texts import Put
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kds.brain.documents.documents import Documents
+from kds.brain.errors import StoreError
+
+
+class LetterEmbedder:
+    """Counts letters: texts with the same letters are near."""
+
+    name = "letters"
+
+    def __init__(self) -> None:
+        self.down = False
+
+    def embed_query(self, text: str) -> list[float]:
+        if self.down:
+            raise ConnectionError("no answer")
+        return [text.lower().count(letter) + 0.01 for letter in "abcdefghijklmnopqrstuvwxyz"]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+
+def place(library: Documents, question: str, snippet: str, **more: object) -> int:
+    """Return at which place what has ``snippet`` was found; 99: not at all."""
+    found = library.search(question, limit=5, **more)  # type: ignore[arg-type]
+    wanted = " ".join(snippet.split())
+    return next(
+        (
+            at
+            for at, hit in enumerate(found.hits, 1)
+            if wanted in " ".join(hit.passage.text.split())
+        ),
+        99,
+    )
+
+
+class RecallConformance(Stocked):
+    """Questions, and what answers them."""
+
+    @pytest.mark.parametrize(
+        ("question", "answer"),
+        [
+            ("What is the Payment Date?", "means the first day of each month"),
+            ("what does base rent mean", "means 4,200"),
+            ("Service Charge", "means the Tenant's share"),
+            ("Who is the Landlord?", 'Oakfield Properties Ltd (the "Landlord")'),
+            ("How much is the deposit?", "the sum of 12,600"),
+            ("What is a manifest?", "list of all shipments"),
+            ("define consignee", "receives a shipment"),
+            ("What is an idempotency key?", "a text of your own"),
+            # a question for a rule finds the rule first
+            ("What happens if the Payment Date is a Saturday?", "if that is not a Business Day"),
+            ("What happens if the rent is paid late?", "interest of 4 %"),
+            ("When do I get my deposit back?", "returns the Deposit within 30 days"),
+            ("Who fixes the roof?", "repairs the roof"),
+            ("Can I cancel after the manifest is closed?", "can be cancelled until"),
+            ("How long must I wait after a 429?", "Retry-After"),
+            ("what is the maximum weight", "At most 31,500"),
+            ("weightGrams", "At most 31,500"),
+            ("do you deliver to other countries", "to 34 countries"),
+            # a section is found by its number
+            ("Section 4.03", "may not alter the structure"),
+            ("what does clause 6.2 say", "third anniversary"),
+            ("what is in section 5.02", "returns the Deposit"),
+            ("Article V", "keeps the Deposit"),
+            ("Schedule 1", "14 Mill Lane"),
+        ],
+    )
+    def test_a_question_finds_first_what_answers_it(
+        self, library: Documents, question: str, answer: str
+    ) -> None:
+        assert place(library, question, answer) == 1
+
+    def test_a_definition_comes_before_forty_passages_that_use_the_term(
+        self, store: Documents, put: Put
+    ) -> None:
+        users = [
+            (f"Section {number}.01 Determination Date Reports {number}",
+             ["On the Determination Date, and each Determination Date after it, the Servicer "
+              f"reports the Determination Date figures of account {number}."])
+            for number in range(2, 42)
+        ]  # fmt: skip
+        definition = '"Determination Date": With respect to any month, its 15th day.'
+        put(
+            "/x/a.txt",
+            *users[:20],
+            ("Section 1.01 Terms", [definition, '"Fee": 1 %.']),
+            *users[20:],
+        )
+        for question in (
+            "What is the Determination Date?",
+            "determination date",
+            "Determination Date?",
+        ):
+            assert store.search(question).hits[0].passage.text == definition
+
+    @pytest.mark.parametrize(
+        ("question", "answers"),
+        [
+            ("Which comes first, the Commencement Date or the Expiry Date?",
+             ["shall mean 1 April 2024", "means the day five years after"]),
+            ("What is the difference between Base Rent and Service Charge?",
+             ["means 4,200", "means the Tenant's share"]),
+            ("a label vs a manifest", ["with the bar code", "list of all shipments"]),
+            ("Are webhook attempts longer than retries?", ["eight times", "Repeat requests"]),
+        ],
+    )  # fmt: skip
+    def test_a_comparison_brings_both_things_among_the_first_three(
+        self, library: Documents, question: str, answers: list[str]
+    ) -> None:
+        assert max(place(library, question, answer) for answer in answers) <= 3
+
+    def test_a_term_that_is_defined_elsewhere_brings_the_section_along(
+        self, library: Documents
+    ) -> None:
+        assert place(library, "Where are the premises?", "14 Mill Lane") <= 2
+
+    def test_a_synonym_finds_what_the_word_itself_does_not(self, library: Documents) -> None:
+        assert place(library, "How do I authenticate on weekends?", "X-Parcel-Key") <= 3
+
+    def test_the_document_asked_about_is_lifted_and_nothing_is_hidden(
+        self, store: Documents, put: Put
+    ) -> None:
+        text = "The notice period is two months for everybody."
+        one = put("/x/one.txt", ("Notice", [text]))
+        two = put("/x/two.txt", ("Notice", [text]))
+        for asked in (one, two):
+            hits = store.search("notice period", document=asked.id).hits
+            assert hits[0].passage.document == asked.id
+            assert [hit.bias for hit in hits] == [1.15, 1.0]
+            assert hits[0].score == pytest.approx(1.15 * hits[1].score)
+            assert "x1.15" in hits[0].why[-1]
+
+    def test_the_bias_does_not_beat_a_better_passage(self, library: Documents) -> None:
+        hits = library.search("What is the Payment Date?", document="guide.md").hits
+        assert hits[0].passage.title == "Commercial Lease"
+
+    def test_a_document_named_in_the_question_is_lifted(self, store: Documents, put: Put) -> None:
+        text = "The notice period is two months for everybody."
+        put("/x/one.txt", ("Notice", [text]), title="Staff Handbook")
+        put("/x/two.txt", ("Notice", [text]), title="Freelance Guide")
+        for title in ("Staff Handbook", "Freelance Guide"):
+            hits = store.search(f"What is the notice period in the {title.lower()}?").hits
+            assert hits[0].passage.title == title
+
+    def test_a_scope_hides_other_documents(self, library: Documents) -> None:
+        found = library.search("What is the Payment Date?", scope="guide.md").hits
+        assert all(hit.passage.title == "Parcel API" for hit in found)
+        found = library.search("What is a manifest?", scope="Parcel API").hits
+        assert found[0].passage.terms == ("Manifest",)
+
+    def test_an_unknown_document_is_a_note_and_an_unknown_scope_an_error(
+        self,
+        library: Documents,
+    ) -> None:
+        found = library.search("deposit", document="nowhere.md")
+        assert found.hits
+        assert "nowhere.md" in found.notes[0]
+        with pytest.raises(StoreError, match=r"no document 'nowhere\.md'"):
+            library.search("deposit", scope="nowhere.md")
+
+    def test_a_hit_says_where_it_stands_and_why(self, library: Documents) -> None:
+        hit = library.search("What is the Payment Date?").hits[0]
+        assert hit.citation == "Commercial Lease, Section 1.01 Terms > Payment Date"
+        assert hit.passage.section == ("ARTICLE I DEFINITIONS", "Section 1.01 Terms")
+        assert (hit.passage.kind, hit.passage.number) == ("definition", "1.01")
+        assert hit.passage.first_line is not None
+        assert "defines 'Payment Date'" in hit.why
+        assert hit.parts["definition"] > hit.parts["reference"] == 0.0
+
+    def test_the_same_question_gets_the_same_answer(self, library: Documents) -> None:
+        questions = ("Payment Date", "what about retries", "deposit or rent", "Section 2.01")
+        first = [library.search(question).hits for question in questions]
+        assert [library.search(question).hits for question in questions] == first
+
+    @pytest.mark.parametrize(
+        "text", ["", "   ", "?", "the of and", '"', "NEAR(", "a* OR b:", "\x00"]
+    )
+    def test_a_question_without_words_finds_nothing_and_fails_at_nothing(
+        self, library: Documents, text: str
+    ) -> None:
+        assert len(library.search(text).hits) <= 5
+
+    @settings(
+        max_examples=60,
+        deadline=None,
+        # The store is the same for all examples: looking changes nothing.
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
+    @given(text=st.text(max_size=200))
+    def test_any_text_may_be_asked(self, library: Documents, text: str) -> None:
+        scores = [hit.score for hit in library.search(text).hits]
+        assert scores == sorted(scores, reverse=True)
+
+    def test_meaning_is_searched_too_where_there_are_vectors(self, library: Documents) -> None:
+        embedder = LetterEmbedder()
+        library.use_model(embedder.name)
+        while jobs := library.pending_embeddings(64):
+            vectors = embedder.embed_documents([job.text for job in jobs])
+            library.store_embeddings(
+                embedder.name,
+                {job.chunk_id: vector for job, vector in zip(jobs, vectors, strict=True)},
+            )
+        found = library.search("What is the Payment Date?", embedder=embedder)
+        assert "Payment Date" in found.hits[0].passage.terms
+        assert found.hits[0].parts["meaning"] > 0.0
+        assert found.notes == ()
+        inside = library.search("qqqq zzzz", embedder=embedder, scope="guide.md")
+        assert {hit.passage.title for hit in inside.hits} == {"Parcel API"}
+
+    def test_a_model_that_fails_leaves_the_words(self, library: Documents) -> None:
+        embedder = LetterEmbedder()
+        embedder.down = True
+        found = library.search("What is the Payment Date?", embedder=embedder)
+        assert "Payment Date" in found.hits[0].passage.terms
+        assert "words only" in found.notes[0]
+        embedder.down = False
+        assert "no vectors" in library.search("rent", embedder=embedder).notes[0]
+
+    def test_a_metric_holds_nothing_of_what_was_asked(self, library: Documents) -> None:
+        metric = library.search("What is the Payment Date?").as_metric()
+        assert "Payment" not in repr(metric)
+        assert metric["hits"] == 5
