@@ -10,8 +10,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, SkipValidation
 
-from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.document_values import ALL, DocumentHit
+from kds.brain.documents.documents import Documents
 from kds.brain.documents.ranking import DOCUMENT_BIAS
 from kds.brain.passages.store import Embedder
 
@@ -26,7 +26,7 @@ class DocumentRetriever(BaseRetriever):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    documents: Annotated[DocumentStore, SkipValidation]
+    documents: Annotated[Documents, SkipValidation]
     k: int = Field(default=5, ge=1)
     document: str | None = None
     """The document that is asked about: its passages are preferred, no others are hidden."""

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from kds.brain.database.deletion import note_scrub, wipe
 from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.health import healing
 from kds.brain.database.instant import to_micros
 from kds.brain.documents.content import Content, Source
-from kds.brain.documents.definition import Defined
 from kds.brain.documents.document_rows import (
     CANDIDATE_COLUMNS,
     DOCUMENT_COLUMNS,
@@ -25,23 +25,42 @@ from kds.brain.documents.document_values import Document, Passage, Section
 from kds.brain.documents.drafting import (
     READER,
     Draft,
+    DraftPassage,
     DraftSection,
-    beside_of,
     draft,
-    header_of,
-    idents_of,
     number_keys,
+    passages_of,
     terms_json,
 )
 from kds.brain.documents.heading import clause_keys, referred_in
 from kds.brain.documents.judging import Candidate
 from kds.brain.documents.lookup import Lookup
-from kds.brain.documents.section_chunker import CutSection, Piece
 from kds.brain.passages.outbox import count_vector_deletion, queue
 from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import Row, in_order
 from kds.brain.words.phrases import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter
+
+_CHUNK_COLUMNS: Final = (
+    *("header", "kind", "start", "length", "columns", "terms", "idents", "stems", "beside"),
+    *("page", "first_line", "last_line", "tokens"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a passage but for its id."""
+
+    section: int
+    """Which section of the document it is of, from 0."""
+    chunk: Row
+    terms: tuple[Row, ...]
+
+    @classmethod
+    def of(cls, passage: DraftPassage, index_columns: Row) -> "_Rows":
+        """Get them ready, with what the index has."""
+        chunk = (*_chunk_row(passage), *index_columns)
+        return cls(passage.section, chunk, tuple(_term_rows(passage)))
 
 
 class DocumentTable:
@@ -49,6 +68,8 @@ class DocumentTable:
 
     database: Engine
     count_tokens: TokenCounter
+    index_names: ClassVar[tuple[str, ...]] = ()
+    """The columns of a passage that are its index."""
 
     @healing
     def put(self, content: Content, source: Source) -> Document:
@@ -56,23 +77,28 @@ class DocumentTable:
 
         The bytes of what it replaces go with the next `tidy` or `remove`.
         """
-        ready = draft(
-            content, source, count=self.count_tokens
-        )  # takes the most time: before the lock
+        # What takes the most time comes before the lock.
+        ready = draft(content, source, count=self.count_tokens)
+        passages = [_Rows.of(one, self.index_columns(one)) for one in passages_of(ready)]
         added = to_micros(self.database.clock())
         with self.database.write() as connection:
             if _delete(connection, [ready.id]):
                 _note_deletion(self.database, connection)
             number = _insert_document(connection, ready, added)
             _insert_sections(connection, number, ready)
-            self.index_passages(connection, number)
+            _insert_passages(connection, number, passages, self.index_names)
+            self.count_words(connection, number)
             row = connection.execute(
                 f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE num = ?", (number,)
             ).fetchone()
         return document_of(row)
 
-    def index_passages(self, connection: Connection, number: int) -> None:
-        """Put the passages of a new document into the index: a file does that by its triggers."""
+    def index_columns(self, passage: DraftPassage) -> Row:
+        """Return what the index has of a passage, by `index_names`: a file fills it by triggers."""
+        return ()
+
+    def count_words(self, connection: Connection, number: int) -> None:
+        """Note how many words the index has of a new document: that of a file knows by itself."""
 
     @healing
     def take_out(self, ids: Sequence[str]) -> int:
@@ -202,30 +228,25 @@ def _insert_sections(connection: Connection, number: int, ready: Draft) -> None:
         "first_line, last_line, chunk_count, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [(number, index, *_section_row(one)) for index, one in enumerate(ready.sections)],
     )
-    stored = connection.execute("SELECT idx, num FROM section WHERE document_num = ?", (number,))
-    rows = dict(stored)
-    ids = count(range_of(number)[0])
-    chunks: list[Row] = []
-    terms: list[Row] = []
-    for index, section in enumerate(ready.sections):
-        header = header_of(ready.title, section.path)
-        for at, (piece, chunk_id) in enumerate(zip(section.cut.pieces, ids, strict=False)):
-            body = section.cut.text[piece.start : piece.start + piece.length]
-            chunks.append((chunk_id, rows[index], header, *_chunk_row(section.cut, piece, body)))
-            named = (*(section.terms if at == 0 else ()), *piece.terms)
-            terms += ((chunk_id, *one) for one in _term_rows(named, piece, body))
+
+
+def _insert_passages(
+    connection: Connection, number: int, passages: Sequence[_Rows], index_names: Sequence[str]
+) -> None:
+    query = "SELECT idx, num FROM section WHERE document_num = ?"
+    sections = dict(connection.execute(query, (number,)))
+    placed = list(enumerate(passages, range_of(number)[0]))
+    names = ("id", "section_num", *_CHUNK_COLUMNS, *index_names)
     connection.executemany(
-        "INSERT INTO chunk(id, section_num, header, kind, start, length, columns, terms, idents, "
-        "stems, beside, page, first_line, last_line, tokens) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        chunks,
+        f"INSERT INTO chunk({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
+        [(chunk_id, sections[one.section], *one.chunk) for chunk_id, one in placed],
     )
     connection.executemany(
         "INSERT INTO term(chunk_id, key, term, strength, label, refers) "
         "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        terms,
+        [(chunk_id, *term) for chunk_id, one in placed for term in one.terms],
     )
-    queue(connection, [chunk[0] for chunk in chunks])
+    queue(connection, [chunk_id for chunk_id, _ in placed])
 
 
 def _section_row(section: DraftSection) -> Row:
@@ -238,21 +259,21 @@ def _section_row(section: DraftSection) -> Row:
     )  # fmt: skip
 
 
-def _chunk_row(section: CutSection, piece: Piece, body: str) -> Row:
-    idents = idents_of(piece, body)
+def _chunk_row(one: DraftPassage) -> Row:
+    piece = one.piece
     return (
-        piece.kind, piece.start, piece.length, piece.columns, terms_json(piece), idents,
-        seen_stems(body, idents), stem_set(beside_of(section, piece)), piece.page,
+        one.header, piece.kind, piece.start, piece.length, piece.columns, terms_json(piece),
+        one.idents, seen_stems(one.body, one.idents), stem_set(one.beside), piece.page,
         piece.first_line, piece.last_line, piece.tokens,
     )  # fmt: skip
 
 
-def _term_rows(terms: Iterable[Defined], piece: Piece, body: str) -> Iterator[Row]:
-    """Yield what a passage defines, with its section's terms, and the clauses that begin in it."""
-    elsewhere = referred_in(body) if piece.terms else ("", "")
-    for key, one in {one.key: one for one in terms}.items():
+def _term_rows(one: DraftPassage) -> Iterator[Row]:
+    """Yield what a passage is said to define, and the clauses that begin in it."""
+    elsewhere = referred_in(one.body) if one.piece.terms else ("", "")
+    for key, term in {term.key: term for term in one.named}.items():
         if len(key) <= LONGEST_KEY:
-            yield key, one.term, one.strength, *elsewhere
-    for key in clause_keys(body):
+            yield key, term.term, term.strength, *elsewhere
+    for key in clause_keys(one.body):
         if len(key) < LONGEST_KEY:
             yield f"{CLAUSE}{key}", "", 1.0, "", ""

@@ -67,6 +67,21 @@ class Draft:
         return sum(piece.tokens for section in self.sections for piece in section.cut.pieces)
 
 
+@dataclass(frozen=True, slots=True)
+class DraftPassage:
+    """A passage that is ready to be stored: the index knows header, body, beside and idents."""
+
+    section: int
+    """Which section of the document it is of, from 0."""
+    piece: Piece
+    header: str
+    body: str
+    beside: str
+    idents: str
+    named: tuple[Defined, ...]
+    """What it defines, or its section where that begins with it."""
+
+
 def draft(content: Content, source: Source, *, count: TokenCounter) -> Draft:
     """Get a document ready."""
     title = spelled(" ".join(kept_text(content.title).split())) or "untitled"
@@ -74,29 +89,26 @@ def draft(content: Content, source: Source, *, count: TokenCounter) -> Draft:
     return Draft(document_id(source.path), title, content, source, sections)
 
 
+def passages_of(ready: Draft) -> Iterator[DraftPassage]:
+    """Yield the passages of a document in order."""
+    for index, section in enumerate(ready.sections):
+        header = " > ".join((ready.title, *section.path))
+        for at, piece in enumerate(section.cut.pieces):
+            body = section.cut.text[piece.start : piece.start + piece.length]
+            yield DraftPassage(
+                section=index,
+                piece=piece,
+                header=header,
+                body=body,
+                beside=_beside(section.cut, piece),
+                idents=_idents(piece, body),
+                named=(*(() if at else section.terms), *piece.terms),
+            )
+
+
 def document_id(path: str) -> str:
     """Return the id of the document at an absolute path."""
     return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:ID_LENGTH]
-
-
-def header_of(title: str, path: Sequence[str]) -> str:
-    """Return what the index knows of the headings that lead to a passage."""
-    return " > ".join((title, *path))
-
-
-def beside_of(section: CutSection, piece: Piece) -> str:
-    """Return what stands before and behind a passage; a definition stands by itself."""
-    if piece.kind == "definition":
-        return piece.columns
-    end = piece.start + piece.length
-    before = section.text[max(piece.start - BEFORE_CHARACTERS, 0) : piece.start]
-    return f"{before}\n{section.text[end : end + AFTER_CHARACTERS]}\n{piece.columns}"
-
-
-def idents_of(piece: Piece, body: str) -> str:
-    """Return the terms that a passage defines, and its identifiers in every spelling."""
-    names = " ".join(one.term for one in piece.terms)
-    return f"{names} {ident_words(body, code=piece.kind == 'code')}".strip()
 
 
 def spelled(title: str) -> str:
@@ -137,6 +149,21 @@ def _sections(parts: Sequence[Part], title: str, count: TokenCounter) -> Iterato
             page=_page(part),
             terms=_heading_terms(part.heading),
         )
+
+
+def _beside(section: CutSection, piece: Piece) -> str:
+    """Return what stands before and behind a passage; a definition stands by itself."""
+    if piece.kind == "definition":
+        return piece.columns
+    end = piece.start + piece.length
+    before = section.text[max(piece.start - BEFORE_CHARACTERS, 0) : piece.start]
+    return f"{before}\n{section.text[end : end + AFTER_CHARACTERS]}\n{piece.columns}"
+
+
+def _idents(piece: Piece, body: str) -> str:
+    """Return the terms that a passage defines, and its identifiers in every spelling."""
+    names = " ".join(one.term for one in piece.terms)
+    return f"{names} {ident_words(body, code=piece.kind == 'code')}".strip()
 
 
 def _storable(part: Part) -> Part:

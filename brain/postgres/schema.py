@@ -1,48 +1,22 @@
 """The tables on a server, step by step, as `upgrade` takes the steps.
 
-They are those of `brain/sessions/memory_schema.py` with a tenant in every row, so that the same
-SQL runs on both. What keeps tenants apart is here and nowhere else:
-
-- every service transaction runs as the role MEMBER, which owns nothing and obeys the row policies,
-  with the tenant's number in ``kds.tenant``; without a number no row is seen;
-- a row gets its tenant by default, and a key is unique within its tenant;
-- `ranked` and `frequencies` read past the policies, because an index on words cannot be used under
-  them (``@@`` is not leakproof): they name the tenant themselves, and return numbers only.
-
-A lexeme "tenant:N" stands in every ``words``, so that the index itself narrows a search to the
-tenant.
+Those of conversations are here, in the schema ``kds``: those of `brain/sessions/memory_schema.py`
+with a tenant in every row, so that the same SQL runs on both. Those of documents are another step,
+in a schema of their own (`document_tables`). What keeps tenants apart is in `row_security` and
+nowhere else.
 """
 
 from typing import Final
 
-MEMBER: Final = "kds_member"
-"""The role that services act in."""
-
-ROLE: Final = f"""
-DO $$ BEGIN
-  IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '{MEMBER}') THEN
-    CREATE ROLE {MEMBER} NOLOGIN NOINHERIT NOBYPASSRLS;
-  END IF;
-  IF NOT pg_has_role(current_user, '{MEMBER}', 'SET') THEN
-    EXECUTE format('GRANT {MEMBER} TO %I', current_user);
-  END IF;
-END $$
-"""
-"""Roles are the server's, not a database's: made once for all of them."""
-
-_OWNED: Final = (
-    "tenant bigint NOT NULL DEFAULT kds.tenant() REFERENCES kds.tenant ON DELETE CASCADE"
+from kds.brain.postgres.document_tables import DOCUMENT_TABLES
+from kds.brain.postgres.passage_tables import (
+    BM25,
+    BM25_IN_UNITS,
+    VECTOR_TABLES,
+    search_functions,
+    vector_tables,
 )
-
-_KEEPING_APART: Final = """
-DO $$ DECLARE name text; BEGIN
-  FOREACH name IN ARRAY ARRAY[{tables}] LOOP
-    EXECUTE format('ALTER TABLE kds.%I ENABLE ROW LEVEL SECURITY', name);
-    EXECUTE format('CREATE POLICY own ON kds.%I USING (tenant = kds.tenant())', name);
-    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON kds.%I TO {member}', name);
-  END LOOP;
-END $$
-"""
+from kds.brain.postgres.row_security import MEMBER, OWNED, kept_apart
 
 _TABLES: Final = f"""
 CREATE TABLE kds.tenant(
@@ -79,7 +53,7 @@ $$ SELECT nullif(current_setting('kds.tenant', true), '')::bigint $$;
 
 CREATE TABLE kds.session(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {_OWNED},
+  {OWNED},
   id text COLLATE "C" NOT NULL,
   title text NOT NULL,
   title_given int NOT NULL,
@@ -96,7 +70,7 @@ CREATE INDEX session_by_change ON kds.session(tenant, updated_at DESC, num DESC)
 
 CREATE TABLE kds.message(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {_OWNED},
+  {OWNED},
   id text COLLATE "C" NOT NULL,
   session_num bigint NOT NULL REFERENCES kds.session ON DELETE CASCADE,
   seq int NOT NULL,
@@ -111,7 +85,7 @@ CREATE TABLE kds.message(
 
 CREATE TABLE kds.chunk(
   id bigint PRIMARY KEY,
-  {_OWNED},
+  {OWNED},
   message_num bigint NOT NULL REFERENCES kds.message ON DELETE CASCADE,
   kind text NOT NULL CHECK(kind IN ('prose', 'code')),
   language text,
@@ -130,35 +104,11 @@ SELECT chunk.id, chunk.header, substr(message.content, chunk.start + 1, chunk.le
 FROM kds.chunk JOIN kds.message ON message.num = chunk.message_num;
 GRANT SELECT ON kds.chunk_text TO {MEMBER};
 
-CREATE TABLE kds.embedding_model(
-  num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {_OWNED},
-  name text COLLATE "C" NOT NULL,
-  dimensions int,
-  serving int NOT NULL,
-  wanted int NOT NULL,
-  UNIQUE(tenant, name)
-);
-CREATE TABLE kds.embedding(
-  chunk_id bigint NOT NULL REFERENCES kds.chunk ON DELETE CASCADE,
-  model_num bigint NOT NULL REFERENCES kds.embedding_model ON DELETE CASCADE,
-  {_OWNED},
-  vector halfvec NOT NULL,
-  PRIMARY KEY(chunk_id, model_num)
-);
-CREATE INDEX embedding_by_model ON kds.embedding(model_num);
-CREATE TABLE kds.embed_job(
-  chunk_id bigint PRIMARY KEY REFERENCES kds.chunk ON DELETE CASCADE,
-  {_OWNED},
-  attempts int NOT NULL DEFAULT 0,
-  next_at bigint,
-  error text
-);
-CREATE INDEX embed_job_by_time ON kds.embed_job(tenant, next_at);
+{vector_tables("kds").strip()}
 
 CREATE TABLE kds.summary(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {_OWNED},
+  {OWNED},
   session_num bigint NOT NULL REFERENCES kds.session ON DELETE CASCADE,
   first_seq int NOT NULL,
   last_seq int NOT NULL,
@@ -171,7 +121,7 @@ CREATE TABLE kds.summary(
 CREATE INDEX summary_by_session ON kds.summary(session_num, num);
 
 CREATE TABLE kds.entity_memory(
-  {_OWNED},
+  {OWNED},
   key text COLLATE "C" NOT NULL,
   documents text NOT NULL,
   sections text NOT NULL,
@@ -182,7 +132,7 @@ CREATE TABLE kds.entity_memory(
 CREATE INDEX entity_memory_by_expiry ON kds.entity_memory(tenant, expires_at);
 CREATE TABLE kds.entity(
   rowid bigint GENERATED ALWAYS AS IDENTITY,
-  {_OWNED},
+  {OWNED},
   key text COLLATE "C" NOT NULL,
   term text COLLATE "C" NOT NULL,
   snippet text NOT NULL,
@@ -192,14 +142,14 @@ CREATE TABLE kds.entity(
 );
 
 CREATE TABLE kds.profile(
-  {_OWNED},
+  {OWNED},
   field text COLLATE "C" NOT NULL,
   value text NOT NULL,
   PRIMARY KEY(tenant, field)
 );
 CREATE TABLE kds.consent_event(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {_OWNED},
+  {OWNED},
   at bigint NOT NULL,
   action text NOT NULL CHECK(action IN ('granted', 'revoked', 'changed', 'used')),
   purpose text NOT NULL
@@ -207,7 +157,7 @@ CREATE TABLE kds.consent_event(
 CREATE INDEX consent_event_by_tenant ON kds.consent_event(tenant, num);
 CREATE TABLE kds.metric(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {_OWNED},
+  {OWNED},
   at bigint NOT NULL,
   name text NOT NULL,
   data text NOT NULL
@@ -216,7 +166,7 @@ CREATE INDEX metric_by_time ON kds.metric(tenant, at);
 
 CREATE TABLE kds.item(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {_OWNED},
+  {OWNED},
   namespace text COLLATE "C" NOT NULL,
   key text COLLATE "C" NOT NULL,
   value text NOT NULL,
@@ -228,7 +178,7 @@ CREATE TABLE kds.item(
 );
 CREATE TABLE kds.item_text(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {_OWNED},
+  {OWNED},
   item_num bigint NOT NULL REFERENCES kds.item ON DELETE CASCADE,
   text text NOT NULL,
   model text,
@@ -240,7 +190,7 @@ CREATE INDEX item_text_by_item ON kds.item_text(item_num);
 
 CREATE TABLE kds.context_entry(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {_OWNED},
+  {OWNED},
   conversation text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
   at bigint NOT NULL,
@@ -250,65 +200,13 @@ CREATE TABLE kds.context_entry(
 CREATE INDEX context_entry_by_conversation ON kds.context_entry(tenant, conversation, num);
 """
 
-_SEARCH: Final = f"""
-CREATE FUNCTION kds.bm25(
-  words tsvector, size int, asked tsquery[], idfs float8[], weights float4[], mean float8
-) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog AS $$
-  SELECT coalesce(sum(idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * size / mean))), 0)
-  FROM unnest(asked, idfs) AS one(query, idf), ts_rank_cd(weights, words, query) AS f
-  WHERE words @@ query
-$$;
-
-CREATE FUNCTION kds.ranked(
-  driving tsquery, asked tsquery[], idfs float8[], weights float4[], mean float8, most int
-) RETURNS TABLE(id bigint, score float8)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
-BEGIN
-  RETURN QUERY EXECUTE
-    'SELECT id, kds.bm25(words, size, $2, $3, $4, $5) AS score FROM kds.chunk
-     WHERE tenant = $7 AND words @@ $1 ORDER BY score DESC, id LIMIT $6'
-    USING ('''tenant:' || kds.tenant() || '''')::tsquery && driving,
-      asked, idfs, weights, mean, most, kds.tenant();
-END $$;
-
-CREATE FUNCTION kds.frequencies(asked tsquery[]) RETURNS TABLE(passages bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
-DECLARE one tsquery;
-BEGIN
-  FOREACH one IN ARRAY asked LOOP
-    RETURN QUERY EXECUTE 'SELECT count(*) FROM kds.chunk WHERE tenant = $2 AND words @@ $1'
-      USING ('''tenant:' || kds.tenant() || '''')::tsquery && one, kds.tenant();
-  END LOOP;
-END $$;
-
-CREATE FUNCTION kds.index_vectors(width int) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
-BEGIN
-  IF width BETWEEN 1 AND 4000 THEN
-    EXECUTE format('CREATE INDEX IF NOT EXISTS embedding_%s ON kds.embedding USING hnsw
-      ((vector::public.halfvec(%s)) public.halfvec_cosine_ops)
-      WHERE public.vector_dims(vector) = %s', width, width, width);
-  END IF;
-END $$;
-
-REVOKE ALL ON FUNCTION kds.ranked, kds.frequencies, kds.index_vectors FROM PUBLIC;
-GRANT USAGE ON SCHEMA kds TO {MEMBER};
-GRANT EXECUTE ON FUNCTION
-  kds.tenant, kds.bm25, kds.ranked, kds.frequencies, kds.index_vectors TO {MEMBER};
-"""
-"""BM25 with k1 = 1.2 and b = 0.75, as SQLite's FTS5 has it: of a single term ``ts_rank_cd`` is the
-sum of the weights of its places, which is what FTS5 counts."""
-
 _OWN_TABLES: Final = (
-    "session message chunk embedding_model embedding embed_job summary entity_memory entity "
-    "profile consent_event metric item item_text context_entry"
-).split()
+    *"session message chunk summary entity_memory entity profile consent_event metric item".split(),
+    *("item_text", "context_entry", *VECTOR_TABLES),
+)
 
 STEPS: Final[tuple[tuple[str, ...], ...]] = (
-    (
-        _TABLES,
-        _SEARCH,
-        _KEEPING_APART.format(tables=", ".join(map(repr, _OWN_TABLES)), member=MEMBER),
-    ),
+    (_TABLES, BM25, search_functions("kds"), kept_apart("kds", _OWN_TABLES)),
+    (BM25_IN_UNITS, *DOCUMENT_TABLES),
 )
 """Only ever added to at the end: a step that a server has had stays as it is."""

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.database.engine import Connection, Cursor, Engine
 from kds.brain.errors import StoreError
-from kds.brain.postgres.schema import MEMBER
+from kds.brain.postgres.row_security import MEMBER
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.statement import to_postgres
 
@@ -19,14 +20,34 @@ LOCK_SPACE: Final = 0x4B4453
 """'KDS': the first half of the keys of our advisory locks, so that they meet nobody else's."""
 
 
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A schema with tables of its own, in which a tenant's writers wait for one another."""
+
+    schema: str
+    lock: int
+    """The first half of the key of their lock."""
+
+
+CONVERSATIONS: Final = Area("kds", LOCK_SPACE)
+
+
 class Tenancy:
     """Transactions that see and make rows of one tenant only."""
 
-    def __init__(self, server: Server, tenant: int, *, clock: Clock = utc_now) -> None:
-        """``tenant`` is a number that `tenants.Tenants` gave."""
+    def __init__(
+        self,
+        server: Server,
+        tenant: int,
+        *,
+        area: Area = CONVERSATIONS,
+        clock: Clock = utc_now,
+    ) -> None:
+        """``tenant`` is a number that `tenants.tenant_number` gave."""
         self.server = server
         self.tenant = tenant
         self.clock = clock
+        self._area = area
         self._closed = False
 
     @property
@@ -46,8 +67,9 @@ class Tenancy:
     def write(self, *, durable: bool = True, lock: str = "") -> Iterator[Connection]:
         """Lend a connection for one transaction: all of it is stored, or nothing.
 
-        Writers of one tenant wait for one another, as those of a file do; tenants do not. With a
-        ``lock`` they wait for those of the same name only.
+        Writers of one tenant wait for one another, as those of a file do; tenants do not, and who
+        writes a message does not wait for documents. With a ``lock`` they wait for those of the
+        same name only.
         """
         self._require_open()
         begin = f"BEGIN; {self._acting()}; {self._lock(lock, durable=durable)}"
@@ -66,13 +88,15 @@ class Tenancy:
         millis = int(self.server.timeout_s * 1000)
         return (
             f"SET LOCAL ROLE {MEMBER}; SET LOCAL kds.tenant = '{self.tenant}'; "
-            "SET LOCAL search_path = kds, public; "
-            f"SET LOCAL statement_timeout = {millis}"
+            f"SET LOCAL search_path = {self._area.schema}, public; "
+            # A few rows are named by their ids first in every join of the tables; without
+            # statistics (new tables, a new tenant) the planner would begin at the other end.
+            f"SET LOCAL join_collapse_limit = 1; SET LOCAL statement_timeout = {millis}"
         )
 
     def _lock(self, name: str, *, durable: bool) -> str:
         # A tenant's number fits into half a key for the first two thousand million of them.
-        key = f"{LOCK_SPACE}, {self.tenant & 0x7FFFFFFF}"
+        key = f"{self._area.lock}, {self.tenant & 0x7FFFFFFF}"
         if name:
             digest = blake2b(f"{self.tenant}/{name}".encode(errors="replace"), digest_size=8)
             key = str(int.from_bytes(digest.digest(), signed=True))

@@ -8,7 +8,7 @@ are ranked (by all words): "the" alone decides nothing.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import log
+from math import ceil, log, log2
 from typing import Final
 
 from kds.brain.database.engine import Connection
@@ -110,8 +110,7 @@ class PostgresText:
     def _match(
         self, queries: list[str], within: str | None, *, limit: int, weights: Weights
     ) -> tuple[Scored, ...]:
-        header, body, context, idents = weights
-        labelled = [idents, context, body, header]  # ts_rank_cd takes D, C, B, A
+        labelled = in_units(weights)
         with self.database.read() as connection:
             number = None
             if within is not None:
@@ -127,8 +126,9 @@ class PostgresText:
                 ).fetchall()
             else:
                 rows = connection.execute(
-                    "SELECT id, bm25(words, size, CAST(? AS tsquery[]), ?, CAST(? AS float4[]), ?) "
-                    "AS score FROM chunk WHERE id BETWEEN ? AND ? AND words @@ CAST(? AS tsquery) "
+                    "SELECT id, kds.bm25(words, size, CAST(? AS tsquery[]), ?, "
+                    "CAST(? AS float4[]), ?) AS score FROM chunk "
+                    "WHERE id BETWEEN ? AND ? AND words @@ CAST(? AS tsquery) "
                     "ORDER BY score DESC, id LIMIT ?",
                     (
                         *(asked.queries, asked.idfs, labelled, asked.mean),
@@ -148,6 +148,18 @@ class PostgresText:
         ]
         mean = max(float(words) / max(passages, 1), 1.0)
         return Asked(queries, idfs, any_of(driving(counts)), mean)
+
+
+def in_units(weights: Weights) -> list[float]:
+    """Return the weights as `bm25` takes them: of D, C, B and A, at most 1, and what 1 counts.
+
+    A power of two, so that nothing is lost by it.
+
+    >>> in_units((1.0, 1.0, 0.25, 1.5))
+    [0.75, 0.125, 0.5, 0.5, 2.0]
+    """
+    unit = 2.0 ** ceil(log2(max(1.0, *weights)))
+    return [*(weight / unit for weight in reversed(weights)), unit]
 
 
 def driving(counts: dict[str, int]) -> list[str]:

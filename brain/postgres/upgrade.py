@@ -6,7 +6,8 @@ Services of the version before go on serving meanwhile: steps add, they do not t
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.errors import StoreError
-from kds.brain.postgres.schema import ROLE, STEPS
+from kds.brain.postgres.row_security import ROLE
+from kds.brain.postgres.schema import STEPS
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenancy import LOCK_SPACE
 

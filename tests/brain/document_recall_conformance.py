@@ -4,7 +4,7 @@ and the place it stands at."""
 import pytest
 from document_conformance import Stocked
 from document_texts import Put
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kds.brain.documents.documents import Documents
@@ -189,16 +189,14 @@ class RecallConformance(Stocked):
     ) -> None:
         assert len(library.search(text).hits) <= 5
 
-    @settings(
-        max_examples=60,
-        deadline=None,
-        # The store is the same for all examples: looking changes nothing.
-        suppress_health_check=[HealthCheck.function_scoped_fixture],
-    )
-    @given(text=st.text(max_size=200))
-    def test_any_text_may_be_asked(self, library: Documents, text: str) -> None:
-        scores = [hit.score for hit in library.search(text).hits]
-        assert scores == sorted(scores, reverse=True)
+    def test_any_text_may_be_asked(self, library: Documents) -> None:
+        @settings(max_examples=60)
+        @given(text=st.text(max_size=200))
+        def ask(text: str) -> None:
+            scores = [hit.score for hit in library.search(text).hits]
+            assert scores == sorted(scores, reverse=True)
+
+        ask()
 
     def test_meaning_is_searched_too_where_there_are_vectors(self, library: Documents) -> None:
         embedder = LetterEmbedder()

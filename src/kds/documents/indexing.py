@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from kds.api.embeddings import Teller
 from kds.brain.documents.content import Source
-from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.document_values import Document
+from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError, StoreError
 from kds.documents.folder import Choice, documents_in
 from kds.readers.error import DocumentError
@@ -50,7 +50,7 @@ class Report:
 
 
 def add_documents(
-    store: DocumentStore,
+    store: Documents,
     paths: Sequence[Path],
     *,
     choice: Choice | None = None,
@@ -111,7 +111,7 @@ def _named(path: Path, choice: Choice) -> Iterator[Path | DocumentError]:
         yield whole
 
 
-def _add(store: DocumentStore, path: Path, known: Document | None, *, fresh: bool) -> Outcome:
+def _add(store: Documents, path: Path, known: Document | None, *, fresh: bool) -> Outcome:
     """Read a file into the store. Raises StoreError; whatever the file does is an outcome."""
     try:
         return _read(store, path, known, fresh=fresh)
@@ -131,7 +131,7 @@ def _add(store: DocumentStore, path: Path, known: Document | None, *, fresh: boo
         )  # fmt: skip
 
 
-def _read(store: DocumentStore, path: Path, known: Document | None, *, fresh: bool) -> Outcome:
+def _read(store: Documents, path: Path, known: Document | None, *, fresh: bool) -> Outcome:
     _check_name(path)
     if known is not None and fresh and _is_untouched(path, known):
         return Outcome(path, "unchanged", known)

@@ -1,8 +1,12 @@
-"""Passages of messages on a server keep what every store of passages promises."""
+"""Passages on a server keep what every store of passages promises."""
+
+from collections.abc import Callable
 
 import pytest
-from passage_conformance import MessageShelf, PassageConformance, Shelf
+from conformance import HandClock
+from passage_conformance import DocumentShelf, MessageShelf, PassageConformance, Shelf
 
+from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.postgres_store import PostgresStore
 
 
@@ -12,3 +16,11 @@ class TestMessages(PassageConformance):
     @pytest.fixture
     def shelf(self, store: PostgresStore) -> Shelf:
         return MessageShelf(store)
+
+
+class TestDocuments(PassageConformance):
+    """The whole suite, for documents on a server."""
+
+    @pytest.fixture
+    def shelf(self, open_documents: Callable[..., PostgresDocuments], clock: HandClock) -> Shelf:
+        return DocumentShelf(open_documents(), clock)
