@@ -16,14 +16,19 @@ MEMBER: Final = "kds_member"
 ROLE: Final = f"""
 DO $$ BEGIN
   IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '{MEMBER}') THEN
-    CREATE ROLE {MEMBER} NOLOGIN NOINHERIT NOBYPASSRLS;
+    BEGIN
+      CREATE ROLE {MEMBER} NOLOGIN NOINHERIT NOBYPASSRLS;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN
+      NULL;
+    END;
   END IF;
   IF NOT pg_has_role(current_user, '{MEMBER}', 'SET') THEN
     EXECUTE format('GRANT {MEMBER} TO %I', current_user);
   END IF;
 END $$
 """
-"""Roles are the server's, not a database's: made once for all of them."""
+"""Roles are the server's, not a database's: made once for all of them. The lock of an upgrade is
+its database's, so that of another one may make the role at the same moment."""
 
 OWNED: Final = "tenant bigint NOT NULL DEFAULT kds.tenant() REFERENCES kds.tenant ON DELETE CASCADE"
 """The column that says whose a row is."""
