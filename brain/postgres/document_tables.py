@@ -5,7 +5,12 @@ in every row. They share names with those of conversations, and so have a schema
 from typing import Final
 
 from kds.brain.documents.document_schema import AFTER_CHARACTERS, BEFORE_CHARACTERS
-from kds.brain.postgres.passage_tables import VECTOR_TABLES, search_functions, vector_tables
+from kds.brain.postgres.passage_tables import (
+    VECTOR_TABLES,
+    ranked,
+    search_functions,
+    vector_tables,
+)
 from kds.brain.postgres.row_security import MEMBER, OWNED, kept_apart
 
 SCHEMA: Final = "kds_documents"
@@ -107,6 +112,7 @@ GRANT SELECT ON {SCHEMA}.session, {SCHEMA}.chunk_text TO {MEMBER};
 DOCUMENT_TABLES: Final = (
     _TABLES,
     vector_tables(SCHEMA),
+    ranked(SCHEMA),
     search_functions(SCHEMA),
     kept_apart(SCHEMA, ("document", "section", "chunk", "term", *VECTOR_TABLES)),
 )

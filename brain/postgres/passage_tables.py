@@ -21,21 +21,22 @@ CREATE FUNCTION kds.bm25(
 $$;
 GRANT EXECUTE ON FUNCTION kds.tenant, kds.bm25 TO {MEMBER};
 """
-"""BM25 with k1 = 1.2 and b = 0.75, as SQLite's FTS5 has it: of a single term ``ts_rank_cd`` is the
-sum of the weights of its places, which is what FTS5 counts."""
+"""Of one passage, as the first version asked for it."""
 
-BM25_IN_UNITS: Final = """
-CREATE OR REPLACE FUNCTION kds.bm25(
-  words tsvector, size int, asked tsquery[], idfs float8[], weights float4[], mean float8
-) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog AS $$
-  SELECT coalesce(sum(idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * size / mean))), 0)
-  FROM unnest(asked, idfs) AS one(query, idf),
-    LATERAL (SELECT ts_rank_cd(weights, words, query) * coalesce(weights[5], 1)) AS counted(f)
-  WHERE words @@ query
-$$;
+RANKED_ROW_BY_ROW: Final = """
+CREATE FUNCTION kds.ranked(
+  driving tsquery, asked tsquery[], idfs float8[], weights float4[], mean float8, most int
+) RETURNS TABLE(id bigint, score float8)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+  RETURN QUERY EXECUTE
+    'SELECT id, kds.bm25(words, size, $2, $3, $4, $5) AS score FROM kds.chunk
+     WHERE tenant = $7 AND words @@ $1 ORDER BY score DESC, id LIMIT $6'
+    USING ('''tenant:' || kds.tenant() || '''')::tsquery && driving,
+      asked, idfs, weights, mean, most, kds.tenant();
+END $$;
 """
-"""The same with weights above 1, which ``ts_rank_cd`` refuses: a fifth number says what they are
-multiplied with (`text_search.in_units`). Services of the version before give four."""
+"""As the first version had it: a call of `bm25` a passage, and no weights above 1."""
 
 
 def vector_tables(schema: str) -> str:
@@ -69,21 +70,45 @@ CREATE INDEX embed_job_by_time ON {schema}.embed_job(tenant, next_at);
 """
 
 
-def search_functions(schema: str) -> str:
-    """Return the functions that search the passages of a schema."""
+def scored(
+    passages: str, *, asked: str, idfs: str, weights: str, unit: str, mean: str, most: str
+) -> str:
+    """Return the SQL that ranks passages, each value as it is named or marked there.
+
+    BM25 with k1 = 1.2 and b = 0.75, as SQLite's FTS5 has it: of a single term ``ts_rank_cd`` is the
+    sum of the weights of its places, which is what FTS5 counts. It takes no weight above 1: they
+    are so many times the ``unit``. In one statement: a function's call a passage takes three times
+    as long.
+    """
+    return (
+        f"SELECT passage.id, sum(idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * size / {mean}))) "
+        f"AS score FROM ({passages}) AS passage "
+        f"JOIN unnest({asked}, {idfs}) AS asked(query, idf) ON passage.words @@ query "
+        f"CROSS JOIN LATERAL (SELECT ts_rank_cd({weights}, passage.words, query) * {unit}) "
+        f"AS counted(f) GROUP BY passage.id ORDER BY score DESC, passage.id LIMIT {most}"
+    )
+
+
+def ranked(schema: str) -> str:
+    """Return the function that ranks the passages of a schema. A fifth weight is the unit."""
+    passages = f"SELECT id, size, words FROM {schema}.chunk WHERE tenant = $7 AND words @@ $1"
+    query = scored(passages, asked="$2", idfs="$3", weights="$4", unit="$8", mean="$5", most="$6")
     return f"""
-CREATE FUNCTION {schema}.ranked(
+CREATE OR REPLACE FUNCTION {schema}.ranked(
   driving tsquery, asked tsquery[], idfs float8[], weights float4[], mean float8, most int
 ) RETURNS TABLE(id bigint, score float8)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
-  RETURN QUERY EXECUTE
-    'SELECT id, kds.bm25(words, size, $2, $3, $4, $5) AS score FROM {schema}.chunk
-     WHERE tenant = $7 AND words @@ $1 ORDER BY score DESC, id LIMIT $6'
+  RETURN QUERY EXECUTE '{query}'
     USING ('''tenant:' || kds.tenant() || '''')::tsquery && driving,
-      asked, idfs, weights, mean, most, kds.tenant();
+      asked, idfs, weights, mean, most, kds.tenant(), coalesce(weights[5], 1)::float8;
 END $$;
+"""
 
+
+def search_functions(schema: str) -> str:
+    """Return the other functions that search the passages of a schema, and who may call them."""
+    return f"""
 CREATE FUNCTION {schema}.frequencies(asked tsquery[]) RETURNS TABLE(passages bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE one tsquery;

@@ -11,8 +11,9 @@ from typing import Final
 from kds.brain.postgres.document_tables import DOCUMENT_TABLES
 from kds.brain.postgres.passage_tables import (
     BM25,
-    BM25_IN_UNITS,
+    RANKED_ROW_BY_ROW,
     VECTOR_TABLES,
+    ranked,
     search_functions,
     vector_tables,
 )
@@ -206,7 +207,10 @@ _OWN_TABLES: Final = (
 )
 
 STEPS: Final[tuple[tuple[str, ...], ...]] = (
-    (_TABLES, BM25, search_functions("kds"), kept_apart("kds", _OWN_TABLES)),
-    (BM25_IN_UNITS, *DOCUMENT_TABLES),
+    (
+        *(_TABLES, BM25, RANKED_ROW_BY_ROW, search_functions("kds")),
+        kept_apart("kds", _OWN_TABLES),
+    ),
+    (ranked("kds"), *DOCUMENT_TABLES),
 )
 """Only ever added to at the end: a step that a server has had stays as it is."""

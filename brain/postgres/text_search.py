@@ -18,6 +18,7 @@ from kds.brain.passages.store import Weights
 from kds.brain.passages.text_search import COMMON, IDENTIFIER_WEIGHTS
 from kds.brain.passages.values import Scored
 from kds.brain.passages.word_forms import WordForms
+from kds.brain.postgres.passage_tables import scored
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.word_index import any_of, question
 from kds.brain.words.identifiers import joined_forms
@@ -30,6 +31,17 @@ LEAST_IDF: Final = 1e-6
 
 OWN_LABELS: Final = "ABD"
 """What a passage says itself: without its context."""
+
+_WITHIN: Final = scored(
+    "SELECT id, size, words FROM chunk WHERE id BETWEEN ? AND ? AND words @@ CAST(? AS tsquery)",
+    asked="CAST(? AS tsquery[])",
+    idfs="CAST(? AS float8[])",
+    weights="CAST(? AS float4[])",
+    unit="?",
+    mean="?",
+    most="?",
+)
+"""Ranks the passages of one session or document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +105,8 @@ class PostgresText:
 
     def _queries(self, words: Sequence[str], labels: str = "") -> list[str]:
         cut = (self._forms(word.replace("\x00", "")) for word in words)
-        return list(dict.fromkeys(question(terms, labels) for terms in cut if terms))
+        # Two words of one term count twice, as they do in a file.
+        return [question(terms, labels) for terms in cut if terms]
 
     def _frequencies(self, connection: Connection, queries: Sequence[str]) -> dict[str, int]:
         found = {one: self._common[one] for one in queries if one in self._common}
@@ -125,16 +138,9 @@ class PostgresText:
                     (asked.driving, asked.queries, asked.idfs, labelled, asked.mean, limit),
                 ).fetchall()
             else:
-                rows = connection.execute(
-                    "SELECT id, kds.bm25(words, size, CAST(? AS tsquery[]), ?, "
-                    "CAST(? AS float4[]), ?) AS score FROM chunk "
-                    "WHERE id BETWEEN ? AND ? AND words @@ CAST(? AS tsquery) "
-                    "ORDER BY score DESC, id LIMIT ?",
-                    (
-                        *(asked.queries, asked.idfs, labelled, asked.mean),
-                        *(*range_of(number), any_of(queries), limit),
-                    ),
-                ).fetchall()
+                *four, unit = labelled
+                values = (*range_of(number), any_of(queries), asked.queries, asked.idfs, four, unit)
+                rows = connection.execute(_WITHIN, (asked.mean, *values, limit)).fetchall()
         return tuple(Scored(chunk_id, score) for chunk_id, score in rows)
 
     def _asked(self, connection: Connection, queries: list[str]) -> Asked:
@@ -151,7 +157,7 @@ class PostgresText:
 
 
 def in_units(weights: Weights) -> list[float]:
-    """Return the weights as `bm25` takes them: of D, C, B and A, at most 1, and what 1 counts.
+    """Return the weights as `scored` takes them: of D, C, B and A, at most 1, and what 1 counts.
 
     A power of two, so that nothing is lost by it.
 

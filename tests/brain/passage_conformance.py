@@ -134,6 +134,13 @@ class PassageConformance:
         assert shelf.bodies(found)[0] == "purple walrus"
         assert [hit.score for hit in found] == sorted((h.score for h in found), reverse=True)
 
+    def test_words_of_one_term_count_each(self, shelf: Shelf) -> None:
+        shelf.add("here", "a service", *["filler"] * 9)
+        for within in (None, "here"):
+            [one] = shelf.by_text("service", within, limit=1)
+            [two] = shelf.by_text("service Services", within, limit=1)
+            assert two.score == pytest.approx(2 * one.score)
+
     @pytest.mark.parametrize(
         "query",
         [
