@@ -15,7 +15,7 @@ from kds.agents.models import checked_model, load_chat_model, model_timeout
 from kds.agents.reply import AgentReply
 from kds.agents.running import AgentRunnable
 from kds.agents.tools import AnyTool, built_in_tools
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.errors import KdsError, WorkspaceError
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.settings import load_settings
@@ -51,7 +51,7 @@ def load(
         model = load_chat_model(settings, environ=os.environ)
     library = PromptLibrary.load(place.prompts_dir)
     own = built_in_tools(
-        memory=MemoryPlace.of(place), documents=documents or DocumentStore.path_in(place)
+        memory=MemoryPlace.of(place), documents=documents or DocumentPlace.of(place)
     )
     return Agent.named(name, library, workspace=str(place.root)).as_runnable(
         model, tools=(*own, *tools), timeout_s=own_limit or settings.timeout_s

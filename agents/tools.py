@@ -10,7 +10,6 @@ search_documents    passages of the indexed documents, where there are any
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Final
 
 from langchain_core.documents import Document
@@ -20,7 +19,7 @@ from pydantic import Field
 
 from kds.agents.document_retriever import DocumentRetriever
 from kds.brain.document import nearest
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.errors import DispatchError
 from kds.brain.passages.values import Passage
 from kds.brain.sessions.memory_place import MemoryPlace
@@ -63,7 +62,7 @@ AnyTool = BaseTool | TurnTool
 
 
 def built_in_tools(
-    *, memory: MemoryPlace | None = None, documents: Path | BaseRetriever | None = None
+    *, memory: MemoryPlace | None = None, documents: DocumentPlace | BaseRetriever | None = None
 ) -> tuple[AnyTool, ...]:
     """The tools of KDS, over the memory's file and that of the documents, where there are any.
 
@@ -154,16 +153,16 @@ def _passage(passage: Passage) -> str:
     return f"[{passage.at:%Y-%m-%d}, {speaker}] {passage.body[:PASSAGE_CHARS]}"
 
 
-def _search_documents(documents: Path | BaseRetriever) -> BaseTool:
+def _search_documents(documents: DocumentPlace | BaseRetriever) -> BaseTool:
     def search_documents(query: Query, limit: Limit = 5) -> str:
         """Search the user's documents for passages about something; cite what you use."""
         if isinstance(documents, BaseRetriever):
             found = documents.invoke(query)
-        elif documents.exists():
-            with DocumentStore(documents) as store:
-                found = DocumentRetriever(documents=store, k=limit).invoke(query)
         else:
-            return "no documents are indexed yet"
+            with documents.if_any() as store:
+                if store is None:
+                    return "no documents are indexed yet"
+                found = DocumentRetriever(documents=store, k=limit).invoke(query)
         return "\n\n".join(_cited(one) for one in found[:limit]) or "nothing was found"
 
     return StructuredTool.from_function(search_documents, name=SEARCH_DOCUMENTS)

@@ -1,11 +1,14 @@
 """The documents of a workspace, opened when there are any."""
 
+import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from threading import Lock
 
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.documents.document_values import ALL, DocumentRecall, Holdings
+from kds.brain.documents.documents import Documents
 from kds.brain.errors import StoreError
 from kds.brain.passages.store import Embedder
 from kds.brain.workspace import Workspace
@@ -14,18 +17,18 @@ from kds.brain.workspace import Workspace
 class Library:
     """Searches the document store of a workspace; looking makes no file."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, *, environ: Mapping[str, str] = os.environ) -> None:
         self.workspace = workspace
+        self.place = DocumentPlace.of(workspace, environ=environ)
         self._lock = Lock()
-        self._store: DocumentStore | None = None
+        self._store: Documents | None = None
 
     @property
-    def store(self) -> DocumentStore | None:
+    def store(self) -> Documents | None:
         """The store; None when no document was ever added. Raises StoreError."""
         with self._lock:
-            path = DocumentStore.path_in(self.workspace)
-            if self._store is None and path.exists():
-                self._store = DocumentStore(path)
+            if self._store is None and self.place.exists:
+                self._store = self.place.open()
             return self._store
 
     def search(
@@ -89,7 +92,7 @@ class Library:
                 return str(path)
         return name
 
-    def _unambiguous(self, store: DocumentStore, name: str) -> str | None:
+    def _unambiguous(self, store: Documents, name: str) -> str | None:
         """A name that several documents have prefers none of them."""
         try:
             found = store.find(name)

@@ -64,7 +64,7 @@ class QueryService:
         self._clock = clock
         tools = Tools(clock=clock, on_by_default=True, surface=SURFACE)
         self.memory = ConversationMemory.open(parts.workspace, tools, environ=environ)
-        self.library = Library(parts.workspace)
+        self.library = Library(parts.workspace, environ=environ)
         self.embedder = EmbedderSlot(lambda: self._settings().recall.embeddings)
         self._models = Models()
         self.speakers = Speakers()

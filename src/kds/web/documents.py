@@ -7,8 +7,9 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.documents.document_values import UPLOADS, Document, Section
+from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError, MessageError
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import Outcome, Report, State, add_documents
@@ -117,7 +118,7 @@ def _read(workspace: Workspace, files: Sequence[tuple[str, bytes]], path: str) -
     if path:
         kept.append(workspace.root / _at_home(path))
     workspace.ensure()
-    with DocumentStore(DocumentStore.path_in(workspace)) as store:
+    with DocumentPlace.of(workspace).made() as store:
         report = add_documents(store, kept)
     for one in report.of("failed"):
         if one.path.parent == workspace.brain.resolve() / UPLOADS:
@@ -161,7 +162,7 @@ async def _page(
     )  # fmt: skip
 
 
-def _store(visit: Visit) -> DocumentStore:
+def _store(visit: Visit) -> Documents:
     store = visit.served.queries.library.store
     if store is None:
         raise KdsError("no document was ever added", hint="add one on the page of documents")

@@ -197,7 +197,7 @@ class Windows:
     def _made(self, options: dict[str, Any]) -> Any:
         context = self._browser.new_context(**options)
         context.add_init_script(POLICY_WATCH)
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(PATIENCE_S * 1000)
         context.on("page", lambda page: watch(page, self.seen))
         return context.new_page()
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kds.brain.contexts import Contexts
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.settings import Layers, load_layers
 from kds.brain.workspace import Workspace
@@ -50,7 +50,10 @@ def _report(workspace: Workspace, layers: Layers) -> Mapping[str, Any]:
 
 
 def _counts(workspace: Workspace) -> Mapping[str, int]:
-    with MemoryPlace.of(workspace).if_any() as memory, DocumentStore.if_any(workspace) as documents:
+    with (
+        MemoryPlace.of(workspace).if_any() as memory,
+        DocumentPlace.of(workspace).if_any() as documents,
+    ):
         holdings = memory.stats() if memory else None
         return {
             "context": len(Contexts(workspace).journal().load().entries),

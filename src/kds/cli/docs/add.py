@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError
 from kds.cli.docs.options import changing, document_dict, shown_path
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain, complain_about
@@ -63,7 +63,7 @@ def add(
     ctx.exit(_exit_code(report))
 
 
-def _embed(store: DocumentStore, embedder: Any) -> None:
+def _embed(store: Documents, embedder: Any) -> None:
     """Make the vectors. A model that fails takes nothing back: words are searched without it."""
     try:
         with reported("embedding") as tell:

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import click
 
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.documents.document_values import Document
+from kds.brain.documents.documents import Documents
 from kds.cli.guard import Refusal
 from kds.cli.options import find_workspace
 from kds.cli.output import fields
@@ -20,16 +21,16 @@ document_argument = click.argument("name", metavar="DOC")
 
 
 @contextmanager
-def looking(folder: Path | None) -> Iterator[DocumentStore | None]:
+def looking(folder: Path | None) -> Iterator[Documents | None]:
     """Open the documents of a workspace to look at them; None where none was ever added."""
-    with DocumentStore.if_any(find_workspace(folder)) as store:
+    with DocumentPlace.of(find_workspace(folder)).if_any() as store:
         if store is not None:
             pass_on(store.warnings)
         yield store
 
 
 @contextmanager
-def opened(folder: Path | None) -> Iterator[DocumentStore]:
+def opened(folder: Path | None) -> Iterator[Documents]:
     """Open the documents of a workspace. Raises Refusal when none was ever added."""
     with looking(folder) as store:
         if store is None:
@@ -38,9 +39,9 @@ def opened(folder: Path | None) -> Iterator[DocumentStore]:
 
 
 @contextmanager
-def changing(folder: Path | None) -> Iterator[DocumentStore]:
+def changing(folder: Path | None) -> Iterator[Documents]:
     """Open the documents of a workspace, the store made if there is none."""
-    with DocumentStore.made(find_workspace(folder)) as store:
+    with DocumentPlace.of(find_workspace(folder)).made() as store:
         pass_on(store.warnings)
         yield store
 

@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from kds.brain.database.health import Check
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.documents.document_values import Holdings
 from kds.cli.docs.options import document_dict, looking, opened, shown_path
 from kds.cli.guard import TESTS_FAILED
@@ -44,14 +44,14 @@ def remove(*, names: tuple[str, ...], as_json: bool, workspace: Path | None) -> 
 @click.pass_context
 def check(ctx: click.Context, *, rebuild: bool, as_json: bool, workspace: Path | None) -> None:
     """Examine the whole store; exit code 1 when something is wrong."""
-    path = DocumentStore.path_in(find_workspace(workspace))
+    place = DocumentPlace.of(find_workspace(workspace))
     with looking(workspace) as store, slow("examining the documents"):
         found = Check() if store is None else store.rebuild() if rebuild else store.check()
         holds = store.holdings() if store else EMPTY
         gone = [one for one in store.documents() if not Path(one.path).exists()] if store else []
     if as_json:
         print_json(
-            fields(found, "sound problems") | {"path": str(path)}
+            fields(found, "sound problems") | {"path": str(place)}
             | fields(holds, "documents sections chunks tokens size_bytes")
             | {"gone": [one.path for one in gone]}
         )  # fmt: skip

@@ -1,0 +1,87 @@
+"""Where a workspace keeps its passages: in a file of its own, or on the server the user named."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Protocol, Self, TypeVar
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.shared_database import SharedDatabase, shared_database
+from kds.brain.words.tokens import TokenCounter, estimate_tokens
+from kds.brain.workspace import Workspace
+
+
+class Closed(Protocol):
+    """What is let go of after use."""
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
+S = TypeVar("S", bound=Closed)
+
+
+@dataclass(frozen=True, slots=True)
+class Place(Generic[S]):
+    """A store of a workspace, wherever that is. Looking makes nothing."""
+
+    workspace: Workspace
+    shared: SharedDatabase | None = None
+    """None: in the workspace's file."""
+
+    @classmethod
+    def of(cls, workspace: Workspace, *, environ: Mapping[str, str] = os.environ) -> Self:
+        """Find the store of a workspace. Raises SettingsError when a server may be set wrong."""
+        return cls(workspace, shared_database(workspace, environ=environ))
+
+    @property
+    def path(self) -> Path:
+        """The file, whether it is used or not."""
+        raise NotImplementedError
+
+    @property
+    def exists(self) -> bool:
+        """Whether something may be there: on a server that is not known unasked."""
+        return self.shared is not None or self.path.exists()
+
+    def __str__(self) -> str:
+        """The file, or the server without user and password."""
+        return str(self.shared or self.path)
+
+    @contextmanager
+    def if_any(self) -> Iterator[S | None]:
+        """Open the store for as long as the block runs; None when nothing was ever stored."""
+        if not self.exists:
+            yield None
+            return
+        with self.made() as store:
+            yield store
+
+    @contextmanager
+    def made(self) -> Iterator[S]:
+        """Open the store for as long as the block runs, made if there is none."""
+        store = self.open()
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def open(self, *, clock: Clock = utc_now, count_tokens: TokenCounter = estimate_tokens) -> S:
+        """Open the store, made if there is none; whoever does closes it.
+
+        Raises WorkspaceError, and StoreError when the file or server cannot be used.
+        """
+        if self.shared is not None:
+            return self._on_server(self.shared, clock, count_tokens)
+        if not self.path.exists():
+            self.workspace.ensure()
+        return self._in_file(clock, count_tokens)
+
+    def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> S:
+        raise NotImplementedError
+
+    def _in_file(self, clock: Clock, count: TokenCounter) -> S:
+        raise NotImplementedError
