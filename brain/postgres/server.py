@@ -97,7 +97,7 @@ class Server:
                 f"the connection to {self.place} was closed", where=self.place, hint="open it again"
             )
         self._require_reachable()
-        with self._translated():
+        with self.translated():
             connection = self._begun(begin)
             try:
                 yield connection
@@ -157,7 +157,8 @@ class Server:
             )
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def translated(self) -> Iterator[None]:
+        """Raise what goes wrong within as StoreError."""
         errors = self._driver
         try:
             yield
