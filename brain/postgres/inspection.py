@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kds.brain.postgres.schema import MEMBER, STEPS
+from kds.brain.postgres.row_security import MEMBER
+from kds.brain.postgres.schema import STEPS
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.upgrade import LEAST_SERVER, LEAST_VECTOR
 
@@ -29,7 +30,9 @@ SELECT pg_database_size(current_database()),
 
 _INDEXES: Final = b"""
 SELECT relname, pg_relation_size(pg_class.oid) AS size FROM pg_class
-WHERE relkind = 'i' AND relnamespace = to_regnamespace('kds') ORDER BY size DESC, relname
+WHERE relkind = 'i'
+  AND relnamespace IN (to_regnamespace('kds'), to_regnamespace('kds_documents'))
+ORDER BY size DESC, relname
 """
 
 

@@ -4,23 +4,19 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
 
 import pytest
 
 from kds.brain.sessions.sqlite_store import SqliteStore
 
-from ..brain import conftest as _paths  # noqa: F401, TID252  # where the next one looks
-from ..brain.postgres import conftest  # noqa: TID252  # the same servers
+from ..postgres import driver  # noqa: TID252  # what makes databases for all
 
 Run = Callable[..., Any]
 
 BAD_INPUT = 2
 TESTS_FAILED = 1
-
-psycopg = conftest.psycopg
-postgres = conftest.postgres
-template = conftest.template
-url = conftest.url
 
 
 @pytest.fixture
@@ -34,8 +30,8 @@ def named(url: str, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.fixture
 def empty(named: str) -> str:
     """A database without tables, named by the user."""
-    with psycopg.connect(named, autocommit=True) as admin:
-        admin.execute("DROP SCHEMA kds CASCADE")
+    with driver().connect(named, autocommit=True) as admin:
+        admin.execute("DROP SCHEMA kds, kds_documents CASCADE")
     return named
 
 
@@ -117,7 +113,7 @@ def test_a_check_says_what_the_server_is_and_warns_of_a_superuser(
 
 def test_a_check_finds_what_is_wrong(kds_call: Run, named: str, remembered: Path) -> None:
     kds_call("db", "migrate", "--from", "sqlite")
-    with psycopg.connect(named, autocommit=True) as admin:
+    with driver().connect(named, autocommit=True) as admin:
         admin.execute("UPDATE kds.session SET token_count = token_count + 1")
     found = data(kds_call("db", "check", "--json"), TESTS_FAILED)
     assert found["problems"] == ["sessions count their tokens wrong: 1"]
@@ -152,7 +148,7 @@ def test_what_differs_on_the_server_is_named_and_exits_with_1(
     kds_call: Run, named: str, remembered: Path
 ) -> None:
     kds_call("db", "migrate", "--from", "sqlite")
-    with psycopg.connect(named, autocommit=True) as admin:
+    with driver().connect(named, autocommit=True) as admin:
         admin.execute("UPDATE kds.message SET content = 'x' WHERE seq = 1")
     result = kds_call("db", "migrate", "--from", "sqlite")
     assert result.code == TESTS_FAILED
@@ -163,14 +159,14 @@ def test_what_differs_on_the_server_is_named_and_exits_with_1(
 def test_a_role_of_its_own_makes_tables_and_works_without_a_warning(
     kds_call: Run, empty: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = conftest.uuid4().hex[:8]
+    name = uuid4().hex[:8]
     database = empty.rpartition("@")[2].partition("/")[2].partition("?")[0]
-    with psycopg.connect(empty, autocommit=True) as admin:
+    with driver().connect(empty, autocommit=True) as admin:
         admin.execute(f"CREATE ROLE kds_{name} LOGIN PASSWORD 'secret'")
         admin.execute(f"GRANT kds_member TO kds_{name}")
         admin.execute(f"ALTER DATABASE {database} OWNER TO kds_{name}")
     try:
-        own = conftest.urlsplit(empty)
+        own = urlsplit(empty)
         netloc = f"kds_{name}:secret@{own.netloc.rpartition('@')[2]}"
         monkeypatch.setenv("KDS_DATABASE", own._replace(netloc=netloc).geturl())
         assert kds_call("db", "upgrade").code == 0
@@ -180,7 +176,7 @@ def test_a_role_of_its_own_makes_tables_and_works_without_a_warning(
             store.append(store.create_session().id, "user", "hello")
         assert kds_call("db", "migrate", "--from", "sqlite").code == 0
     finally:
-        with psycopg.connect(empty, autocommit=True) as admin:
+        with driver().connect(empty, autocommit=True) as admin:
             admin.execute(f"REASSIGN OWNED BY kds_{name} TO current_user")
             admin.execute(f"ALTER DATABASE {database} OWNER TO current_user")
             admin.execute(f"DROP OWNED BY kds_{name}")
