@@ -149,7 +149,9 @@ class PostgresJournal:
             try:
                 writing.__exit__(None, None, None)
             except OutageError:  # perhaps it was stored: its id tells, with the next message
-                known.waiting += self._held.logged
+                waiting = {one for one, _ in known.waiting}
+                lost = [one for one in self._held.logged if one[0] not in waiting]
+                known.waiting = [*lost, *known.waiting]
         finally:
             self._held.connection = None
 

@@ -83,7 +83,9 @@ class Server:
             min_size=0,
             max_size=CONNECTIONS,
             timeout=self.timeout_s,
-            reconnect_timeout=0,
+            # Who waits is served as soon as the server is back: with 0 the pool would give up at
+            # once, and let them wait for all of their time.
+            reconnect_timeout=self.timeout_s,
             max_idle=60,
             kwargs=self._options,
             open=True,
@@ -97,7 +99,7 @@ class Server:
                 f"the connection to {self.place} was closed", where=self.place, hint="open it again"
             )
         self._require_reachable()
-        with self._translated():
+        with self.translated():
             connection = self._begun(begin)
             try:
                 yield connection
@@ -157,7 +159,8 @@ class Server:
             )
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def translated(self) -> Iterator[None]:
+        """Raise what goes wrong within as StoreError."""
         errors = self._driver
         try:
             yield

@@ -61,7 +61,7 @@ class Tenancy:
         self._require_open()
         begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self._acting()}"
         with self.server.transaction(begin) as connection:
-            yield _Translating(connection)
+            yield _Translating(connection, self.server)
 
     @contextmanager
     def write(self, *, durable: bool = True, lock: str = "") -> Iterator[Connection]:
@@ -74,7 +74,7 @@ class Tenancy:
         self._require_open()
         begin = f"BEGIN; {self._acting()}; {self._lock(lock, durable=durable)}"
         with self.server.transaction(begin) as connection:
-            yield _Translating(connection)
+            yield _Translating(connection, self.server)
 
     def close(self) -> None:
         """Refuse what comes after. The server stays open for others."""
@@ -105,20 +105,23 @@ class Tenancy:
 
 
 class _Translating:
-    """A connection that is given the SQL of the tables."""
+    """A connection that is given the SQL of the tables, and says at once what went wrong."""
 
-    def __init__(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
+    def __init__(self, connection: "psycopg.Connection[tuple[Any, ...]]", server: Server) -> None:
         self._connection = connection
+        self._server = server
 
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Cursor:
-        return self._connection.execute(to_postgres(query), values or None)
+        with self._server.translated():
+            return self._connection.execute(to_postgres(query), values or None)
 
     def executemany(self, query: str, rows: Iterable[Sequence[Any]], /) -> Cursor:
         given = list(rows)
         if len(given) == 1:  # a pipeline for one costs twice as much
             return self.execute(query, given[0])
-        cursor = self._connection.cursor()
-        cursor.executemany(to_postgres(query), given)
+        with self._server.translated():
+            cursor = self._connection.cursor()
+            cursor.executemany(to_postgres(query), given)
         return cursor
 
 

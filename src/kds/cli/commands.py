@@ -37,6 +37,7 @@ GROUPS: Final[Sections] = {
         "context": ("talk.context:context", "Load, log, clear or locate the conversation context."),
         "memory": ("memory.group:memory", "Search, show and look after remembered sessions."),
         "docs": ("docs.group:docs", "Add, search and show documents, with citations."),
+        "db": ("database.group:database", "Make, examine and fill a PostgreSQL database."),
         "amnesia": ("learning.amnesia:amnesia", "Forget what was learned here, with a way back."),
     },
     "Serve": {

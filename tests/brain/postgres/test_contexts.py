@@ -164,6 +164,32 @@ def test_an_outage_is_got_over_with_what_the_process_knows(
     assert texts(other) == ["before", "during", "after"]
 
 
+@pytest.mark.parametrize("logged", [0, 1])
+def test_a_server_that_goes_away_within_a_turn_does_not_end_it(
+    open_contexts: OpenContexts,
+    clock: HandClock,
+    outage: Callable[[bool], None],
+    monkeypatch: pytest.MonkeyPatch,
+    logged: int,
+) -> None:
+    monkeypatch.setattr(module, "RETRY_S", 0.0)
+    one, other = open_contexts(), open_contexts()
+    journal = one.journal("c")
+    journal.log(said(clock, "before"))
+    with journal.alone():
+        journal.load()
+        for number in range(logged):
+            journal.log(said(clock, f"lost {number}"))
+        outage(True)
+        during = journal.log(said(clock, "during"))
+        assert "not stored yet" in during.warnings[0]
+        assert journal.load().entries == during.entries
+    outage(False)
+    assert journal.log(said(clock, "after")).warnings == ()
+    expected = ["before", *(f"lost {number}" for number in range(logged)), "during", "after"]
+    assert texts(other) == expected
+
+
 def test_a_server_that_is_away_is_not_asked_each_time(
     open_contexts: OpenContexts, clock: HandClock, outage: Callable[[bool], None]
 ) -> None:

@@ -1,0 +1,126 @@
+"""Looking at a server: what it is, who we are on it, and how much it holds. Changes nothing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kds.brain.postgres.row_security import MEMBER
+from kds.brain.postgres.schema import STEPS
+from kds.brain.postgres.server import Server
+from kds.brain.postgres.upgrade import LEAST_SERVER, LEAST_VECTOR
+
+_STATE: Final = b"""
+SELECT current_setting('server_version_num')::int, current_setting('server_version'),
+  (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+  to_regclass('kds.version') IS NOT NULL,
+  current_user, rolsuper, rolbypassrls, pg_is_in_recovery(),
+  EXISTS (SELECT 1 FROM pg_roles AS member
+    WHERE member.rolname = %s AND pg_has_role(current_user, member.oid, 'SET'))
+FROM pg_roles WHERE rolname = current_user
+"""
+
+_SIZES: Final = b"""
+SELECT pg_database_size(current_database()),
+  coalesce((SELECT greatest(reltuples, 0)::bigint FROM pg_class
+    WHERE oid = to_regclass('kds.chunk')), 0),
+  (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()),
+  (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+  current_setting('max_connections')::int
+"""
+
+_INDEXES: Final = b"""
+SELECT relname, pg_relation_size(pg_class.oid) AS size FROM pg_class
+WHERE relkind = 'i'
+  AND relnamespace IN (to_regnamespace('kds'), to_regnamespace('kds_documents'))
+ORDER BY size DESC, relname
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """A server as it answers, and the role that it was asked in."""
+
+    number: int
+    """As ``server_version_num`` has it: 160004."""
+    version: str
+    vector: str | None
+    """pgvector's version; None where the database does not have it."""
+    steps: int
+    """The version of the tables; 0 when there are none."""
+    role: str
+    superuser: bool
+    bypasses_policies: bool
+    standby: bool
+    member: bool
+    """Whether the role may act as services do."""
+
+    @property
+    def problems(self) -> Iterator[str]:
+        """What keeps KDS from working here, each with what to do about it."""
+        if self.number < LEAST_SERVER:
+            yield f"PostgreSQL {self.version} is too old: use {LEAST_SERVER // 10_000} or newer"
+        least = ".".join(map(str, LEAST_VECTOR))
+        if self.vector is None:
+            yield "the database has no pgvector: `kds db upgrade` adds it where it is installed"
+        elif _numbers(self.vector) < LEAST_VECTOR:
+            yield f"pgvector {self.vector} is too old: use {least} or newer"
+        if not self.steps:
+            yield "the database has no tables of KDS: run `kds db upgrade`"
+        elif self.steps < len(STEPS):
+            yield f"the tables are of version {self.steps}, not {len(STEPS)}: run `kds db upgrade`"
+        if self.steps and not self.member:
+            yield f"the role {self.role} may not act as {MEMBER}: GRANT {MEMBER} TO {self.role}"
+        if self.standby:
+            yield "it is a standby, which takes no writes: name all hosts in KDS_DATABASE"
+
+    @property
+    def warnings(self) -> Iterator[str]:
+        """What works, and should not stay so."""
+        if self.superuser or self.bypasses_policies:
+            kind = "a superuser" if self.superuser else "exempt from row policies"
+            yield (
+                f"the role {self.role} is {kind}: who has its password reads every tenant, and "
+                "more; use a role of its own (kds help operations)"
+            )
+        if self.steps > len(STEPS):
+            yield f"a newer KDS made the tables (version {self.steps}): update this one soon"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSizes:
+    """How much a database holds, of all tenants."""
+
+    database_bytes: int
+    passages: int
+    """About: as the server last counted them."""
+    connections: int
+    """To this database."""
+    connections_of_all: int
+    connections_allowed: int
+    indexes: tuple[tuple[str, int], ...]
+    """Each with its size, the largest first."""
+
+
+def state_of(server: Server) -> ServerState:
+    """Ask a server what it is. Raises StoreError when it cannot be reached."""
+    with server.transaction("BEGIN READ ONLY") as connection:
+        row: Any = connection.execute(_STATE, (MEMBER,)).fetchone()
+        steps = 0
+        if row[3]:
+            found = connection.execute(b"SELECT steps FROM kds.version").fetchone()
+            steps = int(found[0]) if found else 0
+    return ServerState(row[0], row[1].partition(" ")[0], row[2], steps, *row[4:])
+
+
+def sizes_of(server: Server) -> ServerSizes:
+    """Ask a server how much it holds. Raises StoreError when it cannot be reached."""
+    with server.transaction("BEGIN READ ONLY") as connection:
+        row: Any = connection.execute(_SIZES).fetchone()
+        indexes = connection.execute(_INDEXES).fetchall()
+    here, passages, connections, of_all, allowed = map(int, row)
+    sizes = tuple((str(name), int(size)) for name, size in indexes)
+    return ServerSizes(here, passages, connections, of_all, allowed, sizes)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())

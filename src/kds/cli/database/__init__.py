@@ -1,0 +1,1 @@
+"""`kds db`: the server that keeps conversations for many."""

@@ -1,0 +1,33 @@
+"""The server that a command works on: the one that the user named."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kds.brain.postgres.server import Server
+from kds.brain.settings_variables import DATABASE
+from kds.brain.shared_database import SharedDatabase, shared_database
+from kds.cli.guard import Refusal
+from kds.cli.options import find_workspace
+
+
+def named_database(folder: Path | None) -> SharedDatabase:
+    """Return the database of a workspace. Raises Refusal when the user named none."""
+    found = shared_database(find_workspace(folder))
+    if found is None:
+        raise Refusal(
+            "no database is named, so conversations are kept in files",
+            f"set {DATABASE}=postgresql://USER:PASSWORD@HOST/NAME, "
+            "or `database.url` in your own settings; see kds help operations",
+        )
+    return found
+
+
+@contextmanager
+def opened(database: SharedDatabase) -> Iterator[Server]:
+    """Lend its server for as long as the block runs. Raises StoreError."""
+    server = database.server()
+    try:
+        yield server
+    finally:
+        server.close()

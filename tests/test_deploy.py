@@ -1,0 +1,89 @@
+"""What is shown for containers holds together: commands and variables exist, limits are set.
+
+Images are built nowhere here: that needs a network.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from kds.brain.settings_variables import PLACES
+from kds.cli.app import app
+
+DEPLOY = Path(__file__).resolve().parent.parent / "docs" / "deploy"
+OTHERS = {"KDS_HOME", "KDS_PASSWORD"}
+"""A folder, and a variable that only the compose file has."""
+
+
+def _read(name: str) -> Any:
+    return yaml.safe_load((DEPLOY / name).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def pods() -> list[Any]:
+    items = _read("kubernetes.yaml")["items"]
+    return [item["spec"]["template"]["spec"] for item in items if "template" in item["spec"]]
+
+
+def _commands(pods: list[Any]) -> Iterator[list[str]]:
+    for container in (one for pod in pods for one in pod["containers"]):
+        if "args" in container:
+            yield container["args"]
+    for service in _read("compose.yaml")["services"].values():
+        if "command" in service:
+            yield service["command"]
+    text = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+    for listed in re.findall(r'CMD \["(?:kds", ")?([^\]]+)"\]', text):
+        yield listed.split('", "')
+
+
+def test_every_command_is_one_of_kds(pods: list[Any]) -> None:
+    commands = list(_commands(pods))
+    assert len(commands) == 6
+    for words in commands:
+        command: click.Command | None = app
+        names = [word for word in words if not word.startswith(("-", "0"))]
+        for word in names:
+            assert isinstance(command, click.Group), words
+            command = command.get_command(click.Context(command), word)
+        assert command is not None, words
+        known = {name for one in command.params for name in one.opts}
+        assert {word for word in words if word.startswith("-")} <= known, words
+
+
+def test_every_variable_is_one_of_kds() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in DEPLOY.iterdir())
+    named = set(re.findall(r"\bKDS_[A-Z_]+", text))
+    assert {"KDS_DATABASE", "KDS_DATABASE_PROJECT"} <= named
+    assert named <= OTHERS | set(PLACES)
+
+
+def test_every_container_is_limited_and_locked(pods: list[Any]) -> None:
+    containers = [one for pod in pods for one in pod["containers"]]
+    assert len(containers) == 2
+    for one in containers:
+        assert one["resources"].keys() == {"requests", "limits"}
+        assert one["securityContext"]["readOnlyRootFilesystem"]
+        assert not one["securityContext"]["allowPrivilegeEscalation"]
+    assert all(pod["securityContext"]["runAsNonRoot"] for pod in pods)
+    for service in _read("compose.yaml")["services"].values():
+        assert service["mem_limit"]
+
+
+def test_user_and_port_are_those_of_the_image(pods: list[Any]) -> None:
+    image = (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+    assert {f"USER {pod['securityContext']['runAsUser']}" for pod in pods} <= set(image.split("\n"))
+    (ports,) = (one["ports"] for pod in pods for one in pod["containers"] if "ports" in one)
+    assert f"EXPOSE {ports[0]['containerPort']}" in image
+
+
+def test_no_password_stands_in_a_file() -> None:
+    for path in DEPLOY.iterdir():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if not line.startswith("#"):
+                assert not re.search(r"postgresql://[^@/\s]+:[^@\s]+@", line), line
