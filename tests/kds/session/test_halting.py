@@ -217,7 +217,8 @@ def test_many_threads_share_a_session(
 ) -> None:
     session = open_session()
     asked = [Asking(session, f"Add the page number {number}") for number in range(6)]
-    assert [one.result().text for one in asked] == ["ok"] * 6
+    answers = [one.result() for one in asked]
+    assert [one.text for one in answers] == ["ok"] * 6, [one.notes for one in answers]
     assert len(replies(fitted_workspace)) == 6
     entries = session.conversations.journal().load().entries
     assert len({entry.user_message for entry in entries}) == 6
