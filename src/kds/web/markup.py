@@ -26,6 +26,10 @@ LINE_LIMIT: Final = 500
 """Characters of a block, and of a line of it, that are coloured: 20 ms; beyond, it stays plain.
 There are lexers that take ten seconds for one line."""
 
+OPEN_LIMIT: Final = 4000
+"""Characters of a paragraph that still grows: a longer one is shown as it stands until it is whole,
+for each piece that comes would have it read anew (46 ms for one of 20,000)."""
+
 COLUMNS: Final = 100
 """Of a table. Each row is filled up to as many, so a wide one grows with the square of its text."""
 
@@ -66,6 +70,8 @@ class GrowingText:
         if len(text) > TEXT_LIMIT:
             return as_html(text)
         rest = _ONE_LINE_END.sub("\n", text)[self._end :]
+        if len(rest) > OPEN_LIMIT and "\n\n" not in rest:
+            return self._before + Markup("<p>{}</p>\n").format(rest)
         reader = _reader(rest)
         tokens = reader.parse(rest, {})
         last = max((at for at, one in enumerate(tokens) if one.map and not one.level), default=0)
