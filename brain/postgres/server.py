@@ -78,6 +78,9 @@ class Server:
 
     def _driver_pool(self, url: str) -> Any:
         pools = load_extra("psycopg_pool", extra="postgres", purpose="use PostgreSQL")
+        kinds = self._driver.errors
+        # One who waited too long for a lock or a connection says nothing of the server.
+        self._busy = (kinds.QueryCanceled, kinds.LockNotAvailable, pools.PoolTimeout)
         return pools.ConnectionPool(
             url,
             min_size=0,
@@ -166,7 +169,7 @@ class Server:
             yield
         except errors.Error as error:
             found = _store_error(error, self.place, errors)
-            if isinstance(found, OutageError):
+            if isinstance(found, OutageError) and not isinstance(error, self._busy):
                 self._retry_at = time.monotonic() + RETRY_S
             raise found from error
 

@@ -199,3 +199,16 @@ def test_a_server_that_is_away_is_not_asked_each_time(
     contexts.journal("c").load()
     outage(False)
     assert "a moment ago" in contexts.journal("c").load().warnings[0]
+
+
+def test_who_waits_too_long_for_a_turn_keeps_nobody_else_waiting(
+    open_contexts: OpenContexts, clock: HandClock, url: str
+) -> None:
+    slow, other = open_contexts(), Server(url, timeout_s=0.3)
+    number = tenant_number(other, ("acme", "ann", "shop"))
+    hurried = PostgresContexts(lambda: Tenancy(other, number, clock=clock), clock=clock)
+    with slow.journal("c").alone():
+        waited = hurried.journal("c").log(said(clock, "make it purple"))
+        assert "too long" in waited.warnings[0]
+        assert hurried.journal("d").log(said(clock, "add a FAB button")).warnings == ()
+    other.close()
