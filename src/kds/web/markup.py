@@ -72,6 +72,10 @@ class GrowingText:
         rest = _ONE_LINE_END.sub("\n", text)[self._end :]
         if len(rest) > OPEN_LIMIT and "\n\n" not in rest:
             return self._before + Markup("<p>{}</p>\n").format(rest)
+        return self._read(rest)
+
+    def _read(self, rest: str) -> Markup:
+        """What was made up before, and what stands behind it; a block that has ended is kept."""
         reader = _reader(rest)
         tokens = reader.parse(rest, {})
         last = max((at for at, one in enumerate(tokens) if one.map and not one.level), default=0)

@@ -92,7 +92,7 @@ def test_killed_writers_lose_nothing_that_was_acknowledged() -> None:
         timeout=120,
         check=False,
     )
-    assert done.stderr == ""
+    assert done.stderr == "", done.stderr
     found = json.loads(done.stdout)
     assert found["acknowledged"] >= 4
     assert (found["acknowledged_lost"], found["inconsistencies"]) == (0, 0)
