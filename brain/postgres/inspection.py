@@ -103,7 +103,7 @@ class ServerSizes:
 
 def state_of(server: Server) -> ServerState:
     """Ask a server what it is. Raises StoreError when it cannot be reached."""
-    with server.transaction("BEGIN READ ONLY") as connection:
+    with server.transaction(server.begin) as connection:
         row: Any = connection.execute(_STATE, (MEMBER,)).fetchone()
         steps = 0
         if row[3]:
@@ -114,7 +114,7 @@ def state_of(server: Server) -> ServerState:
 
 def sizes_of(server: Server) -> ServerSizes:
     """Ask a server how much it holds. Raises StoreError when it cannot be reached."""
-    with server.transaction("BEGIN READ ONLY") as connection:
+    with server.transaction(server.begin) as connection:
         row: Any = connection.execute(_SIZES).fetchone()
         indexes = connection.execute(_INDEXES).fetchall()
     here, passages, connections, of_all, allowed = map(int, row)

@@ -94,6 +94,11 @@ class Server:
             open=True,
         )
 
+    @property
+    def begin(self) -> str:
+        """Begins a transaction as the owner of the tables, in which nothing takes too long."""
+        return f"BEGIN; SET LOCAL statement_timeout = {int(self.timeout_s * 1000)}"
+
     @contextmanager
     def transaction(self, begin: str) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]:
         """Lend a connection on which ``begin`` was run, and commit when the block ends well."""

@@ -77,7 +77,7 @@ class Team:
             raise StoreError(f"{role!r} is not a role", hint=f"use {' or '.join(ROLES)}")
         token = PREFIX + secrets.token_urlsafe(32)
         lifetime = None if days is None else timedelta(days=days)
-        with self._server.transaction("BEGIN") as connection:
+        with self._server.transaction(self._server.begin) as connection:
             connection.execute(
                 b"INSERT INTO kds.token(digest, organisation, person, role, expires_at) "
                 b"VALUES (%s, %s, %s, %s, now() + %s::interval)",
@@ -88,7 +88,7 @@ class Team:
 
     def tokens(self, organisation: str | None = None) -> tuple[Token, ...]:
         """Return all tokens, those that ended too, oldest first."""
-        with self._server.transaction("BEGIN READ ONLY") as connection:
+        with self._server.transaction(self._server.begin) as connection:
             rows = connection.execute(
                 b"SELECT encode(digest, 'hex'), organisation, person, role, created_at, "
                 b"expires_at, revoked_at FROM kds.token "
@@ -103,7 +103,7 @@ class Team:
 
     def revoke(self, organisation: str, person: str, token: str | None = None) -> int:
         """End the tokens of a person, or the one whose id begins so; returns how many."""
-        with self._server.transaction("BEGIN") as connection:
+        with self._server.transaction(self._server.begin) as connection:
             gone = connection.execute(
                 b"UPDATE kds.token SET revoked_at = now() WHERE organisation = %s AND person = %s "
                 b"AND revoked_at IS NULL AND starts_with(encode(digest, 'hex'), %s)",
@@ -118,7 +118,7 @@ class Team:
 
         The audit log keeps that it was done, and the name.
         """
-        with self._server.transaction("BEGIN") as connection:
+        with self._server.transaction(self._server.begin) as connection:
             names = (organisation, person)
             connection.execute(
                 b"DELETE FROM kds.token WHERE organisation = %s AND person = %s", names
@@ -131,7 +131,7 @@ class Team:
 
     def audit(self, organisation: str | None = None, *, limit: int = 100) -> Sequence[AuditEntry]:
         """Return the last entries of the audit log, the newest first."""
-        with self._server.transaction("BEGIN READ ONLY") as connection:
+        with self._server.transaction(self._server.begin) as connection:
             rows = connection.execute(
                 b"SELECT at, organisation, actor, action, person FROM kds.audit "
                 b"WHERE organisation = coalesce(%s, organisation) ORDER BY num DESC LIMIT %s",
@@ -142,7 +142,7 @@ class Team:
 
 def person_of(server: Server, token: str) -> Person | None:
     """Return whose token it is; None when it is nobody's, or has ended. Raises StoreError."""
-    with server.transaction("BEGIN READ ONLY") as connection:
+    with server.transaction(server.begin) as connection:
         row = connection.execute(
             b"SELECT organisation, person, role FROM kds.token WHERE digest = %s "
             b"AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())",

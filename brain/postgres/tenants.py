@@ -24,7 +24,7 @@ def tenant_number(server: Server, names: Names) -> int:
     """Return the number of a tenant, who is made if there is none. Raises StoreError."""
     for name, what in zip(names, ("organisation", "person", "project"), strict=True):
         checked_name(name, what)
-    with server.transaction("BEGIN") as connection:
+    with server.transaction(server.begin) as connection:
         row = connection.execute(_NUMBER, names).fetchone()
         if row is None:
             connection.execute(

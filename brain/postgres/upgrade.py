@@ -25,7 +25,7 @@ LEAST_VECTOR: Final = (0, 7)
 
 def version(server: Server) -> int:
     """Return how many steps the database has had; 0 when it has no tables of KDS."""
-    with server.transaction("BEGIN READ ONLY") as connection:
+    with server.transaction(server.begin) as connection:
         return _version(connection)
 
 
