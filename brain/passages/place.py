@@ -1,6 +1,7 @@
 """Where a workspace keeps its passages: in a file of its own, or on the server the user named."""
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ S = TypeVar("S", bound=Closed)
 
 
 @dataclass(frozen=True, slots=True)
-class Place(Generic[S]):
+class Place(ABC, Generic[S]):
     """A store of a workspace, wherever that is. Looking makes nothing."""
 
     workspace: Workspace
@@ -38,9 +39,9 @@ class Place(Generic[S]):
         return cls(workspace, shared_database(workspace, environ=environ))
 
     @property
+    @abstractmethod
     def path(self) -> Path:
         """The file, whether it is used or not."""
-        raise NotImplementedError
 
     @property
     def exists(self) -> bool:
@@ -80,8 +81,10 @@ class Place(Generic[S]):
             self.workspace.ensure()
         return self._in_file(clock, count_tokens)
 
+    @abstractmethod
     def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> S:
-        raise NotImplementedError
+        """Open the store of a tenant."""
 
+    @abstractmethod
     def _in_file(self, clock: Clock, count: TokenCounter) -> S:
-        raise NotImplementedError
+        """Open the file, made if there is none."""

@@ -11,33 +11,6 @@ from kds.brain.postgres.row_security import MEMBER, OWNED
 
 VECTOR_TABLES: Final = ("embedding_model", "embedding", "embed_job")
 
-BM25: Final = f"""
-CREATE FUNCTION kds.bm25(
-  words tsvector, size int, asked tsquery[], idfs float8[], weights float4[], mean float8
-) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog AS $$
-  SELECT coalesce(sum(idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * size / mean))), 0)
-  FROM unnest(asked, idfs) AS one(query, idf), ts_rank_cd(weights, words, query) AS f
-  WHERE words @@ query
-$$;
-GRANT EXECUTE ON FUNCTION kds.tenant, kds.bm25 TO {MEMBER};
-"""
-"""Of one passage, as the first version asked for it."""
-
-RANKED_ROW_BY_ROW: Final = """
-CREATE FUNCTION kds.ranked(
-  driving tsquery, asked tsquery[], idfs float8[], weights float4[], mean float8, most int
-) RETURNS TABLE(id bigint, score float8)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
-BEGIN
-  RETURN QUERY EXECUTE
-    'SELECT id, kds.bm25(words, size, $2, $3, $4, $5) AS score FROM kds.chunk
-     WHERE tenant = $7 AND words @@ $1 ORDER BY score DESC, id LIMIT $6'
-    USING ('''tenant:' || kds.tenant() || '''')::tsquery && driving,
-      asked, idfs, weights, mean, most, kds.tenant();
-END $$;
-"""
-"""As the first version had it: a call of `bm25` a passage, and no weights above 1."""
-
 
 def vector_tables(schema: str) -> str:
     """Return the tables of models, vectors and the outbox, beside a table of passages."""
@@ -94,7 +67,7 @@ def ranked(schema: str) -> str:
     passages = f"SELECT id, size, words FROM {schema}.chunk WHERE tenant = $7 AND words @@ $1"
     query = scored(passages, asked="$2", idfs="$3", weights="$4", unit="$8", mean="$5", most="$6")
     return f"""
-CREATE OR REPLACE FUNCTION {schema}.ranked(
+CREATE FUNCTION {schema}.ranked(
   driving tsquery, asked tsquery[], idfs float8[], weights float4[], mean float8, most int
 ) RETURNS TABLE(id bigint, score float8)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$

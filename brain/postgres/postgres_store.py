@@ -1,9 +1,9 @@
 """The conversation memory of one tenant on a server: `memory_store.MemoryStore`, put together."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from kds.brain.clock import Clock, utc_now
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
 from kds.brain.passages.outbox import read_models
@@ -12,7 +12,6 @@ from kds.brain.passages.text_search import words_of
 from kds.brain.passages.values import Summary
 from kds.brain.passages.word_forms import WordForms
 from kds.brain.postgres.postgres_passages import PostgresPassages, steps_taken, stored_bytes
-from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.word_index import any_of, indexed, question
 from kds.brain.sessions.entities import EntityTable
@@ -27,7 +26,6 @@ from kds.brain.sessions.restoring import Tables, put_back
 from kds.brain.sessions.session_table import SessionTable
 from kds.brain.sessions.session_values import Archive, Session, Stats
 from kds.brain.sessions.side_stores import Namespace
-from kds.brain.words.tokens import TokenCounter, estimate_tokens
 
 _EARLIER: Final = (
     f"(SELECT substr(content, 1, {CONTEXT_CHARACTERS}) FROM message AS earlier "
@@ -54,26 +52,25 @@ class PostgresStore(SessionTable, Tables, PostgresPassages):
     texts = _TEXTS
     contradictions: ClassVar[Mapping[str, str]] = CONTRADICTIONS | {UNCUT: _UNCUT}
 
-    def __init__(
-        self,
-        server: Server,
-        tenant: int,
-        *,
-        clock: Clock = utc_now,
-        count_tokens: TokenCounter = estimate_tokens,
-        owns_server: bool = False,
-    ) -> None:
-        """See the rows of ``tenant``; the tables were made by `upgrade`. Asks nothing yet.
+    @cached_property
+    def profile(self) -> ProfileTable:
+        """What the user consented to be remembered."""
+        return ProfileTable(self.database)
 
-        Who ``owns_server`` closes it along with the store.
-        """
-        super().__init__(
-            server, tenant, clock=clock, count_tokens=count_tokens, owns_server=owns_server
-        )
-        self.profile = ProfileTable(self.database)
-        self.entities = EntityTable(self.database)
-        self.metrics = MetricTable(self.database)
-        self.items = PostgresItems(self.database)
+    @cached_property
+    def entities(self) -> EntityTable:
+        """What the router may resolve references with."""
+        return EntityTable(self.database)
+
+    @cached_property
+    def metrics(self) -> MetricTable:
+        """What recalls measured."""
+        return MetricTable(self.database)
+
+    @cached_property
+    def items(self) -> "PostgresItems":
+        """What agents keep."""
+        return PostgresItems(self.database)
 
     def restore(self, archive: Archive) -> Session:
         """Put an archived session back as it was; ids that are taken become new ones."""
@@ -93,8 +90,8 @@ class PostgresStore(SessionTable, Tables, PostgresPassages):
         number = super().add_row(connection, session_num, values)
         one = indexed(self._forms, ("", values[2]))
         connection.execute(
-            "UPDATE summary SET words = CAST(? AS tsvector), size = ? WHERE num = ?",
-            (one.words, one.size, number),
+            "UPDATE summary SET words = CAST(? AS tsvector) WHERE num = ?",
+            (one.words, number),
         )
         return number
 
@@ -141,9 +138,8 @@ class PostgresItems(ItemTable):
         found = [(text, indexed(forms, ("", text))) for text in texts]
         forms.close()
         connection.executemany(
-            "INSERT INTO item_text(item_num, text, words, size) "
-            "VALUES (?, ?, CAST(? AS tsvector), ?)",
-            [(item, text, one.words, one.size) for text, one in found],
+            "INSERT INTO item_text(item_num, text, words) VALUES (?, ?, CAST(? AS tsvector))",
+            [(item, text, one.words) for text, one in found],
         )
 
     def search_words(

@@ -10,8 +10,6 @@ from typing import Final
 
 from kds.brain.postgres.document_tables import DOCUMENT_TABLES
 from kds.brain.postgres.passage_tables import (
-    BM25,
-    RANKED_ROW_BY_ROW,
     VECTOR_TABLES,
     ranked,
     search_functions,
@@ -116,7 +114,6 @@ CREATE TABLE kds.summary(
   text text NOT NULL,
   at bigint NOT NULL,
   kind text NOT NULL CHECK(kind IN ('rolling', 'periodic')),
-  size int NOT NULL DEFAULT 0,
   words tsvector NOT NULL DEFAULT ''
 );
 CREATE INDEX summary_by_session ON kds.summary(session_num, num);
@@ -184,7 +181,6 @@ CREATE TABLE kds.item_text(
   text text NOT NULL,
   model text,
   f16 bytea,
-  size int NOT NULL DEFAULT 0,
   words tsvector NOT NULL DEFAULT ''
 );
 CREATE INDEX item_text_by_item ON kds.item_text(item_num);
@@ -208,9 +204,9 @@ _OWN_TABLES: Final = (
 
 STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (
-        *(_TABLES, BM25, RANKED_ROW_BY_ROW, search_functions("kds")),
+        *(_TABLES, ranked("kds"), search_functions("kds")),
         kept_apart("kds", _OWN_TABLES),
     ),
-    (ranked("kds"), *DOCUMENT_TABLES),
+    DOCUMENT_TABLES,
 )
 """Only ever added to at the end: a step that a server has had stays as it is."""

@@ -194,8 +194,8 @@ def _store_items(source: Database, target: Tenancy, rows: Sequence[Row], forms: 
             ).fetchall()
             found = [(row, indexed(forms, ("", row[0]))) for row in texts]
             connection.executemany(
-                "INSERT INTO item_text(item_num, text, model, f16, words, size) "
-                "VALUES (?, ?, ?, ?, CAST(? AS tsvector), ?)",
-                [(made[0], *row, one.words, one.size) for row, one in found],
+                "INSERT INTO item_text(item_num, text, model, f16, words) "
+                "VALUES (?, ?, ?, ?, CAST(? AS tsvector))",
+                [(made[0], *row, one.words) for row, one in found],
             )
     return new

@@ -253,7 +253,7 @@ def _store_summaries(
         rows = old.execute(_SUMMARIES, (session.num, there)).fetchall()
     found = [(row, indexed(forms, ("", row[2]))) for row in rows]
     connection.executemany(
-        "INSERT INTO summary(session_num, first_seq, last_seq, text, at, kind, words, size) "
-        "VALUES (?, ?, ?, ?, ?, ?, CAST(? AS tsvector), ?)",
-        [(number, *row, one.words, one.size) for row, one in found],
+        "INSERT INTO summary(session_num, first_seq, last_seq, text, at, kind, words) "
+        "VALUES (?, ?, ?, ?, ?, ?, CAST(? AS tsvector))",
+        [(number, *row, one.words) for row, one in found],
     )
