@@ -100,6 +100,8 @@ class ServedWorkspace:
         self.queries.close()
         self.callers.close()
         self.conversations.contexts.close()
+        if isinstance(turns := self.conversations.turns, TurnLog):
+            turns.close()
 
     @property
     def root(self) -> str:
