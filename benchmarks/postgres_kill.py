@@ -198,7 +198,7 @@ def _rounds(part: str, folder: Path, options: argparse.Namespace) -> dict[str, A
         tables.close()
         pooler = Pooler(database, folder) if part == "pooler" else None
         url = pooler.url if pooler else database.url
-        with _writers(url, options.writers) as writers:
+        with writing(url, options.writers) as writers:
             _wait(lambda: all(one.told for one in writers), "the services do not write")
             recoveries = []
             for _ in range(options.rounds):
@@ -207,7 +207,7 @@ def _rounds(part: str, folder: Path, options: argparse.Namespace) -> dict[str, A
             sleep(0.5)
         if pooler:
             pooler.kill()
-        return _examined(database.url, writers) | {"recovery_s": recoveries}
+        return examined(database.url, writers) | {"recovery_s": recoveries}
     finally:
         database.close()
 
@@ -239,7 +239,8 @@ def _round(
 
 
 @contextmanager
-def _writers(url: str, number: int) -> Iterator[list[Writer]]:
+def writing(url: str, number: int) -> Iterator[list[Writer]]:
+    """Start services that write, and kill them in the end."""
     writers = [Writer(url, f"w{one}") for one in range(number)]
     try:
         yield writers
@@ -248,7 +249,7 @@ def _writers(url: str, number: int) -> Iterator[list[Writer]]:
             one.kill()
 
 
-def _examined(url: str, writers: list[Writer]) -> dict[str, Any]:
+def examined(url: str, writers: list[Writer]) -> dict[str, Any]:
     """Compare what was acknowledged with what is there."""
     server = Server(url)
     tenancy = Tenancy(server, tenant_number(server, NAMES))

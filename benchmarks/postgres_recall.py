@@ -1,11 +1,13 @@
 """Recall over many messages on PostgreSQL: in one conversation, and over everything.
 
     python benchmarks/postgres_recall.py                         100,000 messages
-    python benchmarks/postgres_recall.py --messages 1000000 --vectors 100000
+    python benchmarks/postgres_recall.py --messages 100000 --copies 10 --vectors 100000
     python benchmarks/postgres_recall.py --url postgresql://...  on a server; what is there stays
 
-Ten messages a conversation, of words as frequent as words are (Zipf), and vectors of 384 numbers
-for some. What a turn costs is measured at each tenth of the way, so that its growth can be seen.
+Ten thousand conversations at most, of words as frequent as words are (Zipf), and vectors of 384
+numbers for some. What a turn costs is measured at each tenth of the way, so that its growth can be
+seen. Copies are made by the server of what was stored: a million messages in minutes, with words as
+frequent as they were.
 """
 
 import argparse
@@ -24,6 +26,7 @@ from typing import Any, Final
 import numpy as np
 
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
+from kds.brain.passages.passage_schema import CHUNK_BITS
 from kds.brain.passages.recall import recall
 from kds.brain.passages.values import Message, Scope
 from kds.brain.postgres.postgres_store import PostgresStore
@@ -32,7 +35,8 @@ from kds.brain.postgres.tenants import tenant_number
 from kds.brain.postgres.upgrade import upgrade
 from kds.brain.sessions.session_values import Archive, Session
 
-TALK: Final = 10
+TALKS: Final = 10_000
+LEAST_TALK: Final = 10
 WORDS: Final = 50_000
 WIDTH: Final = 384
 ASKED: Final = 200
@@ -56,31 +60,63 @@ class Writer:
         """Return some words."""
         return " ".join(self._random.choices(self._words, cum_weights=self._weights, k=length))
 
-    def conversation(self, number: int) -> Archive:
+    def conversation(self, number: int, length: int) -> Archive:
         """Return a whole conversation, ready to be stored."""
         name = f"talk-{number}"
-        session = Session(name, 0, name, NOW, NOW, None, TALK, 0)
+        session = Session(name, 0, name, NOW, NOW, None, length, 0)
         messages = tuple(
             Message(f"{name}-{n}", name, n + 1, "user", self.sentence(), NOW, 12)
-            for n in range(TALK)
+            for n in range(length)
         )
         return Archive(session, messages)
 
 
-def measured(store: PostgresStore, messages: int, vectors: int) -> dict[str, Any]:
+COPY: Final = """
+CREATE TEMP TABLE last ON COMMIT DROP AS SELECT
+  (SELECT max(num) FROM kds.session) AS session, (SELECT max(num) FROM kds.message) AS message;
+INSERT INTO kds.session(num, tenant, id, title, title_given, created_at, updated_at,
+    document_context, message_count, token_count, chunk_count, word_count)
+  OVERRIDING SYSTEM VALUE
+  SELECT num + copy * last.session, tenant, id || '-' || copy, title, title_given, created_at,
+    updated_at, document_context, message_count, token_count, chunk_count, word_count
+  FROM kds.session, last, generate_series(1, {copies}) AS copy WHERE tenant = {tenant};
+INSERT INTO kds.message(num, tenant, id, session_num, seq, role, speaker, content, at, tokens)
+  OVERRIDING SYSTEM VALUE
+  SELECT num + copy * last.message, tenant, id || '-' || copy, session_num + copy * last.session,
+    seq, role, speaker, content, at, tokens
+  FROM kds.message, last, generate_series(1, {copies}) AS copy WHERE tenant = {tenant};
+INSERT INTO kds.chunk(id, tenant, message_num, kind, language, header, start, length, idents,
+    tokens, size, words)
+  SELECT id + ((copy * last.session) << {bits}), tenant, message_num + copy * last.message, kind,
+    language, header, start, length, idents, tokens, size, words
+  FROM kds.chunk, last, generate_series(1, {copies}) AS copy WHERE tenant = {tenant};
+INSERT INTO kds.embed_job(chunk_id, tenant, next_at)
+  SELECT id, tenant, 0 FROM kds.chunk WHERE tenant = {tenant} ON CONFLICT DO NOTHING;
+SELECT setval('kds.session_num_seq', (SELECT max(num) FROM kds.session)),
+  setval('kds.message_num_seq', (SELECT max(num) FROM kds.message));
+ANALYZE
+"""
+"""Has the server make copies of what a tenant has, under numbers of their own."""
+
+
+def measured(store: PostgresStore, messages: int, copies: int, vectors: int) -> dict[str, Any]:
     """Fill the store, then ask; returns the figures."""
     writer, turns = Writer(), []
     begun, cpu = time.monotonic(), time.process_time()
-    talks = messages // TALK
+    length = max(LEAST_TALK, messages // TALKS)
+    talks = messages // length // copies
     present = store.stats().sessions
     if vectors and not present:
         store.use_model("random")
     for number in range(present, talks):
-        store.restore(writer.conversation(number))
+        store.restore(writer.conversation(number, length))
         if (number + 1) % max(1, talks // 10) == 0:
             turns.append((store.stats().messages, _turn_ms(store, writer)))
             print(f"{turns[-1][0]:>9,} messages: {turns[-1][1]} ms a message", file=sys.stderr)
     filled = {"s": round(time.monotonic() - begun), "cpu_s": round(time.process_time() - cpu)}
+    if copies > 1 and present < talks * copies:
+        _copy(store, copies - 1)
+    turns.append((store.stats().messages, _turn_ms(store, writer)))
     if vectors:
         _embed(store, vectors)
     questions = [writer.sentence(6) for _ in range(ASKED)]
@@ -108,6 +144,12 @@ def measured(store: PostgresStore, messages: int, vectors: int) -> dict[str, Any
             ]
         )
     return found
+
+
+def _copy(store: PostgresStore, copies: int) -> None:
+    script = COPY.format(tenant=store.database.tenant, copies=copies, bits=CHUNK_BITS)
+    with store.database.server.transaction("BEGIN") as connection:
+        connection.execute(script.encode())
 
 
 def _turn_ms(store: PostgresStore, writer: Writer) -> float:
@@ -160,13 +202,15 @@ def main() -> int:
     """Fill, ask, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--messages", type=int, default=100_000)
+    parser.add_argument("--copies", type=int, default=1, help="of these messages / COPIES")
     parser.add_argument("--vectors", type=int, default=0)
     parser.add_argument("--url")
     given = parser.parse_args()
     with _server(given.url) as server:
         tenant = tenant_number(server, ("benchmark", "recall", "talks"))
         with PostgresStore(server, tenant) as store:
-            print(json.dumps(measured(store, given.messages, given.vectors), indent=1))
+            found = measured(store, given.messages, given.copies, given.vectors)
+            print(json.dumps(found, indent=1))
     return 0
 
 

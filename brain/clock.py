@@ -10,3 +10,23 @@ Clock = Callable[[], datetime]
 def utc_now() -> datetime:
     """The real clock."""
     return datetime.now(UTC)
+
+
+def moment(at: datetime, timespec: str = "seconds") -> str:
+    """A UTC moment as JSON has it; ``timespec`` is that of `datetime.isoformat`.
+
+    >>> moment(datetime(2025, 11, 3, 9, 0, 0, 125_000, tzinfo=UTC))
+    '2025-11-03T09:00:00Z'
+    >>> moment(datetime(2025, 11, 3, 9, 0, 0, 125_000, tzinfo=UTC), "auto")
+    '2025-11-03T09:00:00.125000Z'
+    """
+    return at.isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def minute(at: datetime) -> str:
+    """A UTC moment as people read it.
+
+    >>> minute(datetime(2025, 11, 3, 9, 5, tzinfo=UTC))
+    '2025-11-03 09:05 UTC'
+    """
+    return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -16,6 +16,9 @@ from kds.brain.workspace import Workspace
 if TYPE_CHECKING:
     from kds.brain.postgres.contexts import PostgresContexts
 
+Marks = frozenset[tuple[str, int]]
+"""What tells one state of what a tenant has learned from another."""
+
 NAME_LIMIT: Final = 128
 """Longest name of a conversation in characters; clients use UUIDs of 36."""
 
@@ -39,7 +42,9 @@ class Contexts:
         self._workspace = workspace
         self._clock = clock
         shared = shared_database(workspace, environ=environ)
-        self._server: PostgresContexts | None = None if shared is None else _on(shared, clock)
+        self._server: PostgresContexts | None = (
+            None if shared is None else _on(shared, clock, workspace.conversations_dir)
+        )
 
     def journal(self, conversation: str | None = None) -> Journal:
         """Return the context of a conversation; without a name, that of the workspace.
@@ -52,6 +57,23 @@ class Contexts:
         if self._server is not None:
             return self._server.journal(path.stem)
         return ContextJournal(path, clock=self._clock)
+
+    def marks(self, *, look: bool) -> Marks | None:
+        """What the last turn saw of what was learned; None in files, and while nobody knows.
+
+        With ``look`` it is asked for now, as far as the server answers.
+        """
+        return None if self._server is None else self._server.marks(look=look)
+
+    @property
+    def late(self) -> bool:
+        """Whether a server is yet to be told what this process heard while it was away."""
+        return self._server is not None and bool(self._server.late)
+
+    def catch_up(self) -> None:
+        """Tell it. Raises OutageError while it is away still."""
+        if self._server is not None:
+            self._server.catch_up()
 
     def close(self) -> None:
         """Let go of the server, if there is one. Closing twice is fine."""
@@ -74,7 +96,7 @@ def conversation_path(workspace: Workspace, conversation: str) -> Path:
     return workspace.conversations_dir / f"{spelled}-{digest}.jsonl"
 
 
-def _on(shared: SharedDatabase, clock: Clock) -> "PostgresContexts":
+def _on(shared: SharedDatabase, clock: Clock, folder: Path) -> "PostgresContexts":
     from kds.brain.postgres.contexts import PostgresContexts
 
-    return PostgresContexts.of(shared, clock=clock)
+    return PostgresContexts.of(shared, clock=clock, folder=folder)

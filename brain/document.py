@@ -220,7 +220,7 @@ def _name(loc: tuple[str | int, ...]) -> str:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = "nothing" if value is None else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

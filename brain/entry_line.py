@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from kds.brain.clock import moment
 from kds.brain.message import well_formed
 from kds.brain.turn import ContextEntry
 
@@ -35,7 +36,7 @@ def encode(entry: ContextEntry) -> bytes:
     if entry.timestamp.tzinfo is None:
         raise ValueError("the timestamp of an entry must be aware")
     record: dict[str, str | None] = {
-        "timestamp": entry.timestamp.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "timestamp": moment(entry.timestamp.astimezone(UTC), "auto"),
         "user_message": entry.user_message,
         "intent": entry.intent,
         "session_id": entry.session_id,
@@ -88,10 +89,10 @@ def _entry(record: Mapping[str, object]) -> ContextEntry:
 
 def _timestamp(text: str) -> datetime:
     try:
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is None:
+        at = datetime.fromisoformat(text)
+        if at.tzinfo is None:
             raise ValueError("no time zone")
-        return moment.astimezone(UTC)
+        return at.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise ValueError("'timestamp' is not an ISO 8601 time with its zone") from error
 

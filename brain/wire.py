@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar, cast, get_args
 
+from kds.brain.clock import moment
 from kds.brain.errors import StoreError
 from kds.brain.turn import (
     Action,
@@ -62,7 +63,7 @@ def from_wire(data: object) -> Turn:
 def entry_to_wire(entry: ContextEntry) -> dict[str, object]:
     """Return a context entry as JSON values: the fields of the file (DESIGN 3)."""
     return {
-        "timestamp": entry.timestamp.isoformat().replace("+00:00", "Z"),
+        "timestamp": moment(entry.timestamp, "auto"),
         "user_message": entry.user_message,
         "intent": entry.intent,
         "session_id": entry.session_id,

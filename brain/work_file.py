@@ -1,4 +1,4 @@
-"""The work in progress of a conversation as a file: `kds ask "commit this"`, then `kds ask yes`.
+"""The work in progress of a conversation as a text: `kds ask "commit this"`, then `kds ask yes`.
 
 One JSON object, private, replaced at once under a lock. It expires with the conversation context:
 a yes of tomorrow confirms nothing. Secrets are replaced by marks; replies are not in it.
@@ -17,13 +17,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
-from kds.brain.private_file import (
-    locked,
-    make_private_folder,
-    read_private,
-    remove_private,
-    replace_private,
-)
+from kds.brain.kept_text import KeptText
 from kds.brain.secrets.withheld import withheld, without
 from kds.brain.turn import Turn
 from kds.brain.wire import from_wire, to_wire
@@ -39,34 +33,22 @@ _OURS: Final = re.compile(r"[a-z0-9-]+\.json(?:\.bad)?")
 
 
 class WorkFile:
-    """Keeps the work in ``path``; any number of processes may do so at once.
+    """Keeps the work in a text; any number of processes may do so at once.
 
-    Every method raises StoreError when the file cannot be used, `change` also what ``ensure``
-    raises. A file that cannot be read is set aside, and a warning says so: nothing is pending then.
+    Every method raises StoreError when it cannot be used, `change` also what making its folder
+    raises. A text that cannot be read is set aside, and a warning says so: nothing is pending then.
     """
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        clock: Clock = utc_now,
-        lock_timeout_s: float = LOCK_TIMEOUT_S,
-        ensure: Callable[[], None] = lambda: None,
+        self, text: KeptText, *, clock: Clock = utc_now, lock_timeout_s: float = LOCK_TIMEOUT_S
     ) -> None:
-        """Keep it in ``path``; ``ensure`` makes what its folder stands in, where it is missing."""
-        self.path = path
-        self._ensure = ensure
+        self.text = text
         self._clock = clock
         self._lock_timeout_s = lock_timeout_s
 
-    @property
-    def bad_path(self) -> Path:
-        """Where a file goes that cannot be read."""
-        return self.path.with_name(f"{self.path.name}.bad")
-
     def load(self) -> LoadedWork:
         """Return the work as it is; nothing when it has expired."""
-        content = read_private(self.path)
+        content = self.text.read()
         if content is None:
             return LoadedWork(NOTHING)
         try:
@@ -83,36 +65,34 @@ class WorkFile:
 
         No other process comes between: of two that take the same thing out, one gets it.
         """
-        if not self.path.parent.exists():
-            if edit(NOTHING) == NOTHING:  # there is nothing to keep: looking makes no folder
-                return LoadedWork(NOTHING)
-            self._ensure()
-        make_private_folder(self.path.parent)
-        with locked(self.path, timeout_s=self._lock_timeout_s):
-            before = self._before()
+        if not self.text.has_place and edit(NOTHING) == NOTHING:
+            return LoadedWork(NOTHING)  # there is nothing to keep: looking makes no folder
+        self.text.prepare()
+        with self.text.borrowed(timeout_s=self._lock_timeout_s) as text:
+            before = self._before(text)
             after = edit(before.work)
             if after == NOTHING:
-                remove_private(self.path)
+                text.remove()
             else:
-                replace_private(self.path, encode(after, at=self._clock()))
+                text.replace(encode(after, at=self._clock()))
         return before
 
     def clear(self) -> None:
         """Forget all of it, and what was set aside."""
-        if self.path.exists() or self.bad_path.exists():
-            with locked(self.path, timeout_s=self._lock_timeout_s):
-                remove_private(self.path)
-                remove_private(self.bad_path)
+        if self.text.exists or self.text.aside.exists:
+            with self.text.borrowed(timeout_s=self._lock_timeout_s) as text:
+                text.remove()
+                text.aside.remove()
 
-    def _before(self) -> LoadedWork:
-        content = read_private(self.path)
+    def _before(self, text: KeptText) -> LoadedWork:
+        content = text.read()
         if content is None:
             return LoadedWork(NOTHING)
         try:
             return LoadedWork(self._read(content))
         except _UnreadableError as error:
-            replace_private(self.bad_path, content)
-            warning = f"{self.path}: {error}; set aside in {self.bad_path.name}, nothing is pending"
+            text.aside.replace(content)
+            warning = f"{text}: {error}; set aside in {text.aside.name}, nothing is pending"
             return LoadedWork(NOTHING, (warning,))
 
     def _read(self, content: bytes) -> Work:

@@ -19,6 +19,10 @@ MAX_DEPTH: Final = 40
 NodePath = tuple[str | int, ...]
 """The way to a node: ("patterns", 2, "regex") is the key `regex` of the third pattern."""
 
+_INT: Final = "tag:yaml.org,2002:int"
+LONGEST_NUMBER: Final = 100
+"""Characters: Python refuses to write out numbers of more than 4,300 digits."""
+
 _PLAIN_TAGS: Final = tuple(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool"))
 
 # The C parser (libyaml) is about ten times faster; not every PyYAML has it. The pure one is a
@@ -182,6 +186,8 @@ def _scalar(event: yaml.ScalarEvent, scalars: yaml.SafeLoader) -> object:
     resolve, construct = scalars.resolve, scalars.construct_object
     tag = event.tag if event.tag in _PLAIN_TAGS else None
     tag = tag or resolve(yaml.ScalarNode, event.value, event.implicit)  # type: ignore[no-untyped-call]  # PyYAML's stub
+    if len(event.value) > LONGEST_NUMBER and tag == _INT:  # "1:1:1:..." is one, to the base of 60
+        raise _RefusedError(event.start_mark, "has too large a number", "put it in quotes")
     try:
         return construct(yaml.ScalarNode(tag, event.value))
     except (ValueError, yaml.constructor.ConstructorError) as error:

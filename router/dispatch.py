@@ -119,11 +119,7 @@ def _starts_session(library: PromptLibrary, intent: str) -> bool:
 
 def _question(library: PromptLibrary, candidates: tuple[str, ...]) -> str:
     """A question over the candidates: "Did you mean to plan something new, or run the tests?"."""
-    phrases = [_phrase(_agent(library, intent)) for intent in candidates]
+    phrases = [_agent(library, intent).phrase for intent in candidates]
     if len(phrases) == 1:
         return f"Did you mean to {phrases[0]}, or something else?"
     return f"Did you mean to {', '.join(phrases[:-1])}, or {phrases[-1]}?"
-
-
-def _phrase(agent: PromptFile) -> str:
-    return agent.ask or f"have the {agent.name.replace('-', ' ')} take it"

@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 from time import process_time
 
 from kds.brain.errors import PipelineError
+from kds.brain.stages import watching
 from kds.brain.turn import StepRecord, Turn
 from kds.router.step import Step
 
@@ -30,7 +31,8 @@ class Pipeline:
         turn = replace(turn, notes=())
         for step in self.steps:
             started = process_time()
-            after = step.run(turn)
+            with watching(step.name):
+                after = step.run(turn)
             cpu_ms = (process_time() - started) * 1000.0
             record = StepRecord(step.name, after.notes, cpu_ms)
             turn = replace(after, notes=(), records=(*after.records, record))

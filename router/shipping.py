@@ -6,7 +6,7 @@ writes the needles of all patterns, then the intent model fitted on the packaged
 hold both against the files they were made from.
 """
 
-import sys
+import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,4 +34,9 @@ def ship(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    ship(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(
+        "python -m kds.router.shipping",
+        description="Write what ships fitted: needles and the intent model.",
+    )
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="made if need be")
+    ship(parser.parse_args().folder)

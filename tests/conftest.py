@@ -25,7 +25,16 @@ import kds
 from kds.brain.clock import utc_now
 
 from . import preloaded
-from .postgres import outage, postgres, server, template, url  # noqa: F401  # fixtures
+from .postgres import (  # noqa: F401  # fixtures
+    either_engine,
+    outage,
+    postgres,
+    server,
+    shared_server,
+    shared_url,
+    template,
+    url,
+)
 
 pytest_plugins = ["pytester"]
 
@@ -64,7 +73,7 @@ CLOSING_LOOKS = 120
 """Looks for open sockets, so far apart, until those that remain are left for good."""
 
 
-SLOW = ("tests/test_docs.py", "tests/kds/web/test_hostile.py", "tests/kds/web/test_every_page.py")
+SLOW = ("tests/test_docs.py", "tests/kds/web/test_every_page.py")
 """Files with tests of ten seconds: begun last, one of them would run alone in the end."""
 
 MEMORY = "/dev/shm"
@@ -205,7 +214,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.delenv("KDS_HOME", raising=False)
     monkeypatch.setenv("KDS_SERVICE_AUTO", "0")  # no test leaves a service behind
     monkeypatch.setenv("KDS_PROGRESS", "off")  # no test depends on how busy the machine is
-    for name in (*OUTSIDE, *(name for name in os.environ if name.startswith("KDS_MODEL"))):
+    for name in (*OUTSIDE, *(one for one in os.environ if one.startswith(("KDS_MODEL", "OTEL_")))):
         monkeypatch.delenv(name, raising=False)
 
 

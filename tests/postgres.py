@@ -71,9 +71,36 @@ def server(url: str) -> Iterator[Server]:
     server.close()
 
 
+@pytest.fixture(scope="session")
+def shared_url(postgres: str, template: str) -> str:
+    """The address of a database that many tests fill: each has tenants of its own."""
+    name = f"kds_shared_{uuid4().hex[:12]}"
+    with driver().connect(postgres, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    return of_database(postgres, name)
+
+
+@pytest.fixture(scope="session")
+def shared_server(shared_url: str) -> Iterator[Server]:
+    """Its connections."""
+    server = Server(shared_url)
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["files", "server"])
+def either_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Has the test run twice: with all in files of a workspace, and for a tenant of a server."""
+    if request.param == "server":
+        monkeypatch.setenv("KDS_DATABASE", request.getfixturevalue("shared_url"))
+        monkeypatch.setenv("KDS_DATABASE_PERSON", uuid4().hex)
+    return str(request.param)
+
+
 @pytest.fixture
-def outage(postgres: str, url: str) -> Iterator[Outage]:
-    """Takes the database away from everybody, and gives it back."""
+def outage(postgres: str, url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outage]:
+    """Takes the database away from everybody, and gives it back; who asks then need not wait."""
+    monkeypatch.setattr("kds.brain.postgres.server.RETRY_S", 0.0)
     name = urlsplit(url).path[1:]
 
     def switch(away: bool) -> None:

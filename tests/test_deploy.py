@@ -5,6 +5,7 @@ Images are built nowhere here: that needs a network.
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,7 @@ def test_every_command_is_one_of_kds(pods: list[Any]) -> None:
     assert len(commands) == 6
     for words in commands:
         command: click.Command | None = app
-        names = [word for word in words if not word.startswith(("-", "0"))]
-        for word in names:
+        for word in takewhile(lambda word: not word.startswith("-"), words):
             assert isinstance(command, click.Group), words
             command = command.get_command(click.Context(command), word)
         assert command is not None, words

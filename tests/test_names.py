@@ -15,7 +15,6 @@ from kds.brain.settings import Settings
 from kds.brain.turn import Turn
 from kds.cli.app import app
 from kds.cli.commands import GROUPS
-from kds.router.prompts.frontmatter import FrontMatter
 from kds.router.prompts.library import PromptLibrary
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -143,12 +142,6 @@ def test_the_intents_page_lists_the_intents_that_ship() -> None:
     table = _between("intents.md", "## The fourteen that ship", "## ")
     assert set(_first_cells(table)) - {"intent"} == agents
     assert len(agents) == FOURTEEN
-
-
-def test_the_page_of_prompt_files_lists_the_keys_of_their_front_matter() -> None:
-    table = _between("prompt-files.md", "## Front matter", "**`needs`**")
-    keys = {name.rstrip("_") for name in FrontMatter.model_fields}
-    assert set(_first_cells(table)) - {"key"} == keys
 
 
 def test_the_page_of_mcp_lists_the_tools() -> None:

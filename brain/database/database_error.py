@@ -55,7 +55,9 @@ def is_damage(error: BaseException | None) -> bool:
 def store_error(error: sqlite3.Error, path: Path, kind: FileKind) -> StoreError:
     """Say what SQLite found wrong with the file at ``path``."""
     code = getattr(error, "sqlite_errorcode", 0) or 0
-    if code & 0xFF in _REASONS:
+    if code & 0xFF == sqlite3.SQLITE_CANTOPEN and path.is_dir():
+        message, hint = "it is a folder", "move it away: KDS makes a new file"
+    elif code & 0xFF in _REASONS:
         message, hint = _REASONS[code & 0xFF]
     elif "no such module: fts5" in str(error):
         return missing_search(path)

@@ -1,23 +1,16 @@
-"""The events on disk: lines that are only ever added, shared by every process.
+"""The events as they are kept: lines that are only ever added, shared by every process.
 
-A damaged line is set aside in a `.bad` file, the rest is kept. Above MAX_EVENTS the oldest
+A damaged line is set aside in a `.bad` text, the rest is kept. Above MAX_EVENTS the oldest
 evidence falls out; decisions stay as long as they matter.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import StoreError
+from kds.brain.kept_text import KeptText
 from kds.brain.learning.event import LearningEvent, decode, encode
-from kds.brain.private_file import (
-    append_private,
-    is_read_only,
-    locked,
-    read_private,
-    replace_private,
-)
 
 FILE_NAME: Final = "learning.jsonl"
 """In the `kds-brain` folder of a workspace."""
@@ -47,50 +40,49 @@ class _Read:
 
 
 class EventLog:
-    """The events of one workspace. Every method raises StoreError when the file cannot be used."""
+    """The events of one workspace. Every method raises StoreError when they cannot be used."""
 
-    def __init__(self, path: Path, *, max_events: int = MAX_EVENTS) -> None:
-        self.path = path
+    def __init__(self, text: KeptText, *, max_events: int = MAX_EVENTS) -> None:
+        self.text = text
         self._max = max_events
 
-    @property
-    def bad_path(self) -> Path:
-        """Where damaged lines go."""
-        return self.path.with_name(f"{self.path.name}.bad")
+    def damaged(self) -> int:
+        """Return how many lines cannot be read; they stay where they are."""
+        return len(_read(self.text.read() or b"").damaged)
 
     def load(self) -> LoadedEvents:
-        """Return what is there; damaged lines leave the file. Looking makes none."""
-        content = read_private(self.path)
+        """Return what is there; damaged lines leave the text. Looking makes none."""
+        content = self.text.read()
         if content is None:
             return LoadedEvents(())
         found = _read(content)
         if not found.damaged:
             return _loaded(found, ())
-        fate = f"set aside in {self.bad_path.name}"
+        fate = f"set aside in {self.text.aside.name}"
         try:
-            if is_read_only(self.path):
-                raise StoreError("it is read-only", where=str(self.path))
-            with locked(self.path, timeout_s=_TIDY_TIMEOUT_S):
-                found = _read(read_private(self.path) or b"")
-                self._write(found)
+            if self.text.read_only:
+                raise StoreError("it is read-only", where=str(self.text))
+            with self.text.borrowed(timeout_s=_TIDY_TIMEOUT_S) as text:
+                found = _read(text.read() or b"")
+                _write(text, found)
         except StoreError as error:
             fate = f"left where it is: {error.message}"
         return _loaded(
-            found, [f"{self.path}:{number}: {why}; {fate}" for number, _, why in found.damaged]
+            found, [f"{self.text}:{number}: {why}; {fate}" for number, _, why in found.damaged]
         )
 
     def append(self, events: Sequence[LearningEvent]) -> tuple[LearningEvent, ...]:
         """Add ``events``, and return all that hold then. The folder must exist."""
         new = b"".join(encode(event) + b"\n" for event in events)
-        with locked(self.path, timeout_s=LOCK_TIMEOUT_S):
-            content = read_private(self.path) or b""
+        with self.text.borrowed(timeout_s=LOCK_TIMEOUT_S) as text:
+            content = text.read() or b""
             found = _read(content)
             kept = self._bounded([*found.lines, *_read(new).lines])
             if found.damaged or len(kept) < len(found.lines) + len(events):
-                self._write(_Read(tuple(kept), found.damaged))
+                _write(text, _Read(tuple(kept), found.damaged))
             else:
                 torn = content and not content.endswith(b"\n")
-                append_private(self.path, (b"\n" if torn else b"") + new)
+                text.append((b"\n" if torn else b"") + new)
         return tuple(event for _, event in kept)
 
     def _bounded(
@@ -106,10 +98,11 @@ class EventLog:
         dropped = {*[*evidence, *decisions][:too_many]}
         return [line for index, line in enumerate(lines) if index not in dropped]
 
-    def _write(self, found: _Read) -> None:
-        if found.damaged:
-            append_private(self.bad_path, b"".join(raw + b"\n" for _, raw, _ in found.damaged))
-        replace_private(self.path, b"".join(raw + b"\n" for raw, _ in found.lines))
+
+def _write(text: KeptText, found: _Read) -> None:
+    if found.damaged:
+        text.aside.append(b"".join(raw + b"\n" for _, raw, _ in found.damaged))
+    text.replace(b"".join(raw + b"\n" for raw, _ in found.lines))
 
 
 def _read(content: bytes) -> _Read:

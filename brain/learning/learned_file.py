@@ -1,4 +1,4 @@
-"""What was accepted: `kds-brain/learned.yaml`, a text that people read and may change.
+"""What was accepted: `learned.yaml`, a text that people read and may change.
 
 An entry, an example of an intent or what a description means, is added as lines at the end and
 taken out as exactly these lines: whatever else stands in the file, a comment or an example written
@@ -9,20 +9,22 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from kds.brain.document import parse_yaml, validate
 from kds.brain.errors import ConfigError, Problem, StoreError
+from kds.brain.kept_text import KeptText
 from kds.brain.learning.candidate import Candidate
 from kds.brain.learning.event import candidate_id, reference_id
 from kds.brain.learning.reference import LearnedReference
-from kds.brain.private_file import locked, read_private, remove_private, replace_private
 
 FILE_NAME: Final = "learned.yaml"
-"""In the `kds-brain` folder of a workspace."""
+"""In the `kds-brain` folder of a workspace, or among the texts of a tenant."""
+
+VERDICT_NAME: Final = "learned-verdict.json"
+"""What `kds.learning.guard` found of them: in the cache folder, or among the texts of a tenant."""
 
 MAX_EXAMPLES: Final = 500
 """More would outweigh the shipped ones, about 100 an intent."""
@@ -89,9 +91,9 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class LearnedFile:
-    """The file of one workspace. Methods raise StoreError when it cannot be used."""
+    """The text of one workspace. Methods raise StoreError when it cannot be used."""
 
-    path: Path
+    text: KeptText
 
     def load(self) -> tuple[LearnedExample, ...]:
         """The examples in their order; none when there is no file.
@@ -106,7 +108,7 @@ class LearnedFile:
 
     def entries(self) -> tuple[Learned, ...]:
         """All of it, in its order. Raises LearnedFileError."""
-        return self._parsed(self._text())
+        return self._parsed(self._decoded(self.text))
 
     def add(
         self, candidates: Sequence[Candidate | LearnedReference], *, by: str, now: datetime
@@ -118,15 +120,15 @@ class LearnedFile:
 
         Raises StoreError when the file is full, LearnedFileError when it does not load.
         """
-        with locked(self.path, timeout_s=LOCK_TIMEOUT_S):
-            text = self._text()
+        with self.text.borrowed(timeout_s=LOCK_TIMEOUT_S) as kept:
+            text = self._decoded(kept)
             present = self._parsed(text)
             known = {one.id for one in present}
             new = [one for one in candidates if one.id not in known]
             if len(present) + len(new) > MAX_EXAMPLES:
                 raise StoreError(
                     f"there are {len(present)} learned examples, at most {MAX_EXAMPLES} are kept",
-                    where=str(self.path),
+                    where=str(self.text),
                     hint="move good ones into a prompt file of yours, and undo them here",
                 )
             text = HEADER if text is None else text
@@ -137,7 +139,7 @@ class LearnedFile:
             after = text + "".join(blocks.values())
             self._check_added(after, [*(one.id for one in present), *blocks])
             if blocks:
-                self._write(after)
+                kept.replace(after.encode())
         return blocks
 
     def remove(self, example_id: str, block: str | None = None) -> bool:
@@ -146,8 +148,8 @@ class LearnedFile:
         Without them, or when they were changed by hand, the lines of the entry go. With the last
         example the file goes too, if it holds nothing of the user's.
         """
-        with locked(self.path, timeout_s=LOCK_TIMEOUT_S):
-            text = self._text()
+        with self.text.borrowed(timeout_s=LOCK_TIMEOUT_S) as kept:
+            text = self._decoded(kept)
             if text is None:
                 return False
             if block and text.count(block) == 1:
@@ -159,9 +161,9 @@ class LearnedFile:
                 rows = text.splitlines(keepends=True)
                 left = "".join([*rows[: lines[0]], *rows[lines[1] :]])
             if left == HEADER:
-                remove_private(self.path)
+                kept.remove()
             else:
-                self._write(left)
+                kept.replace(left.encode())
         return True
 
     def _check_added(self, text: str, ids: Sequence[str]) -> None:
@@ -173,7 +175,7 @@ class LearnedFile:
         if found != list(ids):
             raise StoreError(
                 "no example can be added to it",
-                where=str(self.path),
+                where=str(self.text),
                 hint="write `examples:` as its last key, with one example a '- ' below",
             )
 
@@ -191,21 +193,21 @@ class LearnedFile:
         )
         return first, end
 
-    def _text(self) -> str | None:
-        content = read_private(self.path)
-        if content is None:
+    def _decoded(self, kept: KeptText) -> str | None:
+        content = kept.read()
+        if content is None or not content.strip():
             return None
         try:
             return content.decode()
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
-            problem = Problem(f"{self.path}:{line}", "is not UTF-8 text", "save the file as UTF-8")
+            problem = Problem(f"{self.text}:{line}", "is not UTF-8 text", "save the file as UTF-8")
             raise LearnedFileError([problem]) from error
 
     def _parsed(self, text: str | None) -> tuple[Learned, ...]:
         if text is None:
             return ()
-        document = parse_yaml(text, path=str(self.path))
+        document = parse_yaml(text, path=str(self.text))
         if document.data is None and not document.problems:
             return ()
         found = validate(document, _File)
@@ -215,9 +217,6 @@ class LearnedFile:
             _learned(entry, document.line(("examples", index)))
             for index, entry in enumerate(found.examples or ())
         )
-
-    def _write(self, text: str) -> None:
-        replace_private(self.path, text.encode())
 
 
 def _learned(entry: _Entry, line: int) -> Learned:

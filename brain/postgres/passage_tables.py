@@ -43,6 +43,14 @@ CREATE INDEX embed_job_by_time ON {schema}.embed_job(tenant, next_at);
 """
 
 
+def outbox_index(schema: str) -> str:
+    """Return the index that gives the next jobs of many without sorting them."""
+    return f"""
+CREATE INDEX embed_job_by_turn ON {schema}.embed_job(tenant, next_at, chunk_id);
+DROP INDEX {schema}.embed_job_by_time;
+"""
+
+
 def scored(
     passages: str, *, asked: str, idfs: str, weights: str, unit: str, mean: str, most: str
 ) -> str:

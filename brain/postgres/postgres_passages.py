@@ -9,6 +9,7 @@ from kds.brain.database.health import Check
 from kds.brain.passages.outbox import backfill
 from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
 from kds.brain.passages.store import PassageStore
+from kds.brain.postgres.common_words import AMONG
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenancy import CONVERSATIONS, Area, Tenancy
 from kds.brain.postgres.tenants import tenant_number
@@ -81,10 +82,11 @@ class PostgresPassages(PostgresText, PostgresVectors):
     def measure(self) -> tuple[int, float]:
         """Return how many passages there are, and their mean size in tokens."""
         with self.database.read() as connection:
-            passages, tokens = connection.execute(
-                "SELECT coalesce(sum(chunk_count), 0), coalesce(sum(token_count), 0) "
+            passages, tokens, among = connection.execute(
+                f"SELECT coalesce(sum(chunk_count), 0), coalesce(sum(token_count), 0), {AMONG} "
                 f"FROM {self.holders}"
             ).fetchone()
+        self.common_words.follow(self.database, int(passages), among)
         return int(passages), float(tokens) / max(int(passages), 1)
 
     def check(self) -> Check:

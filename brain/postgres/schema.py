@@ -2,15 +2,18 @@
 
 Those of conversations are here, in the schema ``kds``: those of `brain/sessions/memory_schema.py`
 with a tenant in every row, so that the same SQL runs on both. Those of documents are another step,
-in a schema of their own (`document_tables`). What keeps tenants apart is in `row_security` and
-nowhere else.
+in a schema of their own (`document_tables`); what was learned and the work in progress came later.
+What keeps tenants apart is in `row_security` and nowhere else.
 """
 
 from typing import Final
 
+from kds.brain.postgres.common_words import common_words
 from kds.brain.postgres.document_tables import DOCUMENT_TABLES
+from kds.brain.postgres.document_tables import SCHEMA as DOCUMENTS
 from kds.brain.postgres.passage_tables import (
     VECTOR_TABLES,
+    outbox_index,
     ranked,
     search_functions,
     vector_tables,
@@ -197,6 +200,18 @@ CREATE TABLE kds.context_entry(
 CREATE INDEX context_entry_by_conversation ON kds.context_entry(tenant, conversation, num);
 """
 
+_TEXTS: Final = f"""
+CREATE TABLE kds.kept_text(
+  {OWNED},
+  name text COLLATE "C" NOT NULL,
+  content text NOT NULL,
+  at bigint NOT NULL,
+  mark bigint GENERATED ALWAYS AS IDENTITY,
+  PRIMARY KEY(tenant, name)
+);
+"""
+"""What was learned, and the work in progress, under the names of their files."""
+
 _OWN_TABLES: Final = (
     *"session message chunk summary entity_memory entity profile consent_event metric item".split(),
     *("item_text", "context_entry", *VECTOR_TABLES),
@@ -208,5 +223,15 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         kept_apart("kds", _OWN_TABLES),
     ),
     DOCUMENT_TABLES,
+    tuple(
+        script
+        for schema in ("kds", DOCUMENTS)
+        for script in (
+            common_words(schema),
+            kept_apart(schema, ["common_word"]),
+            outbox_index(schema),
+        )
+    ),
+    (_TEXTS, kept_apart("kds", ("kept_text",))),
 )
 """Only ever added to at the end: a step that a server has had stays as it is."""

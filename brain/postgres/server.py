@@ -9,10 +9,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from kds.brain.errors import KdsError, OutageError, StoreError
+from kds.brain.errors import KdsError, MessageError, OutageError, StoreError
 from kds.brain.extras import load_extra
+from kds.brain.postgres.limited_connection import limited
 
 if TYPE_CHECKING:
     import psycopg
@@ -83,6 +84,7 @@ class Server:
         self._busy = (kinds.QueryCanceled, kinds.LockNotAvailable, pools.PoolTimeout)
         return pools.ConnectionPool(
             url,
+            connection_class=limited(self._driver, self.timeout_s),
             min_size=0,
             max_size=CONNECTIONS,
             timeout=self.timeout_s,
@@ -100,22 +102,49 @@ class Server:
         return f"BEGIN; SET LOCAL statement_timeout = {int(self.timeout_s * 1000)}"
 
     @contextmanager
-    def transaction(self, begin: str) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]:
-        """Lend a connection on which ``begin`` was run, and commit when the block ends well."""
+    def transaction(
+        self, begin: str, *, limit_s: float | None = None
+    ) -> Iterator["psycopg.Connection[tuple[Any, ...]]"]:
+        """Lend a connection on which ``begin`` was run, and commit when the block ends well.
+
+        ``limit_s``: how long an answer may take, when it is not the usual time.
+        """
         if self.closed:
             raise StoreError(
                 f"the connection to {self.place} was closed", where=self.place, hint="open it again"
             )
         self._require_reachable()
         with self.translated():
-            connection = self._begun(begin)
+            connection = self._begun(begin, self.timeout_s if limit_s is None else limit_s)
             try:
                 yield connection
-                connection.execute(b"COMMIT")
+                self._commit(connection)
             finally:
                 self._give_back(connection)  # what was not committed is undone
 
-    def _begun(self, begin: str) -> "psycopg.Connection[tuple[Any, ...]]":
+    def _commit(self, connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
+        """Commit. When the time for a standby's word is up, the server says so in a warning, and
+        calls it done: lost along with it, it was acknowledged for nothing. Raises OutageError."""
+        said: list[str | None] = []
+
+        def hear(notice: Any) -> None:
+            said.append(notice.severity_nonlocalized)  # now: it is gone afterwards
+
+        connection.add_notice_handler(hear)
+        try:
+            connection.execute(b"COMMIT")
+        finally:
+            connection.remove_notice_handler(hear)
+        if "WARNING" in said:
+            self._retry_at = time.monotonic() + RETRY_S
+            raise OutageError(
+                "the database could not say for sure that it was stored",
+                where=self.place,
+                hint="a standby did not confirm it in time: is there one of those that "
+                "synchronous_standby_names lists?",
+            )
+
+    def _begun(self, begin: str, limit_s: float) -> "psycopg.Connection[tuple[Any, ...]]":
         """Begin a transaction on a connection that works.
 
         Those that idled while the server went away are found out by that, and thrown away: asking
@@ -124,19 +153,21 @@ class Server:
         for left in reversed(range(CONNECTIONS + 1)):
             if not self._pool.get_stats().get("pool_available"):
                 self._probe()
-            connection: psycopg.Connection[tuple[Any, ...]] = self._pool.getconn()
+            connection: Any = self._pool.getconn()
+            connection.limit_s = limit_s
             try:
                 connection.execute(begin.encode())
-            except self._driver.OperationalError:
+            except self._driver.OperationalError as error:
+                slow = isinstance(error, self._driver.errors.ConnectionTimeout)
                 gone = connection.closed or connection.broken
                 self._give_back(connection)
-                if not gone or not left:
+                if slow or not gone or not left:
                     raise
             except BaseException:
                 self._give_back(connection)
                 raise
             else:
-                return connection
+                return cast("psycopg.Connection[tuple[Any, ...]]", connection)
         raise AssertionError("the last attempt returns or raises")
 
     def _probe(self) -> None:
@@ -168,7 +199,7 @@ class Server:
 
     @contextmanager
     def translated(self) -> Iterator[None]:
-        """Raise what goes wrong within as StoreError."""
+        """Raise what goes wrong within as StoreError; MessageError for what no table can hold."""
         errors = self._driver
         try:
             yield
@@ -228,6 +259,8 @@ def _store_error(error: Exception, place: str, errors: Any) -> KdsError:
             where=place,
             hint="make them: kds db upgrade",
         )
+    if isinstance(error, errors.DataError) and error.sqlstate is None:  # the driver's own word
+        return MessageError("a text or a name holds a zero byte", hint="leave it out")
     if isinstance(error, kinds.QueryCanceled | kinds.LockNotAvailable):
         return OutageError(
             "the database took too long to answer", where=place, hint="try again; see kds db check"

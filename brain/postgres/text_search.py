@@ -1,8 +1,9 @@
 """Full text on a server: BM25 as SQLite's FTS5 ranks it, over `word_index`'s terms.
 
-In one session the ranking is exact. Over everything it is exact as long as the words of a question
-stand in at most DRIVING passages together; beyond that only passages with one of the rarer words
-are ranked (by all words): "the" alone decides nothing.
+In one session the ranking is exact, but for the weights of `common_words` in a large memory. Over
+everything it is exact as long as the words of a question stand in at most DRIVING passages
+together; beyond that only passages with one of the rarer words are ranked (by all words): "the"
+alone decides nothing. Where every word is as common as that, the newest conversations are ranked.
 """
 
 from collections.abc import Sequence
@@ -12,12 +13,13 @@ from math import ceil, log, log2
 from typing import Final
 
 from kds.brain.database.engine import Connection
-from kds.brain.passages.passage_schema import range_of
+from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.store import Weights
-from kds.brain.passages.text_search import COMMON, IDENTIFIER_WEIGHTS
+from kds.brain.passages.text_search import IDENTIFIER_WEIGHTS
 from kds.brain.passages.values import Scored
 from kds.brain.passages.word_forms import WordForms
+from kds.brain.postgres.common_words import CommonWords
 from kds.brain.postgres.passage_tables import scored
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.word_index import any_of, question
@@ -26,22 +28,42 @@ from kds.brain.words.identifiers import joined_forms
 DRIVING: Final = 4000
 """Passages that are ranked for one question over everything: some 15 ms of the server's time."""
 
+TOO_MANY: Final = 3 * DRIVING
+"""Passages of the rarest word asked for that are too many to rank: then the newest ones are."""
+
+LOOKED_AT: Final = 5 * DRIVING
+"""The newest passages among which these are found: some 35 ms."""
+
 LEAST_IDF: Final = 1e-6
 """Of a word that more than half of all passages have (as FTS5 has it)."""
 
 OWN_LABELS: Final = "ABD"
 """What a passage says itself: without its context."""
 
+_MARKS: Final = {
+    "asked": "CAST(? AS tsquery[])",
+    "idfs": "CAST(? AS float8[])",
+    "weights": "CAST(? AS float4[])",
+    "unit": "?",
+    "mean": "?",
+    "most": "?",
+}
 _WITHIN: Final = scored(
     "SELECT id, size, words FROM chunk WHERE id BETWEEN ? AND ? AND words @@ CAST(? AS tsquery)",
-    asked="CAST(? AS tsquery[])",
-    idfs="CAST(? AS float8[])",
-    weights="CAST(? AS float4[])",
-    unit="?",
-    mean="?",
-    most="?",
+    **_MARKS,
 )
 """Ranks the passages of one session or document."""
+
+_NEWEST: Final = scored(
+    "SELECT id, size, words FROM (SELECT id, size, words "
+    "FROM (SELECT num FROM session ORDER BY num DESC) AS one "
+    "CROSS JOIN LATERAL (SELECT id, size, words FROM chunk "
+    f"WHERE id >= num << {CHUNK_BITS} AND id < (num + 1) << {CHUNK_BITS} OFFSET 0) AS its "
+    f"LIMIT {LOOKED_AT}) AS newest WHERE words @@ CAST(? AS tsquery) LIMIT {DRIVING}",
+    **_MARKS,
+)
+"""Ranks passages of the newest sessions or documents. Without the OFFSET the server compares every
+passage with every session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +74,8 @@ class Asked:
     idfs: list[float]
     driving: str
     mean: float
+    too_many: bool
+    """Even the rarest stands in more passages than can be ranked."""
 
 
 class PostgresText:
@@ -61,8 +85,7 @@ class PostgresText:
 
     def __init__(self) -> None:
         self._forms = WordForms()
-        self._common: dict[str, int] = {}
-        """How many passages common words stand in, as it was when it was counted."""
+        self.common_words = CommonWords()
 
     def search_words(
         self, words: Sequence[str], within: str | None = None, *, limit: int, weights: Weights
@@ -109,14 +132,14 @@ class PostgresText:
         return [question(terms, labels) for terms in cut if terms]
 
     def _frequencies(self, connection: Connection, queries: Sequence[str]) -> dict[str, int]:
-        found = {one: self._common[one] for one in queries if one in self._common}
+        found = self.common_words.known(connection, queries)
         asked = [one for one in dict.fromkeys(queries) if one not in found]
         if asked:
             rows = connection.execute(
                 "SELECT passages FROM frequencies(CAST(? AS tsquery[]))", (asked,)
             )
             counts = {one: int(row[0]) for one, row in zip(asked, rows, strict=True)}
-            self._common |= {one: count for one, count in counts.items() if count >= COMMON}
+            self.common_words.counted(counts)
             found |= counts
         return found
 
@@ -131,16 +154,20 @@ class PostgresText:
             if not queries or limit < 1:
                 return ()
             asked = self._asked(connection, queries)
-            if number is None:
+            *four, unit = labelled
+            values = (any_of(queries), asked.queries, asked.idfs, four, unit)
+            if number is not None:
+                rows = connection.execute(
+                    _WITHIN, (asked.mean, *range_of(number), *values, limit)
+                ).fetchall()
+            elif asked.too_many:
+                rows = connection.execute(_NEWEST, (asked.mean, *values, limit)).fetchall()
+            else:
                 rows = connection.execute(
                     "SELECT id, score FROM ranked(CAST(? AS tsquery), CAST(? AS tsquery[]), "
                     "?, CAST(? AS float4[]), ?, ?)",
                     (asked.driving, asked.queries, asked.idfs, labelled, asked.mean, limit),
                 ).fetchall()
-            else:
-                *four, unit = labelled
-                values = (*range_of(number), any_of(queries), asked.queries, asked.idfs, four, unit)
-                rows = connection.execute(_WITHIN, (asked.mean, *values, limit)).fetchall()
         return tuple(Scored(chunk_id, score) for chunk_id, score in rows)
 
     def _asked(self, connection: Connection, queries: list[str]) -> Asked:
@@ -153,7 +180,8 @@ class PostgresText:
             for one in queries
         ]
         mean = max(float(words) / max(passages, 1), 1.0)
-        return Asked(queries, idfs, any_of(driving(counts)), mean)
+        too_many = min(counts.values()) > TOO_MANY
+        return Asked(queries, idfs, any_of(driving(counts)), mean, too_many)
 
 
 def in_units(weights: Weights) -> list[float]:

@@ -3,6 +3,7 @@
 Services of the version before go on serving meanwhile: steps add, they do not take away.
 """
 
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.errors import StoreError
@@ -35,7 +36,8 @@ def upgrade(server: Server) -> tuple[int, int]:
     Raises StoreError when the server or pgvector is too old, when the role may not make tables,
     or when a newer KDS made them.
     """
-    with server.transaction(f"BEGIN; {UPGRADE_LOCK}") as connection:
+    # A step may build an index over all there is, and who comes second waits for it.
+    with server.transaction(f"BEGIN; {UPGRADE_LOCK}", limit_s=inf) as connection:
         _require_server(connection, server.place)
         before = _version(connection)
         if before > len(STEPS):

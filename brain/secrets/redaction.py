@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 
 from kds.brain.code_block import summarise_code
 from kds.brain.message import well_formed
+from kds.brain.secrets.key_form import PRIVATE_KEY
 from kds.brain.secrets.secret_block import masked_blocks, public_lines
 from kds.brain.secrets.secret_library import LIBRARY_KINDS, library_rules
-from kds.brain.secrets.secret_rule import OWN_RULES, PRIVATE_KEY, STEMS, SecretRule
+from kds.brain.secrets.secret_rule import OWN_RULES, STEMS, SecretRule
 
 PRIVATE_KEY_KIND: Final = "private key"
 
@@ -103,11 +104,12 @@ def _redact_line(line: str) -> str:
 def _redact_part(part: str) -> str:
     if not may_hold_secret(part):
         return part
+    tails = _Tails(part)
     spans: list[_Span] = []
     for start in range(0, max(len(part) - _OVERLAP, 1), _WINDOW - _OVERLAP):
         window = part[start : start + _WINDOW]
         if may_hold_secret(window):
-            spans.extend(_found(part, window, start))
+            spans.extend(_found(tails, window, start))
     redacted: list[str] = []
     at = 0
     for span in _joined(spans):
@@ -116,21 +118,40 @@ def _redact_part(part: str) -> str:
     return "".join((*redacted, part[at:]))
 
 
-def _found(part: str, window: str, offset: int) -> Iterator[_Span]:
+class _Tails:
+    """Where the unbroken runs of a text end, each looked for once: a run of 100,000 characters may
+    have a finding every four."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._run = (0, -1)
+
+    def end(self, at: int) -> int:
+        """The end of the run that ``at`` is in."""
+        begins, ends = self._run
+        if not begins <= at <= ends:
+            tail = _TOKEN_TAIL.match(self.text, at)
+            ends = tail.end() if tail else at
+            self._run = (at, ends)
+        return max(at, ends)
+
+
+def _found(tails: _Tails, window: str, offset: int) -> Iterator[_Span]:
     folded = window.casefold()
     for rule in (*OWN_RULES, *library_rules()):
         if rule.needles and not any(needle in folded for needle in rule.needles):
             continue
         for match in rule.pattern.finditer(window):
             if rule.accept(match[rule.group]):
-                yield _span(part, rule, match.span(rule.group), offset)
+                yield _span(tails, rule, match.span(rule.group), offset)
 
 
-def _span(part: str, rule: SecretRule, found: tuple[int, int], offset: int) -> _Span:
+def _span(tails: _Tails, rule: SecretRule, found: tuple[int, int], offset: int) -> _Span:
+    part = tails.text
     start, end = found[0] + offset, found[1] + offset
     reaches_edge = found[1] == _WINDOW
-    if (rule.token or reaches_edge) and (tail := _TOKEN_TAIL.match(part, end)):
-        end = max(end, tail.end())
+    if rule.token or reaches_edge:
+        end = tails.end(end)
     while start < end and part[start].isspace():
         start += 1
     while end > start and part[end - 1].isspace():

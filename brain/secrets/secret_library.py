@@ -42,7 +42,7 @@ LIBRARY_KINDS: Final = frozenset(_KINDS.values()) | {"secret", "random text"}
 
 _LEFT_OUT: Final = frozenset({"IPPublicDetector", "PrivateKeyDetector"})
 """An address is no secret. The private key plugin flags the first line only: see
-`secret_rule.PRIVATE_KEY`. The two entropy plugins and the keyword plugin have no list of
+`key_form.PRIVATE_KEY`. The two entropy plugins and the keyword plugin have no list of
 patterns; they are taken up below."""
 
 _WHOLE: Final = frozenset({"GitHubTokenDetector", "GitLabTokenDetector"})

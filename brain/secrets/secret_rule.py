@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from kds.brain.secrets.key_form import PROVIDERS
 from kds.brain.secrets.secret_value import (
     is_bare_value,
     is_basic_pair,
@@ -58,7 +59,7 @@ class SecretRule:
 
 _KEYWORD_KINDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "password": (
-        r"pass(?:word|wd|phrase|code)|contrase(?:ñ|n)a"
+        r"pass(?:word|wort|wd|phrase|code)|mot\ de\ passe|contrase(?:ñ|n)a"
         r"|(?<=_)pwd|pwd(?!\s{0,4}[=:]\s{0,4}[\"']?[~.]{0,2}/[\w.-])",  # PWD=/home is a folder
         ("pass", "pwd", "contrase"),
     ),
@@ -72,7 +73,7 @@ _KEYWORD_KINDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 """The words of each kind, and its needles."""
 
 STEMS: Final = re.compile(
-    r"pass|pwd|pw\b|secret|token|key|auth|bearer|basic|credential|contrase|cookie|pin\b|creds|login",
+    r"pass|pwd|pw\b|secret|token|key|auth|bearer|basic|credential|contrase|cookie|pin\b|creds|login|identified",
     re.IGNORECASE,
 )
 """Every rule with a word in it has one of these, the library's too (shown by a test)."""
@@ -95,7 +96,7 @@ def _rule(
     return SecretRule(kind, pattern, flags, accept, group, token, needles)
 
 
-_SUFFIX = r"(?:[_-]?(?:\d+|id|value|prod|production|dev|staging|test|live|key|base))?"
+_SUFFIX = r"(?:[_-]?(?:\d+|id|value|prod|production|dev|staging|test|live|key|base)){0,2}"
 _IN = r"(?:[^\s\"'`]|(?<=\w)[\"'`](?=\w))"  # a quote between letters is part of the value
 _END = r"[^\s\"'`.,;:)\]}>]"  # what closes a sentence or a bracket is not
 _BARE = rf"(?P<value>[^\s\"'`,;&<>(){{}}\[\]](?:{_IN}{{0,300}}{_END})?)"
@@ -104,18 +105,25 @@ _FIELD = (  # a value that ends where the next field of a query or connection st
     rf"(?:(?:(?![&;,]\s?[\w.-]+(?:\s\w+)?=){_IN}){{0,300}}(?![&;,]\s?[\w.-]+(?:\s\w+)?=){_END})?)"
 )
 _QUOTED = r"(?P<quote>[\"'`])(?P<value>(?:(?!(?P=quote)).){1,200})(?P=quote)"
-_VERB = r"(?:is|was|are|as|to|equals|will\ be|should\ be|=)"
+_VERB = r"(?:is|was|ist|est|are|as|to|equals|will\ be|should\ be|=)"
 
 
 def _keyword_rules(kind: str, words: str, needles: tuple[str, ...]) -> Iterator[SecretRule]:
     name = rf"(?:{words}){_SUFFIX}[\"'`\]]{{0,2}}"
     assign = r"\s{0,4}(?:=>|:=|={1,3}|!==?|:)\s{0,4}"
+    noted = rf"\*{{0,2}}(?:{assign}|\s?[|\uff1a]\s?)\*{{0,2}}\s?(?:&\w+\s)?"  # in Markdown, in YAML
     said = rf"\b(?:{words})\b(?:\s+\w+){{0,4}}?\s+{_VERB}:?\s+"
     number = is_password_digits if kind == "password" else is_strong
     for pattern, accept in (
         (rf"{name}{assign}{_QUOTED}", is_value),
         (rf"{name}(?:=|\s==\s?){_FIELD}", is_bare_value),
-        (rf"{name}{assign}{_FIELD}", number),
+        (rf"{name}{noted}[\"'`]?{_FIELD}", number),
+        (
+            rf"(?:{words}){_SUFFIX}\\+[\"']\s?[:=]\s?\\+[\"'](?P<value>[^\"'\\]{{1,200}})",
+            is_value,
+        ),
+        (rf"<[\w.:-]{{0,40}}(?:{words}){_SUFFIX}>(?P<value>[^<>\s]{{1,200}})</", is_bare_value),
+        (rf"--(?:[a-z]+-)*(?:{words})[\"'],\s?{_QUOTED}", is_value),
         (rf"{said}{_BARE}", number),
         (rf"{said}{_QUOTED}", is_strong),
         (rf"\b(?:use|using|with|enter|try)\s(?:the\s|my\s)?(?:{words})\s{_BARE}", number),
@@ -134,10 +142,15 @@ def _password_rules() -> Iterator[SecretRule]:
         (rf"{person}(?:{password}|pass|pw)\s?[:=]\s?{_FIELD}", is_bare_value),
         (rf"(?<![A-Za-z0-9])(?:pass|pw)\s?[:=]\s?{_FIELD}", is_strong),
         (rf"(?<![A-Za-z])pass={_FIELD}", is_bare_value),
-        (rf"\buser(?:name)?\s\S{{1,80}}\s+(?:and\s)?(?:{password}|pass|pw)\s{_BARE}", is_strong),
+        (
+            rf"\b(?:user(?:name)?|login)\s\S{{1,80}}\s+(?:and\s)?(?:{password}|pass|pw)\s{_BARE}",
+            is_strong,
+        ),
         (rf"\b(?:using|with|and)\s(?:the\s)?(?:pass|pw)\s{_BARE}", is_strong),
     ):
         yield _rule("password", pattern, accept, needles=needles)
+    yield _rule("password", rf"\b(?:{password})\s{_QUOTED}", is_strong, needles=needles)
+    yield _rule("password", rf"\bidentified\sby\s{_QUOTED}", is_value, needles=("identif",))
     pair = rf"\b(?:credentials?|creds|logins?)\s(?:is|are)\s\S{{1,80}}?\s?[/:]\s?{_BARE}"
     yield _rule("password", pair, is_strong, needles=("cred", "log"))
     pin = rf"(?<![A-Za-z])pin(?:\scode)?(?:\sis\s|\s?[:=]\s?){_BARE}"
@@ -186,6 +199,31 @@ _TRANSPORT_RULES: Final = (
         needles=("://",),
     ),
     _rule(
+        "url password",
+        r"://(?P<value>[^\s/:@\"'<>]{16,})(?::[^\s/@]*)?@(?=[\w\[.-])",
+        is_strong,
+        needles=("://",),
+    ),
+    _rule(
+        "token",
+        r"discord(?:app)?\.com/api/webhooks/\d+/(?P<value>[\w-]{20,})",
+        _any,
+        token=True,
+        needles=("discord",),
+    ),
+    _rule(
+        "password",
+        rf"\bdocker\slogin\b.{{0,200}}?\s-p\s?[\"']?{_BARE}",
+        is_value,
+        needles=("docker",),
+    ),
+    _rule(
+        "password",
+        r"\$(?:apr1|2[aby]|[156])\$(?:[\w./]{1,20}\$)?[\w./]{22,}",
+        _any,
+        group=0,
+    ),
+    _rule(
         "url parameter",
         r"[?&](?:sig|signature|key|code|auth)=(?P<value>[^\s&#\"'<>]{8,})",
         is_strong,
@@ -230,28 +268,9 @@ _KEY_RULES: Final = (
     ),
 )
 
-_PROVIDERS: Final[Mapping[str, str]] = {
-    "openai or anthropic key": r"sk-(?=[\w-]*\d)[A-Za-z0-9][\w-]{14,}",
-    "github token": r"(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})",
-    "gitlab token": r"gl(?:pat|dt|ft|rt|oas|ptt|cbt)-[\w-]{16,}",
-    "aws key": r"(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{12,}",
-    "google key": r"(?:AIza[\w-]{30,}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,})",
-    "slack token": r"(?:xox[a-z](?:\.xox[a-z])?-[\w-]{8,}|xapp-\d-[\w-]{10,})",
-    "stripe key": r"(?:(?:sk|rk)_(?:test|live)_[A-Za-z0-9]{10,}|whsec_[\w+/=]{16,})",
-    "jwt": r"eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)*",
-    "npm token": r"npm_[A-Za-z0-9]{30,}",
-    "pypi token": r"pypi-[\w-]{32,}",
-    "token": (
-        r"(?:hf_[A-Za-z0-9]{20,}|hvs\.[\w-]{20,}|dapi[0-9a-f]{32}|dop_v1_[0-9a-f]{32,}"
-        r"|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{24,}|PMAK-[\w-]{30,}|lin_api_\w{24,}|ATATT3[\w=-]{30,}"
-        r"|dckr_pat_[\w-]{20,}|ntn_\w{30,}|figd_[\w-]{30,}|sntrys_[\w+/=-]{30,}|xkeysib-[\w-]{30,}"
-        r"|AGE-SECRET-KEY-1[0-9A-Z]{20,}|sq0(?:atp|csp)-[\w-]{20,}|gsk_\w{30,}|xai-\w{30,})"
-    ),
-}
-
 _PROVIDER_RULES: Final = tuple(
     _rule(kind, rf"(?<![A-Za-z0-9]){form}", _any, group=0, token=True, flags=re.NOFLAG)
-    for kind, form in _PROVIDERS.items()
+    for kind, form in PROVIDERS.items()
 )
 
 OWN_RULES: Final = (
@@ -262,18 +281,3 @@ OWN_RULES: Final = (
     *_password_rules(),
 )
 """In no order: overlapping findings are joined."""
-
-PRIVATE_KEY: Final = re.compile(
-    r"""-{4,5}\ ?BEGIN\ (?P<what>[A-Z0-9\ ]{0,30}PRIVATE\ KEY(?:\ BLOCK)?)\ ?-{4,5}
-        (?:
-          (?:(?!-{4,5}\ ?BEGIN\ ).)*?-{4,5}\ ?END\ (?P=what)\ ?-{4,5}     # to its end,
-        | (?:(?:\r?\n|\\r|\\n)[>|\ \t]*(?:[A-Za-z-]{4,20}:\ [^\n]*|[A-Za-z0-9+/=]*)[\ \t"',+]*
-              (?=\r?\n|\\|\Z)
-            |\ [A-Za-z0-9+/=]{20,}
-          )*
-        )
-      | PuTTY-User-Key-File-\d:.*?(?:Private-MAC:\ \w+|\Z)""",
-    re.VERBOSE | re.DOTALL,
-)
-"""The library flags the first line only; the body is the secret. A key without its end goes
-as far as its lines look like one."""

@@ -10,11 +10,11 @@ The JSON of one or several sessions::
 
 import json
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
+from kds.brain.clock import minute
 from kds.brain.database.instant import within_reach
 from kds.brain.errors import StoreError
 from kds.brain.passages.values import Message, Role, Summary, SummaryKind
@@ -110,7 +110,7 @@ def _markdown_lines(found: Archive) -> Iterator[str]:
     yield f"# {session.title or session.id}"
     yield ""
     yield f"- Session: `{session.id}`"
-    yield f"- Begun: {_minute(session.created_at)}, last changed: {_minute(session.updated_at)}"
+    yield f"- Begun: {minute(session.created_at)}, last changed: {minute(session.updated_at)}"
     if session.document_context:
         yield f"- Document: {session.document_context}"
     yield f"- Messages: {session.message_count}, about {session.token_count} tokens"
@@ -121,14 +121,10 @@ def _markdown_lines(found: Archive) -> Iterator[str]:
         yield ""
     for message in found.messages:
         speaker = f" ({message.speaker})" if message.speaker else ""
-        yield f"## {message.seq}. {message.role.capitalize()}{speaker}, {_minute(message.at)}"
+        yield f"## {message.seq}. {message.role.capitalize()}{speaker}, {minute(message.at)}"
         yield ""
         yield message.content
         yield ""
-
-
-def _minute(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 def _session_data(found: Archive) -> dict[str, Any]:

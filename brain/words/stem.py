@@ -52,7 +52,7 @@ def stem(word: str) -> str:
 
 
 def _plurals(word: str) -> str:
-    if word.endswith(("sses", "ies")):
+    if (len(word) > 3 and word.endswith("ies")) or (len(word) > 4 and word.endswith("sses")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
@@ -143,7 +143,7 @@ def _has_vowel(word: str) -> bool:
 
 
 def _ends_doubled(word: str) -> bool:
-    return len(word) > 1 and word[-1] == word[-2] and not _is_vowel(word, len(word) - 1)
+    return len(word) > 1 and word[-1] == word[-2] and word[-1] not in _VOWELS
 
 
 def _ends_short(word: str) -> bool:

@@ -101,6 +101,15 @@ def without_lead_in(text: str) -> str:
     return _TAIL.sub("", core).strip() or text.strip()
 
 
+def is_lead_in(text: str) -> bool:
+    """Whether a text is polite and linking words alone, which ask for nothing before a request.
+
+    >>> is_lead_in("Ok, great!"), is_lead_in("Ok, commit")
+    (True, False)
+    """
+    return _LEAD_IN.fullmatch(f"{text} ") is not None
+
+
 def bare_request(text: str) -> str:
     """A request that is put as a question ("can we ...?") as the command that it is.
 

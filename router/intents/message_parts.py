@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final
 
 from kds.router.english import words
-from kds.router.intents.evidence import without_lead_in
+from kds.router.intents.evidence import is_lead_in, without_lead_in
 
 MAX_PARTS: Final = 6
 """A message with more is a list of tasks, for the planner to take apart."""
@@ -77,6 +77,8 @@ def split_message(text: str) -> tuple[str, ...]:
     ('What is the difference between lint and test runs?',)
     >>> split_message("lint and test the parser")
     ('lint and test the parser',)
+    >>> split_message("Perfect! Commit this, then deploy it")
+    ('Commit this', 'deploy it')
     """
     if len(text) > SPLIT_CHARS:
         return (text.strip(),)
@@ -86,7 +88,7 @@ def split_message(text: str) -> tuple[str, ...]:
         for sentence in _cut(text, [m.span() for m in _HARD.finditer(text)], closed)
         for part in _split_soft(sentence)
     ]
-    parts = tuple(piece for piece in pieces if _WORD.search(piece))
+    parts = tuple(piece for piece in pieces if _WORD.search(piece) and not is_lead_in(piece))
     return parts if 1 < len(parts) <= MAX_PARTS else (text.strip(),)
 
 

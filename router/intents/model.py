@@ -5,8 +5,8 @@ the conversation shifts them a little more; a calibrator says how far the winner
 Only exact patterns decide alone. A model is a value: nothing in it changes after the fit.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -24,13 +24,14 @@ from kds.router.intents.certainty import (
 )
 from kds.router.intents.context_evidence import NO_SITUATION, Situation, context_shifts
 from kds.router.intents.evidence import Finding, IntentRules, RuleBook, bare_request, order_rules
-from kds.router.intents.features import FeatureSpace, readable
+from kds.router.intents.features import FeatureSpace, Vector, readable
 from kds.router.intents.lessons import fingerprints, lessons, lessons_key, taught_labels
 from kds.router.intents.nearest import ExampleIndex
+from kds.router.intents.own_examples import OwnExamples
 from kds.router.intents.terms import terms
 from kds.router.intents.text_head import ExampleMatrix
-from kds.router.intents.training import Fit, FitReport, RuleScores, train
-from kds.router.intents.verdict import IntentVerdict, verdict_notes
+from kds.router.intents.training import Fit, FitReport, RuleScores, is_near, train
+from kds.router.intents.verdict import IntentVerdict, phrase_verdict, verdict_notes
 from kds.router.prompts.promptfile import PromptFile
 
 Floats = NDArray[np.float64]
@@ -38,10 +39,6 @@ Floats = NDArray[np.float64]
 NEAR_TIE: Final = 0.35
 """Log distance within which two intents whose patterns both match count as tied, so that their
 priority decides (DESIGN 4): odds of 1.4 to 1."""
-
-NEAR: Final = 0.5
-"""Share of the examples, on either side, that two sets must have in common for one model to be
-fitted on top of the other: then most of what the calibrator saw still holds."""
 
 VERBATIM: Final = 0.9999
 """Likeness from which a message is one of the examples, but for case and spaces."""
@@ -80,6 +77,8 @@ class IntentModel:
     learned: Learned
     book: RuleBook
     none: str = UNKNOWN
+    own: OwnExamples | None = None
+    """Somebody's own examples, laid over the fitted numbers."""
 
     @classmethod
     def fit(cls, prompts: Sequence[PromptFile]) -> "IntentModel":
@@ -135,6 +134,10 @@ class IntentModel:
         )
         return cls(learned, book, none)
 
+    def with_own(self, examples: Sequence[tuple[str, str]]) -> "IntentModel":
+        """The same with pairs of text and label laid over it, in the place of any others."""
+        return replace(self, own=OwnExamples.of(examples, self.learned))
+
     def score(
         self, message: str, expanded: str | None = None, situation: Situation = NO_SITUATION
     ) -> IntentVerdict:
@@ -144,14 +147,15 @@ class IntentModel:
         )
         notes: list[str] = []
         findings = self.book.find(texts, notes=notes)
-        if (decided := self._exact(findings)) is not None:
+        if (decided := phrase_verdict(self.book.rules, findings, self.none)) is not None:
             return decided
         readings = self._read(texts, findings)
         if (decided := self._verbatim(readings)) is not None:
             return decided
         shifts = context_shifts(situation, texts[0], self.book.rules)
+        row = np.array([[shifts.get(label, 0.0) for label in self.learned.labels]])
         log_p = self.learned.mix.log_p(readings.margins, readings.rule_scores)
-        log_p, lacking = self._with_needs(log_p + self._row(shifts), findings, notes)
+        log_p, lacking = self._with_needs(log_p + row, findings, notes)
         none = self._none
         winner = self._break_tie(log_p[0], findings, int(best_in_scope(log_p, none)[0]))
         signs = certainty_signs(readings, log_p, np.array([winner]), none)
@@ -172,6 +176,8 @@ class IntentModel:
         What is a fixed phrase as well is scored as such: exact patterns stand above examples.
         """
         owners = taught_labels(message.strip(), self.learned.labels, self.learned.taught)
+        if self.own is not None and (label := self.own.label_of(message)) is not None:
+            owners = (self.learned.labels[label],)
         if not owners:
             return None
         if self.book.is_phrase(readable(message)):
@@ -214,17 +220,24 @@ class IntentModel:
 
     def _read(self, texts: Sequence[str], findings: Sequence[Finding]) -> Readings:
         """One row: margins are the mean over ``texts``, likeness is the best of them."""
-        learned = self.learned
-        vectors = [learned.space.vector(text) for text in texts]
-        margins = [vector.values @ learned.weights[vector.ids] for vector in vectors]
+        vectors = [self.learned.space.vector(text) for text in texts]
+        margins = np.mean([self._margins(vector) for vector in vectors], axis=0)
         return Readings(
-            margins=(np.mean(margins, axis=0) + learned.bias)[None, :],
+            margins=(margins + self.learned.bias)[None, :],
             rule_scores=np.array([[found.score for found in findings]]),
-            likeness=np.max([learned.examples.likeness(v) for v in vectors], axis=0)[None, :],
+            likeness=np.max([self._likeness(vector) for vector in vectors], axis=0)[None, :],
             unknown=np.array([min(vector.unknown for vector in vectors)]),
             covered=np.array([max(vector.covered for vector in vectors)]),
             terms=np.array([float(len(vectors[-1].ids))]),
         )
+
+    def _margins(self, vector: Vector) -> Floats:
+        shared: Floats = vector.values @ self.learned.weights[vector.ids]
+        return shared if self.own is None else shared + self.own.margins(vector)
+
+    def _likeness(self, vector: Vector) -> Floats:
+        shared = self.learned.examples.likeness(vector)
+        return shared if self.own is None else np.maximum(shared, self.own.likeness(vector))
 
     def _scope(self, readings: Readings, winner: int, confidence: float) -> float:
         """What the text says, joined with the winner's patterns by noisy-or.
@@ -236,23 +249,6 @@ class IntentModel:
         signs = scope_signs(readings, self.learned.mix.sharpness, self._none)
         doubt = 1.0 - self.learned.scope.probability(signs[0])
         return 1.0 - doubt * (1.0 - float(readings.rule_scores[0, winner]))
-
-    def _row(self, shifts: Mapping[str, float]) -> Floats:
-        return np.array([[shifts.get(label, 0.0) for label in self.learned.labels]])
-
-    def _exact(self, findings: Sequence[Finding]) -> IntentVerdict | None:
-        """The verdict of an exact pattern; the lowest priority number wins among several."""
-        exact = [
-            (rule.priority, finding)
-            for rule, finding in zip(self.book.rules, findings, strict=True)
-            if finding.exact
-        ]
-        if not exact:
-            return None
-        finding = min(exact, key=lambda pair: (pair[0], pair[1].intent))[1]
-        note = f"the whole message is a phrase of {finding.intent}"
-        confidence = 0.0 if finding.intent == self.none else finding.score
-        return IntentVerdict(finding.intent, confidence, (), (note,), confidence)
 
     def _break_tie(self, log_p: Floats, findings: Sequence[Finding], winner: int) -> int:
         """Among intents about as likely as the winner whose patterns match: by priority."""
@@ -291,9 +287,7 @@ def _rule_scores(book: RuleBook, texts: Sequence[str]) -> RuleScores:
 
 
 def _is_near(base: Learned, taught: NDArray[np.uint64], labels: Sequence[str], none: str) -> bool:
-    shared = len(np.intersect1d(base.taught, taught, assume_unique=True))
-    alike = (none in labels) == (none in base.labels)
-    return alike and shared >= NEAR * max(len(base.taught), len(taught))
+    return (none in labels) == (none in base.labels) and is_near(base.taught, taught)
 
 
 def _words(label: str) -> str:

@@ -34,6 +34,10 @@ ENOUGH_FOR_SCOPE: Final = 2500
 MOST_AT_ONCE: Final = 3000
 """Messages read in one turn at most: comparing them with all examples takes its time."""
 
+NEAR: Final = 0.5
+"""Share of the examples, on either side, that two sets must have in common for one model to be
+fitted on top of the other: then most of what the calibrator saw still holds."""
+
 LEAST_INTENTS: Final = 4
 """With fewer, leaving one out leaves too little to learn what "none of these" looks like."""
 
@@ -90,6 +94,12 @@ def train(
     scope = _fit_scope(matrix, fold_of, mix.sharpness, none)
     weights, bias = matrix.fit(np.arange(len(labels)))
     return Fit(weights, bias, mix, calibrator, scope, report)
+
+
+def is_near(base: NDArray[np.uint64], taught: NDArray[np.uint64]) -> bool:
+    """Whether two sets of examples, as their fingerprints, are alike enough: see NEAR."""
+    shared = len(np.intersect1d(base, taught, assume_unique=True))
+    return shared >= NEAR * max(len(base), len(taught))
 
 
 def _folds(labels: Ints) -> Ints:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kds.brain.turn import IntentScore
-from kds.router.intents.evidence import Finding
+from kds.router.intents.evidence import Finding, IntentRules
 
 NAMED_PATTERNS: Final = 3
 """Patterns of an intent that a note names."""
@@ -36,6 +36,23 @@ class IntentVerdict:
     """The log probability of every intent before calibration; none where a phrase decided."""
     barred: frozenset[str] = frozenset()
     """Intents that need a word which the message does not have: they are not chosen."""
+
+
+def phrase_verdict(
+    rules: Sequence[IntentRules], findings: Sequence[Finding], none: str
+) -> IntentVerdict | None:
+    """The verdict of an exact pattern; the lowest priority number wins among several."""
+    exact = [
+        (rule.priority, finding)
+        for rule, finding in zip(rules, findings, strict=True)
+        if finding.exact
+    ]
+    if not exact:
+        return None
+    finding = min(exact, key=lambda pair: (pair[0], pair[1].intent))[1]
+    note = f"the whole message is a phrase of {finding.intent}"
+    confidence = 0.0 if finding.intent == none else finding.score
+    return IntentVerdict(finding.intent, confidence, (), (note,), confidence)
 
 
 def verdict_notes(

@@ -104,7 +104,7 @@ def _phrase(
     start, head, end = span
     core = start
     determiner = ""
-    while core < head and _is_determiner(words[core]):
+    while core < head and words[core].pos == "DET":
         determiner = (
             determiner if determiner in _PREDETERMINERS and determiner else words[core].lower
         )
@@ -113,10 +113,6 @@ def _phrase(
     role, prep, verb = _role(words, clauses[clause], start, end)
     number: Number = "pl" if _plural(words[head], determiner, english, bare=head == core) else "sg"
     return Phrase(start, end, head, role, prep, verb, clause, determiner, core, number, -1)
-
-
-def _is_determiner(word: Word) -> bool:
-    return word.pos == "DET"
 
 
 def _plural(word: Word, determiner: str, english: English, *, bare: bool) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator
 
 from kds.brain.document import Document, validate
 from kds.brain.document_cache import DocumentCache
@@ -40,12 +40,18 @@ class ExampleFile:
     problems: tuple[Problem, ...] = field(default=())
 
 
+Examples = Annotated[
+    list[Text], MANY_EXAMPLES, BeforeValidator(lambda given: [] if given is None else given)
+]
+"""A list, and none where all that stood below its key was taken out."""
+
+
 class ExampleSchema(BaseModel):
     """The keys of such a file."""
 
     model_config = STRICT
-    examples: Annotated[list[Text], MANY_EXAMPLES] = []
-    counter_examples: Annotated[list[Text], MANY_EXAMPLES] = []
+    examples: Examples = []
+    counter_examples: Examples = []
 
 
 def examples_path(prompt: Path) -> Path:
@@ -64,6 +70,8 @@ def read_examples(given: ExamplesText | None, cache: DocumentCache) -> ExampleFi
     if isinstance(given.text, Problem):
         return ExampleFile(problems=(given.text,))
     document = cache.parse(given.text, path=str(given.path))
+    if not document.problems and (document.data is None or document.data == []):
+        return ExampleFile(document=document)
     if isinstance(document.data, list):
         hint = "write 'examples:' above the list, or 'counter_examples:'"
         return ExampleFile(problems=(Problem(document.where(), "is a list without a name", hint),))

@@ -92,6 +92,11 @@ class PromptFile:
     more: Document | None = None
     """The file of its examples, where it has one; see `kds.router.prompts.examplefile`."""
 
+    @property
+    def phrase(self) -> str:
+        """What the agent does, behind "to" in a question."""
+        return self.ask or f"have the {self.name.replace('-', ' ')} take it"
+
     def example_place(self, number: int) -> str:
         """``path:line`` of an example; of what was learned, the place where it would stand."""
         data = self.front.data

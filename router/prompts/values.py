@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC
 from typing import Final
 
+from kds.brain.clock import moment
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.visible import one_line
 from kds.router.prompts.promptfile import PromptFile
@@ -15,8 +16,12 @@ LINE_LIMIT: Final = 300
 READ_LIMIT: Final = 4 * LINE_LIMIT
 """Characters that are looked at for it: pasted logs of 200 kB are not cleaned to be cut."""
 
-_FRAME: Final = re.compile(r"<(?=\W*(?:message|expanded|previous|messages)\b)", re.IGNORECASE)
-"""The tags that prompts put around what the user wrote (prompts/shared/_message.md)."""
+_FRAME: Final = re.compile(
+    r"(?<!\W)\W++(?=(?:message|expanded|previous|messages)\b)", re.IGNORECASE
+)
+"""The signs before the names of the tags that prompts put around what the user wrote
+(prompts/shared/_message.md). A run of signs is read once, from its beginning: who searches from
+each "<" to the end of the run reads 100,000 of them for minutes."""
 
 
 def prompt_values(turn: Turn, *, agents: Sequence[PromptFile], workspace: str) -> dict[str, object]:
@@ -61,7 +66,7 @@ def prompt_values(turn: Turn, *, agents: Sequence[PromptFile], workspace: str) -
 
 def _entry(entry: ContextEntry) -> dict[str, str | None]:
     return {
-        "timestamp": entry.timestamp.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "timestamp": moment(entry.timestamp.astimezone(UTC), "auto"),
         "user_message": _line(entry.user_message),
         "intent": entry.intent,
         "session_id": _line(entry.session_id),
@@ -71,7 +76,7 @@ def _entry(entry: ContextEntry) -> dict[str, str | None]:
 
 def _framed(text: str) -> str:
     """``text`` for between tags: it can neither close them nor open others of their names."""
-    return _FRAME.sub("&lt;", text)
+    return _FRAME.sub(lambda found: found[0].replace("<", "&lt;"), text)
 
 
 def _line(text: str | None) -> str | None:

@@ -179,7 +179,12 @@ class Resolver:
 
     def untaught(self) -> "Resolver":
         """The same with the rules alone."""
-        return Resolver(self._language, self.rules, self.knowledge) if self._taught else self
+        return self.with_taught(())
+
+    def with_taught(self, taught: Sequence[LearnedReference]) -> "Resolver":
+        """The same with these descriptions taught."""
+        same = tuple(taught) == self._taught
+        return self if same else Resolver(self._language, self.rules, self.knowledge, taught=taught)
 
     def analyse(self, text: str) -> Analysis:
         """The shallow analysis of a text."""

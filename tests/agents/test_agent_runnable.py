@@ -325,7 +325,7 @@ def test_a_stream_gives_what_came_before_the_end(
     assert caught.value.kind == "timeout"
 
 
-@pytest.mark.parametrize("way", ["invoke", "stream", "ainvoke", "astream"])
+@pytest.mark.parametrize("way", ["invoke", "astream"])
 @pytest.mark.parametrize(
     ("reply", "kind", "said"),
     [

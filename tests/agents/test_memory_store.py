@@ -267,13 +267,6 @@ def test_namespaces_that_cannot_be_are_refused(
         store.put(namespace, "x", {"a": 1})
 
 
-def test_a_prefix_is_of_whole_labels(store: MemoryBaseStore) -> None:
-    store.put(("a",), "1", {})
-    store.put(("ab",), "2", {})
-    store.put(("a", "b"), "3", {})
-    assert sorted(keys(store.search(("a",)))) == ["1", "3"]
-
-
 def test_a_batch_reads_before_it_writes_and_the_last_write_holds(store: MemoryBaseStore) -> None:
     results = store.batch([
         PutOp(FOOD, "x", {"n": 1}), GetOp(FOOD, "x"), PutOp(FOOD, "x", {"n": 2}),

@@ -9,7 +9,9 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -21,16 +23,29 @@ pytest.register_assert_rewrite(
 
 from conformance import HandClock as HandClock  # noqa: E402  # needs the path
 
+from kds.brain.kept_text import KeptText, PrivateText  # noqa: E402
+from kds.brain.postgres.tenancy import Tenancy  # noqa: E402
+from kds.brain.postgres.tenants import tenant_number  # noqa: E402
+from kds.brain.postgres.texts import PostgresText  # noqa: E402
 from kds.brain.sessions.sqlite_store import SqliteStore  # noqa: E402
+from kds.brain.workspace import Workspace  # noqa: E402
 
 NOBODY = 65534
 
 OpenStore = Callable[[], SqliteStore]
+MakeText = Callable[[str], KeptText]
 
 
 @pytest.fixture
 def clock() -> HandClock:
     return HandClock()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workspace:
+    """A workspace without settings."""
+    (tmp_path / "kds-brain").mkdir()
+    return Workspace(tmp_path, tmp_path / "kds-brain")
 
 
 @pytest.fixture
@@ -77,3 +92,16 @@ def open_store(memory_path: Path, clock: HandClock) -> Iterator[OpenStore]:
 @pytest.fixture
 def store(open_store: OpenStore) -> SqliteStore:
     return open_store()
+
+
+@pytest.fixture(params=["file", "server"])
+def make_text(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: HandClock
+) -> Callable[[str], KeptText]:
+    """Names a text that nobody else has: in a folder, and then on a server."""
+    if request.param == "file":
+        return lambda name: PrivateText(tmp_path / name)
+    server = request.getfixturevalue("shared_server")
+    number = tenant_number(server, ("acme", uuid4().hex, "shop"))
+    tenancy = Tenancy(server, number, clock=clock)
+    return lambda name: PostgresText(lambda: nullcontext(tenancy), name, server.place)

@@ -126,6 +126,8 @@ def test_a_repeated_key_is_a_problem_beside_the_others() -> None:
         ("a: &loop [*loop]\n", 1, "alias"),
         ("a: !!python/object:os.system {}\n", 1, "tag"),
         ("a: 2001-99-01\n", 1, "cannot be read"),
+        ("a: " + "9" * 5_000, 1, "too large a number"),
+        ("a: " + "1:" * 5_000 + "1", 1, "too large a number"),
         ("a: 1\n? [x]\n: 1\n", 2, "key that is not text"),
         ("name: x\n---\nname: y\n", 2, "second YAML document"),
         ("", 1, "must be a mapping"),

@@ -9,12 +9,6 @@ from kds.brain.settings_variables import switch
 from kds.brain.workspace import Workspace, own_settings_path
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Workspace:
-    (tmp_path / "kds-brain").mkdir()
-    return Workspace(tmp_path, tmp_path / "kds-brain")
-
-
 def test_without_a_file_everything_has_its_default(place: Workspace) -> None:
     service = load_settings(place, environ={}).service
     assert (service.enabled, service.auto, service.idle_minutes) == (True, True, IDLE_MINUTES)

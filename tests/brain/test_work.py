@@ -1,9 +1,10 @@
-"""The work in progress on disk: private, short-lived, and taken out once."""
+"""The work in progress in a file and on a server: private, short-lived, taken out once."""
 
 import json
 import stat
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,13 +15,14 @@ from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
 from kds.brain.journal import FUTURE_TOLERANCE, MAX_AGE
+from kds.brain.kept_text import PrivateText
 from kds.brain.private_file import locked
 from kds.brain.turn import ContextEntry, Reference, Turn
 from kds.brain.work import NOTHING, Halted, Offer, Work, WorkInMemory
 from kds.brain.work_file import WorkFile, decode, encode, tidy_work
 
 from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
-from .conftest import HandClock
+from .conftest import HandClock, MakeText
 
 PENDING = Work(exchange="e1", confirm="COMMIT", rest=("TEST",), session="s1")
 
@@ -32,7 +34,14 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def file(path: Path, clock: HandClock) -> WorkFile:
-    return WorkFile(path, clock=clock)
+    return WorkFile(PrivateText(path), clock=clock)
+
+
+@pytest.fixture
+def work(make_text: MakeText, clock: HandClock) -> WorkFile:
+    """The work of a conversation, in a file and then on a server."""
+    text = make_text("work.json")
+    return WorkFile(text, clock=clock)
 
 
 def turn(clock: HandClock, message: str = "commit this") -> Turn:
@@ -58,16 +67,13 @@ def test_nothing_is_under_way_and_looking_makes_no_file(file: WorkFile, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_work_is_found_again_without_the_prompt(
-    file: WorkFile, path: Path, clock: HandClock
-) -> None:
+def test_work_is_found_again_without_the_prompt(work: WorkFile, clock: HandClock) -> None:
     halted = Halted(("work-planner",), ("TEST",), "e0")
     offers = (Offer("TEST", "test-generator", "it is built", chosen=True),)
-    work = replace(PENDING, turn=turn(clock), offers=offers, chain=("PLAN",), halted=halted)
-    file.change(lambda _: work)
-    assert WorkFile(path, clock=clock).load().work == replace(
-        work, turn=replace(turn(clock), prompt="")
-    )
+    todo = replace(PENDING, turn=turn(clock), offers=offers, chain=("PLAN",), halted=halted)
+    work.change(lambda _: todo)
+    again = WorkFile(work.text, clock=clock)
+    assert again.load().work == replace(todo, turn=replace(turn(clock), prompt=""))
 
 
 def test_only_the_owner_may_read_it(file: WorkFile, path: Path) -> None:
@@ -76,42 +82,51 @@ def test_only_the_owner_may_read_it(file: WorkFile, path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_secrets_do_not_reach_the_disk(file: WorkFile, path: Path, clock: HandClock) -> None:
+def test_secrets_do_not_reach_the_disk(work: WorkFile, clock: HandClock) -> None:
     said = turn(clock, "push it with password: hunter2")
-    file.change(lambda _: replace(PENDING, turn=replace(said, expanded=said.message)))
-    assert b"hunter2" not in path.read_bytes()
-    found = file.load().work.turn
+    work.change(lambda _: replace(PENDING, turn=replace(said, expanded=said.message)))
+    assert b"hunter2" not in (work.text.read() or b"")
+    found = work.load().work.turn
     assert found is not None
     assert found.message == "push it with password: [secret: password]"
 
 
-def test_it_expires_like_the_context_and_leaves_the_disk(
-    file: WorkFile, path: Path, clock: HandClock
-) -> None:
-    file.change(lambda _: PENDING)
+def test_it_expires_like_the_context_and_leaves_the_disk(work: WorkFile, clock: HandClock) -> None:
+    work.change(lambda _: PENDING)
     clock.now += MAX_AGE
-    assert file.load().work == PENDING
+    assert work.load().work == PENDING
     clock.move(seconds=1)
-    assert file.load().work == NOTHING
-    assert not path.exists()
+    assert work.load().work == NOTHING
+    assert work.text.read() is None
 
 
-def test_work_of_the_future_confirms_nothing(file: WorkFile, clock: HandClock) -> None:
-    file.change(lambda _: PENDING)
+def test_work_of_the_future_confirms_nothing(work: WorkFile, clock: HandClock) -> None:
+    work.change(lambda _: PENDING)
     clock.now -= FUTURE_TOLERANCE + timedelta(seconds=1)
-    assert file.load().work == NOTHING
+    assert work.load().work == NOTHING
 
 
-def test_a_change_returns_what_was_there_before(file: WorkFile) -> None:
-    file.change(lambda _: PENDING)
-    assert file.change(Work.idle).work == PENDING
-    assert file.load().work == Work(session="s1")
+def test_a_change_returns_what_was_there_before(work: WorkFile) -> None:
+    work.change(lambda _: PENDING)
+    assert work.change(Work.idle).work == PENDING
+    assert work.load().work == Work(session="s1")
 
 
-def test_a_file_that_says_nothing_any_more_is_removed(file: WorkFile, path: Path) -> None:
-    file.change(lambda _: PENDING)
-    file.change(lambda _: NOTHING)
-    assert not path.exists()
+def test_what_says_nothing_any_more_is_removed(work: WorkFile) -> None:
+    work.change(lambda _: PENDING)
+    work.change(lambda _: NOTHING)
+    assert work.text.read() is None
+    assert work.change(Work.idle).work == NOTHING
+
+
+def test_a_change_that_fails_changes_nothing(work: WorkFile) -> None:
+    def fail(_: Work) -> Work:
+        raise ZeroDivisionError
+
+    work.change(lambda _: PENDING)
+    with pytest.raises(ZeroDivisionError):
+        work.change(fail)
+    assert work.load().work == PENDING
 
 
 @pytest.mark.parametrize(
@@ -124,28 +139,29 @@ def test_what_cannot_be_read_is_set_aside(content: bytes, file: WorkFile, path: 
     loaded = file.load()
     assert loaded.work == NOTHING
     assert "set aside in workspace.json.bad" in loaded.warnings[0]
-    assert file.bad_path.read_bytes() == content
+    assert file.text.aside.read() == content
     assert not path.exists()
 
 
-def test_a_field_of_the_wrong_type_is_set_aside(file: WorkFile, path: Path) -> None:
-    file.change(lambda _: PENDING)
-    data = json.loads(path.read_bytes())
-    path.write_text(json.dumps(data | {"confirm": 7}))
-    assert file.load().warnings
-    assert file.load() == file.load()
+def test_a_field_of_the_wrong_type_is_set_aside(work: WorkFile) -> None:
+    work.change(lambda _: PENDING)
+    data = json.loads(work.text.read() or b"")
+    work.text.replace(json.dumps(data | {"confirm": 7}).encode())
+    [warning] = work.load().warnings
+    assert "set aside in work.json.bad" in warning
+    assert work.load().warnings == ()
 
 
-def test_clearing_forgets_what_was_set_aside_too(file: WorkFile, path: Path) -> None:
-    path.parent.mkdir()
-    path.write_bytes(b"{")
-    file.change(lambda _: PENDING)
-    file.clear()
-    assert [one.name for one in path.parent.iterdir()] == ["workspace.json.lock"]
+def test_clearing_forgets_what_was_set_aside_too(work: WorkFile) -> None:
+    work.text.replace(b"{")
+    work.change(lambda _: PENDING)
+    assert work.text.aside.read() == b"{"
+    work.clear()
+    assert (work.text.read(), work.text.aside.read()) == (None, None)
 
 
 def test_a_lock_that_is_held_is_an_error(path: Path, clock: HandClock) -> None:
-    file = WorkFile(path, clock=clock, lock_timeout_s=0.01)
+    file = WorkFile(PrivateText(path), clock=clock, lock_timeout_s=0.01)
     path.parent.mkdir()
     with locked(path, timeout_s=1), pytest.raises(StoreError, match="held the lock"):
         file.change(lambda _: PENDING)
@@ -182,10 +198,11 @@ def test_tidying_does_not_follow_a_link(file: WorkFile, path: Path, tmp_path: Pa
 TAKER = """
 import sys
 from pathlib import Path
+from kds.brain.kept_text import PrivateText
 from kds.brain.work import Work
 from kds.brain.work_file import WorkFile
 
-file = WorkFile(Path(sys.argv[1]))
+file = WorkFile(PrivateText(Path(sys.argv[1])))
 print("ready", flush=True)
 sys.stdin.readline()
 print(file.change(Work.idle).work.confirm)
@@ -193,7 +210,7 @@ print(file.change(Work.idle).work.confirm)
 
 
 def test_of_many_processes_one_gets_the_confirmation(path: Path, launchers: Path) -> None:
-    WorkFile(path).change(lambda _: PENDING)
+    WorkFile(PrivateText(path)).change(lambda _: PENDING)
     takers = [
         subprocess.Popen(
             [launchers / "python-block", TAKER, path],
@@ -206,6 +223,13 @@ def test_of_many_processes_one_gets_the_confirmation(path: Path, launchers: Path
         assert taker.stdout.readline() == "ready\n"
     found = [taker.communicate("go\n", timeout=PATIENCE_S)[0].strip() for taker in takers]
     assert sorted(found) == ["COMMIT", "None", "None", "None"]
+
+
+def test_of_many_at_once_one_gets_the_confirmation(work: WorkFile) -> None:
+    work.change(lambda _: PENDING)
+    with ThreadPoolExecutor(4) as pool:
+        found = [pool.submit(work.change, Work.idle) for _ in range(4)]
+    assert sorted(str(one.result().work.confirm) for one in found) == ["COMMIT", *["None"] * 3]
 
 
 _TEXTS = st.text(max_size=40)
@@ -251,8 +275,9 @@ def test_reading_what_was_written_is_stable(work: Work) -> None:
 @settings(max_examples=60)
 def test_no_content_of_a_file_stops_a_conversation(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        file = WorkFile(Path(folder) / "workspace.json", clock=HandClock())
-        file.path.write_bytes(content)
+        text = PrivateText(Path(folder) / "workspace.json")
+        file = WorkFile(text, clock=HandClock())
+        text.path.write_bytes(content)
         loaded = file.load()
         assert loaded.work == NOTHING or not loaded.warnings
         file.change(lambda _: PENDING)

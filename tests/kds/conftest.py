@@ -1,10 +1,11 @@
 """Runs the command line for tests: in this process, or as a process of its own."""
 
 import io
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from kds.router.intents.model import IntentModel
 from kds.service import background
 
 from ..agents.openai_server import FakeProvider, serving  # noqa: TID252  # one server for all
+from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 
 KDS = (sys.executable, "-c", "from kds.cli import main; main()")
 """What the installed script does, wherever it was installed to."""
@@ -30,6 +32,46 @@ class Result:
     code: int
     out: str
     err: str
+
+
+Run = Callable[..., Result]
+BAD_INPUT = 2
+FAB = "I want to add a FAB button"
+
+
+def data(result: Result, code: int = 0) -> Any:
+    """What a run printed as JSON; its exit code has to be this one."""
+    assert result.code == code, result.err
+    return json.loads(result.out)
+
+
+def refused(result: Result, message: str, fix: str) -> None:
+    """That a run refused what it was given in one line, and said in the next what to do."""
+    assert (result.code, result.out) == (BAD_INPUT, "")
+    head, _, hint = result.err.partition("\n")
+    assert head.startswith("kds: ")
+    assert message in head
+    assert hint.startswith("  fix: ")
+    assert fix in hint
+
+
+def jsonl(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Write a file of examples, one a line; its name."""
+    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return name
+
+
+def said_in(workspace: Path) -> list[str]:
+    """The messages in the conversation context of a workspace."""
+    path = workspace / "kds-brain" / "conversation-context.jsonl"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [json.loads(line)["user_message"] for line in lines]
+
+
+@pytest.fixture
+def place(fitted_workspace: Path) -> Workspace:
+    """The fresh workspace with a fitted model, as KDS finds it."""
+    return Workspace.find(fitted_workspace)
 
 
 @pytest.fixture
@@ -129,9 +171,18 @@ class Letters:
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
     """A provider that the environment names as the user's model."""
     with serving() as fake:
-        monkeypatch.setenv("KDS_MODEL", f"{fake.url}#m")
+        monkeypatch.setenv("KDS_MODEL", f"{fake.url}#fake")
         monkeypatch.setenv("KDS_MODEL_RETRIES", "0")
+        for wait in ("KDS_MODEL_TIMEOUT_S", "KDS_REWRITING_TIMEOUT_S"):
+            monkeypatch.setenv(wait, str(PATIENCE_S))
         yield fake
+
+
+@pytest.fixture
+def model(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> FakeProvider:
+    """The provider, asked by agents alone: messages are rewritten by rules."""
+    monkeypatch.setenv("KDS_REWRITING", "rules-only")
+    return provider
 
 
 class Keyboard(io.StringIO):

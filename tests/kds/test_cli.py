@@ -3,10 +3,8 @@
 import json
 import shlex
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -15,11 +13,8 @@ from kds.cli.app import app
 from kds.cli.guard import guarded
 
 from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from .conftest import BAD_INPUT, KDS, Run, refused
 
-Run = Callable[..., Any]
-
-KDS = (sys.executable, "-c", "from kds.cli import main; main()")
-BAD_INPUT = 2
 MANAGER = "#file:KDS/prompts/internal/conversation-context-manager.md"
 
 
@@ -92,22 +87,28 @@ def test_the_version_is_printed(kds_call: Run) -> None:
         (["metrics", "--since", "31d"], "longer than measurements are kept", "at most 30d"),
         (["metrics", "--plot", "kds.txt"], "cannot draw", ".png or .svg"),
         (["metrics", "--plot", "no/where.png"], "no such folder", "make it"),
+        (["amnesia", "restore"], "there is no backup to restore", "kds amnesia"),
         (["amnesia", "restore", "lunch"], "no backup 'lunch'", ""),
         (["amnesia", "backups", "--remove", "lunch"], "no backup 'lunch'", ""),
         (["amnesia", "--keep", "rules"], "rules", ""),
+        (["service", "nope"], "No such command", "has: restart, start, status, stop"),
+        (["agents", "list"], "No such command 'list'", "try kds agents alone; it also has: show"),
+        (["docs", "add", ""], "the path is empty", "see kds docs add --help"),
+        (["export", "skills", "--to", ""], "the path is empty", "see kds export --help"),
+        (["status", "--workspace", ""], "the path is empty", "see kds status --help"),
+        (["memory", "search", " "], "the question is empty", "kds memory search WORDS"),
+        (["config", "set", "memory.enable", "on"], "no setting", "did you mean memory.enabled?"),
+        (["config", "set", "idle", "5"], "no setting 'idle'", "did you mean service.idle_minutes?"),
+        (["config", "set", "KDS_MODEL", "x"], "no setting", "did you mean model.name?"),
+        (["config", "set", "zz", "1"], "no setting 'zz'", "kds config lists them"),
+        (["- fix the list"], "no such command '- fix", "try kds route '- fix the list'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_bad_usage_is_one_line_and_its_fix_on_stderr(
     arguments: list[str], message: str, fix: str, kds_call: Run, workspace: Path
 ) -> None:
-    result = kds_call(*arguments)
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    head, _, hint = result.err.partition("\n")
-    assert head.startswith("kds: ")
-    assert message in head
-    assert hint.startswith("  fix: ")
-    assert fix in hint
+    refused(kds_call(*arguments), message, fix)
 
 
 @pytest.mark.parametrize("arguments", [[], ["context"], ["prompts"]])

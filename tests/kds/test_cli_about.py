@@ -1,9 +1,7 @@
 """`kds help`, `status`, `config`, `logs`: what KDS is, here and now; files to begin with."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -15,10 +13,9 @@ from kds.cli.about import help as help_module
 from kds.cli.app import app
 from kds.cli.commands import GROUPS
 
-Run = Callable[..., Any]
+from .conftest import BAD_INPUT, Run
 
 DOCS = Path(__file__).parents[2] / "docs"
-BAD_INPUT = 2
 NEW_AGENT = "deploy-runner"
 
 
@@ -172,6 +169,18 @@ def test_status_says_what_there_is_and_makes_nothing(
     assert found["hooks"]
     assert (found["counts"]["context"], found["counts"]["sessions"]) == (2, 1)
     assert "2 messages in the context, 1 session" in kds_call("status").out
+
+
+def test_status_shows_the_rest_where_a_part_of_it_is_damaged(
+    kds_call: Run, fitted_workspace: Path
+) -> None:
+    kds_call("context", "log", "--message", "open the page", "--intent", "ASK")
+    (fitted_workspace / "kds-brain" / "memory.db").mkdir()
+    shown, told = kds_call("status"), kds_call("status", "--json")
+    assert (shown.code, told.code) == (BAD_INPUT, BAD_INPUT)
+    assert "1 message in the context" in shown.out
+    assert "memory.db: it is a folder" in shown.err
+    assert json.loads(told.out)["problems"][0]["message"] == "it is a folder"
 
 
 def test_logs_show_hook_and_service_by_time(workspace: Path, kds_call: Run) -> None:

@@ -8,7 +8,6 @@ import re
 import select
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -23,31 +22,11 @@ from ..agents.openai_server import (  # noqa: TID252  # one server for all
     Slow,
     Stall,
     Text,
-    serving,
 )
 from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
-from .conftest import KDS
+from .conftest import BAD_INPUT, FAB, KDS, Run, said_in
 
-Run = Callable[..., Any]
-
-FAB = "I want to add a FAB button"
 NO_ANSWER = 3
-BAD_INPUT = 2
-
-
-@pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
-    with serving() as provider:
-        monkeypatch.setenv("KDS_MODEL", f"{provider.url}#fake")
-        monkeypatch.setenv("KDS_MODEL_RETRIES", "0")
-        monkeypatch.setenv("KDS_REWRITING", "rules-only")
-        yield provider
-
-
-def stored(workspace: Path) -> list[str]:
-    path = workspace / "kds-brain" / "conversation-context.jsonl"
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [json.loads(line)["user_message"] for line in lines]
 
 
 def test_the_conversation_goes_on_from_process_to_process(
@@ -61,7 +40,7 @@ def test_the_conversation_goes_on_from_process_to_process(
     assert "Shall it commit or push the work?" in asked.out
     assert kds_spawn("ask", "yes").out == "committed\n"
     assert "1. Add the button." in model.asked[1].text
-    assert stored(fitted_workspace) == [FAB, "commit this", "yes"]
+    assert said_in(fitted_workspace) == [FAB, "commit this", "yes"]
 
 
 def test_without_a_model_the_prompt_is_printed(kds_call: Run, fitted_workspace: Path) -> None:
@@ -87,7 +66,7 @@ def test_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(
     shown = kds_call("ask", FAB, "--dry-run").out
     preview = json.loads(kds_call("ask", FAB, "--dry-run", "--json").out)
     assert model.asked == []
-    assert stored(fitted_workspace) == []
+    assert said_in(fitted_workspace) == []
     assert not (fitted_workspace / "kds-brain" / "memory.db").exists()
     assert not (fitted_workspace / "kds-brain" / "work").exists()
     assert shown.startswith("--- system")
@@ -110,7 +89,7 @@ def test_a_message_may_come_through_a_pipe(
     model: FakeProvider, kds_spawn: Run, fitted_workspace: Path
 ) -> None:
     assert kds_spawn("ask", "-", stdin=f"{FAB}\n".encode()).out == "ok\n"
-    assert stored(fitted_workspace) == [FAB]
+    assert said_in(fitted_workspace) == [FAB]
 
 
 @pytest.mark.parametrize("form", [[], ["--no-stream"]])
@@ -123,7 +102,7 @@ def test_a_model_that_fails_is_told_of_on_stderr(
     assert "Incorrect API key provided" in result.err
     assert "fix:" in result.err
     assert "kds ask continue" in result.err
-    assert stored(fitted_workspace) == [FAB]
+    assert said_in(fitted_workspace) == [FAB]
 
 
 def test_json_carries_the_error_and_the_prompt(
@@ -176,7 +155,7 @@ def test_a_conversation_can_be_named_and_resumed(
     kds_call("ask", FAB, "--session", "Buttons")
     kds_call("ask", "Make it purple", "--session", "last")
     assert "a plan" in model.asked[1].text
-    assert stored(fitted_workspace) == []
+    assert said_in(fitted_workspace) == []
 
 
 def test_a_slip_in_the_name_of_a_conversation_is_told(
@@ -201,7 +180,7 @@ def test_the_first_message_of_a_fresh_folder_is_answered(
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert "work-planner" in done.stdout or "# Work planner" in done.stdout
-    assert stored(folder) == [FAB]
+    assert said_in(folder) == [FAB]
 
 
 def test_an_answer_that_breaks_off_or_is_empty_is_none(
@@ -227,14 +206,14 @@ def test_bad_input_names_this_command_and_keeps_nothing(
     assert unknown.code == BAD_INPUT
     assert "did you mean openai:...?" in unknown.err
     assert "did you mean PLAN?" in kds_call("ask", FAB, "--agent", "PLANN").err
-    assert stored(fitted_workspace) == []
+    assert said_in(fitted_workspace) == []
 
 
 def test_nothing_is_kept_with_no_log(
     model: FakeProvider, kds_call: Run, fitted_workspace: Path
 ) -> None:
     assert kds_call("ask", FAB, "--no-log").out == "ok\n"
-    assert stored(fitted_workspace) == []
+    assert said_in(fitted_workspace) == []
     assert not (fitted_workspace / "kds-brain" / "memory.db").exists()
 
 

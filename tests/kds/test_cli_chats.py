@@ -2,13 +2,11 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Run = Callable[..., Any]
+from .conftest import Run
 
 DEV = Path(__file__).parents[3] / "shared" / "data" / "chats" / "dev.jsonl"
 IT = {

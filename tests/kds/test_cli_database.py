@@ -12,6 +12,7 @@ import pytest
 from kds.brain.sessions.sqlite_store import SqliteStore
 
 from ..postgres import driver  # noqa: TID252  # what makes databases for all
+from .conftest import data
 
 Run = Callable[..., Any]
 
@@ -43,11 +44,6 @@ def remembered(workspace: Path) -> Path:
         store.append(session.id, "user", "I want to add a dark mode toggle")
         store.append(session.id, "assistant", "It goes into the header.")
         return store.path
-
-
-def data(result: Any, code: int = 0) -> Any:
-    assert result.code == code, result.err
-    return json.loads(result.out)
 
 
 COMMANDS = (["upgrade"], ["upgrade", "--check"], ["check"], ["stats"], ["migrate", "--from=sqlite"])
@@ -120,6 +116,21 @@ def test_a_check_finds_what_is_wrong(kds_call: Run, named: str, remembered: Path
     assert "count their tokens wrong" in kds_call("db", "check").out
 
 
+def test_what_was_learned_is_counted_and_examined(
+    kds_call: Run, named: str, workspace: Path
+) -> None:
+    kds_call("learn", "teach-reference", "the button", "save button")
+    own = data(kds_call("db", "stats", "--json"))["own"]
+    assert (own["learned"], own["events"], own["work"]) == (1, 1, 0)
+    assert "learned" in kds_call("db", "stats").out
+    assert not (workspace / "kds-brain" / "learned.yaml").exists()
+    with driver().connect(named, autocommit=True) as admin:
+        admin.execute("UPDATE kds.kept_text SET content = content || 'what'")
+    problems = data(kds_call("db", "check", "--json"), TESTS_FAILED)["problems"]
+    assert "learning.jsonl that cannot be read: 1" in problems[0]
+    assert "what was learned is not used: postgresql://" in problems[1]
+
+
 def test_a_check_without_tables_is_a_finding(kds_call: Run, empty: str) -> None:
     found = data(kds_call("db", "check", "--json"), TESTS_FAILED)
     assert found["problems"] == ["the database has no tables of KDS: run `kds db upgrade`"]
@@ -181,3 +192,24 @@ def test_a_role_of_its_own_makes_tables_and_works_without_a_warning(
             admin.execute(f"ALTER DATABASE {database} OWNER TO current_user")
             admin.execute(f"DROP OWNED BY kds_{name}")
             admin.execute(f"DROP ROLE kds_{name}")
+
+
+def test_what_was_routed_while_the_database_was_away_is_stored_later(
+    kds_call: Run,
+    named: str,
+    fitted_workspace: Path,
+    outage: Callable[[bool], None],
+) -> None:
+    outage(True)
+    routed = kds_call("route", "I want to add a FAB button")
+    assert routed.code == 0
+    assert "1 not stored yet, and kept on this machine until then" in routed.err
+    outage(False)
+    assert data(kds_call("route", "Make it purple", "--json"))["expanded"] == (
+        "Make the FAB button purple"
+    )
+    entries = data(kds_call("context", "load", "--json"))["entries"]
+    assert [one["user_message"] for one in entries] == [
+        "I want to add a FAB button",
+        "Make it purple",
+    ]

@@ -1,20 +1,16 @@
 """`kds docs`: documents on the command line, with real files of every kind."""
 
-import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import docx
 import pytest
 
 from kds.brain.installation import install_line
 
-Run = Callable[..., Any]
+from .conftest import BAD_INPUT, Run, data
 
-BAD_INPUT = 2
 SOME_FAILED = 1
 
 AGREEMENT = """\
@@ -68,11 +64,6 @@ def _pdf(line: str) -> bytes:
         b"xref\n0 6\n0000000000 65535 f \n%strailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n%d\n"
         b"%%%%EOF\n" % (table, len(out))
     )
-
-
-def data(result: Any, code: int = 0) -> Any:
-    assert result.code == code, result.err
-    return json.loads(result.out)
 
 
 def test_documents_of_every_kind_are_added_and_found(kds_call: Run, shelf: Path) -> None:

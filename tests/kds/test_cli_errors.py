@@ -1,17 +1,13 @@
 """Errors of the command line as a program reads them, and the fixes it suggests."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kds.cli.guard import guarded
 
-Run = Callable[..., Any]
-
-BAD_INPUT = 2
+from .conftest import BAD_INPUT, Run
 
 
 def _broken_prompts(workspace: Path) -> Path:

@@ -2,19 +2,15 @@
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kds.brain.installation import install_line
 
+from .conftest import BAD_INPUT, Run, jsonl
 from .evaluation.test_followup_scoring import DOCUMENT
 
-Run = Callable[..., Any]
-
-BAD_INPUT = 2
 HISTORY = [{"role": "user", "content": "I want to add a FAB button"}]
 REWRITES = (
     {"history": HISTORY, "query": "Make it purple", "rewrite": ["Make the FAB button purple"]},
@@ -35,13 +31,8 @@ DIALOGUE = """
 """
 
 
-def _jsonl(name: str, rows: tuple[dict[str, Any], ...]) -> str:
-    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return name
-
-
 def test_rewrites_are_scored(kds_call: Run, workspace: Path) -> None:
-    result = kds_call("eval", "rewrites", _jsonl("r.jsonl", REWRITES), "--json")
+    result = kds_call("eval", "rewrites", jsonl("r.jsonl", REWRITES), "--json")
     report = json.loads(result.out)
     assert (result.code, result.err) == (0, "")
     assert (report["turns"], report["needed"]) == (3, 2)
@@ -53,7 +44,7 @@ def test_rewrites_are_scored(kds_call: Run, workspace: Path) -> None:
 
 
 def test_a_table_shows_the_copy_beside(kds_call: Run, workspace: Path) -> None:
-    out = kds_call("eval", "rewrites", _jsonl("r.jsonl", REWRITES)).out
+    out = kds_call("eval", "rewrites", jsonl("r.jsonl", REWRITES)).out
     assert "66.7%   33.3%" in out
     assert "false" not in out.lower()
     assert "kept turns changed wrongly" in out
@@ -62,7 +53,7 @@ def test_a_table_shows_the_copy_beside(kds_call: Run, workspace: Path) -> None:
 def test_what_came_out_wrong_is_written_and_can_be_measured_again(
     kds_call: Run, workspace: Path
 ) -> None:
-    kds_call("eval", "rewrites", _jsonl("r.jsonl", REWRITES), "--errors", "wrong.jsonl")
+    kds_call("eval", "rewrites", jsonl("r.jsonl", REWRITES), "--errors", "wrong.jsonl")
     (wrong,) = [json.loads(line) for line in Path("wrong.jsonl").read_text().splitlines()]
     assert (wrong["where"], wrong["actual"]) == ("r.jsonl:2", "Make the FAB button blue")
     assert wrong["needed"] is True
@@ -72,14 +63,14 @@ def test_what_came_out_wrong_is_written_and_can_be_measured_again(
 
 
 def test_only_the_first_rewrites_count(kds_call: Run, workspace: Path) -> None:
-    file = _jsonl("r.jsonl", REWRITES)
+    file = jsonl("r.jsonl", REWRITES)
     assert (
         json.loads(kds_call("eval", "rewrites", file, "--limit", "1", "--json").out)["turns"] == 1
     )
 
 
 def test_the_file_of_examples_is_not_overwritten(kds_call: Run, workspace: Path) -> None:
-    file = _jsonl("r.jsonl", REWRITES)
+    file = jsonl("r.jsonl", REWRITES)
     before = Path(file).read_text()
     result = kds_call("eval", "rewrites", file, "--errors", f"./{file}")
     assert result.code == BAD_INPUT
@@ -91,7 +82,7 @@ def test_without_sacrebleu_the_extra_is_named(
     kds_call: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
-    result = kds_call("eval", "rewrites", _jsonl("r.jsonl", REWRITES))
+    result = kds_call("eval", "rewrites", jsonl("r.jsonl", REWRITES))
     assert (result.code, result.out) == (BAD_INPUT, "")
     assert f"fix: {install_line('eval')}" in result.err
 
@@ -99,14 +90,14 @@ def test_without_sacrebleu_the_extra_is_named(
 def test_odd_text_is_measured(kds_call: Run, workspace: Path) -> None:
     odd = ({"query": "\ud800 \x00 it", "rewrite": ["x"]}, {"query": "it " * 500, "rewrite": ["é"]})
     result = kds_call(
-        "eval", "rewrites", _jsonl("r.jsonl", odd), "--errors", "wrong.jsonl", "--json"
+        "eval", "rewrites", jsonl("r.jsonl", odd), "--errors", "wrong.jsonl", "--json"
     )
     assert result.code == 0
     assert json.loads(Path("wrong.jsonl").read_text().splitlines()[0])["query"] == "�  it"
 
 
 def test_several_intents_are_scored(kds_call: Run, fitted_workspace: Path) -> None:
-    file = _jsonl("m.jsonl", MULTI)
+    file = jsonl("m.jsonl", MULTI)
     report = json.loads(kds_call("eval", "multi", file, "--json").out)
     assert report == {"exact": 0.6667, "recall": 0.75, "false_splits": 0.0}
     shown = kds_call("eval", "multi", file).out

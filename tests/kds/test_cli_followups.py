@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, Final
@@ -11,9 +10,8 @@ import pytest
 
 from kds.cli import main
 
+from .conftest import Run
 from .evaluation.test_followup_scoring import DOCUMENT, TALKS
-
-Run = Callable[..., Any]
 
 DOCUMENTS: Final = Path(__file__).resolve().parent.parent / "documents"
 

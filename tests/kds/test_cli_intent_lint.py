@@ -2,9 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +12,7 @@ from kds.router.prompts import library
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.texts import packaged_root
 
-Run = Callable[..., Any]
+from .conftest import Run
 
 PROMPT = """---
 name: {name}

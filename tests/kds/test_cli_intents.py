@@ -1,15 +1,12 @@
 """`kds eval intents`, as a user runs it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Run = Callable[..., Any]
+from .conftest import BAD_INPUT, Run, jsonl, refused
 
-BAD_INPUT = 2
 KEYS = (
     "accuracy macro_f1 top2 oos_recall_at_95 oos_auroc ece acted_precision coverage oos_acted "
     "train_s ms_p50 ms_p99 peak_mb"
@@ -33,15 +30,10 @@ TEST = (
 )
 
 
-def _jsonl(name: str, rows: tuple[dict[str, Any], ...]) -> str:
-    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return name
-
-
 @pytest.fixture
 def files(workspace: Path) -> tuple[str, str, str]:
     """The arguments for a small test set and its training set."""
-    return (_jsonl("test.jsonl", TEST), "--train", _jsonl("train.jsonl", TRAIN))
+    return (jsonl("test.jsonl", TEST), "--train", jsonl("train.jsonl", TRAIN))
 
 
 def test_a_training_set_of_ones_own_is_fitted_and_scored(
@@ -75,7 +67,7 @@ def test_the_prompts_of_the_workspace_are_scored(kds_call: Run, fitted_workspace
         {"text": "what a lovely day", "intent": "UNKNOWN"},
     )
     before = sorted(fitted_workspace.rglob("*"))
-    result = kds_call("eval", "intents", _jsonl("mine.jsonl", rows), "--json")
+    result = kds_call("eval", "intents", jsonl("mine.jsonl", rows), "--json")
     assert json.loads(result.out)["accuracy"] == 1.0
     assert sorted(fitted_workspace.rglob("*")) == sorted([*before, fitted_workspace / "mine.jsonl"])
 
@@ -105,17 +97,14 @@ def test_bad_arguments_are_refused_before_the_work(
     files: tuple[str, str, str],
     kds_call: Run,
 ) -> None:
-    _jsonl("one.jsonl", TRAIN[:1])
-    result = kds_call("eval", "intents", *arguments)
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert problem in result.err
-    assert fix in result.err
+    jsonl("one.jsonl", TRAIN[:1])
+    refused(kds_call("eval", "intents", *arguments), problem, fix)
 
 
 def test_an_intent_that_the_model_does_not_know_is_named_with_its_line(
     kds_call: Run, files: tuple[str, str, str]
 ) -> None:
-    _jsonl("test.jsonl", (*TEST, {"text": "explode", "intent": "boom"}))
+    jsonl("test.jsonl", (*TEST, {"text": "explode", "intent": "boom"}))
     result = kds_call("eval", "intents", *files)
     assert result.code == BAD_INPUT
     assert "test.jsonl:5: unknown intent 'boom'" in result.err

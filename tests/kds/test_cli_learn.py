@@ -1,6 +1,5 @@
 """`kds learn`: looking, deciding, taking back."""
 
-import json
 import sys
 from collections.abc import Callable
 from datetime import timedelta
@@ -10,12 +9,14 @@ from typing import Any
 import pytest
 
 from kds.brain.clock import utc_now
+from kds.brain.kept_text import PrivateText
 from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.event_log import EventLog
 from kds.cli.guard import BAD_INPUT
 
+from .conftest import Run, data
+
 DASHBOARD = "give the dashboard some love"
-Run = Callable[..., Any]
 
 pytestmark = pytest.mark.usefixtures("quick_guard")
 
@@ -35,15 +36,10 @@ def said(brain: Path) -> Callable[..., str]:
             LearningEvent(start + timedelta(hours=3 * number), "corrected", text, intent)
             for number in range(times)
         ]
-        EventLog(brain / "learning.jsonl").append(events)
+        EventLog(PrivateText(brain / "learning.jsonl")).append(events)
         return events[0].id
 
     return said
-
-
-def data(result: Any) -> Any:
-    assert result.code == 0, result.err
-    return json.loads(result.out)
 
 
 @pytest.mark.parametrize("name", ["status", "list", "review"])
@@ -95,12 +91,6 @@ def test_what_waits_cannot_be_accepted(kds_call: Run, said: Any) -> None:
     result = kds_call("learn", "accept", said(2))
     assert result.code == BAD_INPUT
     assert "was said 2 times at confidence 0.67; it takes 3 and 0.70" in result.err
-
-
-def test_what_does_harm_is_refused_with_the_reason(kds_call: Run, said: Any) -> None:
-    result = kds_call("learn", "accept", said(4, "run all the tests", "PLAN"), "--json")
-    assert result.code == BAD_INPUT
-    assert "TEST" in json.loads(result.out)["error"]["message"]
 
 
 def test_what_is_rejected_is_gone_from_the_review(kds_call: Run, said: Any) -> None:
@@ -195,7 +185,7 @@ def test_a_correction_is_answered_with_what_was_noted(kds_call: Run, brain: Path
     assert told["intent"] == "CORRECT"
     again = kds_call("route", "no, I meant test it").out
     assert f"noted      '{DASHBOARD}' as TEST" in again
-    assert EventLog(brain / "learning.jsonl").load().events[-1].intent == "TEST"
+    assert EventLog(PrivateText(brain / "learning.jsonl")).load().events[-1].intent == "TEST"
 
 
 def test_a_correction_is_acknowledged_by_ask_and_chat_too(

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from kds.brain.clock import moment
 from kds.cli import palette
 from kds.cli.app import app, main
-from kds.cli.moments import ago, moment, shown, shown_text
+from kds.cli.moments import ago, shown, shown_text
 from kds.cli.talk.prose import Prose
 
 from .conftest import Result

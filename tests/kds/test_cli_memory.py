@@ -3,10 +3,8 @@
 import json
 import re
 import stat
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,9 +13,8 @@ from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.cli.guard import Refusal
 from kds.cli.memory.options import read_span
 
-Run = Callable[..., Any]
+from .conftest import BAD_INPUT, Run, data, refused
 
-BAD_INPUT = 2
 TESTS_FAILED = 1
 PURPLE = "Ada Aardvark likes purple headers"
 
@@ -41,11 +38,6 @@ def staging(memory_file: Path) -> Session:
         store.append(dark.id, "user", "I want to add a dark mode toggle")
         store.append(dark.id, "assistant", "It goes into the header.")
         return store.session(session.id)
-
-
-def data(result: Any) -> Any:
-    assert result.code == 0, result.err
-    return json.loads(result.out)
 
 
 @pytest.mark.parametrize(
@@ -107,13 +99,7 @@ def test_looking_at_nothing_says_so_and_makes_no_file(
 def test_bad_usage_is_one_line_and_its_fix_on_stderr(
     arguments: list[str], message: str, fix: str, kds_call: Run, staging: Session
 ) -> None:
-    result = kds_call("memory", *arguments)
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    head, _, hint = result.err.partition("\n")
-    assert head.startswith("kds: ")
-    assert message in head
-    assert hint.startswith("  fix: ")
-    assert fix in hint
+    refused(kds_call("memory", *arguments), message, fix)
 
 
 def test_sessions_are_listed_the_latest_first_and_a_page_at_a_time(
@@ -321,8 +307,8 @@ def test_an_export_comes_back_the_same(
 
 def test_an_export_does_not_overwrite_unasked(kds_call: Run, staging: Session) -> None:
     Path("all.json").write_text("mine")
-    refused = kds_call("memory", "export", "--all", "--to", "all.json")
-    assert (refused.code, Path("all.json").read_text()) == (BAD_INPUT, "mine")
+    result = kds_call("memory", "export", "--all", "--to", "all.json")
+    assert (result.code, Path("all.json").read_text()) == (BAD_INPUT, "mine")
     assert kds_call("memory", "export", "--all", "--to", "all.json", "--force").code == 0
     told = ("memory", "export", "--all", "--to", "all.json", "--force", "--json")
     assert data(kds_call(*told)) == {"sessions": 2, "messages": 6, "path": "all.json"}

@@ -1,9 +1,7 @@
 """`kds metrics`: tables, JSON, a picture."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,9 +12,7 @@ from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import StepRecord, Turn
 from kds.cli.metrics import sparkline
 
-Run = Callable[..., Any]
-
-BAD_INPUT = 2
+from .conftest import Run
 
 
 @pytest.fixture

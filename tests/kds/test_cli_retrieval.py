@@ -1,14 +1,12 @@
 """`kds eval retrieval`, as a user runs it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
-Run = Callable[..., Any]
+from .conftest import Run
 
 TALK = ("Which port does staging use?", "It listens on 8081.", "Thanks!", "I went to the dentist.")
 DATA = {

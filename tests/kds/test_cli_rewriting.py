@@ -1,9 +1,7 @@
 """The command line and a model that rewrites: asking for it, measuring it, scoring it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,8 +11,7 @@ from ..agents.openai_server import (  # noqa: TID252  # one server for all
     FakeProvider,
     Text,
 )
-
-Run = Callable[..., Any]
+from .conftest import Run
 
 VIEWS = "Create a settings view and a help view"
 SCROLLABLE = "Make it scrollable"

@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,7 @@ from kds.service.address import ServiceAddress
 from kds.service.desk import Desk
 
 from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
-
-Run = Callable[..., Any]
+from .conftest import Run
 
 REALLY = background.COMMAND
 DEGRADED = 1
@@ -293,13 +291,6 @@ def test_the_status_names_the_address_and_a_failed_reload_once(
     while kds_call("service", "status").code != DEGRADED:
         assert time.monotonic() < deadline
     assert kds_call("service", "status").out.count("broken.yaml") == 1
-
-
-def test_another_service_is_told_how_to_take_over(place: Workspace, kds_call: Run) -> None:
-    background.start(place, idle_minutes=5)
-    refused = kds_call("serve", "--http", "0")
-    assert refused.code == NOT_RUNNING
-    assert "end it first with `kds service stop`" in refused.err
 
 
 def test_a_service_that_does_not_answer_is_not_said_to_be_starting(

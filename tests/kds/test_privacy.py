@@ -3,10 +3,8 @@
 import json
 import socket
 import stat
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,8 +14,7 @@ from kds.brain.journal import LIMIT, MAX_AGE, ContextJournal
 from kds.brain.learning.event_log import MAX_EVENTS
 
 from ..agents.openai_server import FakeProvider, Text  # noqa: TID252  # one server for all
-
-Run = Callable[..., Any]
+from .conftest import Run
 
 README = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
 REPLY = "Zebra-striped toggles, then."

@@ -2,7 +2,7 @@
 
 import random
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from kds.readers.reading import read_document, read_source
 from kds.router.prompts.library import PromptLibrary
 from kds.transit.history import Message
 
-from ..agents.openai_server import FakeProvider, Text, serving  # noqa: TID252  # one server for all
+from ..agents.openai_server import FakeProvider, Text  # noqa: TID252  # one server for all
 from .query.place import add_documents
 
 ALNUM = string.ascii_letters + string.digits
@@ -47,7 +47,7 @@ SHAPES = (
     "deploy --token {} to staging",
     "https://x.y/z?api_key={}&a=b",
 )
-"""What a secret stands in; ten of each."""
+"""What a secret stands in; four of each."""
 
 
 def made(number: int) -> str:
@@ -59,7 +59,7 @@ def made(number: int) -> str:
     return f"q{drawn.randint(10, 99)}z{body}"
 
 
-SECRETS = [made(number) for number in range(10 * len(SHAPES))]
+SECRETS = [made(number) for number in range(4 * len(SHAPES))]
 TOLD = [SHAPES[number % len(SHAPES)].format(secret) for number, secret in enumerate(SECRETS)]
 
 PUBLIC = (
@@ -92,19 +92,6 @@ def left_in(brain: Path, secrets: Iterable[str]) -> list[str]:
     ]
 
 
-@pytest.fixture
-def place(fitted_workspace: Path) -> Workspace:
-    return Workspace(fitted_workspace, fitted_workspace / "kds-brain")
-
-
-@pytest.fixture
-def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
-    with serving() as fake:
-        monkeypatch.setenv("KDS_MODEL", f"{fake.url}#fake")
-        monkeypatch.setenv("KDS_REWRITING", "rules-only")
-        yield fake
-
-
 def test_routed_messages_leave_no_secret(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KDS_MEMORY", "on")
     router, log = kds.Router.open(place.root), TurnLog(place)
@@ -127,15 +114,13 @@ def test_questions_in_sessions_leave_no_secret(place: Workspace) -> None:
         assert left_in(place.brain, SECRETS) == []
 
 
-def test_conversations_with_a_model_leave_no_secret(
-    place: Workspace, provider: FakeProvider
-) -> None:
+def test_conversations_with_a_model_leave_no_secret(place: Workspace, model: FakeProvider) -> None:
     with kds.Session.open(place.root) as session:
         for text, other in zip(TOLD, TOLD[len(SHAPES) : 2 * len(SHAPES)], strict=False):
             reply = f"Done. I used this:\n\n{text}\n\nand then it went on.\n\n{other}\n\nand on."
-            provider.play(default=Text(reply))
+            model.play(default=Text(reply))
             session.ask(f"I want to add a login form with {text}")
-        assert provider.asked
+        assert model.asked
         assert left_in(place.brain, SECRETS) == []
 
 

@@ -13,6 +13,19 @@ from kds.router.references.resolver import Resolution, Resolver, apply_edits
 from kds.router.references.ruleset import RuleSet, load_rules
 
 Rewrite = Callable[..., str]
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """A workspace's files of rules or words, by name without ``.yaml``."""
+
+    def write(**files: str) -> Path:
+        for name, text in files.items():
+            (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+        return tmp_path
+
+    return write
 
 
 @pytest.fixture(scope="session")

@@ -41,6 +41,8 @@ def multi() -> list[tuple[list[str], str]]:
         ("Make it purple and move it to the left", "EXECUTE", ()),
         ("What is the difference between commit and push?", "ASK", ()),
         ("Wrong file. Change the other one", "CORRECT", ()),
+        ("Perfect. Commit this", "COMMIT", ()),
+        ("Ok. What is the difference between commit and push?", "ASK", ()),
         ("I changed the planner prompt. Please check it", "GOVERN", ()),
     ],
 )
@@ -66,18 +68,6 @@ def test_an_example_is_one_request_whatever_stands_in_it(step: Step) -> None:
     read = step.run(turn("put it on a branch and push"))
     assert (read.intent, read.secondary_intents) == ("COMMIT", ())
     assert read.confidence > 0.9
-
-
-def test_the_step_writes_only_what_it_declares(step: Step) -> None:
-    before = turn("Make it purple", "Make the FAB button purple", previous="PLAN")
-    after = step.run(before)
-    changed = {
-        name
-        for name in Turn.__dataclass_fields__
-        if name not in ("notes", "records") and getattr(after, name) != getattr(before, name)
-    }
-    assert changed <= step.writes
-    assert after.intent == "EXECUTE"
 
 
 def test_notes_say_the_verdict_and_each_request(step: Step) -> None:

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -52,12 +51,3 @@ def test_entries_beyond_the_limit_are_told(tmp_path: Path) -> None:
     for number in range(12):
         wide.log(ContextEntry(AT, str(number), "PLAN"))
     assert "2 entries beyond the limit dropped" in load(path).why
-
-
-def test_the_step_leaves_its_input_and_everything_but_the_context_alone(tmp_path: Path) -> None:
-    path = tmp_path / "context.jsonl"
-    log(path, "I want to add a FAB button", at=AT)
-    before = Turn("Make it purple", AT)
-    after = make_load(ContextJournal(path, clock=lambda: AT)).run(before)
-    assert before == Turn("Make it purple", AT)
-    assert replace(after, context=()) == before

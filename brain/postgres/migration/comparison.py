@@ -4,6 +4,7 @@ Read anew from both, row by row, in the order of sessions and messages: nothing 
 out is believed. What was added on the server since is no difference.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -11,9 +12,10 @@ from typing import Final
 
 from kds.brain.database.database import Database
 from kds.brain.database.engine import Connection, Engine
+from kds.brain.kept_text import PrivateText
 from kds.brain.passages.passage_schema import CHUNK_BITS
 from kds.brain.passages.rows import Row
-from kds.brain.postgres.migration import beside
+from kds.brain.postgres.migration import beside, kept_texts
 from kds.brain.postgres.migration.parts import Held, Part, held, packed, rows_of
 from kds.brain.postgres.migration.sessions import CHUNKS, MESSAGES, WITH_CHUNKS
 from kds.brain.postgres.migration.vectors import as_file
@@ -91,6 +93,14 @@ def compare_conversations(workspace: Workspace, target: Tenancy) -> Compared:
         there = {name for name in held_here if beside.entries_of(new, name)}
     missing = tuple(name for name in held_here if name not in there)
     return _counted("conversations", sorted(held_here), sorted(there), missing)
+
+
+def compare_texts(workspace: Workspace, target: Tenancy) -> tuple[Compared, ...]:
+    """Compare what was learned, one by one, and the work in progress that is live."""
+    return (
+        *(_learned(what, workspace, target, name) for what, name in kept_texts.LEARNED_TEXTS),
+        _work(workspace, target),
+    )
 
 
 class _Side:
@@ -248,6 +258,22 @@ def _metrics(source: Database, target: Tenancy, new: Connection) -> Compared:
         count += len(missing)
     there = [row for row in file if row not in lacking]
     return _counted("figures", file, there, tuple(sorted(lacking)[:1]), len(file) - count)
+
+
+def _learned(what: str, workspace: Workspace, target: Tenancy, name: str) -> Compared:
+    file = kept_texts.entries_in(PrivateText(workspace.brain / name), name)
+    on_server = Counter(kept_texts.entries_in(kept_texts.text_of(target, name), name))
+    lacking = Counter(file) - on_server
+    there = [line for line in file if line not in lacking]
+    missing = (name,) if lacking else ()
+    return _counted(what, file, there, missing, len(file) - lacking.total())
+
+
+def _work(workspace: Workspace, target: Tenancy) -> Compared:
+    here = list(kept_texts.live_work(workspace, target))
+    there = [name for name in here if kept_texts.text_of(target, name).read() is not None]
+    missing = tuple(name for name in here if name not in there)
+    return _counted("work in progress", here, there, missing)
 
 
 def _counted(

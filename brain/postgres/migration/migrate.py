@@ -7,15 +7,20 @@ copied again, and what is not is. The files stay as they are.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from kds.brain.documents.document_store import DocumentStore
 from kds.brain.postgres.migration import beside
 from kds.brain.postgres.migration.comparison import (
     Compared,
     compare_conversations,
     compare_rest,
     compare_sessions,
+    compare_texts,
 )
+from kds.brain.postgres.migration.documents import compare_documents, copy_documents
+from kds.brain.postgres.migration.kept_texts import copy_texts
 from kds.brain.postgres.migration.parts import MESSAGES_AT_ONCE
 from kds.brain.postgres.migration.sessions import copy_sessions
+from kds.brain.postgres.postgres_documents import DOCUMENTS
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.workspace import Workspace
@@ -29,7 +34,8 @@ class Migrated:
     """What a migration came to."""
 
     messages: int
-    """That this run copied."""
+    documents: int
+    """How many of either this run copied."""
     compared: tuple[Compared, ...]
 
     @property
@@ -41,15 +47,25 @@ class Migrated:
 def migrate(
     workspace: Workspace, target: Tenancy, *, tell: Tell, at_once: int = MESSAGES_AT_ONCE
 ) -> Migrated:
-    """Copy the memory and the live contexts of ``workspace``. Raises StoreError.
+    """Copy the memory, the live contexts and the documents of ``workspace``. Raises StoreError.
 
     What the server has in the place of something from the files stays, and is told of.
     ``at_once`` messages are one transaction.
     """
+    copy_texts(workspace, target)
+    messages, memory = _memory(workspace, target, tell, at_once)
+    copied, documents = _documents(workspace, target.within(DOCUMENTS), tell)
+    texts = compare_texts(workspace, target)
+    return Migrated(messages, copied, (*memory, *texts, *documents))
+
+
+def _memory(
+    workspace: Workspace, target: Tenancy, tell: Tell, at_once: int
+) -> tuple[int, tuple[Compared, ...]]:
     with SqliteStore.if_any(workspace) as store:
         if store is None:
             beside.copy_conversations(workspace, target)
-            return Migrated(0, (compare_conversations(workspace, target),))
+            return 0, (compare_conversations(workspace, target),)
         source = store.database
         messages = copy_sessions(
             source, target, lambda *so_far: tell("copying", *so_far), at_once=at_once
@@ -60,4 +76,16 @@ def migrate(
         beside.copy_metrics(source, target)
         beside.copy_conversations(workspace, target)
         compared = compare_sessions(source, target, lambda *so_far: tell("comparing", *so_far))
-        return Migrated(messages, (*compared, *compare_rest(source, target, workspace)))
+        return messages, (*compared, *compare_rest(source, target, workspace))
+
+
+def _documents(
+    workspace: Workspace, target: Tenancy, tell: Tell
+) -> tuple[int, tuple[Compared, ...]]:
+    with DocumentStore.if_any(workspace) as store:
+        if store is None:
+            return 0, ()
+        copied = copy_documents(
+            store.database, target, lambda *so_far: tell("copying documents", *so_far)
+        )
+        return copied, compare_documents(store.database, target)

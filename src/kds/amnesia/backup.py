@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from kds.amnesia.inventory import BACKUPS_DIR, kind_of
+from kds.brain.clock import moment
 from kds.brain.errors import StoreError
 from kds.brain.private_file import PRIVATE, failure, make_private_folder
 from kds.brain.visible import one_line
@@ -72,7 +73,7 @@ class Backup:
         return {
             "name": self.name,
             "path": str(self.path),
-            "at": self.at.isoformat().replace("+00:00", "Z") if self.at else None,
+            "at": moment(self.at, "auto") if self.at else None,
             "counts": {kind: dict(found) for kind, found in self.counts.items()},
             "files": len(self.files),
             "size_bytes": self.size_bytes,
@@ -213,8 +214,7 @@ def _checked_counts(found: Any) -> dict[str, dict[str, int]]:
     """The counts of a manifest. Raises ValueError unless they are counts."""
     counts = {kind: dict(rows) for kind, rows in dict(found).items()}
     for kind, rows in counts.items():
-        words = (kind, *rows)
-        if not all(isinstance(word, str) and word.isprintable() for word in words):
+        if not all(isinstance(word, str) and word.isprintable() for word in (kind, *rows)):
             raise ValueError("it counts what has no name")
         if not all(type(count) is int for count in rows.values()):
             raise ValueError("its counts are no numbers")

@@ -32,12 +32,15 @@ from kds.amnesia.inventory import (
     kind_of,
     survey,
 )
+from kds.amnesia.tenant import ON_SERVER, HeldText, newer_on_server, put_on_server, texts_on_server
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.private_file import failure, locked, make_private_folder, remove_private
 from kds.brain.workspace import Workspace
 
 __all__ = ["AmnesiaError", "Report", "Restored", "forget", "list_backups", "restore", "survey"]
+
+Held = HeldDatabase | HeldText
 
 LOCK_TIMEOUT_S: Final = 10.0
 """How long a file may be busy: a write holds its lock for milliseconds."""
@@ -102,8 +105,8 @@ def forget(workspace: Workspace, *, keep: Sequence[str] = (), clock: Clock = utc
         before = survey(workspace, keep=keep)
         locks.enter_context(locked(backups_dir(workspace), timeout_s=LOCK_TIMEOUT_S))
         backup = _back_up(workspace, before, databases, clock)
-        notes = _delete(workspace, before, databases)
-    return Report(before, survey(workspace, keep=keep), backup, tuple(notes))
+        notes = tuple(_delete(workspace, before, databases))
+    return Report(before, survey(workspace, keep=keep), backup, notes)
 
 
 def restore(
@@ -116,7 +119,7 @@ def restore(
     """
     backup = _chosen(workspace, name)
     verify(backup)
-    newer = _newer(workspace, backup)
+    newer = [*_newer(workspace, backup), *newer_on_server(workspace, backup.files)]
     made = None
     if newer and not force:
         shown = ", ".join(newer[:3]) + (f" and {len(newer) - 3} more" if len(newer) > 3 else "")
@@ -149,20 +152,23 @@ def remove_backup(workspace: Workspace, name: str) -> Backup:
     return backup
 
 
-def _lock(workspace: Workspace, found: Survey, locks: ExitStack) -> Mapping[str, HeldDatabase]:
+def _lock(workspace: Workspace, found: Survey, locks: ExitStack) -> Mapping[str, Held]:
     """Keep all others from writing, in the order of the names: two of us never wait in a ring."""
-    databases: dict[str, HeldDatabase] = {}
+    databases: dict[str, Held] = {}
+    on_server = texts_on_server(workspace)
     for name in sorted(file for item in found.items for file in item.files):
         path = workspace.brain / name
         if name in DATABASES:
             databases[name] = locks.enter_context(held(path))
+        elif name in on_server:
+            databases[name] = on_server[name]
         elif _is_shared(name):
             locks.enter_context(locked(path, timeout_s=LOCK_TIMEOUT_S))
     return databases
 
 
 def _back_up(
-    workspace: Workspace, found: Survey, databases: Mapping[str, HeldDatabase], clock: Clock
+    workspace: Workspace, found: Survey, databases: Mapping[str, Held], clock: Clock
 ) -> Path:
     copies: list[Path] = []
     folder = backups_dir(workspace)
@@ -172,7 +178,7 @@ def _back_up(
         for name in (file for item in found.items for file in item.files):
             database = databases.get(name)
             if database is not None and database.is_readable:
-                copy = folder / f".{name}.{os.urandom(6).hex()}.tmp"
+                copy = folder / f".{Path(name).name}.{os.urandom(6).hex()}.tmp"
                 copies.append(copy)
                 database.copy_to(copy)
                 yield name, copy
@@ -199,21 +205,16 @@ def _sweep(workspace: Workspace) -> None:
             remove_private(left)
 
 
-def _delete(
-    workspace: Workspace, found: Survey, databases: Mapping[str, HeldDatabase]
-) -> list[str]:
-    notes = []
+def _delete(workspace: Workspace, found: Survey, databases: Mapping[str, Held]) -> Iterator[str]:
+    """Delete file by file; what is to be said of some of them."""
     for name in (file for item in found.items for file in item.files):
         if name in databases:
             if not databases[name].take_away():
-                notes.append(
-                    f"{name} is gone; its last bytes go when the process that reads it has ended"
-                )
+                yield f"{name} is gone; its last bytes go when the process that reads it has ended"
         else:
             remove_private(workspace.brain / name)
             if "/" in name:  # its name spells that of the conversation
                 remove_private(workspace.brain / f"{name}.lock")
-    return notes
 
 
 def _is_shared(name: str) -> bool:
@@ -222,7 +223,7 @@ def _is_shared(name: str) -> bool:
     return kind_of(name) != "cache" and not is_companion(name) and not set_aside
 
 
-def _is_part_of_damage(name: str, databases: Mapping[str, HeldDatabase]) -> bool:
+def _is_part_of_damage(name: str, databases: Mapping[str, Held]) -> bool:
     """The log of a database that SQLite cannot read is part of what may be saved of it."""
     owner = next((one for one in databases if name.startswith(f"{one}-")), None)
     return owner is not None and not databases[owner].is_readable and not name.endswith("-shm")
@@ -234,7 +235,9 @@ def _chosen(workspace: Workspace, name: str | None) -> Backup:
         usable = [one for one in present if one.problem is None]
         if not usable:
             raise AmnesiaError(
-                "there is no backup to restore", where=str(workspace.brain / BACKUPS_DIR)
+                "there is no backup to restore",
+                where=str(workspace.brain / BACKUPS_DIR),
+                hint="one is made when something is forgotten: kds amnesia",
             )
         return usable[-1]
     found = [one for one in present if name in (one.name, one.path.name, str(one.path))]
@@ -266,6 +269,8 @@ def _through_link(workspace: Workspace, name: str) -> bool:
 
 def _put_back(workspace: Workspace, backup: Backup, name: str) -> bool:
     """Put one file back; False when it is there already."""
+    if name.startswith(ON_SERVER):
+        return put_on_server(workspace, name, lambda target: extract(backup, name, target))
     path = workspace.brain / name
     if path.parent.is_symlink() or path.is_symlink():
         raise StoreError("a link stands in its place", where=str(path), hint="remove the link")

@@ -6,6 +6,7 @@ Only files that KDS itself makes in `kds-brain/` are ever counted, and never wha
 import re
 import sqlite3
 import stat
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,12 +14,15 @@ from pathlib import Path
 from time import monotonic
 from typing import Final, Literal, get_args
 
+from kds.amnesia.tenant import ON_SERVER, STAYS_THERE, HeldText, counts_there, texts_on_server
 from kds.brain.database.schema import distrust
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.document_values import UPLOADS
 from kds.brain.learning.event_log import FILE_NAME as EVENTS_FILE
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED_FILE
+from kds.brain.learning.learned_file import VERDICT_NAME
 from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.shared_database import shared_database
 from kds.brain.work_file import FOLDER as WORK_DIR
 from kds.brain.workspace import Workspace
 
@@ -67,11 +71,19 @@ COMPANIONS: Final = ("-wal", "-shm", "-journal")
 COUNTING_S: Final = 10.0
 """Seconds until a database counts as unreadable: a million rows take one."""
 
+_THERE: Final = f"(?:{ON_SERVER})?"
+
 _DATA: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
-    ("context", re.compile(r"conversation-context\.jsonl(?:\.bad)?")),
-    ("conversations", re.compile(r"conversations/[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.bad)?")),
-    ("learned", re.compile(r"learned\.yaml|learning\.jsonl(?:\.bad)?")),
-    ("work", re.compile(r"work/[a-z0-9-]+\.json(?:\.bad)?")),
+    ("context", re.compile(rf"{_THERE}conversation-context\.jsonl(?:\.bad)?")),
+    (
+        "conversations",
+        re.compile(
+            rf"{_THERE}conversations/[a-z0-9-]*-[0-9a-f]{{16}}\.jsonl(?:\.waiting)?(?:\.bad)?"
+        ),
+    ),
+    ("learned", re.compile(rf"{_THERE}(?:learned\.yaml|learning\.jsonl(?:\.bad)?)")),
+    ("learned", re.compile(rf"{ON_SERVER}{re.escape(VERDICT_NAME)}")),
+    ("work", re.compile(rf"{_THERE}work/[a-z0-9-]+\.json(?:\.bad)?")),
     ("cache", re.compile(r"cache/[\w.-]+")),
     ("documents", re.compile(rf"{UPLOADS}/[^/]+")),
     *(
@@ -139,15 +151,13 @@ class Survey:
 def survey(workspace: Workspace, *, keep: Sequence[str] = ()) -> Survey:
     """Look at what is there, but for the kinds to ``keep``. Changes nothing.
 
-    Raises StoreError when a folder cannot be read.
+    Raises StoreError when a folder or the server cannot be read.
     """
     names, links = data_files(workspace)
-    items = [
-        Item(kind, files := tuple(names.get(kind, ())), _counts(workspace, kind, files))
-        for kind in KINDS
-        if kind not in keep
-    ]
-    return Survey(workspace, tuple(items), links)
+    on_server = texts_on_server(workspace)
+    items = [_item(workspace, kind, names, on_server) for kind in KINDS if kind not in keep]
+    stays = (*STAYS, STAYS_THERE) if shared_database(workspace) else STAYS
+    return Survey(workspace, tuple(items), links, stays)
 
 
 def data_files(workspace: Workspace) -> tuple[dict[Kind, list[str]], tuple[str, ...]]:
@@ -214,6 +224,19 @@ def _listed(brain: Path) -> Iterator[str]:
         if place.is_dir() and (not folder or not place.is_symlink()):
             prefix = f"{folder}/" if folder else ""
             yield from sorted(f"{prefix}{path.name}" for path in place.iterdir())
+
+
+def _item(
+    workspace: Workspace,
+    kind: Kind,
+    names: Mapping[Kind, Sequence[str]],
+    on_server: Mapping[str, HeldText],
+) -> Item:
+    files = tuple(names.get(kind, ()))
+    there = {name: text.content for name, text in on_server.items() if kind_of(name) == kind}
+    counts = Counter(_counts(workspace, kind, files))
+    counts.update(counts_there(kind, there))
+    return Item(kind, (*files, *there), dict(counts))
 
 
 def _counts(workspace: Workspace, kind: Kind, files: Sequence[str]) -> dict[str, int]:

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 
+from kds.api.learned_parts import Later, LearnedParts, at_once
 from kds.api.records import Records
 from kds.api.rewriters import RewriterSource
 from kds.api.routing import Router, precision_of
@@ -26,11 +28,17 @@ class Conversations(Records):
         turns: TurnRecord | None = None,
         environ: Mapping[str, str] = os.environ,
         contexts: Contexts | None = None,
+        later: Later = at_once,
     ) -> None:
+        """``later`` sees to it that the guard tries what was learned on a server."""
         contexts = contexts or Contexts(parts.workspace, clock=clock, environ=environ)
         turns = turns or TurnLog(parts.workspace, clock=clock, environ=environ)
-        super().__init__(parts.workspace, parts.library, contexts, clock=clock, turns=turns)
-        self._parts = parts
+        super().__init__(
+            parts.workspace, parts.library, contexts, clock=clock, turns=turns, environ=environ
+        )
+        self._base = parts
+        self._later = later
+        self._learned = LearnedParts(parts, environ=environ, later=later)
         self._precision = precision_of(parts.workspace, environ)
         self._rewriter = RewriterSource(
             parts.workspace, parts.library, parts.resolver, environ=environ
@@ -38,7 +46,12 @@ class Conversations(Records):
 
     @classmethod
     def open(
-        cls, workspace: Workspace, *, clock: Clock = utc_now, turns: TurnRecord | None = None
+        cls,
+        workspace: Workspace,
+        *,
+        clock: Clock = utc_now,
+        turns: TurnRecord | None = None,
+        later: Later = at_once,
     ) -> "Conversations":
         """Load rules, prompts and model of ``workspace``: seconds, not milliseconds.
 
@@ -47,17 +60,26 @@ class Conversations(Records):
         does not load.
         """
         parts = Parts.load(workspace, may_write=workspace.brain.is_dir())
-        return cls(parts, clock=clock, turns=turns)
+        return cls(parts, clock=clock, turns=turns, later=later)
 
     @property
     def parts(self) -> Parts:
-        """What is loaded once, and shared by every conversation."""
-        return self._parts
+        """What is loaded once, and shared by every conversation; and what was learned so far."""
+        return self._learned.now
+
+    def _see_to_adopted(self) -> None:
+        """On a server the guard looks at it now, while nobody waits for this conversation."""
+        if self._contexts.marks(look=False) is not None:
+            self._later(self._learned.try_out)
+
+    def refreshed(self) -> Parts:
+        """The same with what was learned until now, as far as the server answers."""
+        return self._learned.at(self._contexts.marks(look=True))
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What went wrong on loading without being an error."""
-        return self._parts.warnings
+        return self.parts.warnings
 
     @property
     def rewriter(self) -> FindRewriter:
@@ -89,22 +111,24 @@ class Conversations(Records):
         if log:
             self.workspace.ensure()
         journal = self.journal(conversation, join=join, inherit=inherit)
-        router = Router(
-            self._parts,
-            journal,
-            clock=self._clock,
-            log=log,
-            known=self._turns.known(conversation) if known is None else lambda: known,
-            rewriter=self._rewriter,
-            precision=self._precision,
-        )
-        turn = router.route(message, history=history, rewrite=rewrite)
+        # Whoever holds the conversation has seen what others have learned.
+        with journal.alone() if log else nullcontext():
+            router = Router(
+                self._learned.at(self._contexts.marks(look=not log)),
+                journal,
+                clock=self._clock,
+                log=log,
+                known=self._turns.known(conversation) if known is None else lambda: known,
+                rewriter=self._rewriter,
+                precision=self._precision,
+            )
+            turn = router.route(message, history=history, rewrite=rewrite)
         return self._noted(turn, conversation) if log else turn
 
     def reloaded(self) -> "Conversations":
         """Return the same with rules and prompts as they are now; raises what `open` raises."""
         parts = Parts.load(self.workspace, may_write=self.workspace.brain.is_dir())
-        return Conversations(parts, clock=self._clock, contexts=self._contexts)
+        return Conversations(parts, clock=self._clock, contexts=self._contexts, later=self._later)
 
     def under(
         self,
@@ -115,5 +139,10 @@ class Conversations(Records):
     ) -> "Conversations":
         """Return the same with the settings that hold in another environment."""
         return Conversations(
-            self._parts, clock=self._clock, turns=turns, environ=environ, contexts=contexts
+            self._base,
+            clock=self._clock,
+            turns=turns,
+            environ=environ,
+            contexts=contexts,
+            later=self._later,
         )

@@ -1,8 +1,10 @@
 """Small measures that the scores share: shares, means, percentiles, rounding."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 DECIMALS = 4
 """Digits behind the point in JSON: more would pretend a precision that no file has."""
@@ -61,6 +63,20 @@ def rounded(values: Mapping[str, object]) -> dict[str, object]:
     {'exact': 0.3333, 'turns': 3, 'copy': {'exact': 0.25}}
     """
     return {name: _rounded(value) for name, value in values.items()}
+
+
+def fields_of(value: Any) -> dict[str, object]:
+    """The fields of a dataclass by name, as they are."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def tally(values: Iterable[object]) -> dict[str, int]:
+    """How often each value occurs, the most frequent first; None does not count.
+
+    >>> tally(["b", "a", None, "a"])
+    {'a': 2, 'b': 1}
+    """
+    return dict(Counter(str(value) for value in values if value is not None).most_common())
 
 
 def _rounded(value: object) -> object:

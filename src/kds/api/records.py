@@ -4,9 +4,10 @@ The workspace's own context is shared by all its windows (DESIGN 3). A client th
 conversation a message belongs to gets a context of its own, in a file of its own.
 """
 
+import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
 from kds.brain.contexts import Contexts
 from kds.brain.journal import MAX_AGE, Journal, LoadedContext
-from kds.brain.turn import NOTED, ContextEntry, StepRecord, Turn
+from kds.brain.turn import NOTED, WARNING, ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.learning.learning import standing_of
 from kds.learning.log import LearningLog
@@ -26,8 +27,9 @@ from kds.router.log import make_log
 from kds.router.pipeline import Pipeline
 from kds.router.prompts.library import PromptLibrary
 
-_OURS: Final = re.compile(r"[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.lock|\.bad)?")
-"""Names that `kds.brain.contexts.conversation_path` makes, and what a journal keeps beside them."""
+_OURS: Final = re.compile(r"[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.waiting)?(?:\.lock|\.bad)?")
+"""Names that `kds.brain.contexts.conversation_path` makes, what a journal keeps beside them, and
+what waits for a server (`kds.brain.postgres.waiting`)."""
 
 
 class Records:
@@ -41,11 +43,13 @@ class Records:
         *,
         clock: Clock = utc_now,
         turns: TurnRecord | None = None,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
         """``turns`` is told of every turn that is logged, instead of a `TurnLog`."""
         self._workspace = workspace
         self._library = library
         self._clock = clock
+        self._environ = environ
         self._contexts = contexts
         self._turns: TurnRecord = turns or TurnLog(workspace, clock=clock)
 
@@ -110,15 +114,22 @@ class Records:
 
         What that notes of a correction is recorded in the turn that is returned.
         """
-        self._turns.note(turn, conversation)
+        if (trouble := self._turns.note(turn, conversation)) is not None:
+            record = StepRecord("memory", (f"{WARNING}{trouble}",))
+            turn = replace(turn, records=(*turn.records, record))
         sign = sign_in(turn, self._names, conversation)
         if sign is None:
             return turn
-        log = LearningLog(self.workspace, self.library, clock=self._clock)
+        log = LearningLog(self.workspace, self.library, clock=self._clock, environ=self._environ)
         one = log.note(turn, conversation)
+        if one is not None and one.adopted:
+            self._see_to_adopted()
         if one is None or sign.kind != "corrected":
             return turn
         return replace(turn, records=(*turn.records, StepRecord(NOTED, (standing_of(one),))))
+
+    def _see_to_adopted(self) -> None:
+        """Something was accepted by itself: whoever loads it next has the guard look at it."""
 
     @cached_property
     def _names(self) -> IntentNames:

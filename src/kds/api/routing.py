@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import kds.agents
+from kds.api.learned_parts import LearnedParts
 from kds.api.rehearsal import RehearsalJournal
 from kds.api.rewriters import RewriterSource
 from kds.api.rule_tests import RuleOutcome, run_rule_tests
@@ -119,8 +120,10 @@ class Router:
         workspace = path if isinstance(path, Workspace) else workspace_at(path)
         if log:
             workspace.ensure()
-        journal = Contexts(workspace, clock=clock).journal()
-        parts = Parts.load(workspace, may_write=log)
+        contexts = Contexts(workspace, clock=clock)
+        journal = contexts.journal()
+        base = Parts.load(workspace, may_write=log)
+        parts = LearnedParts(base).at(contexts.marks(look=True))
         rewriter = RewriterSource(workspace, parts.library, parts.resolver)
         return cls(parts, journal, clock=clock, log=log, rewriter=rewriter)
 

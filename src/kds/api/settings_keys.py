@@ -16,7 +16,7 @@ from kds.brain.document import nearest
 from kds.brain.errors import MessageError
 from kds.brain.private_file import make_private_folder
 from kds.brain.settings import USERS_ALONE, Layers, Settings, load_layers
-from kds.brain.settings_variables import Place
+from kds.brain.settings_variables import PLACES, Place
 from kds.brain.workspace import Workspace, own_settings_path
 
 KEYS: Final[Mapping[str, Place]] = {
@@ -31,10 +31,26 @@ def place_of(key: str) -> Place:
     """Where a setting stands. Raises MessageError, which names the nearest one."""
     if key in KEYS:
         return KEYS[key]
-    near = nearest(key, list(KEYS)) or next((one for one in KEYS if one.endswith(f".{key}")), None)
+    near = _nearest_key(key)
     raise MessageError(
-        f"no setting '{key}'", hint=f"did you mean {near}?" if near else "kds config"
+        f"no setting '{key}'", hint=f"did you mean {near}?" if near else "kds config lists them"
     )
+
+
+def _nearest_key(key: str) -> str | None:
+    """The setting of a variable, or the one most like ``key``: as a whole, else in its last word.
+
+    >>> _nearest_key("KDS_MODEL"), _nearest_key("db.url"), _nearest_key("idle"), _nearest_key("zz")
+    ('model.name', 'database.url', 'service.idle_minutes', None)
+    """
+    if key.upper() in PLACES:
+        return ".".join(PLACES[key.upper()])
+    if near := nearest(key.lower(), list(KEYS)):
+        return near
+    word = key.lower().rpartition(".")[2]
+    names = [name for _, name in KEYS.values()]
+    near = nearest(word, names) or next((name for name in names if word and word in name), None)
+    return next((one for one, (_, name) in KEYS.items() if name == near), None)
 
 
 def value_of(settings: Settings, place: Place) -> Any:

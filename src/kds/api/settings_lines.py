@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import yaml
 
-from kds.brain.document import read_text
+from kds.brain.document import parse_yaml, read_text
 from kds.brain.errors import ConfigError, KdsError, Problem, StoreError
 from kds.brain.private_file import locked, replace_private
 
@@ -44,10 +44,17 @@ def change_settings(path: Path, change: Callable[[str], str]) -> None:
         hint = f"change the file that it leads to: {path.readlink()}"
         raise StoreError("the settings file is a link", where=str(path), hint=hint)
     with locked(path, timeout_s=LOCK_S):
-        text = read_text(path) if path.exists() else ""
-        if isinstance(text, Problem):
-            raise ConfigError([text])
+        text = _settings_text(path)
         replace_private(path, change(text).encode("utf-8"))
+
+
+def _settings_text(path: Path) -> str:
+    """The text of the file, none where there is none. Raises ConfigError when it is no YAML."""
+    text = read_text(path) if path.exists() else ""
+    problems = [text] if isinstance(text, Problem) else parse_yaml(text, path=str(path)).problems
+    if isinstance(text, Problem) or problems:
+        raise ConfigError(problems)
+    return text
 
 
 def with_values(text: str, section: str, values: Values) -> str:
@@ -166,4 +173,4 @@ def _check_change(
     except (yaml.YAMLError, TypeError, AttributeError, KeyError):
         as_wanted = False
     if not as_wanted:
-        raise KdsError("the settings are of another shape", hint=hint)
+        raise KdsError("the settings file has a shape that KDS does not change", hint=hint)

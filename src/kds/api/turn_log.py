@@ -31,8 +31,8 @@ is about no feature either."""
 class TurnRecord(Protocol):
     """Is told of the turns of a workspace, and knows what they referred to."""
 
-    def note(self, turn: Turn, conversation: str | None = None) -> None:
-        """Take note of a turn that was logged."""
+    def note(self, turn: Turn, conversation: str | None = None) -> str | None:
+        """Take note of a turn that was logged; returns what went wrong, if it is to be said."""
         ...
 
     def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
@@ -60,16 +60,17 @@ class TurnLog:
         self._lock = Lock()
         self._memory: ConversationMemory | None = None
 
-    def note(self, turn: Turn, conversation: str | None = None) -> None:
+    def note(self, turn: Turn, conversation: str | None = None) -> str | None:
         """Store what was said, what it referred to, and its figures, if that is wanted.
 
         The message goes to the session of the conversation, else of the feature it is about
-        (`fab-button-20251103`), else to the workspace's own. What goes wrong is logged.
+        (`fab-button-20251103`), else to the workspace's own. What goes wrong
+        is logged, and returned.
         """
         try:
             memory = self._wanted()
             if memory is None:
-                return
+                return None
             memory.store.metrics.add(TURN, turn_metric(turn, conversation), at=turn.at)
             session = conversation or turn.session_id or SHARED
             memory.add(session, "user", turn.message, at=turn.at)
@@ -78,6 +79,8 @@ class TurnLog:
             )
         except KdsError as error:
             logger.warning("the turn was not remembered: %s", error)
+            return f"the turn was not remembered: {error.message}"
+        return None
 
     def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
         """What a conversation has referred to, for `kds.api.routing.Router`; asked at each turn."""

@@ -9,6 +9,7 @@ from typing import Final
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import ConfigError, StoreError
 from kds.brain.learning.reference import LearnedReference
+from kds.brain.shared_database import shared_database
 from kds.brain.workspace import Workspace
 from kds.learning.library import with_learned
 from kds.learning.references import learned_references
@@ -45,14 +46,18 @@ class Parts:
     def load(cls, workspace: Workspace, *, may_write: bool) -> "Parts":
         """Read rules, prompts and what was learned, and open the model. Raises ConfigError.
 
+        What was learned on a server is laid over them (`kds.api.learned_parts`): it changes.
         Unless it ``may_write``, a model that has to be fitted is not kept for the next time.
         """
         cache = DocumentCache.open(workspace.cache_dir)
         try:
             with one_budget():
                 shipped = PromptLibrary.load(workspace.prompts_dir, cache=cache)
-                library, warnings = with_learned(shipped, workspace, may_write=may_write)
-                taught = learned_references(workspace)
+                library, warnings = shipped, tuple[str, ...]()
+                taught: tuple[LearnedReference, ...] = ()
+                if shared_database(workspace) is None:
+                    library, warnings = with_learned(shipped, workspace, may_write=may_write)
+                    taught = learned_references(workspace)
                 resolver = load_resolver(workspace, cache=cache, taught=taught)
         except ConfigError:
             if may_write:

@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from kds.cli.commands import GROUPS, HIDDEN
+from kds.cli.dashes import MessageCommand
 from kds.cli.guard import Refusal, guarded, wants_json
 from kds.cli.lategroup import LateGroup
 
@@ -21,7 +22,7 @@ OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
 PLAIN: Final = "--plain"
 
 
-class _Commands(LateGroup):
+class _Commands(MessageCommand, LateGroup):
     """Explains an unknown subcommand."""
 
     def resolve_command(
@@ -29,7 +30,9 @@ class _Commands(LateGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
         if word not in self.places and not word.startswith("-"):
-            raise Refusal(f"no such command '{word}'", f"try {_instead_of(args, self.listed)}")
+            raise Refusal(
+                f"no such command '{word.strip()}'", f"try {_instead_of(args, self.listed)}"
+            )
         return super().resolve_command(ctx, args)
 
 
@@ -73,7 +76,7 @@ def _instead_of(arguments: Sequence[str], commands: Iterable[str]) -> str:
     near = difflib.get_close_matches(words[0], list(commands), n=1)
     if near:
         return f"kds {near[0]}"
-    message = " ".join(words)
+    message = " ".join(words).strip()
     return f"kds route {shlex.quote(message)}" if " " in message else "kds --help"
 
 

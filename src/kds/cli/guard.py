@@ -154,6 +154,8 @@ def _unwritable(error: OSError) -> _Failure:
     """A file or stream outside KDS failed: a full disk, a terminal that is gone."""
     named = f"{error.filename}: " if error.filename else ""
     message = f"{named}{error.strerror or error}"
+    if isinstance(error, PermissionError):
+        return _Failure(message, hint="give yourself permission")
     return _Failure(message, hint="check the disk and where the output goes")
 
 
@@ -163,8 +165,18 @@ def _usage_hint(error: click.UsageError) -> str:
     if near := _near_choice(error):
         return f"did you mean '{near}'?"
     if names := _subcommands(error):
-        return f"{error.ctx.command_path if error.ctx else 'kds'} has: {', '.join(names)}"
+        return f"{_alone(error)} has: {', '.join(names)}"
     return f"see {error.ctx.command_path} --help" if error.ctx else "see the command's --help"
+
+
+def _alone(error: click.UsageError) -> str:
+    """The group, and that it lists or shows something by itself, as `kds agents` does."""
+    if error.ctx is None:
+        return "kds"
+    path, group = error.ctx.command_path, error.ctx.command
+    by_itself = isinstance(group, click.Group) and group.invoke_without_command
+    shows = by_itself and (group.help or "").startswith(("List", "Show"))
+    return f"try {path} alone; it also" if shows else path
 
 
 def _subcommands(error: click.UsageError) -> list[str]:
@@ -172,7 +184,9 @@ def _subcommands(error: click.UsageError) -> list[str]:
     group = error.ctx.command if error.ctx else None
     if not isinstance(group, click.Group) or not error.message.startswith(_NO_COMMAND):
         return []
-    return group.list_commands(error.ctx) if error.ctx else []
+    # Looked up by name, each command would be loaded with all that it needs.
+    hidden = {name for name, command in group.commands.items() if command.hidden}
+    return [one for one in group.list_commands(click.Context(group)) if one not in hidden]
 
 
 def _near_choice(error: click.UsageError) -> str | None:

@@ -102,12 +102,12 @@ def _listed(heading: str, rows: Iterator[tuple[str, str]]) -> Iterator[str]:
         yield from (".TP", rf"\fB{_escaped(term)}\fR", *_filled(text))
 
 
-def _prose(text: str, gap: str = ".PP") -> Iterator[str]:
+def _prose(text: str) -> Iterator[str]:
     """Paragraphs, each filled, but for those whose lines are to stay as they are."""
     paragraphs = (one for one in inspect.cleandoc(text).split("\n\n") if one.strip())
     for number, paragraph in enumerate(paragraphs):
         if number:
-            yield gap
+            yield ".PP"
         lines = [line for line in paragraph.splitlines() if line.strip() != _RAW]
         if paragraph.lstrip(" \n").startswith(_RAW):
             yield from (".nf", *map(_escaped, lines), ".fi")

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from kds.api.measures import Spread
+from kds.brain.clock import minute
 from kds.brain.sessions.metrics import KEPT
 from kds.brain.sessions.session_values import Stats
 from kds.cli.guard import Refusal
@@ -93,7 +94,7 @@ def _print(report: MetricsReport, stats: Stats) -> None:
     if report.turns is None and report.recalls is None and not hits.turns:
         click.echo(NOTHING)
         return
-    print_line("since", f"{report.since:%Y-%m-%d %H:%M} UTC")
+    print_line("since", minute(report.since))
     bars = _bars()
     for label, counts in (
         ("turns", [bucket.turns for bucket in report.buckets]),

@@ -3,16 +3,11 @@
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from kds.brain.clock import utc_now
+from kds.brain.clock import moment, utc_now
 from kds.cli.palette import for_people
 
 _MINUTE: Final = timedelta(minutes=1)
 _HOUR: Final = timedelta(hours=1)
-
-
-def moment(at: datetime) -> str:
-    """A UTC moment to the second: `2025-11-03T09:00:00Z`."""
-    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def shown(at: datetime) -> str:

@@ -22,10 +22,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 STDIN: Final = "-"
 
+
+class NamedPath(click.Path):
+    """A path, and not an empty text: that is a variable of the shell that was never set, and would
+    be the folder one stands in."""
+
+    def __init__(self, **checks: bool) -> None:
+        super().__init__(path_type=Path, **checks)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path. Fails on what is empty, and as click's own does."""
+        if value == "":
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 workspace_option = click.option(
     "--workspace",
     "-w",
-    type=click.Path(path_type=Path),
+    type=NamedPath(),
     metavar="DIR",
     help="Folder of the workspace, the one with kds-brain/.  [default: $KDS_HOME, else searched]",
 )
@@ -39,9 +54,7 @@ def common_options(command: F) -> F:
 
 def errors_option(says: str) -> Callable[[F], F]:
     """`--errors`: where to write what came out wrong."""
-    return click.option(
-        "--errors", type=click.Path(path_type=Path, dir_okay=False), metavar="OUT.jsonl", help=says
-    )
+    return click.option("--errors", type=NamedPath(dir_okay=False), metavar="OUT.jsonl", help=says)
 
 
 message_argument = click.argument("words", nargs=-1, metavar="[MESSAGE]")

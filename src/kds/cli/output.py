@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import click
 
+from kds.brain.clock import moment
 from kds.brain.turn import ContextEntry, StepRecord, Turn
-from kds.brain.wire import entry_to_wire
-from kds.cli.moments import moment, shown
+from kds.cli.moments import shown
 from kds.cli.palette import COLUMNS, STYLES, Tone, asked_plain, coloured, marked, toned
 from kds.router.intents.policy import ACT_MIN
 
@@ -104,11 +104,6 @@ def decimal(value: float | None) -> str:
     ('65.8', '-')
     """
     return "-" if value is None else f"{value:.1f}"
-
-
-def entry_dict(entry: ContextEntry) -> Mapping[str, object]:
-    """The JSON form of a context entry: the fields of the file (DESIGN 3)."""
-    return entry_to_wire(entry)
 
 
 def print_entries(entries: Sequence[ContextEntry]) -> None:

@@ -6,10 +6,9 @@ from functools import cache, partial
 
 from kds.brain.errors import ConfigError
 from kds.clients import clienthealth, servicehealth, workspacehealth
-from kds.clients.codextrust import codex_trust
-from kds.clients.copilottrust import trust
 from kds.clients.health import Checks, Finding, examine, this_kds
 from kds.clients.project import Project
+from kds.clients.trust import codex_trust, copilot_trust
 from kds.router.prompts.library import PromptLibrary
 
 
@@ -35,7 +34,7 @@ def findings_of(project: Project) -> Iterator[Finding]:
         "hook": partial(_hook, project),
         "hook log": partial(servicehealth.hook_log, workspace),
         "mcp": partial(clienthealth.servers, project),
-        "trust": lambda: trust(project, has_hook=bool(_commands(project))),
+        "trust": lambda: copilot_trust(project, has_hook=bool(_commands(project))),
         "trust of Codex": partial(codex_trust, project),
         "skills": lambda: clienthealth.skills(project, library()),
         "pages": partial(clienthealth.pages, project),

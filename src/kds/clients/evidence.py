@@ -17,11 +17,11 @@ from kds.clients.table import CLIENT_TABLE, CLIENTS, Client
 
 
 def clients_in_use(
-    project: Project, *, by_init: Container[str] = (), path: str | None = None
+    project: Project, *, by_init: Container[str] = ()
 ) -> Iterator[tuple[Client, str]]:
     """The clients that seem to be in use here, each with what gives it away.
 
-    ``by_init`` are the files that `kds init` wrote. A program on ``path`` counts where nothing
+    ``by_init`` are the files that `kds init` wrote. A program on the PATH counts where nothing
     in the project does.
     """
     for client in CLIENTS:
@@ -30,7 +30,7 @@ def clients_in_use(
         mark = next(marks, None)
         if mark is not None:
             yield client, mark
-        elif traits.program and which(traits.program, path=path):
+        elif traits.program and which(traits.program):
             yield client, f"`{traits.program}` on the PATH"
 
 

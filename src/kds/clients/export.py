@@ -9,12 +9,11 @@ from typing import Final, Literal
 from pydantic import BaseModel, ValidationError
 
 from kds.brain.errors import ConfigError, Problem
-from kds.clients.agentfiles import agent_files
 from kds.clients.generated import FRONT_DOOR, GeneratedFile
 from kds.clients.mark import FileState, digest_in, digest_of, state_of
 from kds.clients.plugin import MANIFEST, plugin_files
 from kds.clients.projectfile import read_project_text, remove_project_file, write_project_text
-from kds.clients.promptfiles import prompt_files
+from kds.clients.promptfiles import agent_files, prompt_files
 from kds.clients.skills import skill_files
 from kds.clients.table import Client
 from kds.router.prompts.library import PromptLibrary

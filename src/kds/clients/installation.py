@@ -133,8 +133,16 @@ def _plan_skills(planning: Planning) -> None:
 
 def _is_for_common(planning: Planning) -> bool:
     """Whether a client is wanted, or was by an earlier run, that reads the common folder alone."""
-    return any(client in planning.wish.clients or has_kds(planning.project, client)
+    return any(client in planning.wish.clients or _had_kds(planning.project, client)
                for client in ALONE_IN_COMMON)  # fmt: skip
+
+
+def _had_kds(project: Project, client: Client) -> bool:
+    """Whether a client that nobody asked for now has KDS; as it looks, if its file is broken."""
+    try:
+        return has_kds(project, client)
+    except ConfigError:
+        return (project.folder / COMMON_SKILLS / "kds").exists()
 
 
 def _plan_pages(planning: Planning) -> None:

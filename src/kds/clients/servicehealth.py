@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from kds.brain.clock import moment
 from kds.brain.installation import kds_version
 from kds.brain.workspace import Workspace
 from kds.clients.entries import NO_START
@@ -96,7 +97,7 @@ def hook_log(workspace: Workspace, *, now: datetime | None = None) -> Iterator[F
         return
     last = recent[-1]
     times = "once" if len(recent) == 1 else f"{len(recent)} times"
-    at = last.at.strftime("%Y-%m-%dT%H:%M:%SZ") if last.at else "?"
+    at = moment(last.at) if last.at else "?"
     found = f"the hook had to let prompts pass {times} within a day; last at {at}: {last.reason}"
     yield Finding("hook log", "note", found, "kds service status")
 

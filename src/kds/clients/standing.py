@@ -47,10 +47,5 @@ def without_section(text: str) -> str:
     return _PART.sub("", text, count=1)
 
 
-def has_section(text: str) -> bool:
-    """Whether our part is in a page."""
-    return _PART.search(text) is not None
-
-
 def _words() -> str:
     return files(__package__).joinpath(_SOURCE).read_text(encoding="utf-8")

@@ -120,7 +120,8 @@ def _plan_by_content(project: Project) -> list[PlannedFile]:
     files = []
     kinds: dict[str, FileKind] = dict.fromkeys((*project.hook_files(), *MCP_FILES), "settings")
     for name, kind in (kinds | dict(SINGLE_FILES)).items():
-        current = read_project_text(project.path(name))
+        path = project.path(name)
+        current = read_project_text(path) if path.exists() else None  # a file may be its folder
         if current is not None:
             after = _stripped(project, name, kind, current, None)
             files.append(PlannedFile(name, kind, current, after))

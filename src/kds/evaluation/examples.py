@@ -41,9 +41,9 @@ def read_rewrites(path: Path, *, limit: int | None = None) -> tuple[RewriteExamp
     return read_rows(path, _rewrite, form=REWRITE_FORM, limit=limit)
 
 
-def read_multi(path: Path, *, limit: int | None = None) -> tuple[MultiExample, ...]:
+def read_multi(path: Path) -> tuple[MultiExample, ...]:
     """Read a file of messages with several intents. Raises ExampleFileError."""
-    return read_rows(path, _multi, form=MULTI_FORM, limit=limit)
+    return read_rows(path, _multi, form=MULTI_FORM)
 
 
 def _rewrite(row: Row) -> RewriteExample:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from time import process_time
 from typing import Final
 
-from kds.api.measures import mean, percentile, rounded, share
+from kds.api.measures import fields_of, mean, percentile, rounded, share
 from kds.api.same_text import matches
 from kds.brain.documents.document_values import Section
 from kds.brain.errors import Problem
@@ -93,7 +93,7 @@ class FollowUpScore:
 
     def as_dict(self) -> Mapping[str, object]:
         """The object that `kds eval follow-ups --json` prints."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values = fields_of(self)
         recalls = {
             "of_follow_ups": self.of_follow_ups.as_dict(),
             "of_others": self.of_others.as_dict(),

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
 
-from kds.api.measures import Spread, mean, rounded, share, spread
+from kds.api.measures import Spread, mean, rounded, share, spread, tally
 from kds.api.turn_metric import TURN
-from kds.brain.clock import utc_now
+from kds.brain.clock import moment, utc_now
 from kds.brain.journal import MAX_AGE
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import RECALL
@@ -124,13 +124,13 @@ class MetricsReport:
     def as_dict(self) -> dict[str, Any]:
         """The JSON form, as `kds metrics --json` prints it."""
         return {
-            "since": _moment(self.since),
-            "until": _moment(self.until),
+            "since": moment(self.since),
+            "until": moment(self.until),
             "turns": rounded(asdict(self.turns)) if self.turns else None,
             "recalls": rounded(asdict(self.recalls)) if self.recalls else None,
             "session_memory": self.session_memory.as_dict(),
             "buckets": [
-                {**asdict(bucket), "start": _moment(bucket.start)} for bucket in self.buckets
+                {**asdict(bucket), "start": moment(bucket.start)} for bucket in self.buckets
             ],
         }
 
@@ -176,7 +176,7 @@ def _recalls(rows: Sequence[Mapping[str, Any]]) -> Recalls:
         stages_ms=stages,
         candidates=_candidates(rows),
         budget=_budget(rows),
-        surfaces=_tally(row.get("surface") for row in rows),
+        surfaces=tally(row.get("surface") for row in rows),
     )
 
 
@@ -205,8 +205,8 @@ def _turns(metrics: Sequence[Metric], corrections: Collection[str]) -> Turns:
     return Turns(
         count=len(rows),
         conversations=len({row.get("conversation") for row in rows}),
-        intents=_tally(row.get("intent") for row in rows),
-        actions=_tally(row.get("action") for row in rows),
+        intents=tally(row.get("intent") for row in rows),
+        actions=tally(row.get("action") for row in rows),
         confidence=mean(confidences),
         corrections=_corrections(metrics, corrections),
         references=Pointing(_sum(rows, "references"), _sum(rows, "unresolved")),
@@ -276,10 +276,6 @@ def _stages(rows: Iterable[object]) -> dict[str, Spread]:
     return {stage: spread(found) for stage, found in values.items()}
 
 
-def _tally(values: Iterable[object]) -> dict[str, int]:
-    return dict(Counter(str(value) for value in values if value is not None).most_common())
-
-
 def _flag(row: Mapping[str, Any], name: str) -> bool:
     return _mapping(row.get("flags")).get(name) is True
 
@@ -295,7 +291,3 @@ def _sum(rows: Iterable[Mapping[str, Any]], name: str) -> int:
 def _number(value: object) -> float:
     """A measured number; what an older or newer KDS wrote in its place counts as 0."""
     return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _moment(at: datetime) -> str:
-    return at.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from kds.api.measures import rounded, share
+from kds.api.measures import fields_of, rounded, share
 from kds.brain.turn import Turn
 from kds.evaluation.examples import MultiExample
 
@@ -37,7 +37,7 @@ class MultiScore:
 
     def as_dict(self) -> Mapping[str, object]:
         """The object that `kds eval multi --json` prints."""
-        return rounded({name: getattr(self, name) for name in self.__dataclass_fields__})
+        return rounded(fields_of(self))
 
 
 def split(example: MultiExample, route: Route) -> Split:

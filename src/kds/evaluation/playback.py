@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from time import process_time
 from typing import Protocol
 
-from kds.api.measures import percentile, rounded, share
+from kds.api.measures import fields_of, percentile, rounded, share
 from kds.api.rehearsal import MinuteClock
 from kds.brain.clock import Clock
 from kds.brain.turn import Turn, Utterance
@@ -101,7 +101,7 @@ class Score:
 
     def as_dict(self) -> Mapping[str, object]:
         """The object that `kds eval dialogues --json` prints: four decimals are enough."""
-        return rounded({name: getattr(self, name) for name in self.__dataclass_fields__})
+        return rounded(fields_of(self))
 
 
 def score(dialogues: Sequence[PlayedDialogue]) -> Score:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.api.measures import mean, percentile, rounded
+from kds.api.measures import fields_of, mean, percentile, rounded
 from kds.brain.passages.fusion import Weights, weigh
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Hit, RecallSettings
@@ -63,8 +63,8 @@ class RetrievalScore:
     def as_dict(self) -> dict[str, object]:
         """The object that `kds eval retrieval --json` prints: four decimals are enough."""
         return rounded(
-            _as_dict(self.overall)
-            | {"by_category": {name: _as_dict(one) for name, one in self.by_category.items()}}
+            fields_of(self.overall)
+            | {"by_category": {name: fields_of(one) for name, one in self.by_category.items()}}
             | {"ms_p50": self.ms_p50, "ms_p95": self.ms_p95}
         )
 
@@ -104,18 +104,13 @@ def retrieve(
     return Retrieved(query, found.hits, found.timings_ms["total"])
 
 
-def score_retrieval(
-    retrieved: Sequence[Retrieved], *, weights: Weights | None = None
-) -> RetrievalScore:
-    """Add up what `kds eval retrieval` reports; under other weights when given."""
+def score_retrieval(retrieved: Sequence[Retrieved]) -> RetrievalScore:
+    """Add up what `kds eval retrieval` reports."""
     times = [one.ms for one in retrieved]
     names = sorted({one.query.category for one in retrieved if one.query.category is not None})
     return RetrievalScore(
-        ranking(retrieved, weights),
-        {
-            name: ranking([one for one in retrieved if one.query.category == name], weights)
-            for name in names
-        },
+        ranking(retrieved),
+        {name: ranking([one for one in retrieved if one.query.category == name]) for name in names},
         percentile(times, 50),
         percentile(times, 95),
     )
@@ -171,7 +166,3 @@ def _reweighed(hits: Sequence[Hit], weights: Weights) -> Iterator[Hit]:
 
 def _message_id(hit: Hit) -> str:
     return hit.passage.message_id.removeprefix(f"{hit.passage.session_id}{_BETWEEN}")
-
-
-def _as_dict(one: Ranking) -> dict[str, object]:
-    return {name: getattr(one, name) for name in one.__dataclass_fields__}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.api.measures import rounded
+from kds.api.measures import fields_of, rounded
 from kds.brain.passages.fusion import Weights
 from kds.evaluation.retrieval_scoring import Ranking, Retrieved, ranking
 
@@ -38,10 +38,10 @@ class Tuning:
         """The object under "tuning" in the JSON of `kds eval retrieval --tune`."""
         return rounded(
             {
-                "weights": _fields(self.weights),
-                "searched_on": _fields(self.searched_on),
-                "other_half": _fields(self.other_half),
-                "before": _fields(self.before),
+                "weights": fields_of(self.weights),
+                "searched_on": fields_of(self.searched_on),
+                "other_half": fields_of(self.other_half),
+                "before": fields_of(self.before),
             }
         )
 
@@ -82,7 +82,3 @@ def _grid(present: Weights, *, dense: bool) -> Iterator[Weights]:
 
 def _is_odd(text: str) -> bool:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[0] % 2 == 1
-
-
-def _fields(value: Weights | Ranking) -> dict[str, object]:
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}

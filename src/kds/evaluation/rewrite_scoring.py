@@ -12,7 +12,7 @@ from time import thread_time
 from types import ModuleType
 from typing import Final
 
-from kds.api.measures import mean, percentile, rounded, share
+from kds.api.measures import fields_of, mean, percentile, rounded, share
 from kds.api.same_text import bare, matches
 from kds.brain.clock import utc_now
 from kds.brain.extras import load_extra
@@ -88,7 +88,7 @@ class RewriteScore:
 
     def as_dict(self) -> Mapping[str, object]:
         """The object that `kds eval rewrites --json` prints: four decimals are enough."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values = fields_of(self)
         values["copy"] = asdict(self.copy)
         if self.rewrites is None:
             del values["rewrites"]  # no model was asked for
@@ -133,7 +133,7 @@ def score_rewrites(rewritten: Sequence[Rewritten]) -> RewriteScore:
         turns=len(rewritten),
         exact=share(one.exact for one in rewritten),
         bleu=bleu([one.text for one in rewritten], _accepted(rewritten)),
-        rouge1_recall=mean(_rouge1(one) for one in rewritten),
+        rouge1_recall=mean(rouge1_recall(one.text, one.example.rewrites) for one in rewritten),
         needed=len(needed),
         needed_exact=share(one.exact for one in needed),
         needed_bleu=bleu([one.text for one in needed], _accepted(needed)),
@@ -181,10 +181,6 @@ def rouge1_recall(text: str, accepted: Iterable[str]) -> float:
         wanted = Counter(_TOKEN.findall(form.lower()))
         recalls.append((has & wanted).total() / wanted.total() if wanted else 0.0)
     return max(recalls, default=0.0)
-
-
-def _rouge1(one: Rewritten) -> float:
-    return rouge1_recall(one.text, one.example.rewrites)
 
 
 def _accepted(rewritten: Iterable[Rewritten]) -> list[tuple[str, ...]]:

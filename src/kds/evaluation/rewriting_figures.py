@@ -1,11 +1,11 @@
 """What the turns add up to that a model was to rewrite."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kds.api.measures import Spread, spread
+from kds.api.measures import Spread, spread, tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,8 @@ def rewrites_of(rows: Sequence[Mapping[str, Any]]) -> Rewrites | None:
         cached=sum(row.get("cached") is True for row in rows),
         used=outcomes["used"],
         unchanged=outcomes["unchanged"],
-        rejected=_counted(row.get("reason") for row in rows if row.get("outcome") == "rejected"),
-        failed=_counted(row.get("reason") for row in rows if row.get("outcome") == "failed"),
+        rejected=tally(row.get("reason") for row in rows if row.get("outcome") == "rejected"),
+        failed=tally(row.get("reason") for row in rows if row.get("outcome") == "failed"),
         resting=outcomes["resting"],
         ms=spread([float(row.get("ms") or 0.0) for row in asked]) if asked else None,
     )
-
-
-def _counted(values: Iterable[object]) -> dict[str, int]:
-    return dict(Counter(str(value) for value in values if value is not None).most_common())

@@ -8,6 +8,7 @@ tomorrow will be.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,18 +34,18 @@ class Flip:
     seen: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bench:
     """Shipped and learned examples as rows of one matrix, the shipped ones first.
 
-    ``before`` are the labels that the shipped ones get without any learned one: seen, and unseen.
+    ``seen`` are the labels that the shipped ones get by a head that has seen no learned one.
     ``standing`` are the margins of the learned ones by the same head, which has seen none of them.
     """
 
     matrix: ExampleMatrix
     labels: Sequence[str]
     texts: Sequence[str]
-    before: tuple[Ints, Ints]
+    seen: Ints
     standing: NDArray[np.float64]
 
     @classmethod
@@ -60,9 +61,15 @@ class Bench:
         rows = np.arange(len(pairs))
         margins = matrix.margins(rows[: len(shipped)], rows)
         seen = margins[: len(shipped)].argmax(axis=1)
-        before = (seen, _unseen(matrix, rows[: len(shipped)], rows[:0]))
         texts = [text for text, _ in shipped]
-        return cls(matrix, labels, texts, before, margins[len(shipped) :])
+        return cls(matrix, labels, texts, seen, margins[len(shipped) :])
+
+    @cached_property
+    def unseen(self) -> Ints:
+        """The same labels, each by a head that has not seen the example: half of the cost, so only
+        for learned ones that the shipped do not contradict clearly."""
+        shipped = np.arange(len(self.texts))
+        return _unseen(self.matrix, shipped, shipped[:0])
 
     def distance(self, number: int) -> tuple[float, str]:
         """How far the shipped examples put a learned one below the intent they speak for."""
@@ -81,7 +88,8 @@ class Bench:
         """The shipped examples that are read right without these learned ones, wrong with them."""
         truth = self.matrix.labels[: len(self.texts)]
         found: dict[int, Flip] = {}
-        for was, now, seen in zip(self.before, self._read(learned), (True, False), strict=True):
+        before = (self.seen, self.unseen)
+        for was, now, seen in zip(before, self._read(learned), (True, False), strict=True):
             for row in np.flatnonzero((was == truth) & (now != truth)).tolist():
                 intent, becomes = self.labels[truth[row]], self.labels[now[row]]
                 found.setdefault(row, Flip(self.texts[row], intent, becomes, seen))

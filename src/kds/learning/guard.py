@@ -38,7 +38,7 @@ def find_refusals(
     Those whose ids are in ``tried`` have passed alone before. About three seconds of CPU, and one
     for each that is new; imports scikit-learn, which takes half of the three.
     """
-    refusals = dict(_fixed_phrases(prompts, learned)) | dict(_contradictions(prompts, learned))
+    refusals = find_clashes(prompts, learned)
     fit = [one for one in learned if one.id not in refusals]
     if not fit:
         return refusals
@@ -56,6 +56,13 @@ def find_refusals(
     for number in sorted({*sound} - {*kept}):
         refusals[fit[number].id] = _told(bench.flips([*kept, number]), "with those before it")
     return refusals
+
+
+def find_clashes(
+    prompts: Sequence[PromptFile], learned: Sequence[LearnedExample]
+) -> dict[str, str]:
+    """Why some of the learned examples contradict the prompt files outright, by id: at once."""
+    return dict(_fixed_phrases(prompts, learned)) | dict(_contradictions(prompts, learned))
 
 
 def _contradictions(

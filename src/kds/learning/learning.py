@@ -5,8 +5,9 @@ accepted by the user or, when it is very sure, by itself. What the user teaches 
 All of it can be looked at and taken back.
 """
 
+import os
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -14,7 +15,6 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.learning.candidate import Candidate, find_candidates
 from kds.brain.learning.event import Decision, LearningEvent
-from kds.brain.learning.event_log import FILE_NAME, EventLog
 from kds.brain.learning.evidence import ASK_MIN, MIN_OCCURRENCES
 from kds.brain.learning.learned_file import ITSELF, YOU, Learned, LearnedExample
 from kds.brain.learning.phrase import (
@@ -27,9 +27,10 @@ from kds.brain.learning.phrase import (
 from kds.brain.learning.reference import LearnedReference
 from kds.brain.message import clean_message
 from kds.brain.secrets.redaction import storable
-from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.learning.library import learned_file, refused_examples
+from kds.learning.guard import find_clashes
+from kds.learning.library import refused_examples
+from kds.learning.place import LearningPlace
 from kds.router.prompts.library import PromptLibrary
 
 LIST: Final = "see `kds learn list`"
@@ -45,20 +46,27 @@ class LearningError(KdsError):
 class Learning:
     """The events and examples of one workspace. Looking makes no file.
 
-    Methods raise StoreError when a file cannot be used, LearnedFileError when the learned
-    examples do not load.
+    Methods raise StoreError when a file or the server cannot be used, LearnedFileError when the
+    learned examples do not load.
     """
 
-    def __init__(self, workspace: Workspace, *, clock: Clock = utc_now) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        clock: Clock = utc_now,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        """Raises SettingsError when the settings may name a server and are wrong."""
         self.workspace = workspace
-        self.events = EventLog(workspace.brain / FILE_NAME)
-        self.file = learned_file(workspace)
+        self.place = LearningPlace.of(workspace, environ=environ)
+        self.events, self.file = self.place.events, self.place.file
         self._clock = clock
 
     @property
     def enabled(self) -> bool:
         """Whether the user leaves learning on. Raises SettingsError."""
-        return load_settings(self.workspace).learning.enabled
+        return self.place.enabled
 
     def candidates(self) -> tuple[Candidate, ...]:
         """Everything that was said, added up; the surest first."""
@@ -181,9 +189,10 @@ class Learning:
     ) -> None:
         """Ask the guard about new examples, with those that are there; ``else_``: what to do."""
         new = [LearnedExample(one.id, one.text, one.intent, YOU, 0) for one in chosen]
-        present = self.examples()
         self.workspace.ensure()
-        refusals = refused_examples(library, [*present, *new], self.workspace, may_write=True)
+        refusals = find_clashes(library.prompts(), new) or refused_examples(
+            library, [*self.examples(), *new], self.place, may_write=True
+        )
         for one in chosen:
             if reason := refusals.get(one.id):
                 raise LearningError(
@@ -217,16 +226,12 @@ class Learning:
         now, group = self._clock(), uuid.uuid4().hex[:12]
         blocks = self.file.add(chosen, by=by, now=now)
         kind: Decision = "accepted" if by == YOU else "adopted"
-        self.events.append(
-            [
-                *said,
-                *(
-                    LearningEvent(now, kind, one.text, one.intent, None, None, block, group)
-                    for one in chosen
-                    if (block := blocks.get(one.id)) is not None
-                ),
-            ]
-        )
+        taken = [
+            LearningEvent(now, kind, one.text, one.intent, None, None, block, group)
+            for one in chosen
+            if (block := blocks.get(one.id)) is not None
+        ]
+        self.events.append([*said, *taken])
 
     def _take_out(self, one: Candidate | Learned, kind: Decision) -> None:
         blocks = [event.block for event in self.events.load().events if event.id == one.id]
@@ -234,8 +239,7 @@ class Learning:
         self._decide([one], kind)
 
     def _decide(self, chosen: Sequence[Candidate | Learned], kind: Decision) -> None:
-        now = self._clock()
-        self.events.append([_decision(now, kind, one) for one in chosen])
+        self.events.append([_decision(self._clock(), kind, one) for one in chosen])
 
 
 def _decision(now: datetime, kind: Decision, one: Candidate | Learned) -> LearningEvent:

@@ -1,31 +1,23 @@
 """The prompts with the examples that were learned in a workspace, as the router uses them.
 
-Every example passes the guard first. What it found is kept beside the model's cache, so that it
-is asked again only when prompts or learned examples have changed.
+Every example passes the guard first. What it found is kept, so that it is asked again only when
+prompts or learned examples have changed.
 """
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from kds.brain.clock import utc_now
-from kds.brain.errors import StoreError
+from kds.brain.errors import KdsError, StoreError
 from kds.brain.learning.event import LearningEvent
-from kds.brain.learning.event_log import FILE_NAME as EVENTS
-from kds.brain.learning.event_log import EventLog
-from kds.brain.learning.learned_file import (
-    FILE_NAME,
-    ITSELF,
-    LearnedExample,
-    LearnedFile,
-    LearnedFileError,
-)
-from kds.brain.private_file import make_private_folder
-from kds.brain.receipt import read_own, replace_own
-from kds.brain.settings import load_settings
+from kds.brain.learning.learned_file import ITSELF, LearnedExample, LearnedFileError
+from kds.brain.learning.reference import LearnedReference
 from kds.brain.workspace import Workspace
-from kds.learning.guard import find_refusals
+from kds.learning.guard import find_clashes, find_refusals
+from kds.learning.place import LearningPlace
 from kds.router.intents.lessons import lessons
 from kds.router.intents.model_cache import cache_key
 from kds.router.prompts.library import PromptLibrary
@@ -33,14 +25,6 @@ from kds.router.prompts.promptfile import PromptFile
 
 GUARD: Final = 2
 """Raise it when the guard changes: its earlier verdicts then no longer count."""
-
-VERDICT_FILE: Final = "learned-verdict.json"
-"""In the cache folder: {"key", "refused": {id: reason}, "passed": [id]}."""
-
-
-def learned_file(workspace: Workspace) -> LearnedFile:
-    """The file of accepted examples of a workspace."""
-    return LearnedFile(workspace.brain / FILE_NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,38 +36,71 @@ class _Verdict:
     passed: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What was learned and passed the guard; ``untried``: something has yet to be shown to it."""
+
+    examples: tuple[LearnedExample, ...] = ()
+    references: tuple[LearnedReference, ...] = ()
+    warnings: tuple[str, ...] = ()
+    untried: bool = False
+
+
 def with_learned(
-    library: PromptLibrary, workspace: Workspace, *, may_write: bool
+    library: PromptLibrary,
+    workspace: Workspace,
+    *,
+    may_write: bool,
+    environ: Mapping[str, str] = os.environ,
 ) -> tuple[PromptLibrary, tuple[str, ...]]:
     """The library with what was learned, and warnings about what could not be used.
 
-    Nothing is learned while learning is off. A file that does not load is a warning: routing goes
+    Nothing is learned while learning is off. What does not load is a warning: routing goes
     on as shipped. An example that was accepted by itself and that the guard refuses leaves the
     file if it ``may_write``; those that a person let in stay, unused, with a warning.
     """
-    file = learned_file(workspace)
-    if not file.path.exists() or not load_settings(workspace).learning.enabled:
+    place = LearningPlace.of(workspace, environ=environ)
+    if not place.file.text.exists or not place.enabled:
         return library, ()
     try:
-        examples = file.load()
-        refusals = refused_examples(library, examples, workspace, may_write=may_write)
+        examples = place.file.load()
+        refusals = refused_examples(library, examples, place, may_write=may_write)
         refused = [one for one in examples if one.id in refusals]
         if may_write and (own := [one for one in refused if one.by == ITSELF]):
-            _take_out(own, file, workspace)
+            _take_out(own, place)
     except (LearnedFileError, StoreError) as error:
-        return library, (f"nothing learned is used: {error.where}: {error.message}",)
+        return library, (_unused(error),)
     used = [(one.intent, one.text) for one in examples if one.id not in refusals]
-    warnings = [
-        f"{file.path}:{one.line}: '{one.text}' is not used as {one.intent}: {refusals[one.id]}"
-        for one in refused
-    ]
-    return library.with_examples(used), tuple(warnings)
+    found = library.with_examples(used) if used else library
+    return found, _told(refused, refusals, place)
+
+
+def tried(library: PromptLibrary, place: LearningPlace) -> Tried:
+    """What was learned as far as the guard has let it in; the guard itself is not asked.
+
+    Where prompts have changed since, what contradicts them is left out, and no more: the rest is
+    measured anew when something is learned. Raises StoreError, SettingsError.
+    """
+    if not place.enabled:
+        return Tried()
+    try:
+        examples, references = place.file.load(), place.file.references()
+    except LearnedFileError as error:
+        return Tried(warnings=(_unused(error),))
+    known = _verdict(place.verdict() if examples else None)
+    refusals = dict(known.refused)
+    if known.key != _key(library.prompts(), examples):
+        refusals |= find_clashes(library.prompts(), examples)
+    refused = [one for one in examples if one.id in refusals]
+    used = [one for one in examples if one.id in {*known.passed} - refusals.keys()]
+    untried = len(used) + len(refused) < len(examples)
+    return Tried(tuple(used), references, _told(refused, refusals, place), untried)
 
 
 def refused_examples(
     library: PromptLibrary,
     examples: Sequence[LearnedExample],
-    workspace: Workspace,
+    place: LearningPlace,
     *,
     may_write: bool,
 ) -> Mapping[str, str]:
@@ -95,17 +112,28 @@ def refused_examples(
         return {}
     prompts = library.prompts()
     key = _key(prompts, examples)
-    path = workspace.cache_dir / VERDICT_FILE
-    known = _verdict(read_own(path))
+    known = _verdict(place.verdict())
     if known.key == key:
         return known.refused
     refusals = find_refusals(prompts, examples, tried=known.passed)
     if may_write:
         passed = [one.id for one in examples if one.id not in refusals]
         verdict = {"key": key, "refused": refusals, "passed": passed}
-        make_private_folder(workspace.cache_dir)
-        replace_own(path, json.dumps(verdict, ensure_ascii=False).encode())
+        place.keep_verdict(json.dumps(verdict, ensure_ascii=False).encode())
     return refusals
+
+
+def _unused(error: KdsError) -> str:
+    return f"nothing learned is used: {error.where}: {error.message}"
+
+
+def _told(
+    refused: Sequence[LearnedExample], reasons: Mapping[str, str], place: LearningPlace
+) -> tuple[str, ...]:
+    return tuple(
+        f"{place.file.text}:{one.line}: '{one.text}' is not used as {one.intent}: {reasons[one.id]}"
+        for one in refused
+    )
 
 
 def _key(prompts: Sequence[PromptFile], examples: Sequence[LearnedExample]) -> str:
@@ -116,12 +144,11 @@ def _key(prompts: Sequence[PromptFile], examples: Sequence[LearnedExample]) -> s
     return f"{GUARD}-{cache_key([*shipped, *denied, *learned], ())}"
 
 
-def _take_out(refused: Sequence[LearnedExample], file: LearnedFile, workspace: Workspace) -> None:
+def _take_out(refused: Sequence[LearnedExample], place: LearningPlace) -> None:
     now = utc_now()
     for one in refused:
-        file.remove(one.id)
-    events = [LearningEvent(now, "refused", one.text, one.intent) for one in refused]
-    EventLog(workspace.brain / EVENTS).append(events)
+        place.file.remove(one.id)
+    place.events.append([LearningEvent(now, "refused", one.text, one.intent) for one in refused])
 
 
 def _verdict(content: bytes | None) -> _Verdict:

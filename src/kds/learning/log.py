@@ -5,7 +5,8 @@ even the settings are read. docs/learning.md has the figures.
 """
 
 import logging
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from kds.brain.clock import Clock, utc_now
@@ -25,10 +26,17 @@ class LearningLog:
     """What the conversations of one workspace teach, for any number of threads."""
 
     def __init__(
-        self, workspace: Workspace, library: PromptLibrary, *, clock: Clock = utc_now
+        self,
+        workspace: Workspace,
+        library: PromptLibrary,
+        *,
+        clock: Clock = utc_now,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
-        self._learning = Learning(workspace, clock=clock)
+        self._workspace = workspace
         self._library = library
+        self._clock = clock
+        self._environ = environ
 
     def note(self, turn: Turn, conversation: str | None = None) -> Candidate | None:
         """Record what the turn says about the one before; what goes wrong is logged.
@@ -49,6 +57,10 @@ class LearningLog:
         except (KdsError, OSError) as error:
             logger.warning("nothing was learned from the turn: %s", error)
         return None
+
+    @cached_property
+    def _learning(self) -> Learning:
+        return Learning(self._workspace, clock=self._clock, environ=self._environ)
 
     @cached_property
     def _names(self) -> IntentNames:

@@ -8,11 +8,10 @@ from kds.brain.errors import StoreError, WorkspaceError
 from kds.brain.learning.event import LearningEvent, reference_id
 from kds.brain.learning.learned_file import YOU, LearnedFileError
 from kds.brain.learning.reference import LearnedReference, thing, unteachable, without_article
-from kds.brain.settings import load_settings
 from kds.brain.visible import one_line
 from kds.brain.workspace import Workspace
 from kds.learning.learning import SWITCH_ON, Learning, LearningError
-from kds.learning.library import learned_file
+from kds.learning.place import LearningPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +60,11 @@ def learned_references(workspace: Workspace) -> tuple[LearnedReference, ...]:
 
     A file that does not load teaches nothing: whoever loads the examples in it warns of that.
     """
-    file = learned_file(workspace)
-    if not file.path.exists() or not load_settings(workspace).learning.enabled:
+    place = LearningPlace.of(workspace)
+    if not place.file.text.exists or not place.enabled:
         return ()
     try:
-        return file.references()
+        return place.file.references()
     except (LearnedFileError, StoreError):
         return ()
 

@@ -9,6 +9,7 @@ from kds.brain.learning.phrase import without_marks
 from kds.brain.workspace import Workspace
 from kds.learning.learning import Learning
 from kds.learning.library import with_learned
+from kds.learning.place import LearningPlace
 from kds.router.intents.model_cache import open_model
 from kds.router.prompts.library import PromptLibrary
 
@@ -43,11 +44,21 @@ def teach(workspace: Workspace, message: str, intent: str, *, clock: Clock = utc
     learning = Learning(workspace, clock=clock)
     before = {one.id for one in learning.examples()}
     example = learning.teach(message, intent, shipped)
-    library, warnings = with_learned(shipped, workspace, may_write=True)
-    opened = open_model(library.prompts(), workspace.cache_dir)
+    warnings = fitted(shipped, learning.place)
     return Taught(
         example,
         new=example.id not in before,
         redacted=without_marks(example.text) != example.text,
-        warnings=(*warnings, *opened.warnings),
+        warnings=warnings,
     )
+
+
+def fitted(shipped: PromptLibrary, place: LearningPlace) -> tuple[str, ...]:
+    """Fit the model with what was learned, so that no message has to wait; returns warnings.
+
+    On a server it is laid over the model that ships (`kds.router.intents.own_examples`).
+    """
+    library, warnings = with_learned(shipped, place.workspace, may_write=True)
+    if not place.in_files:
+        return warnings
+    return (*warnings, *open_model(library.prompts(), place.workspace.cache_dir).warnings)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, AliasPath, BeforeValidator, Field
 
+from kds.brain.clock import moment
 from kds.brain.passages.recalled import Hit, Recall
 from kds.brain.passages.values import ChunkKind, Role
 from kds.brain.sessions.session_values import Session
@@ -15,9 +16,7 @@ Format = Literal["markdown", "json"]
 
 
 def _second(at: datetime | str) -> str:
-    if isinstance(at, str):  # the SDK reads again what was written
-        return at
-    return at.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return at if isinstance(at, str) else moment(at)  # the SDK reads again what was written
 
 
 Second = Annotated[str, BeforeValidator(_second), Field(description="ISO 8601, UTC.")]

@@ -38,10 +38,11 @@ def known_before(terms: Iterable[str], messages: Sequence[Message]) -> tuple[Utt
     >>> [said.text for said in known_before(["login form"], [Message("user", "What is the fee?")])]
     ['Use the login form']
     """
-    told = {word for message in messages if message.role == "user" for word in _words(message)}
+    told = {
+        word
+        for message in messages
+        if message.role == "user"
+        for word in message.content.lower().split()
+    }
     gone = [term for term in terms if told.isdisjoint(term.lower().split())]
     return tuple(Utterance(naming(term)) for term in gone)
-
-
-def _words(message: Message) -> set[str]:
-    return set(message.content.lower().split())

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
+from contextvars import copy_context
 from threading import Lock, Thread
 from typing import Any, Final, TypeVar
 
@@ -69,7 +70,9 @@ class Speakers:
                 raise _stopping()
             self._waiting.add(future)
         future.add_done_callback(self._forget)
-        Thread(target=_run, args=(call, future), name="kds-answer", daemon=True).start()
+        Thread(
+            target=copy_context().run, args=(_run, call, future), name="kds-answer", daemon=True
+        ).start()
         return future
 
     def _forget(self, future: Future[Any]) -> None:

@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -50,13 +49,3 @@ def resident_bytes() -> int | None:
     except (OSError, ValueError, IndexError):
         return None
     return pages * os.sysconf("SC_PAGE_SIZE") if sys.platform != "win32" else None
-
-
-def as_text(moment: datetime) -> str:
-    """A UTC moment as JSON has it.
-
-    >>> from datetime import UTC
-    >>> as_text(datetime(2025, 11, 3, 9, tzinfo=UTC))
-    '2025-11-03T09:00:00Z'
-    """
-    return moment.isoformat().replace("+00:00", "Z")

@@ -34,6 +34,10 @@ REQUEST_S: Final = 10.0
 """Seconds from the first byte of a request, or from the connection, to its last byte: 1 MB takes
 milliseconds on one machine."""
 
+UNREAD_S: Final = 30.0
+"""Seconds that an answer may wait for its reader. Who asks and does not read would hold a
+connection for ever: it needs no token for that, `/livez` will do."""
+
 BATCH: Final = 16
 """Connections that are accepted at once, before `Connection` is asked whether there is
 room; with 16, sixty or so are open for a moment. asyncio calls this the backlog."""
@@ -160,12 +164,14 @@ class Connection(H11Protocol):
 
     uvicorn ends a connection that is silent after an answer (`timeout_keep_alive`) or sends a head
     without end (`h11_max_incomplete_event_size`; its 16 kB are left as they are). It has no limit
-    for one that never asked, nor for one that sends a request byte by byte. Its
+    for one that never asked, for one that sends a request byte by byte, nor for one that does not
+    read its answers. Its
     `limit_concurrency` answers newcomers with 503 for as long as others hold what there is, so
     whoever is silent would shut everybody else out: here the silent one goes.
     """
 
     _deadline: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
     _waits_since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as there
@@ -195,10 +201,27 @@ class Connection(H11Protocol):
         self._waits_since = time.monotonic()
         super().on_response_complete()
 
+    def pause_writing(self) -> None:
+        """The other side does not read what it is sent: it may be dropped for another, and soon."""
+        super().pause_writing()
+        self._waits_since = time.monotonic()
+        self._unread = self.loop.call_later(UNREAD_S, self._drop)
+
+    def resume_writing(self) -> None:
+        """It has read most of it."""
+        self._stop_unread()
+        super().resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the time limit."""
+        """Forget the time limits."""
         self._stop_deadline()
+        self._stop_unread()
         super().connection_lost(exc)
+
+    @property
+    def _idles(self) -> bool:
+        """Whether the service has nothing to do for it: it is to ask, or to read."""
+        return self._unread is not None or self._waits
 
     @property
     def _waits(self) -> bool:
@@ -217,6 +240,11 @@ class Connection(H11Protocol):
             self._deadline.cancel()
             self._deadline = None
 
+    def _stop_unread(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
+
     def _make_room(self) -> bool:
         """Drop the connection that has waited longest when there are too many.
 
@@ -224,7 +252,7 @@ class Connection(H11Protocol):
         """
         if len(self.connections) < connection_limit():
             return True
-        waiting = [one for one in self.connections if isinstance(one, Connection) and one._waits]
+        waiting = [one for one in self.connections if isinstance(one, Connection) and one._idles]
         if not waiting:  # all of them are being answered
             return False
         min(waiting, key=lambda one: one._waits_since)._drop()
@@ -232,6 +260,7 @@ class Connection(H11Protocol):
 
     def _drop(self) -> None:
         self._stop_deadline()
+        self._stop_unread()
         self.connections.discard(self)  # `connection_lost` does it a little later
         self.transport.abort()
 

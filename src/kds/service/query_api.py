@@ -12,11 +12,11 @@ from starlette.responses import JSONResponse, Response
 
 from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.sessions.session_table import ID_LIMIT
-from kds.query.service import QueryService
 from kds.query.understood import Understood
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
 from kds.service.operation import documented, router_worker, served_workspace
 from kds.service.schemas import PATH_LIMIT, WORKSPACE, RequestBody, whole
+from kds.service.workspaces import ServedWorkspace
 from kds.transit.history import Message
 
 MOST_MESSAGES: Final = 1000
@@ -172,18 +172,18 @@ async def ask(request: Request, asked: QueryRequest) -> Response:
     The passages come back whether or not a model answers. A session is remembered; without
     `session_id` nothing is stored, whatever is sent.
     """
-    service = served_workspace(request, asked.workspace).queries
-    reply = await answered(request, service, asked.query_value())
+    served = served_workspace(request, asked.workspace)
+    reply = await answered(request, served, asked.query_value())
     return JSONResponse(reply.as_dict())
 
 
-async def answered(request: Request, service: QueryService, query: Query) -> QueryReply:
+async def answered(request: Request, served: ServedWorkspace, query: Query) -> QueryReply:
     """Do all that is to be done for a question; a model holds up nobody but who asks it.
 
     Raises MessageError, as `QueryService.ask` does.
     """
-    worker = router_worker(request)
-    found = await worker.run(lambda: _found(service, query), patient=True)
+    worker, service = router_worker(request), served.queries
+    found = await worker.run(lambda: _found(served, query), patient=True)
     if found.may_be_rewritten:
         read = await service.arewrite(found)
         found = await worker.run(lambda: service.search(read), patient=True)
@@ -191,7 +191,8 @@ async def answered(request: Request, service: QueryService, query: Query) -> Que
     return await worker.run(lambda: service.finish(found, spoken), patient=True)
 
 
-def _found(service: QueryService, query: Query) -> Understood:
+def _found(served: ServedWorkspace, query: Query) -> Understood:
     """What was found; only understood, when a model is to be asked what the question means."""
-    read = service.understand(query)
-    return read if read.may_be_rewritten else service.search(read)
+    served.look_at_all()
+    read = served.queries.understand(query)
+    return read if read.may_be_rewritten else served.queries.search(read)

@@ -23,6 +23,8 @@ from kds.service.workspaces import ServedWorkspace
 
 async def routed(served: ServedWorkspace, worker: Worker, asked: RouteRequest) -> Turn:
     """Route a message on the worker; raises what `Conversations.route` and `Callers.find` raise."""
+    if served.person is not None:
+        await worker.run(served.look)
     by = served.conversations
     if asked.variables is not None:
         by = await worker.run(lambda: _conversations(served, asked))

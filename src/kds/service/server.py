@@ -6,22 +6,23 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass, replace
 from typing import Final
 
 from fastapi import FastAPI
 
 from kds.api.conversations import Conversations
-from kds.brain.clock import Clock, utc_now
+from kds.api.learned_parts import in_background
+from kds.brain.clock import Clock, moment, utc_now
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.postgres.upgrade import require
 from kds.brain.shared_database import shared_database
 from kds.brain.workspace import Workspace
 from kds.service.app import make_app
+from kds.service.catching_up import catch_up
 from kds.service.embedding import EmbeddingQueue
 from kds.service.errors import AsgiApp, describe_fault
 from kds.service.figures import Figures
-from kds.service.health import Vitals, as_text
+from kds.service.health import Vitals
 from kds.service.idle import Attendance, Attended
 from kds.service.instance import Instance
 from kds.service.limits import BodyLimit
@@ -32,12 +33,14 @@ from kds.service.listener import (
     TeamAddress,
     bind_http,
 )
+from kds.service.options import ServiceOptions
 from kds.service.process import start_of
 from kds.service.reload import Reloader
 from kds.service.security import HttpDoor, SocketDoor, open_token
 from kds.service.signals import ended_by_signals, woken_by_signals
 from kds.service.site import MakeSite, SiteHost
-from kds.service.team import Passes, TeamDoor, Tell, tell_nobody
+from kds.service.team import Passes, TeamDoor
+from kds.service.traces import Traces
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace, Workspaces
 
@@ -54,25 +57,6 @@ STUCK: Final = 70
 Log = Callable[[str], None]
 Entrance = tuple[socket.socket, AsgiApp]
 """A socket that listens, and what answers there."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceOptions:
-    """How to serve: ``idle_s`` seconds without a request end the service, None: nothing does."""
-
-    http: HttpAddress | None = None
-    unix_socket: bool = True
-    idle_s: float | None = None
-    team: TeamAddress | None = None
-    """Where people with tokens of their own are answered; None: nowhere."""
-    tell: Tell = tell_nobody
-    """Is told of each of their requests."""
-
-    def possible(self) -> "ServiceOptions":
-        """The same, with loopback HTTP where there is no unix socket to listen on."""
-        unix_socket = self.unix_socket and hasattr(socket, "AF_UNIX")
-        http = self.http if unix_socket or self.http else HttpAddress()
-        return replace(self, unix_socket=unix_socket, http=http)
 
 
 class Service:
@@ -128,6 +112,9 @@ class Service:
             app.state.attendance = self._attendance
             inner = BodyLimit(Attended(app, self._attendance))
             entrances = self._listen(stack, instances, inner)
+            if (traces := Traces.wanted(self._log)) is not None:
+                stack.callback(traces.close)
+                entrances = [(listener, traces.around(door)) for listener, door in entrances]
             reloader = Reloader(served, self._log)
             reloader.start()
             stack.callback(reloader.stop)
@@ -142,18 +129,24 @@ class Service:
         self._reason = self._reason or reason
         if self._door is not None:
             self._door.draining = True
+        draining = self._door is not None and reason == "SIGTERM"
+        drain_s = self._options.drain_s if draining else 0.0
         if self._owns_process and self._watchdog is None:
-            self._watchdog = threading.Timer(GRACE_S, self._leave_at_once)
+            self._watchdog = threading.Timer(drain_s + GRACE_S, self._leave_at_once)
             self._watchdog.daemon = True
             self._watchdog.start()
         if self._loop is not None:
             with suppress(RuntimeError):  # it has come to its end meanwhile
-                self._loop.call_soon_threadsafe(self._stopping.set)
+                self._loop.call_soon_threadsafe(self._loop.call_later, drain_s, self._stopping.set)
 
     def _claim(self, stack: ExitStack) -> dict[Workspace, Instance]:
-        """Take every workspace; in one order, so that two services cannot each take half."""
-        claimed = {}
-        for workspace in sorted(self._workspaces, key=lambda one: str(one.root)):
+        """Take every workspace; in one order, so that two services cannot each take half.
+
+        Who only answers people, all of whose things are on a server, shares the folder with others.
+        """
+        claimed: dict[Workspace, Instance] = {}
+        own = self._options.unix_socket or self._options.http is not None
+        for workspace in sorted(self._workspaces if own else (), key=lambda one: str(one.root)):
             instance = claimed[workspace] = Instance.claim(workspace)
             stack.callback(instance.release)
             stack.callback(instance.withdraw)
@@ -161,7 +154,7 @@ class Service:
         return claimed
 
     def _load(self, workspace: Workspace) -> ServedWorkspace:
-        conversations = Conversations.open(workspace, clock=self._clock)
+        conversations = Conversations.open(workspace, clock=self._clock, later=in_background)
         for warning in conversations.warnings:
             self._log(f"warning: {warning}")
         return ServedWorkspace(conversations, clock=self._clock)
@@ -183,7 +176,7 @@ class Service:
             self.places.append(http.url)
         if self._options.team is not None:
             entrances.append(self._team_entrance(stack, self._options.team, app))
-        for workspace in self._workspaces:
+        for workspace in filter(instances.get, self._workspaces):
             if self._options.unix_socket:
                 listener = instances[workspace].bind()
                 stack.callback(listener.close)
@@ -233,9 +226,12 @@ class Service:
             listeners.add(listener, inner)
         site = app.state.site = SiteHost(self._make_site, app.state, listeners.add)
         chores = [asyncio.create_task(self._tidy(served, app.state.worker))]
+        if self._door is not None:
+            catching_up = catch_up(served, self._door.reachable, app.state.worker)
+            chores.append(asyncio.create_task(catching_up))
         if self._options.idle_s is not None:
             chores.append(asyncio.create_task(self._end_when_idle(self._options.idle_s)))
-        self._say_started(instances)
+        self._say_started()
         self.ready.set()
         stopping = asyncio.create_task(self._stopping.wait())
         with woken_by_signals(self._loop) if self._owns_process else nullcontext():
@@ -279,8 +275,8 @@ class Service:
         self._log(f"stopped: a request had not ended {GRACE_S:g} s after {self._reason}")
         os._exit(STUCK)
 
-    def _say_started(self, instances: Mapping[Workspace, Instance]) -> None:
-        names = ", ".join(str(workspace.root) for workspace in instances)
+    def _say_started(self) -> None:
+        names = ", ".join(str(workspace.root) for workspace in self._workspaces)
         who = f"kds {self._vitals.version}, pid {self._vitals.pid}"
         self._log(f"started: {who}, serving {names}; at {', '.join(self.places)}")
 
@@ -293,7 +289,7 @@ class Service:
             "pid": self._vitals.pid,
             "process_began": start_of(self._vitals.pid),
             "version": self._vitals.version,
-            "started_at": as_text(self._vitals.started_at),
+            "started_at": moment(self._vitals.started_at, "auto"),
             "http": http and {"host": http.host, "port": http.port, "url": http.url},
             "socket": str(instance.address.socket_path) if unix else None,
         }

@@ -30,6 +30,9 @@ database is away, those known before are believed on."""
 KNOWN: Final = 10_000
 """Tokens whose person is kept; a stranger's guesses push out nobody who asks now and then."""
 
+LONGEST: Final = 128
+"""Characters of a token; ours have 47. Longer guesses are neither looked up nor remembered."""
+
 OPEN: Final = re.compile(
     r"/(?:route|context|query|prompts(?:/.*)?|sessions(?:/.*)?|api/memory/(?:consent|metrics)"
     r"|openapi\.json)"
@@ -53,6 +56,8 @@ class Passes:
 
     async def find(self, token: str) -> Person | None:
         """Return whose token it is; None: nobody's. Raises OutageError when nobody can tell."""
+        if not 0 < len(token) <= LONGEST:
+            return None
         known = self._known.get(token)
         if known is not None and time.monotonic() < known[1]:
             return known[0]
@@ -98,7 +103,7 @@ class TeamDoor:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or note the person and pass the request on."""
         begun = time.perf_counter()
-        seen = _Seen(send)
+        seen = _Seen(send, last=self.draining)
         reply = await self._reply(scope)
         if reply is None:
             await self._app(scope, receive, seen)
@@ -120,13 +125,17 @@ class TeamDoor:
             }
         )
 
+    async def reachable(self) -> bool:
+        """Tell whether there is a database that services can work with."""
+        return await self._passes.reachable()
+
     async def _reply(self, scope: Scope) -> Response | None:
         """What is answered here; None: the request goes on to the app."""
         path = scope["path"]
         if path == "/livez":
             return PlainTextResponse("ok\n")
         if path == "/readyz":
-            ready = not self.draining and await self._passes.reachable()
+            ready = not self.draining and await self.reachable()
             return PlainTextResponse("ok\n" if ready else "not ready\n", 200 if ready else 503)
         try:
             person = await self._passes.find(bearer(Headers(scope=scope)))
@@ -160,13 +169,16 @@ def bearer(headers: Headers) -> str:
 
 
 class _Seen:
-    """Passes an answer on, and notes its status."""
+    """Passes an answer on, and notes its status; one that is the connection's last says so."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, *, last: bool) -> None:
         self._send = send
+        self._last = last
         self.status = 500
 
     async def __call__(self, message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
+            if self._last:
+                message["headers"] = [*message.get("headers", ()), (b"connection", b"close")]
         await self._send(message)

@@ -2,7 +2,7 @@
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -53,16 +53,22 @@ class ServedWorkspace:
         clock: Clock = utc_now,
         environ: Mapping[str, str] = os.environ,
         person: Person | None = None,
+        look: Callable[[], object] = lambda: None,
     ) -> None:
-        """``person``: whose messages these are, when not those of whoever runs the service."""
+        """``person``: whose messages these are, when not those of whoever runs the service.
+
+        ``look`` reads rules and prompts anew if they have changed; a `Reloader` says how.
+        """
         self.conversations = conversations
         self.person = person
+        self.look = look
+        self._answers_with = conversations.parts
         self.queries = QueryService(
             conversations.parts, rewriter=conversations.rewriter, clock=clock, environ=environ
         )
+        """Answers questions about documents and remembered conversations."""
         self.people = People(self)
         """The same for others, who have tokens of their own."""
-        """Answers questions about documents and remembered conversations."""
         self.callers = Callers(self.workspace, self.queries.memory.settings, clock=clock)
         """Those that ask from an environment of their own."""
         self.embedding = EmbeddingRecord()
@@ -93,6 +99,13 @@ class ServedWorkspace:
                 hint="switch it on in kds-brain/settings.yaml, or with KDS_MEMORY=on",
             )
         return self.memory.store
+
+    @property
+    def contexts(self) -> Iterator[Contexts]:
+        """The contexts of all whose messages come here."""
+        yield self.conversations.contexts
+        for one in self.people.kept:
+            yield one.conversations.contexts
 
     def close(self) -> None:
         """Let go of the stores."""
@@ -137,6 +150,14 @@ class ServedWorkspace:
         self.turns += 1
         return turn
 
+    def look_at_all(self) -> None:
+        """See before a question what others have edited, and what was learned since."""
+        self.look()
+        parts = self.conversations.refreshed()
+        if parts is not self._answers_with:
+            self.queries.use(parts, rewriter=self.conversations.rewriter)
+            self._answers_with = parts
+
     def entry(
         self, message: str, intent: str, *, context_ref: str | None, session_id: str | None
     ) -> ContextEntry:
@@ -155,6 +176,7 @@ class ServedWorkspace:
     def reloaded(self, conversations: Conversations) -> None:
         """Use a new set from the next message on."""
         self.conversations = conversations
+        self._answers_with = conversations.parts
         self.queries.use(conversations.parts, rewriter=conversations.rewriter)
         self.reload = Reload(self.reload.count + 1, self._clock())
         self.people.reloaded()
@@ -184,9 +206,14 @@ class People:
         self._kept.move_to_end(person)
         return found
 
+    @property
+    def kept(self) -> tuple[ServedWorkspace, ...]:
+        """Those that are kept ready."""
+        return tuple(self._kept.values())
+
     def reloaded(self) -> None:
         """Have everybody use the rules and prompts that the base uses now."""
-        for person, one in self._kept.items():
+        for person, one in list(self._kept.items()):
             old = one.conversations
             fresh = self._conversations(person, turns=old.turns, contexts=old.contexts)
             one.reloaded(fresh)
@@ -201,7 +228,10 @@ class People:
         environ = environ_of(person)
         turns = TurnLog(self._base.workspace, environ=environ)
         return ServedWorkspace(
-            self._conversations(person, turns=turns), environ=environ, person=person
+            self._conversations(person, turns=turns),
+            environ=environ,
+            person=person,
+            look=lambda: self._base.look(),
         )
 
     def _conversations(
@@ -211,16 +241,12 @@ class People:
         return base.under(environ_of(person), turns=turns, contexts=contexts)
 
 
-def environ_of(person: Person, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment in which a person's rows of the server are found.
-
-    Nothing is learned there: what is, is kept in files, which are everybody's.
-    """
+def environ_of(person: Person) -> dict[str, str]:
+    """Return the environment in which a person's rows of the server are found."""
     return {
-        **environ,
+        **os.environ,
         "KDS_DATABASE_ORGANISATION": person.organisation,
         "KDS_DATABASE_PERSON": person.name,
-        "KDS_LEARNING": "off",
     }
 
 
@@ -247,10 +273,7 @@ class Workspaces:
             return named
         place = _resolved(root)
         for one in self:
-            if place is not None and place in (
-                _resolved(one.root),
-                _resolved(str(one.workspace.brain)),
-            ):
+            if place is not None and place in map(_resolved, (one.root, str(one.workspace.brain))):
                 return one
         raise NotServedError(
             "this workspace is not served here",

@@ -14,7 +14,6 @@ from kds.brain.turn import UNKNOWN, Turn
 from kds.brain.visible import one_line
 from kds.brain.work import Offer
 from kds.router.prompts.library import PromptLibrary
-from kds.router.prompts.promptfile import PromptFile
 
 AMNESIA: Final = "AMNESIA"
 """The one intent that is known by name here: what follows a yes is done by KDS itself, not by a
@@ -52,7 +51,7 @@ class Course:
         said = one_line(turn.expanded or turn.message)
         quoted = said if len(said) <= _QUOTED else f"{said[: _QUOTED - 1].rstrip()}…"
         happens = f'"{quoted}" goes to {agent.name}: {agent.prompt.description}'
-        asks = f"Shall it {_phrase(agent.prompt)}? Yes does it; anything else drops it."
+        asks = f"Shall it {agent.prompt.phrase}? Yes does it; anything else drops it."
         return "\n".join(filter(None, (happens, detail, asks)))
 
     def turn_for(self, turn: Turn, intent: str, rest: Sequence[str] = ()) -> Turn:
@@ -108,7 +107,3 @@ def _always_confirmed() -> frozenset[str]:
     for. What cannot be taken back must not begin because a cloned file leaves out one line."""
     agents = PromptLibrary.load().agents()
     return frozenset(agent.intent for agent in agents if agent.intent and agent.confirm)
-
-
-def _phrase(prompt: PromptFile) -> str:
-    return prompt.ask or f"have the {prompt.name.replace('-', ' ')} take it"

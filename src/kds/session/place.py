@@ -1,13 +1,18 @@
 """Which conversation a session is in: by its name, and where its work in progress is."""
 
-from pathlib import Path
+import time
+from contextlib import suppress
 from typing import Final
 
 from kds.api.session_names import LAST
 from kds.brain.clock import Clock, utc_now
 from kds.brain.contexts import conversation_path
-from kds.brain.errors import StoreError
-from kds.brain.work_file import FOLDER, WorkFile
+from kds.brain.errors import OutageError, StoreError
+from kds.brain.journal import MAX_AGE
+from kds.brain.kept_text import kept_text
+from kds.brain.shared_database import shared_database
+from kds.brain.work import NOTHING, Edit, LoadedWork, Work
+from kds.brain.work_file import FOLDER, WorkFile, tidy_work
 from kds.brain.workspace import Workspace
 from kds.session.memory import SessionMemory
 
@@ -15,16 +20,65 @@ SHARED: Final = "workspace"
 """Name of the file for the conversation that all windows of a workspace share."""
 
 
-def work_folder(workspace: Workspace) -> Path:
-    """The folder with the work in progress, a file for each conversation."""
-    return workspace.brain / FOLDER
-
-
-def work_of(workspace: Workspace, conversation: str | None, *, clock: Clock = utc_now) -> WorkFile:
+def work_of(
+    workspace: Workspace, conversation: str | None, *, clock: Clock = utc_now
+) -> "WorkThroughOutages":
     """Where the work in progress of a conversation is kept. Raises MessageError for its name."""
     stem = SHARED if conversation is None else conversation_path(workspace, conversation).stem
-    path = work_folder(workspace) / f"{stem}.json"
-    return WorkFile(path, clock=clock, ensure=workspace.ensure)
+    text = kept_text(workspace, f"{FOLDER}/{stem}.json", clock=clock)
+    return WorkThroughOutages(WorkFile(text, clock=clock))
+
+
+class WorkThroughOutages:
+    """Work that goes on while its server is away, with what this process has begun since then.
+
+    What was begun before is not known meanwhile: nothing is confirmed that another process may
+    have confirmed already. What was begun meanwhile is kept with the next change.
+    """
+
+    def __init__(self, kept: WorkFile) -> None:
+        self._kept = kept
+        self._own: Work | None = None
+
+    def load(self) -> LoadedWork:
+        """Return the work as it is, or as this process knows it."""
+        try:
+            found = self._kept.load()
+        except OutageError as error:
+            return LoadedWork(self._own or NOTHING, (_told(error),))
+        return found if self._own is None else LoadedWork(self._own)
+
+    def change(self, edit: Edit) -> LoadedWork:
+        """Replace the work by what ``edit`` makes of it; returns it as it was before."""
+        own = self._own
+        try:
+            stored = self._kept.change(edit if own is None else lambda _: edit(own))
+        except OutageError as error:
+            self._own = edit(own or NOTHING)
+            return LoadedWork(own or NOTHING, (_told(error),))
+        self._own = None
+        return stored if own is None else LoadedWork(own)
+
+    def clear(self) -> None:
+        """Forget all of it."""
+        self._own = None
+        self._kept.clear()
+
+
+def _told(error: OutageError) -> str:
+    return f"{error.message}: the work in progress is what this process knows of it"
+
+
+def tidy(workspace: Workspace, *, clock: Clock = utc_now) -> None:
+    """Remove the work of conversations in which nobody has said anything for too long."""
+    shared = shared_database(workspace)
+    if shared is None:
+        tidy_work(workspace.brain / FOLDER, now=time.time)
+        return
+    from kds.brain.postgres.texts import remove_older  # without a server nothing of the driver
+
+    with suppress(StoreError):  # it says nothing any more, whether it goes or stays
+        remove_older(shared, f"{FOLDER}/", clock() - MAX_AGE)
 
 
 def resume(workspace: Workspace, memory: SessionMemory, name: str, *, clock: Clock) -> str | None:

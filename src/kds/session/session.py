@@ -6,7 +6,6 @@
 Several threads may share a session. A correction halts what runs in it.
 """
 
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,6 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.settings import load_settings
 from kds.brain.turn import Turn
 from kds.brain.work import Halted, Work, WorkInMemory, WorkStore
-from kds.brain.work_file import tidy_work
 from kds.brain.workspace import Workspace
 from kds.session.agents import AgentDesk, first_assignment
 from kds.session.answer import Answer
@@ -29,7 +27,7 @@ from kds.session.forgetting import Forgetting
 from kds.session.memory import Said, SessionMemory
 from kds.session.nearest import NearestConversations
 from kds.session.opening import Opener, Opening
-from kds.session.place import resume, slip_notes, work_folder, work_of
+from kds.session.place import resume, slip_notes, tidy, work_of
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -100,7 +98,7 @@ class Session:
         course = Course(conversations.library, str(workspace.root))
         work: WorkStore = work_of(workspace, conversation, clock=clock)
         if log:
-            tidy_work(work_folder(workspace), now=time.time)
+            tidy(workspace, clock=clock)
         else:
             memory.session = memory.session or work.load().work.session
             work = WorkInMemory()

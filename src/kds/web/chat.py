@@ -13,9 +13,9 @@ from kds.service.schemas import MESSAGE_LIMIT
 from kds.session.exchange import Exchange
 from kds.web import sessions, teaching
 from kds.web.markup import as_html
-from kds.web.sessions import address, store_of
+from kds.web.sessions import address, store_of, talks_of
 from kds.web.sidebar import sidebar
-from kds.web.talks import Talk, Talks, Telling
+from kds.web.talks import Talk, Telling
 from kds.web.transcript import Shown, earlier_page, newest_page, unkept
 from kds.web.visit import Visit, get, post
 
@@ -88,7 +88,7 @@ async def since(visit: Visit) -> Response:
 
 async def answer(visit: Visit) -> Response:
     """The answer that is on its way, as events: `text` again and again, at last `done`."""
-    found = _talks(visit).told(visit.text("telling"))
+    found = talks_of(visit).told(visit.text("telling"))
     if found is None:
         return Response(status_code=204)  # the browser does not come again then
     events = _events(visit, *found)
@@ -129,7 +129,7 @@ def _chosen(visit: Visit) -> str | None:
 async def _opened(visit: Visit, chosen: str) -> tuple[Talk, Session]:
     """A conversation that there is. Raises NotServedError."""
     session = await visit.archive(lambda: store_of(visit.served, chosen).session(chosen))
-    return await _talks(visit).find(visit.served, chosen), session
+    return await talks_of(visit).find(visit.served, chosen), session
 
 
 async def _talk(visit: Visit, chosen: str | None) -> Talk:
@@ -137,7 +137,7 @@ async def _talk(visit: Visit, chosen: str | None) -> Talk:
     with what is said in another tab. Raises NotServedError."""
     if chosen is not None:
         return (await _opened(visit, chosen))[0]
-    return await _talks(visit).find(visit.served, None)
+    return await talks_of(visit).find(visit.served, None)
 
 
 async def _page(visit: Visit, talk: Talk, session: Session, before: int) -> Shown:
@@ -199,11 +199,6 @@ def _event(name: str, text: str) -> str:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     data = "".join(f"data: {line}\n" for line in lines)
     return f"event: {name}\n{data}\n"
-
-
-def _talks(visit: Visit) -> Talks:
-    found: Talks = visit.request.app.state.talks
-    return found
 
 
 routes = (

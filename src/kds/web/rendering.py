@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from kds.brain.clock import minute
 from kds.brain.installation import kds_version
 from kds.web.assets import Assets
 
@@ -47,18 +47,8 @@ class Renderer:
             version=kds_version(),
             htmx_config=HTMX_CONFIG,
         )
-        self._environment.filters["moment"] = moment
+        self._environment.filters["moment"] = minute
 
     def render(self, template: str, values: dict[str, object]) -> str:
         """Fill a template in. Raises jinja2's errors, which are faults of ours."""
         return self._environment.get_template(template).render(values)
-
-
-def moment(at: datetime) -> str:
-    """A time as people read it.
-
-    >>> from datetime import UTC
-    >>> moment(datetime(2025, 11, 3, 9, 5, tzinfo=UTC))
-    '2025-11-03 09:05 UTC'
-    """
-    return f"{at:%Y-%m-%d %H:%M} UTC"

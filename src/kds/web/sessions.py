@@ -76,6 +76,12 @@ def store_of(served: ServedWorkspace, session: str, *, writes: bool = False) -> 
     return store
 
 
+def talks_of(visit: Visit) -> Talks:
+    """The conversations that run here."""
+    found: Talks = visit.request.app.state.talks
+    return found
+
+
 async def rename(visit: Visit) -> Response:
     """Give a session a title that stays."""
     session, title = visit.text("session"), visit.text("title")
@@ -87,7 +93,7 @@ async def rename(visit: Visit) -> Response:
 
 async def delete(visit: Visit) -> Response:
     """Erase a session and its bytes; for a while it can be brought back."""
-    session, talks = visit.text("session"), _talks(visit)
+    session, talks = visit.text("session"), talks_of(visit)
 
     def erase() -> Archive:
         found = archive(store_of(visit.served, session), session)
@@ -150,11 +156,6 @@ def _read(text: str, name: str) -> tuple[Archive, ...]:
         return from_json(text, where=name)
     except StoreError as error:
         raise MessageError(error.message, where=error.where, hint=error.hint) from error
-
-
-def _talks(visit: Visit) -> Talks:
-    found: Talks = visit.request.app.state.talks
-    return found
 
 
 def _bin(visit: Visit) -> Bin:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from starlette.responses import Response
 
@@ -33,8 +33,12 @@ OWN: Final = "own"
 """The user's own file, in a form; else the workspace's."""
 
 CODE: Final = "recall.embeddings"
-PLACES: Final = ("model.name", "model.base_url", "database.url")
+BASE: Final = "model.base_url"
+PLACES: Final = ("model.name", BASE, "database.url")
 """Settings that may name code to run, and where messages and keys go."""
+
+ELSEWHERE: Final = frozenset({"host", "hostaddr", "service", "servicefile"})
+"""What may stand behind the address of a database and names another one (libpq's URI)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ def _check_confined(key: str, value: str) -> None:
     as the user, or have the keys of the environment sent elsewhere."""
     if key == CODE and ":" in value:
         does = "names code to run"
-    elif key in PLACES and not _stays_here(value):
+    elif key in PLACES and not _stays_here(value, whole=key == BASE):
         does = "names another machine"
     else:
         return
@@ -107,16 +111,23 @@ def _check_confined(key: str, value: str) -> None:
     )
 
 
-def _stays_here(value: str) -> bool:
+def _stays_here(value: str, *, whole: bool) -> bool:
     """Whether no other machine is named: a provider by its name, or a URL of this one.
 
-    >>> [_stays_here(one) for one in ("openai:x", "http://localhost:1/v1#x", "https://evil.example")]
+    ``whole``: it can only be a URL; a client of models takes "evil.example:80" for one, too.
+
+    >>> texts = ("openai:x", "http://localhost:1/v1#x", "https://evil.example")
+    >>> [_stays_here(one, whole=False) for one in texts]
     [True, True, False]
     """
+    if "//" not in value and not whole:
+        return True
     try:
-        return "//" not in value or is_loopback(urlsplit(value.strip()).hostname or "")
+        parts = urlsplit(value.strip())
+        loopback = is_loopback(parts.hostname or "")
     except ValueError:
         return False
+    return loopback and not ELSEWHERE & parse_qs(parts.query, keep_blank_values=True).keys()
 
 
 async def _told(visit: Visit, key: str) -> Response:

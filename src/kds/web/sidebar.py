@@ -44,9 +44,6 @@ def found(served: ServedWorkspace, search: str) -> tuple[Session, ...]:
     """The sessions whose title or id has every word of ``search``."""
     store, words = served.memory_if_any(), search.casefold().split()
     every = all_sessions(store) if store else ()
-    named = (one for one in every if _is_named(f"{one.title} {one.id}".casefold(), words))
+    texts = ((one, f"{one.title} {one.id}".casefold()) for one in every)
+    named = (one for one, text in texts if all(word in text for word in words))
     return tuple(one for _, one in zip(range(FOUND), named, strict=False))
-
-
-def _is_named(text: str, words: list[str]) -> bool:
-    return all(word in text for word in words)

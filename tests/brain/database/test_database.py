@@ -55,6 +55,13 @@ def test_a_link_is_not_followed(memory_path: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere.db").exists()
 
 
+def test_a_folder_in_its_place_is_told_as_one(memory_path: Path) -> None:
+    memory_path.mkdir()
+    with pytest.raises(StoreError, match="it is a folder") as caught:
+        SqliteStore(memory_path)
+    assert caught.value.hint == "move it away: KDS makes a new file"
+
+
 def test_a_missing_folder_is_an_error_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="folder") as caught:
         SqliteStore(tmp_path / "nowhere" / "memory.db")

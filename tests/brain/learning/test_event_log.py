@@ -1,4 +1,4 @@
-"""The events on disk: private, damaged lines aside, bounded."""
+"""The events in a file and on a server: in order, damaged lines aside, bounded."""
 
 import json
 import stat
@@ -12,10 +12,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
+from kds.brain.kept_text import PrivateText
 from kds.brain.learning.event import LearningEvent, decode, encode
 from kds.brain.learning.event_log import EventLog
 from kds.brain.learning.phrase import phrase_text
 from kds.brain.secrets.redaction import storable
+
+from ..conftest import MakeText  # noqa: TID252  # texts on either engine
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -25,54 +28,67 @@ def told(text: str = "sort out the login page", minutes: int = 0) -> LearningEve
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> EventLog:
-    return EventLog(tmp_path / "learning.jsonl")
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "learning.jsonl"
 
 
-def test_looking_makes_no_file(log: EventLog) -> None:
-    assert log.load().events == ()
-    assert list(log.path.parent.iterdir()) == []
+@pytest.fixture
+def log(make_text: MakeText) -> EventLog:
+    return EventLog(make_text("learning.jsonl"))
 
 
-def test_events_come_back_in_their_order_and_the_file_is_private(log: EventLog) -> None:
+def test_looking_makes_no_file(path: Path) -> None:
+    assert EventLog(PrivateText(path)).load().events == ()
+    assert list(path.parent.iterdir()) == []
+
+
+def test_events_come_back_in_their_order(log: EventLog) -> None:
     events = [told(minutes=number) for number in range(3)]
     for event in events:
         log.append([event])
     assert log.load().events == tuple(events)
-    assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
 
 
 def test_a_secret_does_not_reach_the_disk(log: EventLog) -> None:
     log.append([told("the password is hunter2hunter2 for staging login: password: hunter2")])
-    assert b"hunter2" not in log.path.read_bytes()
+    assert b"hunter2" not in (log.text.read() or b"")
 
 
 def test_damaged_lines_are_set_aside_and_the_rest_is_kept(log: EventLog) -> None:
     log.append([told()])
-    with log.path.open("ab") as file:
-        file.write(b'{"at": "soon"}\nnot json\n[1]\n\xff\xfe\n')
+    log.text.append(b'{"at": "soon"}\nnot json\n[1]\n')
     log.append([told(minutes=5)])
     assert len(log.load().events) == 2
-    assert log.bad_path.read_bytes().count(b"\n") == 4
-    assert stat.S_IMODE(log.bad_path.stat().st_mode) == 0o600
+    assert (log.text.aside.read() or b"").count(b"\n") == 3
+
+
+def test_the_file_is_private_and_bytes_that_are_no_text_are_set_aside(path: Path) -> None:
+    log = EventLog(PrivateText(path))
+    log.append([told()])
+    with path.open("ab") as file:
+        file.write(b"\xff\xfe\n")
+    log.append([told(minutes=5)])
+    aside = path.with_name("learning.jsonl.bad")
+    assert aside.read_bytes() == b"\xff\xfe\n"
+    assert stat.S_IMODE(aside.stat().st_mode) == stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_looking_says_which_lines_were_damaged(log: EventLog) -> None:
-    log.path.write_bytes(encode(told()) + b"\nnot json\n")
+    log.text.replace(encode(told()) + b"\nnot json\n")
     loaded = log.load()
     assert len(loaded.events) == 1
-    assert loaded.warnings == (f"{log.path}:2: is no JSON; set aside in learning.jsonl.bad",)
+    assert loaded.warnings == (f"{log.text}:2: is no JSON; set aside in learning.jsonl.bad",)
     assert log.load().warnings == ()
 
 
 def test_a_line_torn_by_a_crash_does_not_swallow_the_next(log: EventLog) -> None:
-    log.path.write_bytes(encode(told())[:-20])
+    log.text.replace(encode(told())[:-20])
     log.append([told(minutes=5)])
     assert log.load().events == (told(minutes=5),)
 
 
-def test_the_file_is_bounded_and_decisions_outlive_evidence(tmp_path: Path) -> None:
-    log = EventLog(tmp_path / "learning.jsonl", max_events=20)
+def test_events_are_bounded_and_decisions_outlive_evidence(make_text: MakeText) -> None:
+    log = EventLog(make_text("learning.jsonl"), max_events=20)
     rejected = LearningEvent(NOON, "rejected", "sort out the login page", "PLAN")
     log.append([rejected])
     for number in range(60):
@@ -96,11 +112,11 @@ def test_several_writers_lose_nothing(log: EventLog) -> None:
     assert len(log.load().events) == 30
 
 
-def test_a_link_in_its_place_is_refused(log: EventLog, tmp_path: Path) -> None:
+def test_a_link_in_its_place_is_refused(path: Path, tmp_path: Path) -> None:
     (tmp_path / "theirs").write_text("")
-    log.path.symlink_to(tmp_path / "theirs")
+    path.symlink_to(tmp_path / "theirs")
     with pytest.raises(StoreError):
-        log.append([told()])
+        EventLog(PrivateText(path)).append([told()])
     assert (tmp_path / "theirs").read_text() == ""
 
 

@@ -11,10 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kds.brain.errors import StoreError
+from kds.brain.kept_text import PrivateText
 from kds.brain.learning.candidate import Candidate
 from kds.brain.learning.event import candidate_id
 from kds.brain.learning.learned_file import MAX_EXAMPLES, YOU, LearnedFile, LearnedFileError
 from kds.brain.learning.phrase import phrase_text
+
+from ..conftest import MakeText  # noqa: TID252  # texts on either engine
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -48,43 +51,53 @@ def add(file: LearnedFile, *texts: str) -> Sequence[str]:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> LearnedFile:
-    return LearnedFile(tmp_path / "learned.yaml")
+def file(make_text: MakeText) -> LearnedFile:
+    return LearnedFile(make_text("learned.yaml"))
+
+
+def written(file: LearnedFile) -> str | None:
+    content = file.text.read()
+    return None if content is None else content.decode()
 
 
 def test_an_example_says_when_why_and_how_often(file: LearnedFile) -> None:
     add(file, "sort out the login page")
     [one] = file.load()
     assert (one.text, one.intent, one.by) == ("sort out the login page", "PLAN", "you")
-    text = file.path.read_text()
+    text = written(file) or ""
     for part in ('at: "2026-01-01T12:00:00Z"', "times: 3", "confidence: 0.75", "told 3 times"):
         assert part in text
-    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+
+
+def test_the_file_is_private(tmp_path: Path) -> None:
+    path = tmp_path / "learned.yaml"
+    add(LearnedFile(PrivateText(path)), "sort out the login page")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_what_was_written_by_hand_is_read_and_keeps_its_bytes(file: LearnedFile) -> None:
-    file.path.write_text(BY_HAND)
+    file.text.replace(BY_HAND.encode())
     [mine] = file.load()
     assert (mine.intent, mine.by, mine.line) == ("PLAN", "hand", 4)
-    file.path.write_text("examples:\n")
+    file.text.replace(b"examples:\n")
     [block] = add(file, "sort out the login page")
     assert file.remove(candidate("sort out the login page").id, block)
-    assert file.path.read_text() == "examples:\n"
+    assert written(file) == "examples:\n"
 
 
 def test_an_example_changed_by_hand_is_still_taken_out(file: LearnedFile) -> None:
     blocks = add(file, "sort out the login page", "tidy up the billing module")
-    before = file.path.read_text()
-    file.path.write_text(before.replace("times: 3", "times: 4", 1))
+    before = written(file) or ""
+    file.text.replace(before.replace("times: 3", "times: 4", 1).encode())
     assert file.remove(candidate("sort out the login page").id, blocks[0])
     assert [one.text for one in file.load()] == ["tidy up the billing module"]
 
 
 def test_what_is_there_already_is_not_added_again(file: LearnedFile) -> None:
     add(file, "sort out the login page")
-    before = file.path.read_bytes()
+    before = file.text.read()
     assert add(file, "Sort out the login page!") == []
-    assert file.path.read_bytes() == before
+    assert file.text.read() == before
 
 
 def test_what_is_not_there_cannot_be_taken_out(file: LearnedFile) -> None:
@@ -93,12 +106,19 @@ def test_what_is_not_there_cannot_be_taken_out(file: LearnedFile) -> None:
     assert not file.remove("12345678")
 
 
+def test_an_empty_file_is_begun_as_one_that_was_not_there(file: LearnedFile) -> None:
+    file.text.replace(b"\n")
+    add(file, "sort out the login page")
+    assert (written(file) or "").startswith("# Examples that KDS has learned")
+    assert [one.text for one in file.load()] == ["sort out the login page"]
+
+
 @pytest.mark.parametrize("text", ["examples: []\n", "# only a comment\n", "examples: [\n]\n"])
 def test_a_file_of_another_shape_is_left_as_it_is(file: LearnedFile, text: str) -> None:
-    file.path.write_text(text)
+    file.text.replace(text.encode())
     with pytest.raises(StoreError, match="no example can be added"):
         add(file, "sort out the login page")
-    assert file.path.read_text() == text
+    assert written(file) == text
 
 
 @pytest.mark.parametrize(
@@ -106,7 +126,7 @@ def test_a_file_of_another_shape_is_left_as_it_is(file: LearnedFile, text: str) 
     [("examples: 3\n", 1), ("examples:\n- text: x\n", 2), ("a: [", 1), ("other: 1\n", 1)],
 )
 def test_a_file_that_does_not_load_says_where(file: LearnedFile, text: str, line: int) -> None:
-    file.path.write_text(text)
+    file.text.replace(text.encode())
     with pytest.raises(LearnedFileError, match=f"learned.yaml:{line}"):
         file.load()
 
@@ -128,9 +148,9 @@ words = st.text(min_size=1, max_size=60).filter(lambda text: len(phrase_text(tex
 )
 def test_undoing_in_any_order_restores_the_bytes(texts, random, present) -> None:  # type: ignore[no-untyped-def]
     with TemporaryDirectory() as folder:
-        file = LearnedFile(Path(folder) / "learned.yaml")
+        file = LearnedFile(PrivateText(Path(folder) / "learned.yaml"))
         if present is not None:
-            file.path.write_text(present)
+            file.text.replace(present.encode())
         known = {one.id for one in file.load()}
         added = [
             (one.id, file.add([one], by=YOU, now=NOON)[one.id])
@@ -142,5 +162,4 @@ def test_undoing_in_any_order_restores_the_bytes(texts, random, present) -> None
         random.shuffle(added)
         for name, block in added:
             assert file.remove(name, block)
-        left = file.path.read_text() if file.path.exists() else None
-        assert left == present
+        assert written(file) == present

@@ -1,7 +1,6 @@
 """What a description means: which may be learned, and how it is kept beside examples."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -9,6 +8,8 @@ from kds.brain.learning.candidate import find_candidates
 from kds.brain.learning.event import LearningEvent, decode, encode, reference_id
 from kds.brain.learning.learned_file import YOU, LearnedFile, LearnedFileError
 from kds.brain.learning.reference import LearnedReference, unteachable
+
+from ..conftest import MakeText  # noqa: TID252  # texts on either engine
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -55,26 +56,25 @@ def test_a_definite_description_is(description: str) -> None:
     assert unteachable(description, "something else") is None
 
 
-def test_it_stands_among_the_examples_and_leaves_by_its_lines(tmp_path: Path) -> None:
-    file = LearnedFile(tmp_path / "learned.yaml")
-    file.path.write_text(BY_HAND)
+def test_it_stands_among_the_examples_and_leaves_by_its_lines(make_text: MakeText) -> None:
+    file = LearnedFile(make_text("learned.yaml"))
+    file.text.replace(BY_HAND.encode())
     [block] = file.add([reference("the button", "FAB button")], by=YOU, now=NOON).values()
     assert 'text: "the button"\n  antecedent: "FAB button"\n' in block
     assert [(one.text, one.antecedent, one.by, one.line) for one in file.references()] == [
         ("the job", "nightly export", "hand", 2), ("the button", "FAB button", "you", 6),
     ]  # fmt: skip
     assert [one.intent for one in file.load()] == ["PLAN"]
-    assert file.path.stat().st_mode & 0o777 == 0o600
     assert file.remove(file.references()[-1].id, block)
-    assert file.path.read_text() == BY_HAND
+    assert file.text.read() == BY_HAND.encode()
     assert file.remove(file.references()[0].id)
-    assert file.path.read_text() == "examples:\n" + BY_HAND.partition("export\n")[2]
+    assert file.text.read() == ("examples:\n" + BY_HAND.partition("export\n")[2]).encode()
 
 
 @pytest.mark.parametrize("said", ["", "  intent: PLAN\n  antecedent: FAB button\n"])
-def test_an_entry_says_one_thing_of_its_text(tmp_path: Path, said: str) -> None:
-    file = LearnedFile(tmp_path / "learned.yaml")
-    file.path.write_text(f'examples:\n- text: "the button"\n{said}')
+def test_an_entry_says_one_thing_of_its_text(make_text: MakeText, said: str) -> None:
+    file = LearnedFile(make_text("learned.yaml"))
+    file.text.replace(f'examples:\n- text: "the button"\n{said}'.encode())
     with pytest.raises(LearnedFileError, match="needs an intent, or an antecedent"):
         file.references()
 

@@ -47,17 +47,6 @@ def empty(postgres: str) -> Iterator[str]:
         admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@pytest.fixture(scope="session")
-def shared_server(postgres: str, template: str) -> Iterator[Server]:
-    """A server whose tables are filled by many tests: each has tenants of its own."""
-    name = f"kds_shared_{uuid4().hex[:12]}"
-    with driver().connect(postgres, autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-    server = Server(of_database(postgres, name))
-    yield server
-    server.close()
-
-
 @pytest.fixture
 def open_documents(shared_server: Server, clock: HandClock) -> Iterator[OpenDocuments]:
     """Opens the documents of a person whom no other test knows; all are closed in the end."""

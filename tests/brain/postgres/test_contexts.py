@@ -3,12 +3,13 @@
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import psycopg
 import pytest
 from conformance import HandClock
 
-from kds.brain.errors import StoreError
+from kds.brain.errors import OutageError, StoreError
 from kds.brain.postgres import server as module
 from kds.brain.postgres.contexts import PostgresContexts
 from kds.brain.postgres.server import Server
@@ -146,9 +147,7 @@ def test_an_outage_is_got_over_with_what_the_process_knows(
     open_contexts: OpenContexts,
     clock: HandClock,
     outage: Callable[[bool], None],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "RETRY_S", 0.0)
     one, other = open_contexts(), open_contexts()
     one.journal("c").log(said(clock, "before"))
     outage(True)
@@ -169,10 +168,8 @@ def test_a_server_that_goes_away_within_a_turn_does_not_end_it(
     open_contexts: OpenContexts,
     clock: HandClock,
     outage: Callable[[bool], None],
-    monkeypatch: pytest.MonkeyPatch,
     logged: int,
 ) -> None:
-    monkeypatch.setattr(module, "RETRY_S", 0.0)
     one, other = open_contexts(), open_contexts()
     journal = one.journal("c")
     journal.log(said(clock, "before"))
@@ -191,8 +188,12 @@ def test_a_server_that_goes_away_within_a_turn_does_not_end_it(
 
 
 def test_a_server_that_is_away_is_not_asked_each_time(
-    open_contexts: OpenContexts, clock: HandClock, outage: Callable[[bool], None]
+    open_contexts: OpenContexts,
+    clock: HandClock,
+    outage: Callable[[bool], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(module, "RETRY_S", 60.0)
     contexts = open_contexts()
     contexts.journal("c").log(said(clock, "before"))
     outage(True)
@@ -212,3 +213,138 @@ def test_who_waits_too_long_for_a_turn_keeps_nobody_else_waiting(
         assert "too long" in waited.warnings[0]
         assert hurried.journal("d").log(said(clock, "add a FAB button")).warnings == ()
     other.close()
+
+
+@pytest.fixture
+def processes(url: str, tmp_path: Path, clock: HandClock) -> Iterator[OpenContexts]:
+    """Opens the contexts as one process of a workspace after the other would."""
+    servers: list[Server] = []
+
+    def begin(person: str = "ann") -> PostgresContexts:
+        servers.append(Server(url))
+        tenant = ("acme", person, "shop")
+
+        def tenancy() -> Tenancy:
+            return Tenancy(servers[-1], tenant_number(servers[-1], tenant), clock=clock)
+
+        waiting = (tmp_path / "conversations", f"{servers[-1].place} {tenant}")
+        return PostgresContexts(tenancy, clock=clock, waiting=waiting)
+
+    yield begin
+    for server in servers:
+        server.close()
+
+
+def _left(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("conversations/*.waiting*"))
+
+
+def test_what_a_process_could_not_store_is_stored_by_the_next(
+    processes: OpenContexts,
+    clock: HandClock,
+    outage: Callable[[bool], None],
+    tmp_path: Path,
+) -> None:
+    processes().journal("c").log(said(clock, "before"))
+    outage(True)
+    for number in (1, 2):
+        clock.move(minutes=1)
+        loaded = processes().journal("c").log(said(clock, f"during {number}"))
+        assert f"{number} not stored yet, and kept on this machine" in loaded.warnings[0]
+    assert [one.user_message for one in loaded.entries] == ["during 1", "during 2"]
+    (path,) = (tmp_path / "conversations").glob("*.waiting")
+    assert path.stat().st_mode & 0o777 == 0o600
+    outage(False)
+    assert texts(processes("bob")) == []
+    last = processes()
+    assert texts(last) == ["before", "during 1", "during 2"]
+    assert last.journal("c").log(said(clock, "after")).warnings == ()
+    assert texts(processes()) == ["before", "during 1", "during 2", "after"]
+    assert [name for name in _left(tmp_path) if not name.endswith(".lock")] == []
+
+
+def test_what_was_stored_although_nobody_could_tell_is_not_stored_twice(
+    processes: OpenContexts,
+    clock: HandClock,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    def commit(server: Server, connection: psycopg.Connection[object]) -> None:
+        connection.execute(b"COMMIT")
+        raise OutageError("the answer was lost")
+
+    journal = processes().journal("c")
+    with monkeypatch.context() as patched:
+        patched.setattr(Server, "_commit", commit)
+        with journal.alone():
+            journal.log(said(clock, "once"))
+    assert len(_left(tmp_path)) == 2
+    with journal.alone():
+        journal.log(said(clock, "then"))
+    assert texts(processes()) == ["once", "then"]
+
+
+def test_what_waits_and_cannot_be_read_is_set_aside(
+    processes: OpenContexts,
+    clock: HandClock,
+    outage: Callable[[bool], None],
+    tmp_path: Path,
+) -> None:
+    outage(True)
+    processes().journal("c").log(said(clock, "whole"))
+    (path,) = (tmp_path / "conversations").glob("*.waiting")
+    path.write_bytes(b"half a l\n\nblank  \n" + path.read_bytes() + b"\xff")
+    processes().journal("c").log(said(clock, "more"))
+    outage(False)
+    assert texts(processes()) == ["whole", "more"]
+    assert path.with_name(f"{path.name}.bad").read_bytes() == b"half a l\nblank  \n\xff \n"
+
+
+def test_what_waits_goes_after_two_hours_and_what_is_dated_ahead_is_not_believed(
+    processes: OpenContexts,
+    clock: HandClock,
+    outage: Callable[[bool], None],
+    tmp_path: Path,
+) -> None:
+    outage(True)
+    processes().journal("c").log(said(clock, "old"))
+    clock.move(days=400)
+    processes().journal("c").log(said(clock, "of a clock that was wrong"))
+    clock.move(days=-399)
+    processes().journal("c").log(said(clock, "now"))
+    (path,) = (tmp_path / "conversations").glob("*.waiting")
+    assert b'"old"' not in path.read_bytes()
+    outage(False)
+    assert texts(processes()) == ["now"]
+    processes().journal("c").log(said(clock, "then"))
+    assert texts(processes()) == ["now", "then"]
+    assert b"of a clock that was wrong" in path.read_bytes()
+
+
+def test_without_a_place_for_it_the_warning_says_that_it_is_lost_with_the_process(
+    processes: OpenContexts,
+    clock: HandClock,
+    outage: Callable[[bool], None],
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "conversations").write_text("a file stands in the way")
+    outage(True)
+    process = processes()
+    loaded = process.journal("c").log(said(clock, "said"))
+    assert "1 not stored yet, and lost when this process ends" in loaded.warnings[0]
+    assert texts(process) == ["said"]
+    outage(False)
+    assert process.journal("c").log(said(clock, "after")).warnings == ()
+    assert texts(processes()) == ["said", "after"]
+
+
+def test_who_forgets_a_conversation_forgets_what_waits(
+    processes: OpenContexts,
+    clock: HandClock,
+    outage: Callable[[bool], None],
+) -> None:
+    outage(True)
+    processes().journal("c").log(said(clock, "said"))
+    outage(False)
+    assert processes().journal("c").clear() == 1
+    assert texts(processes()) == []

@@ -7,7 +7,7 @@ KDS_ISOLATION_REQUESTS says how many (300), KDS_ISOLATION_SEED which.
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -17,16 +17,22 @@ from typing import Any
 import psycopg
 import pytest
 from conformance import HandClock
+from document_texts import putting, source_of
 
+from kds.brain.documents.document_values import Document
+from kds.brain.documents.heading import number_key
+from kds.brain.documents.question import Reference
 from kds.brain.errors import StoreError
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.values import Scored
 from kds.brain.postgres.contexts import PostgresContexts
+from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.postgres_store import PostgresItems, PostgresStore
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import Team
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.texts import PostgresText
 from kds.brain.sessions.entities import EntityTable
 from kds.brain.sessions.metrics import MetricTable
 from kds.brain.sessions.portable import archive
@@ -43,6 +49,8 @@ SECRETS = ("aardwolf", "binturong")
 NAMES = ("one", "two", "three")
 KEYS = ("k1", "k2")
 PLACES = ((), ("a",), ("a", "b"))
+PATHS = ("/x/one.txt", "/x/two.txt", "/x/three.txt")
+NUMBERS = ("1", "2", "2.1")
 
 Admin = psycopg.Connection[tuple[Any, ...]]
 
@@ -55,6 +63,12 @@ class Tenant:
     secret: str
     store: PostgresStore
     contexts: PostgresContexts
+    documents: PostgresDocuments
+    tenancy: Tenancy
+
+    def text(self, name: str) -> PostgresText:
+        """One of the texts of what was learned, and of the work in progress."""
+        return PostgresText(lambda: nullcontext(self.tenancy), name, self.tenancy.place)
 
 
 @dataclass
@@ -66,6 +80,9 @@ class Pool:
     messages: list[str] = field(default_factory=lambda: ["m-1"])
     chunks: list[int] = field(default_factory=lambda: [1])
     texts: list[int] = field(default_factory=lambda: [1])
+    parts: list[int] = field(default_factory=lambda: [1])
+    """Passages of documents."""
+    known: list[Document] = field(default_factory=list)
 
     def one(self, *of: Any) -> Any:
         return self.chance.choice(of)
@@ -76,17 +93,25 @@ class Pool:
     def ids(self) -> list[int]:
         return self.chance.choices(self.chunks, k=3)
 
+    def part_ids(self) -> list[int]:
+        return self.chance.choices(self.parts, k=3)
+
+    def path(self) -> str:
+        return str(self.one(*PATHS))
+
     def vector(self) -> list[float]:
         return [self.chance.random() + 0.1 for _ in range(3)]
 
     def text(self, tenant: Tenant) -> str:
         return f"the {tenant.secret} said {self.chance.randrange(99)} of userName"
 
-    def hear(self, found: object) -> None:
-        """Keep the ids in an answer for the requests to come."""
+    def hear(self, found: object, chunks: list[int]) -> None:
+        """Keep the ids in an answer for the requests to come; ``chunks``: of its kind."""
         for one in found if isinstance(found, tuple | list) else (found,):
             if isinstance(one, Scored) or hasattr(one, "chunk_id"):
-                self.chunks.append(one.chunk_id)
+                chunks.append(one.chunk_id)
+            elif isinstance(one, Document):
+                self.known.append(one)
             elif hasattr(one, "session_id") and hasattr(one, "role"):
                 self.messages.append(one.id)
             elif hasattr(one, "text") and hasattr(one, "id"):
@@ -104,12 +129,15 @@ def tenants(server: Server, clock: HandClock) -> Iterator[tuple[Tenant, Tenant]]
         number = tenant_number(server, ("acme", person, "shop"))
         tenancy = Tenancy(server, number, clock=clock)
         contexts = PostgresContexts(lambda: tenancy, clock=clock)
-        return Tenant(number, secret, PostgresStore(server, number, clock=clock), contexts)
+        store = PostgresStore(server, number, clock=clock)
+        documents = PostgresDocuments(server, number, clock=clock)
+        return Tenant(number, secret, store, contexts, documents, tenancy)
 
     both = (tenant("ann", SECRETS[0]), tenant("bob", SECRETS[1]))
     yield both
     for one in both:
         one.store.close()
+        one.documents.close()
 
 
 @pytest.fixture
@@ -124,7 +152,10 @@ def _words(pool: Pool) -> list[str]:
 
 
 def _frequencies(tenant: Tenant, pool: Pool) -> object:
-    found = tenant.store.document_frequencies([*SECRETS, "said"])
+    return _none_of_the_other(tenant, tenant.store.document_frequencies([*SECRETS, "said"]))
+
+
+def _none_of_the_other(tenant: Tenant, found: dict[str, int]) -> object:
     (other,) = set(SECRETS) - {tenant.secret}
     assert found.pop(other) == 0
     return found
@@ -235,21 +266,112 @@ OF_ITEMS: Mapping[str, Request] = {
     "expire": lambda t, p: t.store.items.expire(),
 }  # fmt: skip
 
+
+def _changed(tenant: Tenant, pool: Pool) -> object:
+    with tenant.text(pool.session()).borrowed(timeout_s=1) as text:
+        before = text.read(), text.aside.read()
+        text.aside.replace(before[0] or b"")
+        text.append(pool.text(tenant).encode())
+    return before
+
+
+OF_TEXTS: Mapping[str, Request] = {
+    "read": lambda t, p: t.text(p.session()).read(),
+    "replace": lambda t, p: t.text(p.session()).replace(p.text(t).encode()),
+    "append": lambda t, p: t.text(p.session()).append(p.text(t).encode()),
+    "remove": lambda t, p: t.text(p.session()).remove(),
+    "borrowed": _changed,
+    "prepare": lambda t, p: t.text(p.session()).prepare(),
+}
+
 OF_CONTEXTS: Mapping[str, Request] = {
     "load": lambda t, p: t.contexts.journal(p.session()).load(),
     "log": _logged,
     "clear": lambda t, p: t.contexts.journal(p.session()).clear(),
+    "marks": lambda t, p: t.contexts.marks(look=True),
 }
+
+
+def _put(tenant: Tenant, pool: Pool) -> Document:
+    text = f'"The {tenant.secret}" means what userName said under Section {pool.one(*NUMBERS)}.'
+    sections = [(f"Section {pool.one(*NUMBERS)} Fees", [text, pool.text(tenant)])]
+    return putting(tenant.documents)(pool.path(), *sections, title=f"of the {tenant.secret}")
+
+
+def _touched(tenant: Tenant, pool: Pool) -> None:
+    for one in pool.known[-1:]:
+        tenant.documents.touch(one, source_of(pool.text(tenant), one.path))
+
+
+def _looked_up(tenant: Tenant, pool: Pool) -> list[Scored]:
+    lookup = tenant.documents.lookup(pool.one(None, *(one.id for one in pool.known[-3:])))
+    number = pool.one(*NUMBERS)
+    found = [*lookup.definers(SECRETS).values()]
+    found.append(lookup.referred(Reference("section", number_key(number), (), number)))
+    return [Scored(chunk_id, score) for one in found for chunk_id, score in one.items()]
+
+
+OF_DOCUMENTS: Mapping[str, Request] = {
+    "put": _put,
+    "touch": _touched,
+    "remove": lambda t, p: t.documents.remove([p.path()]),
+    "take_out": lambda t, p: t.documents.take_out([one.id for one in p.known[-1:]]),
+    "tidy": lambda t, p: t.documents.tidy(),
+    "documents": lambda t, p: t.documents.documents(),
+    "current_paths": lambda t, p: t.documents.current_paths(),
+    "document": lambda t, p: t.documents.document(p.path()),
+    "find": lambda t, p: t.documents.find(p.one(p.path(), *SECRETS)),
+    "sections": lambda t, p: t.documents.sections(p.path()),
+    "sections_of": lambda t, p: [
+        t.documents.sections_of(one.id) for one in p.known[-3:]
+    ],
+    "passages": lambda t, p: t.documents.passages(p.part_ids()),
+    "candidates": lambda t, p: t.documents.candidates(p.part_ids()),
+    "lookup": _looked_up,
+    "search": lambda t, p: t.documents.search(
+        " ".join(_words(p)), document=p.one(None, p.path()), scope=p.one("all", "all", p.path())
+    ).hits,
+    "search_words": lambda t, p: t.documents.search_words(
+        _words(p), p.one(None, *(one.id for one in p.known[-3:])), limit=9,
+        weights=(1.0, 1.0, 0.3, 1.5),
+    ),
+    "search_identifiers": lambda t, p: t.documents.search_identifiers(["userName"], limit=9),
+    "search_dense": lambda t, p: t.documents.search_dense(
+        p.vector(), p.one(None, *(one.id for one in p.known[-3:])), model=p.one(*NAMES), limit=9
+    ),
+    "occurrences": lambda t, p: [
+        t.documents.occurrences([_words(p)], one.id, limit=9) for one in p.known[-1:]
+    ],
+    "document_frequencies": lambda t, p: _none_of_the_other(
+        t, t.documents.document_frequencies([*SECRETS, "said"])
+    ),
+    "measure": lambda t, p: t.documents.measure(),
+    "holdings": lambda t, p: t.documents.holdings(),
+    "use_model": lambda t, p: t.documents.use_model(p.one(*NAMES, None)),
+    "models": lambda t, p: t.documents.models(),
+    "pending_embeddings": lambda t, p: t.documents.pending_embeddings(9),
+    "store_embeddings": lambda t, p: t.documents.store_embeddings(
+        p.one(*NAMES), {one: p.vector() for one in p.part_ids()}
+    ),
+    "fail_embeddings": lambda t, p: t.documents.fail_embeddings(p.part_ids(), t.secret),
+    "retry_embeddings": lambda t, p: t.documents.retry_embeddings(),
+    "check": lambda t, p: t.documents.check(),
+    "rebuild": lambda t, p: t.documents.rebuild(),
+}  # fmt: skip
 
 ALL = [
     request
-    for some in (OF_STORE, OF_PROFILE, OF_ENTITIES, OF_METRICS, OF_ITEMS, OF_CONTEXTS)
+    for some in (
+        *(OF_STORE, OF_PROFILE, OF_ENTITIES, OF_METRICS, OF_ITEMS, OF_CONTEXTS, OF_DOCUMENTS),
+        OF_TEXTS,
+    )
     for request in some.values()
 ]
-OFTEN = [OF_STORE["append"], OF_STORE["create_session"], OF_STORE["search_words"], _logged]
+OFTEN = [OF_STORE["append"], OF_STORE["create_session"], OF_STORE["search_words"], _logged,
+         _put, OF_DOCUMENTS["search_words"]]  # fmt: skip
 
 WITHIN = {"of", "close", "draft", "add", "add_row", "add_texts", "index_passages", "index_range",
-          "keep_vectors",
+          "keep_vectors", "counts", "count_words", "index_columns",
           "range_of"}  # fmt: skip
 """What opens and closes, and parts of a transaction that the requests begin."""
 
@@ -262,6 +384,8 @@ WITHIN = {"of", "close", "draft", "add", "add_row", "add_texts", "index_passages
         (EntityTable, OF_ENTITIES),
         (MetricTable, OF_METRICS),
         (PostgresItems, OF_ITEMS),
+        (PostgresDocuments, OF_DOCUMENTS),
+        (PostgresText, OF_TEXTS),
     ],
 )
 def test_every_public_method_is_among_the_requests(
@@ -272,12 +396,14 @@ def test_every_public_method_is_among_the_requests(
     assert methods - WITHIN == set(requests) - WITHIN
 
 
-def _tables(admin: Admin) -> list[str]:
+def _tables(admin: Admin, *schemas: str) -> list[str]:
     """The tables with a tenant in every row."""
     rows = admin.execute(
-        "SELECT relname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid "
-        "WHERE relnamespace = 'kds'::regnamespace AND relkind = 'r' AND attname = 'tenant' "
-        "ORDER BY relname"
+        "SELECT nspname || '.' || relname FROM pg_class "
+        "JOIN pg_namespace ON pg_namespace.oid = relnamespace "
+        "JOIN pg_attribute ON attrelid = pg_class.oid "
+        "WHERE nspname = ANY(%s) AND relkind = 'r' AND attname = 'tenant' ORDER BY 1",
+        ([*schemas],),
     )
     return [name for (name,) in rows]
 
@@ -285,7 +411,7 @@ def _tables(admin: Admin) -> list[str]:
 def _sum(admin: Admin, tables: list[str], tenant: int) -> tuple[Any, ...]:
     """A digest of all rows of a tenant, table by table."""
     each = ", ".join(
-        f"(SELECT md5(string_agg(one::text, '|' ORDER BY one::text)) FROM kds.{name} AS one "
+        f"(SELECT md5(string_agg(one::text, '|' ORDER BY one::text)) FROM {name} AS one "
         f"WHERE tenant = {tenant})"
         for name in tables
     )
@@ -296,7 +422,7 @@ def _sum(admin: Admin, tables: list[str], tenant: int) -> tuple[Any, ...]:
 
 def _play(tenants: tuple[Tenant, Tenant], pool: Pool, admin: Admin) -> None:
     """Make the requests, and compare after each round."""
-    tables = _tables(admin)
+    tables = _tables(admin, "kds", "kds_documents")
     refused = 0
     for _ in range(REQUESTS // IN_A_ROUND):
         tenant, other = pool.chance.sample(tenants, 2)
@@ -309,7 +435,9 @@ def _play(tenants: tuple[Tenant, Tenant], pool: Pool, admin: Admin) -> None:
                 refused += 1
                 found = str(error)
             assert other.secret not in repr(found), f"{tenant.secret} was shown {found}"
-            pool.hear(found)
+            of_documents = request in OF_DOCUMENTS.values()
+            _compare_owners(found, other, admin, "kds_documents" if of_documents else "kds")
+            pool.hear(found, pool.parts if of_documents else pool.chunks)
         assert _sum(admin, tables, other.number) == before
         _compare_counts(tenant, admin)
         pool.clock.move(minutes=pool.chance.choice((0, 1, 90)))
@@ -322,15 +450,26 @@ def test_no_request_shows_or_changes_a_row_of_the_other(
     _play(tenants, pool, admin)
     for tenant in tenants:
         assert tenant.store.check().sound
+        assert tenant.documents.check().sound
 
 
-@pytest.mark.parametrize("table", ["session", "item", "context_entry"])
+@pytest.mark.parametrize(
+    "table", ["kds.session", "kds.item", "kds.context_entry", "kds_documents.document"]
+)
 def test_the_requests_notice_where_the_barrier_is_lifted(
     tenants: tuple[Tenant, Tenant], pool: Pool, admin: Admin, table: str
 ) -> None:
-    admin.execute(f"ALTER TABLE kds.{table} DISABLE ROW LEVEL SECURITY")
+    admin.execute(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY")
     with pytest.raises(AssertionError):
         _play(tenants, pool, admin)
+
+
+def _compare_owners(found: object, other: Tenant, admin: Admin, schema: str) -> None:
+    """What is found by its number only is nothing of the other's."""
+    listed = found if isinstance(found, tuple | list) else ()
+    ids = [one.chunk_id for one in listed if isinstance(one, Scored)]
+    query = f"SELECT count(*) FROM {schema}.chunk WHERE id = ANY(%s) AND tenant = %s"
+    assert not ids or admin.execute(query, (ids, other.number)).fetchone() == (0,)
 
 
 def _compare_counts(tenant: Tenant, admin: Admin) -> None:
@@ -338,11 +477,15 @@ def _compare_counts(tenant: Tenant, admin: Admin) -> None:
     row = admin.execute(
         "SELECT (SELECT count(*) FROM kds.session WHERE tenant = %(n)s), "
         "(SELECT count(*) FROM kds.message WHERE tenant = %(n)s), "
-        "(SELECT count(*) FROM kds.chunk WHERE tenant = %(n)s)",
+        "(SELECT count(*) FROM kds.chunk WHERE tenant = %(n)s), "
+        "(SELECT count(*) FROM kds_documents.document WHERE tenant = %(n)s), "
+        "(SELECT count(*) FROM kds_documents.chunk WHERE tenant = %(n)s)",
         {"n": tenant.number},
     ).fetchone()
     stats = tenant.store.stats()
-    assert (stats.sessions, stats.messages, stats.chunks) == row
+    held = tenant.documents.holdings()
+    counts = (stats.sessions, stats.messages, stats.chunks, held.documents, held.chunks)
+    assert counts == row
     assert tenant.store.document_frequencies(["said"])["said"] <= stats.chunks
 
 
@@ -358,8 +501,12 @@ def spoken(tenants: tuple[Tenant, Tenant], pool: Pool) -> tuple[Tenant, Tenant]:
         tenant.store.store_embeddings("one", {job.chunk_id: pool.vector() for job in jobs})
         tenant.store.add_summary("one", 1, 2, pool.text(tenant), kind="rolling")
         for request in (OF_ENTITIES["note"], OF_PROFILE["grant"], OF_PROFILE["save"],
-                        OF_METRICS["add"], OF_ITEMS["put"], _logged):  # fmt: skip
+                        OF_METRICS["add"], OF_ITEMS["put"], OF_TEXTS["append"],
+                        _logged):  # fmt: skip
             request(tenant, pool)
+        _put(tenant, pool)
+        with tenant.store.database.write() as connection:
+            connection.execute("INSERT INTO common_word VALUES (DEFAULT, gen_random_uuid(), 9)")
     return tenants
 
 
@@ -384,9 +531,9 @@ def test_sql_without_a_condition_reaches_ones_own_rows_only(
     spoken: tuple[Tenant, Tenant], admin: Admin
 ) -> None:
     ann, bob = spoken
-    for table in _tables(admin):
+    for table in _tables(admin, "kds"):
         before = _sum(admin, [table], bob.number)
-        count = f"SELECT count(*) FROM kds.{table} WHERE tenant = {ann.number}"
+        count = f"SELECT count(*) FROM {table} WHERE tenant = {ann.number}"
         (own,) = admin.execute(count).fetchone() or (0,)
         assert own > 0, table
         with ann.store.database.write() as connection:
@@ -406,11 +553,11 @@ def test_sql_without_a_condition_reaches_ones_own_rows_only(
 def test_without_a_tenant_there_are_no_rows(
     spoken: tuple[Tenant, Tenant], admin: Admin, server: Server
 ) -> None:
-    tables = _tables(admin)
+    tables = _tables(admin, "kds", "kds_documents")
     for setting in ("SELECT 1", "SET LOCAL kds.tenant = ''"):
         with server.transaction(f"BEGIN; SET LOCAL ROLE kds_member; {setting}") as connection:
-            for table in (*tables, "chunk_text"):
-                rows = connection.execute(f"SELECT * FROM kds.{table}".encode()).fetchall()
+            for table in (*tables, "kds.chunk_text", "kds_documents.chunk_text"):
+                rows = connection.execute(f"SELECT * FROM {table}".encode()).fetchall()
                 assert rows == [], table
             found = connection.execute(
                 b"SELECT passages FROM kds.frequencies(ARRAY['said'::tsquery])"

@@ -16,20 +16,30 @@ from hypothesis import strategies as st
 from kds.brain.contexts import Contexts
 from kds.brain.database.engine import Connection
 from kds.brain.errors import StoreError
+from kds.brain.kept_text import PrivateText
+from kds.brain.learning.event import LearningEvent, reference_id
+from kds.brain.learning.event_log import FILE_NAME as EVENTS
+from kds.brain.learning.event_log import EventLog
+from kds.brain.learning.learned_file import FILE_NAME as LEARNED
+from kds.brain.learning.learned_file import YOU, LearnedFile
+from kds.brain.learning.reference import LearnedReference
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.text_search import words_of
 from kds.brain.postgres.migration.comparison import Compared
+from kds.brain.postgres.migration.kept_texts import text_of
 from kds.brain.postgres.migration.migrate import Migrated
 from kds.brain.postgres.migration.migrate import migrate as copy
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.tenancy import Tenancy
+from kds.brain.postgres.tenancy import Area, Tenancy
 from kds.brain.postgres.tenants import tenant_number
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import archive
 from kds.brain.sessions.side_stores import Profile
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry
+from kds.brain.work import Work
+from kds.brain.work_file import WorkFile
 from kds.brain.workspace import Workspace
 
 AT_ONCE = 4
@@ -78,6 +88,21 @@ def _fill(store: SqliteStore, folder: Workspace, clock: HandClock) -> None:
         journal = contexts.journal(conversation)
         journal.log(ContextEntry(clock.now, "add a FAB button", "PLAN"))
         journal.log(ContextEntry(clock.now, "make it purple", "EXECUTE"))
+
+    _teach(folder, clock)
+
+
+def _teach(folder: Workspace, clock: HandClock) -> None:
+    """Something learned, and work that waits for a yes: now, and since too long ago."""
+    one = LearnedReference(
+        reference_id("the button", "FAB button"), "the button", "FAB button", YOU
+    )
+    LearnedFile(PrivateText(folder.brain / LEARNED)).add([one], by=YOU, now=clock.now)
+    said = LearningEvent(clock.now, "told", "sort out the walrus page", "PLAN")
+    EventLog(PrivateText(folder.brain / EVENTS)).append([said])
+    for name, at in (("old", clock.now - timedelta(days=1)), ("workspace", clock.now)):
+        text = PrivateText(folder.brain / "work" / f"{name}.json", folder.ensure)
+        WorkFile(text, clock=lambda at=at: at).change(lambda _: Work(confirm="COMMIT"))
 
 
 @pytest.fixture
@@ -131,7 +156,8 @@ def test_all_that_a_workspace_keeps_comes_over(
     assert counts == {
         "sessions": (4, 4), "messages": (15, 15), "summaries": (1, 1), "vectors": (9, 9),
         "memories of terms": (1, 1), "items": (2, 2), "profile and consent": (4, 4),
-        "figures": (3, 3), "conversations": (2, 2),
+        "figures": (3, 3), "conversations": (2, 2), "learned examples": (1, 1),
+        "events of learning": (1, 1), "work in progress": (1, 1),
     }  # fmt: skip
     assert _all_of(store) == _all_of(file)
     assert store.check().sound
@@ -259,6 +285,35 @@ def test_where_the_server_wants_another_model_passages_wait_for_its_vectors(
     assert store.check().sound
 
 
+def test_what_was_learned_goes_on_there_and_what_the_server_has_stays(
+    migrate: Copy, file: SqliteStore, folder: Workspace, server: Server, clock: HandClock
+) -> None:
+    target = Tenancy(server, tenant_number(server, ("acme", "ann", "shop")), clock=clock)
+    work = WorkFile(text_of(target, "work/workspace.json"), clock=clock)
+    assert migrate().complete
+    assert [one.told for one in LearnedFile(text_of(target, LEARNED)).entries()] == [
+        "'the button' means 'FAB button'"
+    ]
+    assert work.load().work.confirm == "COMMIT"
+    assert text_of(target, "work/old.json").read() is None
+    more = LearningEvent(clock.now, "told", "sort out the login page", "PLAN")
+    EventLog(text_of(target, EVENTS)).append([more])
+    work.change(lambda _: Work(confirm="TEST"))
+    assert migrate().complete
+    assert work.load().work.confirm == "TEST"
+    LearnedFile(text_of(target, LEARNED)).remove(reference_id("the button", "FAB button"))
+    again = migrate()
+    assert not again.complete
+    assert _ways(again)["learned examples"].differing == (LEARNED,)
+
+
+def test_what_is_no_text_is_named_and_left_where_it_is(migrate: Copy, folder: Workspace) -> None:
+    folder.ensure()
+    (folder.brain / LEARNED).write_bytes(b"examples: \xff")
+    with pytest.raises(StoreError, match="no UTF-8 text"):
+        migrate()
+
+
 def test_a_workspace_without_a_memory_has_its_conversations_copied(
     migrate: Copy, folder: Workspace, clock: HandClock
 ) -> None:
@@ -266,7 +321,8 @@ def test_a_workspace_without_a_memory_has_its_conversations_copied(
     journal = Contexts(folder, clock=clock, environ={}).journal("c")
     journal.log(ContextEntry(clock.now, "hello", "PLAN"))
     done = migrate()
-    assert [(one.what, one.on_server) for one in done.compared] == [("conversations", 1)]
+    found = {one.what: one.on_server for one in done.compared}
+    assert (found.pop("conversations"), set(found.values())) == (1, {0})
     assert not SqliteStore.path_in(folder).exists()
 
 
@@ -320,6 +376,15 @@ class Breaking(Tenancy):
         with super().write(**options) as connection:
             yield _Breaking(connection, self)  # type: ignore[misc]  # a connection that counts
             self.spend()
+
+    def within(self, area: Area) -> Tenancy:
+        whole = self
+
+        class Part(Breaking):
+            def spend(self) -> None:
+                whole.spend()
+
+        return Part(self.server, self.tenant, area=area, clock=self.clock, left=0)
 
 
 class _Breaking:

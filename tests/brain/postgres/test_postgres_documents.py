@@ -123,11 +123,13 @@ def test_every_table_is_kept_apart_and_goes_with_its_person(
         store.use_model("m")
         [job] = store.pending_embeddings(1)
         store.store_embeddings("m", {job.chunk_id: [1.0, 0.0]})
+        with store.database.write() as connection:
+            connection.execute("INSERT INTO common_word VALUES (DEFAULT, gen_random_uuid(), 9)")
     other = tenant_number(shared_server, (organisation, "bob", "shop"))
     bob = PostgresDocuments(shared_server, other, clock=clock)
     with shared_server.transaction("BEGIN") as admin:
         tables = sorted(row[0] for row in admin.execute(TABLES.encode()))
-        assert len(tables) == 7
+        assert len(tables) == 8
 
         def rows(table: str) -> int:
             query = f"SELECT count(*) FROM kds_documents.{table} WHERE tenant = %s"

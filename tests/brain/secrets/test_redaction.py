@@ -9,6 +9,8 @@ from kds.brain.secrets.redaction import KINDS, may_hold_secret, redact_secrets, 
 from kds.brain.secrets.secret_library import library_rules
 from kds.brain.secrets.secret_rule import OWN_RULES, SecretRule
 
+from ...effort import bounded  # noqa: TID252  # one way of counting for all
+
 # (message, the part that must not be stored)
 LEAKS = [
     # what the library knows
@@ -25,6 +27,25 @@ LEAKS = [
     ('{"password": "swordfish", "user": "bob"}', "swordfish"),
     ('password = "one1" and password = "two2" again', "two2"),
     ("it is wJ4lrXUtn7EMIK7MDENGbPx3fiCYzEp9LEKE1y now", "bPx3fiCY"),
+    # ours: where else a value stands behind its name
+    ("export SECRET_KEY_BASE=mdSGDZjBjLImVpds", "mdSGDZjBjLImVpds"),
+    (r"{\"password\": \"azfUDZJANby0JA\"}", "azfUDZJANby0JA"),
+    ("<password>5Sz1tN04bygCHr</password>", "5Sz1tN04bygCHr"),
+    ("**Password:** tztAMPffvBBa9", "tztAMPffvBBa9"),
+    ("| password | 1oAMiYUCwJnH9 |", "1oAMiYUCwJnH9"),
+    ("password: &pw 7x6H4gFXN4qoL1", "7x6H4gFXN4qoL1"),
+    ("password\uff1a 95pEuBDNLqMq9", "95pEuBDNLqMq9"),
+    ("machine github.com login bob password KG4fnRDk9wqeZO", "KG4fnRDk9wqeZO"),
+    ("docker login -u bob -p Hp0yhN6IsrnsZe", "Hp0yhN6IsrnsZe"),
+    ("['--password', 'W4rctMMs0GDg9']", "W4rctMMs0GDg9"),
+    ("ALTER USER bob WITH PASSWORD 'JzYbJFnamUFu9'", "JzYbJFnamUFu9"),
+    ("CREATE USER bob IDENTIFIED BY 'NSkz1hgG729m'", "NSkz1hgG729m"),
+    ("das Passwort ist Zx9x8VxsLHs", "Zx9x8VxsLHs"),
+    ("le mot de passe est Zx9nVyO8gBD", "Zx9nVyO8gBD"),
+    ("https://DsldKozkM5JDlvQMIWB0:x-oauth-basic@github.com/a/b.git", "DsldKozkM5JDlvQ"),
+    ("https://discord.com/api/webhooks/123456789012345678/jny6c76yMscbToFrayC7F", "jny6c76yM"),
+    ("mailgun key-08660414c4d5f181b25e461b85a9eeaa", "08660414c4d5f181"),
+    ("bob:$apr1$VjIATxim$iZMQmnEako2glbLWtv4bcP", "iZMQmnEako2glbLWtv4bcP"),
     # ours: values without quotes
     ("password: hunter2", "hunter2"),
     ("password: swordfish", "swordfish"),
@@ -278,6 +299,13 @@ def test_a_secret_anywhere_in_one_very_long_line_is_found(
     filler = "make it purple, " * 3125
     stored = storable(f"{filler[:at]} {template.format(secret)} {filler[at:]}")
     assert secret not in stored
+
+
+@pytest.mark.parametrize("begins", ["ghp_", "AKIA", "eyJaaaaaaaa."])
+def test_a_long_run_of_what_begins_like_secrets_is_read_to_its_end_once(begins: str) -> None:
+    with bounded("the redaction", cpu_s=20):
+        stored = storable(begins * (800_000 // len(begins)))
+    assert len(stored) < 100
 
 
 @settings(deadline=None)

@@ -1,19 +1,12 @@
 """Switches: what each is worth, and that they work while the program runs."""
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from kds.brain.sessions.flags import LiveSettings, MemoryFlags
 from kds.brain.settings import SettingsError, load_settings
 from kds.brain.workspace import Workspace
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Workspace:
-    (tmp_path / "kds-brain").mkdir()
-    return Workspace(tmp_path, tmp_path / "kds-brain")
 
 
 def flags(place: Workspace, **environ: str) -> MemoryFlags:

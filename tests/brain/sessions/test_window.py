@@ -9,7 +9,6 @@ from kds.brain.sessions.window import LABEL, Budget, Window, lay_out, turns_of
 from kds.brain.summaries.transit import REPLY_CHARS
 from kds.brain.words.tokens import estimate_tokens
 
-USUAL = Budget()
 ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 
 

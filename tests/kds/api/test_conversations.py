@@ -15,11 +15,6 @@ from kds.brain.workspace import Workspace
 
 
 @pytest.fixture
-def place(fitted_workspace: Path) -> Workspace:
-    return Workspace.find(fitted_workspace)
-
-
-@pytest.fixture
 def conversations(place: Workspace) -> Conversations:
     return Conversations.open(place)
 
@@ -96,9 +91,11 @@ def test_old_conversations_are_removed_and_young_ones_stay(tmp_path: Path) -> No
     old, young = (conversation_path(Workspace(tmp_path, tmp_path), name) for name in "ab")
     old.parent.mkdir()
     lock = old.with_name(f"{old.name}.lock")
-    for path in (old, lock, young):
+    waiting = old.with_name(f"server-{'0' * 16}.jsonl.waiting")
+    beside = [waiting.with_name(f"{waiting.name}{suffix}") for suffix in (".lock", ".bad")]
+    for path in (old, lock, young, waiting, *beside):
         path.touch()
-    _age(old, lock)
+    _age(old, lock, waiting, *beside)
     assert tidy_conversations(old.parent, now=time.time) == 1
     assert list(old.parent.iterdir()) == [young]
 

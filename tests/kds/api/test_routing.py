@@ -1,6 +1,7 @@
 """The router from Python: open, route, explain, compose; what it leaves, and what it does not."""
 
 import asyncio
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from kds import DispatchError, MessageError, PromptFileError, Router, StoreError, WorkspaceError
 from kds.api.rehearsal import MinuteClock
+from kds.brain.turn import Turn
 
 FAB = "I want to add a FAB button"
 
@@ -81,6 +83,18 @@ def test_explaining_leaves_the_context_alone(router: Router) -> None:
     ]  # fmt: skip
     assert any(record.notes for record in records)
     assert _messages(router) == []
+
+
+def test_every_step_writes_only_what_it_declares(router: Router) -> None:
+    for message in (FAB, "Make it purple", "Actually, let's work on dark mode first", "lila bitte"):
+        turn = Turn(message, router._clock())
+        for step in router._pipeline.steps:
+            after = step.run(turn)
+            changed = {
+                f.name for f in fields(Turn) if getattr(turn, f.name) != getattr(after, f.name)
+            }
+            assert changed - {"notes"} <= step.writes, step.name
+            turn = after
 
 
 def test_without_log_no_folder_is_made(tmp_path: Path) -> None:

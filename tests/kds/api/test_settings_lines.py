@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.api.settings_lines import with_values, write_values
-from kds.brain.errors import KdsError
+from kds.brain.errors import ConfigError, KdsError
 
 VALUES = {"rerank_alpha": 0.2, "rerank_beta": 0.65}
 
@@ -52,7 +52,7 @@ def test_a_file_is_made_where_there_is_none(tmp_path: Path) -> None:
     assert yaml.safe_load((tmp_path / "settings.yaml").read_text()) == {"recall": VALUES}
 
 
-@pytest.mark.parametrize("text", ["recall: {hybrid: true}\n", "[1]\n", "recall:\n- x\n", "a: [\n"])
+@pytest.mark.parametrize("text", ["recall: {hybrid: true}\n", "[1]\n", "recall:\n- x\n"])
 def test_what_is_of_another_shape_is_left_as_it_is(tmp_path: Path, text: str) -> None:
     path = tmp_path / "settings.yaml"
     path.write_text(text)
@@ -73,3 +73,11 @@ def test_everything_else_keeps_its_value(data: dict[str, dict[str, int]]) -> Non
     text = yaml.safe_dump(data) if data else ""
     changed = yaml.safe_load(with_values(text, "recall", VALUES))
     assert changed == data | {"recall": data.get("recall", {}) | VALUES}
+
+
+def test_what_is_no_yaml_is_told_with_its_line_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "settings.yaml"
+    path.write_text("# mine\na: [\n")
+    with pytest.raises(ConfigError, match=r"settings\.yaml:2: is not YAML"):
+        write_values(path, "recall", VALUES)
+    assert path.read_text() == "# mine\na: [\n"

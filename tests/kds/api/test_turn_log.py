@@ -71,8 +71,10 @@ def test_a_memory_that_cannot_be_used_does_not_stop_a_turn(
     monkeypatch.setenv("KDS_MEMORY", "on")
     (place.brain / "memory.db").mkdir()
     with caplog.at_level(logging.WARNING):
-        TurnLog(place).note(turn())
+        trouble = TurnLog(place).note(turn())
     assert "the turn was not remembered" in caplog.text
+    assert trouble is not None
+    assert trouble.startswith("the turn was not remembered: ")
 
 
 def test_wrong_settings_do_not_stop_a_turn(

@@ -1,17 +1,35 @@
 """A project with git, the programs of KDS on the PATH, and a home of its own."""
 
+import json
 import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from kds.clients.jsontext import parse_json_text
 
 PROGRAM = """#!{python}
 from kds.{module} import main
 raise SystemExit(main())
 """
+
+
+def set_up(kds_call: Callable[..., Any], *arguments: str) -> dict[str, Any]:
+    """Run `kds init` and return its report."""
+    done = kds_call("init", *arguments, "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert isinstance(found, dict)
+    return found
+
+
+def read(path: str) -> Any:
+    """What a settings file of a client says."""
+    return parse_json_text(Path(path).read_text()).value()
 
 
 @dataclass(frozen=True)

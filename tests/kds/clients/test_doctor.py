@@ -18,7 +18,8 @@ import pytest
 from kds.brain.installation import install_line
 from kds.brain.workspace import Workspace
 from kds.service.address import ServiceAddress
-from kds.service.server import Service, ServiceOptions
+from kds.service.options import ServiceOptions
+from kds.service.server import Service
 
 Call = Callable[..., Any]
 Write = Callable[[str, str], Path]

@@ -44,23 +44,6 @@ def _agent(workspace: Path, name: str, description: str = "Draws.", intent: str 
     return path
 
 
-def test_every_skill_keeps_the_rules_of_the_specification(workspace: Path, kds_call: Call) -> None:
-    assert kds_call("export", "skills", "--to", "out").code == 0
-    folders = sorted(path.name for path in Path("out").iterdir())
-    agents = [agent for agent in PromptLibrary.load().agents() if agent.intent != "UNKNOWN"]
-    assert folders == sorted(["kds", *(f"kds-{agent.name}" for agent in agents)])
-    for folder in folders:
-        front = _front(Path("out", folder, "SKILL.md"))
-        assert front["name"] == folder
-        assert NAME.match(folder)
-        assert len(folder) <= 64
-        assert len(front["description"]) <= 1024
-        assert "Use it" in front["description"]
-        assert set(front) <= {"name", "description", "metadata"}
-        assert all(isinstance(value, str) for value in front["metadata"].values())
-        assert front["metadata"]["generator"] == "kds"
-
-
 CLAUDES_OWN = "disable-model-invocation"
 """Beyond the specification: Claude Code leaves calling such a skill to the user."""
 
@@ -70,9 +53,15 @@ def test_the_reference_validator_accepts_every_skill(
     workspace: Path, kds_call: Call, client: tuple[str, ...]
 ) -> None:
     kds_call("export", "skills", "--to", "out", *client)
+    agents = [agent.name for agent in PromptLibrary.load().agents() if agent.intent != "UNKNOWN"]
     folders = sorted(Path("out").iterdir())
-    assert len(folders) == 14
+    names = [folder.name for folder in folders]
+    assert names == sorted(["kds", *(f"kds-{name}" for name in agents)])
     for folder in folders:
+        front = _front(folder / "SKILL.md")
+        assert "Use it" in front["description"]
+        assert front["metadata"]["generator"] == "kds"
+        assert client or set(front) <= {"name", "description", "metadata"}
         fields, _ = parse_frontmatter((folder / "SKILL.md").read_text(encoding="utf-8"))
         beyond = {CLAUDES_OWN} & set(fields) if client else set()
         wrong = validate_metadata(

@@ -15,9 +15,8 @@ import pytest
 
 from kds.brain.installation import install_line
 from kds.cli.setup.init import init
-from kds.clients.jsontext import parse_json_text
 
-from .conftest import Snapshot
+from .conftest import Snapshot, read, set_up
 
 Call = Callable[..., Any]
 Write = Callable[[str, str], Path]
@@ -38,18 +37,6 @@ THEIRS = {
 }
 
 
-def _init(kds_call: Call, *arguments: str) -> dict[str, Any]:
-    done = kds_call("init", *arguments, "--json")
-    assert done.code == 0, done.err
-    found = json.loads(done.out)
-    assert isinstance(found, dict)
-    return found
-
-
-def _json(path: str) -> Any:
-    return parse_json_text(Path(path).read_text()).value()
-
-
 def _commands(path: str) -> dict[str, list[str]]:
     return {
         event: [
@@ -57,18 +44,18 @@ def _commands(path: str) -> dict[str, list[str]]:
             for entry in entries
             for handler in entry.get("hooks", [entry])
         ]
-        for event, entries in _json(path)["hooks"].items()
+        for event, entries in read(path)["hooks"].items()
     }
 
 
 def test_claude_gets_hook_server_and_skills(project: Path, kds_call: Call) -> None:
     shutil.rmtree("kds-brain")
-    _init(kds_call, "--client", "claude", *BOTH)
+    set_up(kds_call, "--client", "claude", *BOTH)
     assert _commands(".claude/settings.json") == {
         "UserPromptSubmit": [HOOK],
         "SessionStart": [HOOK],
     }
-    assert _json(".mcp.json")["mcpServers"]["kds"]["command"] == "kds"
+    assert read(".mcp.json")["mcpServers"]["kds"]["command"] == "kds"
     assert len(list(Path(".claude/skills").iterdir())) == 14
     assert "kds-brain/*\n!kds-brain/rules/\n" in Path(".gitignore").read_text()
     assert stat.S_IMODE(Path("kds-brain").stat().st_mode) == 0o700
@@ -79,7 +66,7 @@ def test_claude_gets_hook_server_and_skills(project: Path, kds_call: Call) -> No
 def test_git_ignores_the_conversations_and_not_the_rules(project: Path, kds_call: Call) -> None:
     git = shutil.which("git", path=os.defpath) or "git"
     subprocess.run([git, "init", "-q"], check=True)
-    _init(kds_call, "--client", "claude")
+    set_up(kds_call, "--client", "claude")
     Path("kds-brain/rules").mkdir()
     Path("kds-brain/rules/own.yaml").write_text("")
     listed = subprocess.run(
@@ -94,9 +81,9 @@ def test_a_second_run_changes_nothing_and_says_so(
 ) -> None:
     for name, text in THEIRS.items():
         write(name, text)
-    _init(kds_call, *ALL)
+    set_up(kds_call, *ALL)
     before = Snapshot.of(project, without="-")
-    assert _init(kds_call, *ALL)["files"] == []
+    assert set_up(kds_call, *ALL)["files"] == []
     assert Snapshot.of(project, without="-") == before
     assert "nothing to change" in kds_call("init", *ALL).out
 
@@ -109,14 +96,14 @@ def test_undo_gives_back_every_byte(
         write(name, text)
     (project / ".github").mkdir()
     before = Snapshot.of(project)
-    _init(kds_call, "--client", "copilot")
-    _init(kds_call, *ALL)
-    _init(kds_call, *ALL, "--no-start")
+    set_up(kds_call, "--client", "copilot")
+    set_up(kds_call, *ALL)
+    set_up(kds_call, *ALL, "--no-start")
     assert Snapshot.of(project) != before
-    undone = _init(kds_call, "--undo")
+    undone = set_up(kds_call, "--undo")
     assert undone["files"]
     assert Snapshot.of(project) == before
-    assert _init(kds_call, "--undo")["files"] == []
+    assert set_up(kds_call, "--undo")["files"] == []
 
 
 def test_the_users_entries_keep_order_comments_and_layout(
@@ -124,7 +111,7 @@ def test_the_users_entries_keep_order_comments_and_layout(
 ) -> None:
     for name, text in THEIRS.items():
         write(name, text)
-    _init(kds_call, *ALL)
+    set_up(kds_call, *ALL)
     settings = Path(".claude/settings.json").read_text()
     assert settings.startswith('{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": [], "User')
     vscode = Path(".vscode/mcp.json").read_bytes()
@@ -139,7 +126,7 @@ def test_undo_keeps_what_the_user_changed_since(
     project: Path, kds_call: Call, write: Write
 ) -> None:
     write(".claude/settings.json", '{\n  "model": "opus"\n}\n')
-    _init(kds_call, *ALL)
+    set_up(kds_call, *ALL)
     for name, old, new in (
         (".claude/settings.json", '"opus"', '"sonnet"'),
         (".mcp.json", '"mcpServers": {', '"mcpServers": {\n    "db": {"command": "x"},'),
@@ -149,9 +136,9 @@ def test_undo_keeps_what_the_user_changed_since(
         path.write_text(path.read_text().replace(old, new, 1))
     skill = Path(".claude/skills/kds/SKILL.md")
     skill.write_text(skill.read_text() + "mine")
-    _init(kds_call, "--undo")
+    set_up(kds_call, "--undo")
     assert Path(".claude/settings.json").read_text() == '{\n  "model": "sonnet"\n}\n'
-    assert _json(".mcp.json") == {"mcpServers": {"db": {"command": "x"}}}
+    assert read(".mcp.json") == {"mcpServers": {"db": {"command": "x"}}}
     assert Path(".gitignore").read_text() == "dist\n"
     assert skill.exists()
     assert not Path(".claude/skills/kds-work-planner").exists()
@@ -160,19 +147,19 @@ def test_undo_keeps_what_the_user_changed_since(
 
 def test_edits_between_two_runs_are_kept_too(project: Path, kds_call: Call, write: Write) -> None:
     write(".mcp.json", "{}\n")
-    _init(kds_call, "--client", "claude", *BOTH)
+    set_up(kds_call, "--client", "claude", *BOTH)
     path = Path(".mcp.json")
     path.write_text(path.read_text().replace('"mcp"', '"mcp", "--old"'))
-    _init(kds_call, "--client", "claude", *BOTH)
-    assert _json(".mcp.json")["mcpServers"]["kds"]["args"] == ["mcp"]
-    _init(kds_call, "--undo")
-    assert _json(".mcp.json") == {}
+    set_up(kds_call, "--client", "claude", *BOTH)
+    assert read(".mcp.json")["mcpServers"]["kds"]["args"] == ["mcp"]
+    set_up(kds_call, "--undo")
+    assert read(".mcp.json") == {}
 
 
 def test_an_undo_for_one_client_is_refused_and_says_how_to_keep_the_others(
     project: Path, kds_call: Call
 ) -> None:
-    _init(kds_call, "--client", "claude", "--client", "vscode", "--no-skills")
+    set_up(kds_call, "--client", "claude", "--client", "vscode", "--no-skills")
     before = Snapshot.of(project)
     refused = kds_call("init", "--undo", "--client", "vscode")
     assert refused.code != 0
@@ -185,19 +172,19 @@ def test_without_a_record_undo_goes_by_the_content(
 ) -> None:
     write(".claude/settings.json", THEIRS[".claude/settings.json"])
     write(".mcp.json", THEIRS[".mcp.json"])
-    _init(kds_call, *ALL)
+    set_up(kds_call, *ALL)
     shutil.rmtree("kds-brain/init")
-    _init(kds_call, "--undo")
+    set_up(kds_call, "--undo")
     assert Path(".claude/settings.json").read_text() == THEIRS[".claude/settings.json"]
-    assert _json(".mcp.json") == json.loads(THEIRS[".mcp.json"])
-    assert _json(".vscode/mcp.json") == {}
+    assert read(".mcp.json") == json.loads(THEIRS[".mcp.json"])
+    assert read(".vscode/mcp.json") == {}
     assert not list(Path(".claude").glob("skills/kds*"))
 
 
 def test_a_clone_with_the_files_in_it_needs_no_change(project: Path, kds_call: Call) -> None:
-    _init(kds_call, *ALL)
+    set_up(kds_call, *ALL)
     shutil.rmtree("kds-brain")
-    assert _init(kds_call, *ALL)["files"] == []
+    assert set_up(kds_call, *ALL)["files"] == []
 
 
 def test_a_dry_run_prints_a_diff_and_writes_nothing(
@@ -211,22 +198,22 @@ def test_a_dry_run_prints_a_diff_and_writes_nothing(
     assert "--- /dev/null\n+++ b/.claude/settings.json\n" in shown.out
     assert f"-{THEIRS['.mcp.json']}\n\\ No newline at end of file\n" in shown.out
     assert "a dry run" in shown.out
-    _init(kds_call, *ALL)
+    set_up(kds_call, *ALL)
     installed = Snapshot.of(project)
     assert "+++ /dev/null" in kds_call("init", "--undo", "--dry-run").out
     assert Snapshot.of(project) == installed
 
 
 def test_copilot_alone_has_its_own_hook_file(project: Path, kds_call: Call) -> None:
-    _init(kds_call, "--client", "copilot", *BOTH)
-    assert _json(".github/hooks/kds.json")["version"] == 1
+    set_up(kds_call, "--client", "copilot", *BOTH)
+    assert read(".github/hooks/kds.json")["version"] == 1
     assert _commands(".github/hooks/kds.json") == {
         "userPromptSubmitted": [HOOK],
         "sessionStart": [HOOK],
     }
     assert not Path(".claude").exists()
     assert Path(".agents/skills/kds/SKILL.md").exists()
-    assert "kds" in _json(".mcp.json")["mcpServers"]
+    assert "kds" in read(".mcp.json")["mcpServers"]
 
 
 @pytest.mark.parametrize(
@@ -237,12 +224,12 @@ def test_in_any_order_of_clients_there_is_one_hook_and_one_set_of_skills(
     project: Path, kds_call: Call, order: tuple[str, ...]
 ) -> None:
     for client in order:
-        _init(kds_call, "--client", client)
+        set_up(kds_call, "--client", client)
     assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
     assert not Path(".github/hooks").exists()
     assert not Path(".agents/skills/kds").exists()
     assert len(list(Path(".claude/skills").iterdir())) == 14
-    _init(kds_call, "--undo")
+    set_up(kds_call, "--undo")
     assert Snapshot.of(project) == Snapshot({}, frozenset())
 
 
@@ -310,13 +297,13 @@ def test_nothing_is_asked_that_is_known(
 def test_vs_code_has_a_hook_of_its_own_beside_that_of_claude_code(
     project: Path, kds_call: Call, order: tuple[str, ...], option: str
 ) -> None:
-    _init(kds_call, *(word for client in order[:2] for word in ("--client", client)), option)
+    set_up(kds_call, *(word for client in order[:2] for word in ("--client", client)), option)
     for client in order:
-        _init(kds_call, "--client", client, option)
+        set_up(kds_call, "--client", client, option)
     assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
     assert _commands(".github/hooks/kds.json")["userPromptSubmitted"] == [HOOK]
     assert len(list(Path(".github/hooks").iterdir())) == 1
-    _init(kds_call, "--undo")
+    set_up(kds_call, "--undo")
     assert Snapshot.of(project) == Snapshot({}, frozenset())
 
 
@@ -324,7 +311,7 @@ def test_claude_code_that_comes_after_vs_code_leaves_that_its_hook(
     project: Path, kds_call: Call
 ) -> None:
     for client in ("vscode", "claude"):
-        _init(kds_call, "--client", client)
+        set_up(kds_call, "--client", client)
     assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
     assert _commands(".github/hooks/kds.json")["userPromptSubmitted"] == [HOOK]
 
@@ -337,7 +324,7 @@ def test_a_user_wide_hook_of_claude_is_not_doubled(
     hooks = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "kds-hook"}]}]}
     (home / "settings.json").write_text(json.dumps({"hooks": hooks}))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home))
-    done = _init(kds_call, "--client", "claude", "--client", "copilot")
+    done = set_up(kds_call, "--client", "claude", "--client", "copilot")
     assert any("has one for all projects" in note for note in done["notes"])
     assert not Path(".claude/settings.json").exists()
     assert Path(".github/hooks/kds.json").exists()
@@ -346,21 +333,21 @@ def test_a_user_wide_hook_of_claude_is_not_doubled(
 def test_an_enabled_plugin_is_not_doubled(project: Path, kds_call: Call, write: Write) -> None:
     text = '{"enabledPlugins": {"kds@kds": true, "other@kds": true}}'
     write(".claude/settings.json", text)
-    done = _init(kds_call, "--client", "claude")
+    done = set_up(kds_call, "--client", "claude")
     assert any("the plugin kds@kds brings it" in note for note in done["notes"])
     assert Path(".claude/settings.json").read_text() == text
 
 
 def test_cursor_gets_hook_server_rule_and_skills(project: Path, kds_call: Call) -> None:
-    _init(kds_call, "--client", "cursor", *BOTH)
-    assert _json(".cursor/hooks.json")["version"] == 1
+    set_up(kds_call, "--client", "cursor", *BOTH)
+    assert read(".cursor/hooks.json")["version"] == 1
     assert _commands(".cursor/hooks.json") == {
         "beforeSubmitPrompt": [HOOK],
         "sessionStart": [HOOK],
     }
     rule = Path(".cursor/rules/kds.mdc").read_text()
     assert "alwaysApply: false" in rule
-    arguments = _json(".cursor/mcp.json")["mcpServers"]["kds"]["args"]
+    arguments = read(".cursor/mcp.json")["mcpServers"]["kds"]["args"]
     assert arguments == ["mcp", "--workspace", "${workspaceFolder}"]
     assert Path(".agents/skills/kds/SKILL.md").exists()
 
@@ -373,15 +360,15 @@ def test_programs_of_an_environment_go_into_the_local_settings(
     (environment / "pyvenv.cfg").write_text("")
     monkeypatch.setenv("PATH", str(environment / "bin"))
     monkeypatch.setattr("sys.executable", str(environment / "bin" / "python"))
-    done = _init(kds_call, "--client", "claude", *BOTH)
+    done = set_up(kds_call, "--client", "claude", *BOTH)
     assert not Path(".claude/settings.json").exists()
     (command,) = _commands(".claude/settings.local.json")["UserPromptSubmit"]
     assert command == f"'{environment}/bin/kds-hook' || true"
-    assert _json(".mcp.json")["mcpServers"]["kds"]["command"] == f"{environment}/bin/kds"
+    assert read(".mcp.json")["mcpServers"]["kds"]["command"] == f"{environment}/bin/kds"
     assert any("do not commit" in note for note in done["notes"])
     assert ".claude/settings.local.json\n" in Path(".gitignore").read_text()
     monkeypatch.setenv("PATH", str(programs))
-    _init(kds_call, "--client", "claude", *BOTH)
+    set_up(kds_call, "--client", "claude", *BOTH)
     assert not Path(".claude/settings.local.json").exists()
     assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
 
@@ -397,28 +384,24 @@ def test_programs_that_are_nowhere_are_an_error(
 
 
 def test_parts_can_be_left_out(project: Path, kds_call: Call) -> None:
-    _init(kds_call, "--client", "claude", "--no-mcp", "--no-skills", "--no-start")
+    set_up(kds_call, "--client", "claude", "--no-mcp", "--no-skills", "--no-start")
     assert _commands(".claude/settings.json") == {
         "UserPromptSubmit": ["kds-hook --no-start || true"]
     }
     assert not Path(".mcp.json").exists()
     assert not Path(".claude/skills").exists()
-    _init(kds_call, "--undo")
-    _init(kds_call, "--client", "claude", "--no-hook")
-    assert not Path(".claude/settings.json").exists()
-    assert Path(".mcp.json").exists()
 
 
 def test_the_copilot_servers_stay_in_their_file(
     project: Path, kds_call: Call, write: Write
 ) -> None:
     write(".github/mcp.json", '{"mcpServers": {}}')
-    _init(kds_call, "--client", "copilot", *BOTH)
-    assert "kds" in _json(".github/mcp.json")["mcpServers"]
+    set_up(kds_call, "--client", "copilot", *BOTH)
+    assert "kds" in read(".github/mcp.json")["mcpServers"]
     assert not Path(".mcp.json").exists()
-    done = _init(kds_call, "--client", "claude", "--client", "copilot", *BOTH)
+    done = set_up(kds_call, "--client", "claude", "--client", "copilot", *BOTH)
     assert any("move your servers there" in note for note in done["notes"])
-    assert "kds" in _json(".mcp.json")["mcpServers"]
+    assert "kds" in read(".mcp.json")["mcpServers"]
 
 
 def test_clients_are_found_by_what_they_leave_and_by_their_programs(
@@ -432,7 +415,7 @@ def test_clients_are_found_by_what_they_leave_and_by_their_programs(
     write("CLAUDE.md", "")
     (project / ".vscode").mkdir()
     (programs / "cursor").symlink_to(programs / "kds")
-    assert _init(kds_call)["clients"] == [
+    assert set_up(kds_call)["clients"] == [
         {"client": "claude", "because": "CLAUDE.md"},
         {"client": "vscode", "because": ".vscode"},
         {"client": "cursor", "because": "`cursor` on the PATH"},
@@ -442,7 +425,7 @@ def test_clients_are_found_by_what_they_leave_and_by_their_programs(
 def test_a_workspace_below_kds_belongs_to_the_project_above(project: Path, kds_call: Call) -> None:
     shutil.rmtree("kds-brain")
     Path("KDS/kds-brain").mkdir(parents=True)
-    _init(kds_call, "--client", "claude")
+    set_up(kds_call, "--client", "claude")
     assert Path(".claude/settings.json").exists()
     assert "KDS/kds-brain/*\n" in Path(".gitignore").read_text()
 
@@ -452,7 +435,7 @@ def test_what_is_ignored_already_is_not_ignored_again(
     project: Path, kds_call: Call, write: Write, line: str
 ) -> None:
     path = write(".gitignore", f"{line}\n")
-    _init(kds_call, "--client", "claude")
+    set_up(kds_call, "--client", "claude")
     assert path.read_text() == f"{line}\n"
 
 
@@ -488,10 +471,10 @@ def test_a_link_out_of_the_project_is_refused(
 def test_a_link_within_the_project_stays_one(project: Path, kds_call: Call, write: Write) -> None:
     write("config/mcp.json", "{}")
     Path(".mcp.json").symlink_to("config/mcp.json")
-    _init(kds_call, "--client", "claude", *BOTH)
+    set_up(kds_call, "--client", "claude", *BOTH)
     assert Path(".mcp.json").is_symlink()
-    assert "kds" in _json("config/mcp.json")["mcpServers"]
-    _init(kds_call, "--undo")
+    assert "kds" in read("config/mcp.json")["mcpServers"]
+    set_up(kds_call, "--undo")
     assert Path("config/mcp.json").read_text() == "{}"
 
 
@@ -504,18 +487,18 @@ def test_a_read_only_file_is_refused_and_a_mode_is_kept(
     assert refused.code == 2
     assert f"{path}: cannot write it: the file is read-only" in refused.err
     path.chmod(0o640)
-    _init(kds_call, "--client", "claude", *BOTH)
+    set_up(kds_call, "--client", "claude", *BOTH)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
 def test_a_damaged_record_is_refused_with_a_way_out(project: Path, kds_call: Call) -> None:
-    _init(kds_call, "--client", "claude", *BOTH)
+    set_up(kds_call, "--client", "claude", *BOTH)
     Path("kds-brain/init/record.json").write_text("{")
     refused = kds_call("init", "--undo")
     assert refused.code == 2
     assert "it is no record of kds init" in refused.err
     Path("kds-brain/init/record.json").unlink()
-    _init(kds_call, "--undo")
+    set_up(kds_call, "--undo")
     assert not list(Path(".claude").glob("skills/*"))
 
 
@@ -619,10 +602,10 @@ def test_a_folder_of_records_that_is_a_link_is_refused(
 
 
 def test_skills_changed_by_hand_stay_and_are_named(project: Path, kds_call: Call) -> None:
-    _init(kds_call, "--client", "claude")
+    set_up(kds_call, "--client", "claude")
     skill = Path(".claude/skills/kds/SKILL.md")
     skill.write_text(skill.read_text() + "mine")
-    done = _init(kds_call, "--client", "claude")
+    done = set_up(kds_call, "--client", "claude")
     assert ".claude/skills/kds/SKILL.md stays as it is: changed by hand" in done["notes"]
     assert skill.read_text().endswith("mine")
 
@@ -641,13 +624,13 @@ def test_in_a_subfolder_the_top_of_the_repository_is_set_up_and_said(
     _git(project, "init", "-q")
     (project / "src" / "deep").mkdir(parents=True)
     monkeypatch.chdir(project / "src" / "deep")
-    done = _init(kds_call, "--client", "claude")
+    done = set_up(kds_call, "--client", "claude")
     assert done["project"] == str(project)
     assert f"for {project}/src/deep alone: kds init --workspace ." in done["notes"][0]
     assert (project / "kds-brain").is_dir()
     assert list((project / "src" / "deep").iterdir()) == []
-    assert _init(kds_call, "--client", "claude")["notes"] == []
-    assert _init(kds_call, "--undo")["files"] != []
+    assert set_up(kds_call, "--client", "claude")["notes"] == []
+    assert set_up(kds_call, "--undo")["files"] != []
 
 
 def test_a_subfolder_is_set_up_when_it_is_named_or_has_a_workspace(
@@ -658,9 +641,9 @@ def test_a_subfolder_is_set_up_when_it_is_named_or_has_a_workspace(
     sub = project / "part"
     sub.mkdir()
     monkeypatch.chdir(sub)
-    done = _init(kds_call, "--client", "claude", "--workspace", ".")
+    done = set_up(kds_call, "--client", "claude", "--workspace", ".")
     assert (done["project"], done["notes"]) == (str(sub), [])
-    (note,) = _init(kds_call, "--client", "claude")["notes"]
+    (note,) = set_up(kds_call, "--client", "claude")["notes"]
     assert note.endswith(f"for all of it: kds init --workspace {project}")
 
 
@@ -672,7 +655,7 @@ def test_a_home_under_version_control_is_no_project(
     (project / "plain").mkdir()
     monkeypatch.setenv("HOME", str(project))
     monkeypatch.chdir(project / "plain")
-    assert _init(kds_call, "--client", "claude")["project"] == f"{project}/plain"
+    assert set_up(kds_call, "--client", "claude")["project"] == f"{project}/plain"
 
 
 def test_a_workspace_that_others_may_read_is_closed(
@@ -684,9 +667,9 @@ def test_a_workspace_that_others_may_read_is_closed(
     memory = write("kds-brain/memory.db", "")
     for path in (rules, memory):
         path.chmod(0o644)
-    shown = _init(kds_call, "--client", "claude", "--dry-run")
+    shown = set_up(kds_call, "--client", "claude", "--dry-run")
     assert stat.S_IMODE(brain.stat().st_mode) == 0o755
-    done = _init(kds_call, "--client", "claude")
+    done = set_up(kds_call, "--client", "claude")
     told = "takes the rights of others from 2 files and folders in kds-brain/"
     assert told in shown["notes"]
     assert told in done["notes"]
@@ -707,12 +690,12 @@ def test_what_was_exported_for_others_is_no_sign_of_an_assistant(
         assert kds_call("export", kind, "--to", folder, *client).code == 0
     assert kds_call("init").code == 2
     write(".github/prompts/mine.prompt.md", "Mine.\n")
-    assert _init(kds_call)["clients"] == [{"client": "copilot", "because": ".github/prompts"}]
+    assert set_up(kds_call)["clients"] == [{"client": "copilot", "because": ".github/prompts"}]
 
 
 def test_what_init_wrote_is_a_sign_of_an_assistant(project: Path, kds_call: Call) -> None:
-    _init(kds_call, "--client", "claude", "--no-hook")
-    assert _init(kds_call)["clients"] == [{"client": "claude", "because": ".claude"}]
+    set_up(kds_call, "--client", "claude", "--no-hook")
+    assert set_up(kds_call)["clients"] == [{"client": "claude", "because": ".claude"}]
 
 
 def test_a_dry_run_lists_new_skills_and_shows_them_when_asked(
@@ -735,19 +718,19 @@ def test_a_dry_run_has_its_diffs_as_json_too(project: Path, kds_call: Call, writ
     write(".mcp.json", "{}")
     rows = {
         row["path"]: row["diff"]
-        for row in _init(kds_call, "--client", "claude", *BOTH, "--dry-run")["files"]
+        for row in set_up(kds_call, "--client", "claude", *BOTH, "--dry-run")["files"]
     }
     assert rows[".mcp.json"].startswith("--- a/.mcp.json\n+++ b/.mcp.json\n")
     assert rows[".claude/skills/kds/SKILL.md"] is None
-    full = _init(kds_call, "--client", "claude", *BOTH, "--dry-run", "--full")["files"]
+    full = set_up(kds_call, "--client", "claude", *BOTH, "--dry-run", "--full")["files"]
     assert all(row["diff"] for row in full)
-    assert "diff" not in _init(kds_call, "--client", "claude", *BOTH)["files"][0]
+    assert "diff" not in set_up(kds_call, "--client", "claude", *BOTH)["files"][0]
 
 
 def test_an_undo_says_what_stays_and_a_second_one_that_there_is_nothing(
     project: Path, kds_call: Call
 ) -> None:
-    _init(kds_call, "--client", "claude")
+    set_up(kds_call, "--client", "claude")
     kds_call("context", "log", "--message", "Add a FAB button", "--intent", "PLAN")
     first = kds_call("init", "--undo").out
     assert f"{project}/kds-brain stays, with the conversations" in first
@@ -759,7 +742,7 @@ def test_an_undo_says_what_stays_and_a_second_one_that_there_is_nothing(
 def test_an_undo_leaves_nothing_behind_where_nothing_else_was_kept(
     project: Path, kds_call: Call
 ) -> None:
-    _init(kds_call, "--client", "claude")
+    set_up(kds_call, "--client", "claude")
     told = kds_call("init", "--undo").out
     assert "stays" not in told
     assert list(project.iterdir()) == []
@@ -768,7 +751,7 @@ def test_an_undo_leaves_nothing_behind_where_nothing_else_was_kept(
 def test_an_undo_keeps_the_folder_that_the_user_has_something_in(
     project: Path, kds_call: Call
 ) -> None:
-    _init(kds_call, "--client", "claude")
+    set_up(kds_call, "--client", "claude")
     ignored = project / "kds-brain" / ".gitignore"
     ignored.write_text("# mine\n")
     kds_call("init", "--undo")
@@ -779,7 +762,7 @@ def test_notes_of_the_project_in_prompts_do_not_keep_kds_out(
     project: Path, kds_call: Call, write: Write
 ) -> None:
     note = write("prompts/user/onboarding.md", "# Welcome\n")
-    assert _init(kds_call, "--client", "claude")["files"]
+    assert set_up(kds_call, "--client", "claude")["files"]
     checked = kds_call("prompts", "check")
     assert checked.code == 0
     assert f"kds: {note}:1: has no front matter" in checked.err

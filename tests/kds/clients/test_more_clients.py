@@ -12,7 +12,7 @@ import pytest
 from kds.clients.jsontext import parse_json_text
 from kds.clients.opencodeplugin import command_in
 
-from .conftest import Snapshot
+from .conftest import Snapshot, read, set_up
 
 Call = Callable[..., Any]
 Write = Callable[[str, str], Path]
@@ -33,25 +33,13 @@ THEIRS = {
 }
 
 
-def _init(kds_call: Call, *arguments: str) -> dict[str, Any]:
-    done = kds_call("init", *arguments, "--json")
-    assert done.code == 0, done.err
-    found = json.loads(done.out)
-    assert isinstance(found, dict)
-    return found
-
-
-def _json(path: str) -> Any:
-    return parse_json_text(Path(path).read_text()).value()
-
-
 def _toml(path: str = ".codex/config.toml") -> dict[str, Any]:
     return tomllib.loads(Path(path).read_text())
 
 
 def test_codex_gets_hook_server_and_skills(project: Path, kds_call: Call) -> None:
-    _init(kds_call, "--client", "codex", *BOTH)
-    hooks = _json(".codex/hooks.json")["hooks"]
+    set_up(kds_call, "--client", "codex", *BOTH)
+    hooks = read(".codex/hooks.json")["hooks"]
     assert hooks["UserPromptSubmit"][0]["hooks"][0]["command"] == HOOK
     assert _toml()["mcp_servers"] == {"kds": {"command": "kds", "args": ["mcp"]}}
     assert Path(".agents/skills/kds/SKILL.md").exists()
@@ -60,8 +48,8 @@ def test_codex_gets_hook_server_and_skills(project: Path, kds_call: Call) -> Non
 def test_gemini_gets_hook_and_server_in_one_file_and_its_time_in_milliseconds(
     project: Path, kds_call: Call
 ) -> None:
-    _init(kds_call, "--client", "gemini", *BOTH)
-    settings = _json(".gemini/settings.json")
+    set_up(kds_call, "--client", "gemini", *BOTH)
+    settings = read(".gemini/settings.json")
     (group,) = settings["hooks"]["BeforeAgent"]
     assert group["hooks"] == [{"type": "command", "command": HOOK, "timeout": 5000}]
     assert settings["mcpServers"] == {"kds": {"command": "kds", "args": ["mcp"]}}
@@ -70,16 +58,16 @@ def test_gemini_gets_hook_and_server_in_one_file_and_its_time_in_milliseconds(
 def test_opencode_gets_a_plugin_that_calls_the_hook_and_a_server(
     project: Path, kds_call: Call
 ) -> None:
-    _init(kds_call, "--client", "opencode", "--no-start", *BOTH)
+    set_up(kds_call, "--client", "opencode", "--no-start", *BOTH)
     plugin = Path(".opencode/plugin/kds.js").read_text()
     assert 'const COMMAND = "kds-hook --no-start"' in plugin
-    assert _json("opencode.json")["mcp"]["kds"]["command"] == ["kds", "mcp"]
+    assert read("opencode.json")["mcp"]["kds"]["command"] == ["kds", "mcp"]
 
 
 def test_agents_md_gets_a_part_once(project: Path, kds_call: Call, write: Write) -> None:
     write("AGENTS.md", THEIRS["AGENTS.md"])
     for _ in range(2):
-        _init(kds_call, "--client", "agents")
+        set_up(kds_call, "--client", "agents")
     text = Path("AGENTS.md").read_text()
     assert text.startswith(THEIRS["AGENTS.md"])
     assert text.count("## KDS") == 1
@@ -93,15 +81,15 @@ def test_what_others_wrote_is_merged_with_and_undo_gives_back_every_byte(
     for name, text in theirs.items():
         write(name, text)
     before = Snapshot.of(project)
-    _init(kds_call, *ALL, *BOTH)
-    assert _init(kds_call, *ALL, *BOTH)["files"] == []
+    set_up(kds_call, *ALL, *BOTH)
+    assert set_up(kds_call, *ALL, *BOTH)["files"] == []
     if theirs:
         assert set(_toml()["mcp_servers"]) == {"db", "kds"}
-        assert set(_json(".codex/hooks.json")["hooks"]) > {"Stop"}
-        assert set(_json("opencode.jsonc")["mcp"]) == {"db", "kds"}
+        assert set(read(".codex/hooks.json")["hooks"]) > {"Stop"}
+        assert set(read("opencode.jsonc")["mcp"]) == {"db", "kds"}
         assert "// mine" in Path(".gemini/settings.json").read_text()
         assert not Path("opencode.json").exists()
-    _init(kds_call, "--undo")
+    set_up(kds_call, "--undo")
     assert Snapshot.of(project) == before
 
 
@@ -110,12 +98,12 @@ def test_without_a_record_undo_takes_out_what_is_ours(
 ) -> None:
     for name, text in THEIRS.items():
         write(name, text)
-    _init(kds_call, *ALL, *BOTH)
+    set_up(kds_call, *ALL, *BOTH)
     shutil.rmtree("kds-brain/init")
-    _init(kds_call, "--undo")
+    set_up(kds_call, "--undo")
     assert set(_toml()["mcp_servers"]) == {"db"}
-    assert _json("opencode.jsonc") == _json_of(THEIRS["opencode.jsonc"])
-    assert _json(".codex/hooks.json") == _json_of(THEIRS[".codex/hooks.json"])
+    assert read("opencode.jsonc") == _json_of(THEIRS["opencode.jsonc"])
+    assert read(".codex/hooks.json") == _json_of(THEIRS[".codex/hooks.json"])
     assert Path("AGENTS.md").read_text().rstrip() == THEIRS["AGENTS.md"]
     assert not Path(".cursor/rules/kds.mdc").exists()
     assert not Path(".opencode/plugin/kds.js").exists()
@@ -125,12 +113,31 @@ def _json_of(text: str) -> Any:
     return parse_json_text(text).value()
 
 
+def test_a_broken_file_of_a_client_that_nobody_asked_for_stops_nobody(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    set_up(kds_call, "--client", "codex", "--mcp")
+    broken = write(".codex/config.toml", "mine = [")
+    set_up(kds_call, "--client", "cursor", "--mcp")
+    assert broken.read_text() == "mine = ["
+    assert Path(".agents/skills/kds/SKILL.md").exists()
+    assert kds_call("init", "--client", "codex", "--mcp").code == 2
+
+
+def test_a_file_where_a_client_has_its_folder_does_not_stop_an_undo(
+    project: Path, kds_call: Call, write: Write
+) -> None:
+    theirs = write(".vscode", "mine")
+    assert kds_call("init", "--undo").code == 0
+    assert theirs.read_text() == "mine"
+
+
 def test_undo_keeps_what_the_user_added_since(project: Path, kds_call: Call) -> None:
-    _init(kds_call, *ALL, *BOTH)
+    set_up(kds_call, *ALL, *BOTH)
     config, page = Path(".codex/config.toml"), Path("AGENTS.md")
     config.write_text(f'model = "o3"\n{config.read_text()}\n# about db\n[mcp_servers.db]\n')
     page.write_text(f"# Ours\n{page.read_text()}\nUse tabs.\n")
-    _init(kds_call, "--undo")
+    set_up(kds_call, "--undo")
     assert config.read_text() == 'model = "o3"\n\n# about db\n[mcp_servers.db]\n'
     assert page.read_text() == "# Ours\n\nUse tabs.\n"
 
@@ -161,14 +168,14 @@ def test_a_server_of_codex_follows_a_program_that_moved(
         ".codex/config.toml",
         '[mcp_servers.kds]\ncommand = "/old/kds" # once\nargs = ["mcp"]\nenabled = true\n',
     )
-    _init(kds_call, "--client", "codex", "--mcp")
+    set_up(kds_call, "--client", "codex", "--mcp")
     entry = _toml()["mcp_servers"]["kds"]
     assert entry == {"command": "kds", "args": ["mcp"], "enabled": True}
 
 
 def test_claude_and_codex_have_skills_each_and_doctor_knows(project: Path, kds_call: Call) -> None:
-    _init(kds_call, "--client", "codex")
-    _init(kds_call, "--client", "claude")
+    set_up(kds_call, "--client", "codex")
+    set_up(kds_call, "--client", "claude")
     for folder in (".claude", ".agents"):
         assert Path(folder, "skills", "kds", "SKILL.md").exists()
     findings = json.loads(kds_call("doctor", "--json").out)["findings"]
@@ -178,7 +185,7 @@ def test_claude_and_codex_have_skills_each_and_doctor_knows(project: Path, kds_c
 def test_doctor_sees_what_each_client_has_and_what_is_missing(
     project: Path, kds_call: Call, programs: Path
 ) -> None:
-    _init(kds_call, *ALL, *BOTH)
+    set_up(kds_call, *ALL, *BOTH)
     checks: dict[str, str] = {}
     for one in json.loads(kds_call("doctor", "--json").out)["findings"]:
         assert one["mark"] != "problem", one
@@ -207,7 +214,7 @@ def test_a_folder_that_codex_does_not_trust_and_a_hook_that_nobody_saw_are_told(
         return "".join(one["found"] for one in findings if one["check"] == "trust")
 
     monkeypatch.setenv("CODEX_HOME", str(tmp_path))
-    _init(kds_call, "--client", "codex")
+    set_up(kds_call, "--client", "codex")
     assert told() == "", "Codex is not there"
     (programs / "codex").symlink_to(programs / "kds")
     assert "Codex does not trust" in told()
@@ -222,13 +229,13 @@ def test_a_folder_that_codex_does_not_trust_and_a_hook_that_nobody_saw_are_told(
 def test_a_rule_changed_by_hand_stays_and_an_old_plugin_is_a_problem(
     project: Path, kds_call: Call
 ) -> None:
-    _init(kds_call, *ALL)
+    set_up(kds_call, *ALL)
     rule, plugin = Path(".cursor/rules/kds.mdc"), Path(".opencode/plugin/kds.js")
     rule.write_text(rule.read_text() + "mine")
-    done = _init(kds_call, *ALL)
+    done = set_up(kds_call, *ALL)
     assert f"{rule} stays as it is: changed by hand" in done["notes"]
     plugin.write_text("// mine\n")
-    done = _init(kds_call, *ALL)
+    done = set_up(kds_call, *ALL)
     assert f"{plugin} stays as it is: not written by KDS" in done["notes"]
     assert plugin.read_text() == "// mine\n"
 

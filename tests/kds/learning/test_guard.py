@@ -50,6 +50,15 @@ def test_what_contradicts_the_shipped_examples_clearly_is_refused(
         assert f"speak clearly for {owner}" in refusals[text]
 
 
+def test_what_is_contradicted_clearly_is_tried_against_no_unseen_example(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prompts = [replace(prompt, examples=prompt.examples[::6]) for prompt in PROMPTS]
+    monkeypatch.delattr("kds.learning.bench._unseen")
+    found = find_refusals(prompts, [example("commit the changes and push them", "PLAN")])
+    assert "speak clearly for COMMIT" in found["commit the changes and push them"]
+
+
 def test_an_example_of_another_intent_is_refused_word_for_word(refusals: dict[str, str]) -> None:
     assert "is an example of TEST in its prompt file" in refusals["Run the tests!"]
 

@@ -1,4 +1,4 @@
-"""Safeguards of learning: no jump from one event, thresholds, contradiction, undo."""
+"""Safeguards of learning, in files and on a server: no jump, thresholds, contradiction, undo."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +11,7 @@ from kds.brain.errors import DispatchError
 from kds.brain.learning.candidate import Candidate
 from kds.brain.workspace import Workspace
 from kds.learning.learning import Learning, LearningError
-from kds.learning.library import VERDICT_FILE, with_learned
+from kds.learning.library import tried, with_learned
 from kds.router.prompts.library import PromptLibrary
 
 DASHBOARD = "give the dashboard some love"
@@ -44,7 +44,7 @@ def library() -> PromptLibrary:
 
 
 @pytest.fixture
-def learning(tmp_path: Path, clock: Clock) -> Learning:
+def learning(tmp_path: Path, clock: Clock, either_engine: str) -> Learning:
     return Learning(Workspace(tmp_path, tmp_path / "kds-brain"), clock=clock)
 
 
@@ -79,7 +79,7 @@ def test_one_event_changes_nothing_nor_do_two(
         one = say()
         assert one.state == "waiting"
         assert learning.proposals() == ()
-        assert not learning.file.path.exists()
+        assert learning.file.text.read() is None
         with pytest.raises(LearningError, match="it takes 3"):
             learning.accept([one.id], library)
     assert with_learned(library, learning.workspace, may_write=True) == (library, ())
@@ -90,7 +90,7 @@ def test_three_events_at_different_times_are_proposed_and_change_nothing_yet(
 ) -> None:
     assert say(times=3).state == "proposed"
     assert [one.text for one in learning.proposals()] == [DASHBOARD]
-    assert not learning.file.path.exists()
+    assert learning.file.text.read() is None
 
 
 def test_a_hundred_events_within_one_sitting_are_one(learning: Learning, say: Say) -> None:
@@ -125,7 +125,7 @@ def test_one_contradiction_takes_back_what_was_accepted_by_itself(
 ) -> None:
     say(times=6)
     say(intent="TEST")
-    assert not learning.file.path.exists()
+    assert learning.file.text.read() is None
     assert learning.proposals() == ()
 
 
@@ -155,7 +155,7 @@ def test_what_would_turn_shipped_examples_is_refused_with_the_reason(
     one = say(text.upper(), "PLAN", times=3)
     with pytest.raises(LearningError, match="example of TEST"):
         learning.accept([one.id], library)
-    assert not learning.file.path.exists()
+    assert learning.file.text.read() is None
 
 
 def test_what_was_accepted_by_itself_is_not_used_when_the_guard_says_no(
@@ -176,34 +176,56 @@ def test_what_is_written_by_hand_is_guarded_too_and_stays_in_the_file(
 ) -> None:
     learning.workspace.ensure()
     text = library.agent_of("TEST").examples[0]
-    learning.file.path.write_text(f'examples:\n- {{text: "{text}", intent: PLAN}}\n')
+    learning.file.text.replace((f'examples:\n- {{text: "{text}", intent: PLAN}}\n').encode())
     used, [warning] = with_learned(library, learning.workspace, may_write=True)
     assert "learned.yaml:2" in warning
     assert used.agent_of("PLAN").examples == library.agent_of("PLAN").examples
-    assert text in learning.file.path.read_text()
+    assert text in (learning.file.text.read() or b"").decode()
 
 
 def test_a_file_that_does_not_load_is_a_warning_and_routing_goes_on(
     learning: Learning, library: PromptLibrary
 ) -> None:
     learning.workspace.ensure()
-    learning.file.path.write_text("examples: 3\n")
+    learning.file.text.replace(b"examples: 3\n")
     used, [warning] = with_learned(library, learning.workspace, may_write=True)
     assert used is library
     assert "learned.yaml:1" in warning
 
 
 def test_the_guard_is_asked_once_for_the_same_examples(
-    learning: Learning, library: PromptLibrary, say: Say
+    learning: Learning, library: PromptLibrary, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learning.accept([say(times=3).id], library)
-    verdict = learning.workspace.cache_dir / VERDICT_FILE
-    before = verdict.stat().st_mtime_ns
-    with_learned(library, learning.workspace, may_write=True)
-    assert verdict.stat().st_mtime_ns == before
-    verdict.write_text("no json")
+    used = with_learned(library, learning.workspace, may_write=True)
+    with monkeypatch.context() as alone:
+        alone.setattr("kds.learning.library.find_refusals", None)
+        again = with_learned(library, learning.workspace, may_write=True)
+    assert again[0].agent_of("PLAN") == used[0].agent_of("PLAN")
+    learning.place.keep_verdict(b"no json")
     assert with_learned(library, learning.workspace, may_write=True)[1] == ()
-    assert verdict.read_text().startswith("{")
+    assert (learning.place.verdict() or b"").startswith(b"{")
+
+
+def test_what_passed_the_guard_is_used_without_it_until_prompts_contradict_it(
+    learning: Learning, library: PromptLibrary, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(HAPPY, "VALIDATE", times=6)  # accepted by itself: the guard has not seen it
+    assert tried(library, learning.place).untried
+    with_learned(library, learning.workspace, may_write=True)
+    learning.accept([say(times=3).id], library)
+    monkeypatch.setattr("kds.learning.library.find_refusals", None)
+    found = tried(library, learning.place)
+    assert ([one.text for one in found.examples], found.untried) == ([HAPPY, DASHBOARD], False)
+    prompts = [
+        replace(one, examples=(*one.examples, DASHBOARD)) if one.intent == "TEST" else one
+        for one in library.prompts()
+    ]
+    found = tried(PromptLibrary(prompts, library._templates), learning.place)
+    assert ([one.text for one in found.examples], found.untried) == ([HAPPY], False)
+    assert "example of TEST" in found.warnings[0]
+    monkeypatch.setenv("KDS_LEARNING", "off")
+    assert tried(library, learning.place).examples == ()
 
 
 def test_undo_restores_the_file_byte_for_byte(
@@ -212,12 +234,12 @@ def test_undo_restores_the_file_byte_for_byte(
     first = say(times=3)
     second = say(HAPPY, "VALIDATE", times=3)
     learning.accept([first.id], library)
-    before = learning.file.path.read_bytes()
+    before = learning.file.text.read()
     learning.accept([second.id], library)
     assert [one.text for one in learning.undo_last()] == [HAPPY]
-    assert learning.file.path.read_bytes() == before
+    assert learning.file.text.read() == before
     learning.undo_last()
-    assert not learning.file.path.exists()
+    assert learning.file.text.read() is None
     with pytest.raises(LearningError, match="nothing to undo"):
         learning.undo_last()
 
@@ -228,7 +250,7 @@ def test_undo_takes_back_what_one_command_accepted(
     chosen = [say(times=3), say(HAPPY, "VALIDATE", times=3)]
     learning.accept([one.id for one in chosen], library)
     assert len(learning.undo_last()) == 2
-    assert not learning.file.path.exists()
+    assert learning.file.text.read() is None
 
 
 def test_after_an_undo_the_evidence_begins_anew(
@@ -265,7 +287,7 @@ def test_secrets_and_phrases_without_content_are_turned_down(
     for text in ("do it", "log in with password: hunter2hunter2", "x = [1, 2]; y = load(x, z)"):
         with pytest.raises(LearningError, match="cannot be learned"):
             learning.tell(text, "PLAN", library)
-    assert not learning.events.path.exists()
+    assert learning.events.text.read() is None
 
 
 def test_an_unknown_intent_names_the_nearest(learning: Learning, library: PromptLibrary) -> None:
@@ -274,7 +296,7 @@ def test_an_unknown_intent_names_the_nearest(learning: Learning, library: Prompt
     assert "PLAN" in str(caught.value.hint)
 
 
-def test_names_that_are_nobodys_are_refused(learning: Learning, library: PromptLibrary) -> None:
+def test_names_that_are_nobodys_are_refused(learning: Learning) -> None:
     for act in (learning.undo, lambda name: learning.reject([name])):
         for name in ("", "1234"):
             with pytest.raises(LearningError, match="no one"):

@@ -1,11 +1,12 @@
 """Teaching what a description means: counts at once, is undone byte for byte, and harms nothing."""
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 import kds
 from kds.brain.errors import WorkspaceError
+from kds.brain.kept_text import KeptText
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, LearningError, teach_reference
@@ -14,12 +15,8 @@ from kds.router.references.taught import TAUGHT
 
 BUTTONS = ("Add a save button to the toolbar", "Add a cancel button to the footer")
 RED = "Make the button red"
+Kept = Callable[[], object]
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-
-
-@pytest.fixture
-def place(fitted_workspace: Path) -> Workspace:
-    return Workspace.find(environ={"KDS_HOME": str(fitted_workspace)})
 
 
 def said(place: Workspace, *messages: str) -> Turn:
@@ -29,7 +26,9 @@ def said(place: Workspace, *messages: str) -> Turn:
     return [router.route(message) for message in messages][-1]
 
 
-def test_it_counts_at_once_and_is_taken_back_byte_for_byte(place: Workspace) -> None:
+def test_it_counts_at_once_and_is_taken_back_byte_for_byte(
+    place: Workspace, learned: KeptText
+) -> None:
     before = said(place, *BUTTONS, RED)
     assert before.expanded == "Make the cancel button red"
     done = teach_reference(place, "the  button", "The save button")
@@ -39,10 +38,8 @@ def test_it_counts_at_once_and_is_taken_back_byte_for_byte(place: Workspace) -> 
     assert [one.rule for one in turn.references] == [TAUGHT]
     assert [one.probability for one in turn.proposals] == [1.0]
     assert any(f"kds learn undo {done.reference.id}" in note for note in turn.why)
-    for name in ("learned.yaml", "learning.jsonl"):
-        assert (place.brain / name).stat().st_mode & 0o777 == 0o600
     assert Learning(place).undo(done.reference.id[:6]).told == done.reference.told
-    assert not (place.brain / "learned.yaml").exists()
+    assert learned.read() is None
     assert said(place, *BUTTONS, RED).expanded == before.expanded
 
 
@@ -52,13 +49,13 @@ def test_what_would_destroy_something_is_settled_too(place: Workspace) -> None:
     assert turn.expanded == "Delete the save button"
 
 
-def test_teaching_the_same_twice_changes_nothing_more(place: Workspace) -> None:
+def test_teaching_the_same_twice_changes_nothing_more(place: Workspace, kept: Kept) -> None:
     first = teach_reference(place, "the button", "save button")
-    before = (place.brain / "learning.jsonl").read_bytes()
+    before = kept()
     again = teach_reference(place, "That button", "a Save Button")
     assert (again.new, again.reference) == (False, Learning(place).references()[0])
     assert again.reference.id == first.reference.id
-    assert (place.brain / "learning.jsonl").read_bytes() == before
+    assert kept() == before
 
 
 def test_of_two_things_that_were_taught_the_last_counts_first(place: Workspace) -> None:
@@ -82,22 +79,22 @@ def test_nothing_of_it_is_used_or_taught_while_learning_is_off(
         teach_reference(place, "the button", "FAB button")
 
 
-def test_a_file_that_does_not_load_is_told_of_and_teaches_nothing(place: Workspace) -> None:
+def test_what_does_not_load_is_told_of_and_teaches_nothing(
+    place: Workspace, learned: KeptText
+) -> None:
     teach_reference(place, "the button", "save button")
-    with (place.brain / "learned.yaml").open("a") as file:
-        file.write("- text: nothing said of it\n")
+    learned.append(b"- text: nothing said of it\n")
     assert said(place, *BUTTONS, RED).expanded == "Make the cancel button red"
     [warning] = kds.Router.open(place, log=False).warnings
     assert "learned.yaml:9" in warning
 
 
-def test_what_cannot_be_learned_is_refused_and_not_stored(place: Workspace) -> None:
+def test_what_cannot_be_learned_is_refused_and_not_stored(place: Workspace, kept: Kept) -> None:
     for description, antecedent in (("it", "button"), ("the token", TOKEN), (f"the {TOKEN}", "x")):
         with pytest.raises(LearningError) as refused:
             teach_reference(place, description, antecedent)
         assert TOKEN not in str(refused.value)
-    assert not (place.brain / "learned.yaml").exists()
-    assert not (place.brain / "learning.jsonl").exists()
+    assert kept() == (None, None)
     with pytest.raises(WorkspaceError, match="no such folder"):
         teach_reference(
             Workspace.find(environ={"KDS_HOME": str(place.root / "none")}),

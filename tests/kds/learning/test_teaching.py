@@ -1,17 +1,19 @@
 """Teaching: counts at once, through the guard, and is taken back byte for byte."""
 
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 import kds
 from kds.brain.errors import DispatchError, MessageError, WorkspaceError
+from kds.brain.kept_text import KeptText
 from kds.brain.learning.event import LearningEvent
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, LearningError, teach
 from kds.router.prompts.library import PromptLibrary
 
 DASHBOARD = "give the dashboard some love"
+Kept = Callable[[], object]
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 MINE = "# mine\nexamples:\n"
@@ -19,55 +21,49 @@ MINE = "# mine\nexamples:\n"
 pytestmark = pytest.mark.usefixtures("quick_guard")
 
 
-@pytest.fixture
-def place(fitted_workspace: Path) -> Workspace:
-    return Workspace.find(environ={"KDS_HOME": str(fitted_workspace)})
-
-
 def intent_of(message: str, place: Workspace) -> str:
     return kds.Router.open(place, log=False).route(message).intent
 
 
-def stored(place: Workspace) -> dict[str, bytes]:
-    """What is kept of what was said: all files but caches and locks."""
-    return {
-        path.name: path.read_bytes()
-        for path in place.brain.iterdir()
-        if path.is_file() and path.suffix != ".lock"
-    }
-
-
-def test_what_is_taught_counts_at_once_and_is_taken_back_byte_for_byte(place: Workspace) -> None:
-    (place.brain / "learned.yaml").write_text(MINE)
-    before = (place.brain / "learned.yaml").read_bytes()
+def test_what_is_taught_counts_at_once_and_is_taken_back_byte_for_byte(
+    place: Workspace, learned: KeptText
+) -> None:
+    learned.replace(MINE.encode())
     assert intent_of(DASHBOARD, place) != "PLAN"
     done = teach(place, DASHBOARD, "plan")
     assert (done.new, done.redacted, done.warnings) == (True, False, ())
     assert (done.example.state, done.example.occurrences) == ("learned", 1)
     assert intent_of(DASHBOARD, place) == "PLAN"
     assert intent_of("can you give the dashboard some love?", place) == "PLAN"
-    assert (place.brain / "learned.yaml").stat().st_mode & 0o777 == 0o600
-    assert (place.brain / "learning.jsonl").stat().st_mode & 0o777 == 0o600
     Learning(place).undo(done.example.id)
-    assert (place.brain / "learned.yaml").read_bytes() == before
+    assert learned.read() == MINE.encode()
     assert intent_of(DASHBOARD, place) != "PLAN"
 
 
+def test_what_the_prompt_files_say_word_for_word_needs_no_model_to_refuse(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teach(place, DASHBOARD, "PLAN")
+    monkeypatch.delattr("kds.learning.library.find_refusals")
+    with pytest.raises(LearningError, match="is an example of TEST in its prompt file"):
+        teach(place, "run the tests", "COMMIT")
+
+
 def test_what_was_taken_back_can_be_taught_again_and_taken_back_as_the_last(
-    place: Workspace,
+    place: Workspace, learned: KeptText
 ) -> None:
     for _ in range(2):
         assert teach(place, DASHBOARD, "PLAN").new
         assert [one.text for one in Learning(place).undo_last()] == [DASHBOARD]
-    assert not (place.brain / "learned.yaml").exists()
+    assert learned.read() is None
 
 
-def test_teaching_the_same_twice_changes_nothing_more(place: Workspace) -> None:
+def test_teaching_the_same_twice_changes_nothing_more(place: Workspace, kept: Kept) -> None:
     first = teach(place, DASHBOARD, "PLAN")
-    before = stored(place)
+    before = kept()
     again = teach(place, "Give the dashboard  some love!", "PLAN")
     assert (again.new, again.example.id) == (False, first.example.id)
-    assert stored(place) == before
+    assert kept() == before
 
 
 def test_another_intent_for_what_is_learned_names_the_way(place: Workspace) -> None:
@@ -88,9 +84,9 @@ def test_what_was_rejected_once_can_be_taught(place: Workspace) -> None:
 
 
 def test_what_would_turn_what_ships_is_refused_with_an_example_and_leaves_nothing(
-    place: Workspace,
+    place: Workspace, kept: Kept
 ) -> None:
-    before = stored(place)
+    before = kept()
     with pytest.raises(
         LearningError, match=r"clearly for COMMIT.*the nearest is 'Commit the changes"
     ) as one:
@@ -98,7 +94,7 @@ def test_what_would_turn_what_ships_is_refused_with_an_example_and_leaves_nothin
     assert one.value.hint == "say it in other words, or change the prompt file of PLAN"
     with pytest.raises(LearningError, match="is an example of TEST in its prompt file"):
         teach(place, "run the tests", "PLAN")
-    assert stored(place) == before
+    assert kept() == before
 
 
 def test_a_fixed_phrase_of_another_intent_is_refused_with_its_place(place: Workspace) -> None:
@@ -122,13 +118,15 @@ def test_a_fixed_phrase_of_another_intent_is_refused_with_its_place(place: Works
         (f"token {TOKEN}", "says too little by itself"),
     ],
 )
-def test_what_can_be_no_example_says_why(message: str, reason: str, place: Workspace) -> None:
-    before = stored(place)
+def test_what_can_be_no_example_says_why(
+    message: str, reason: str, place: Workspace, kept: Kept
+) -> None:
+    before = kept()
     with pytest.raises(LearningError, match=reason) as caught:
         teach(place, message, "PLAN")
     assert TOKEN not in str(caught.value)
     assert len(str(caught.value)) < 300
-    assert stored(place) == before
+    assert kept() == before
 
 
 def test_an_unknown_intent_an_empty_message_and_a_missing_folder_say_so(place: Workspace) -> None:

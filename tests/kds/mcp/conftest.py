@@ -26,6 +26,15 @@ KDS = Path(sys.executable).with_name("kds")
 VAGUE = ("login form", "look at the header again", "the design of the login", "header")
 """Messages that call for a question; one of them always does."""
 
+INITIALIZE = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}  # fmt: skip
+"""The first message of a client."""
+
 
 @dataclass
 class Asked:

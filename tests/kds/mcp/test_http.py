@@ -13,15 +13,8 @@ import pytest
 from kds.service.limits import CONNECTION_LIMIT
 
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
-from .conftest import Connect, HttpServer
+from .conftest import INITIALIZE, Connect, HttpServer
 
-INITIALIZE = {
-    "jsonrpc": "2.0", "id": 1, "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}  # fmt: skip
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 Post = Callable[..., httpx2.Response]

@@ -18,7 +18,7 @@ from kds.mcp.server import KdsServer
 from kds.mcp.workplace import Workplace
 
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
-from .conftest import KDS, Talk
+from .conftest import INITIALIZE, KDS, Talk
 
 DEPLOYER = """---
 name: deployer
@@ -34,14 +34,6 @@ examples: [deploy it, ship the release, roll it out to staging]
 
 Ship this: {{ expanded }}
 """
-
-INITIALIZE = {
-    "jsonrpc": "2.0", "id": 1, "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}  # fmt: skip
 
 
 def add_deployer(folder: Path, text: str = DEPLOYER) -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from mcp_types import ElicitResult
 
 from kds.brain.message import MESSAGE_LIMIT
 
@@ -62,11 +61,9 @@ def test_the_text_of_a_resolution_says_what_points_to_what(stdio: Talk) -> None:
 
 def test_explain_shows_every_step_and_remembers_nothing(stdio: Talk) -> None:
     explained = stdio.data("explain", message="Add a footer", conversation="explain")
-    assert [step["step"] for step in explained["steps"]] == [
-        "load", "resolve", "decide", "expand", "rewrite", "classify", "foreign", "answer",
-        "dispatch",
-    ]  # fmt: skip
-    assert any("act" in note or "route" in note for note in explained["steps"][-1]["notes"])
+    first, *_, last = explained["steps"]
+    assert (first["step"], last["step"]) == ("load", "dispatch")
+    assert any("act" in note or "route" in note for note in last["notes"])
     assert stdio.data("context_load", conversation="explain")["entries"] == []
 
 
@@ -78,14 +75,6 @@ def test_a_logged_message_is_there_for_the_next_one(stdio: Talk) -> None:
     assert (logged["intent"], logged["context_ref"]) == ("EXECUTE", "FAB button")
     assert logged["session_id"] == "fab-button-1"
     assert stdio.data("context_load", conversation="log")["entries"] == [logged]
-
-
-def test_secrets_are_not_remembered(stdio: Talk) -> None:
-    secret = "ghp_" + "a1B2" * 9
-    view = stdio.data(
-        "context_log", message=f"use {secret}", intent="EXECUTE", conversation="secret"
-    )
-    assert secret not in str(view)
 
 
 def test_text_that_looks_like_json_stays_text(stdio: Talk) -> None:
@@ -177,17 +166,6 @@ def test_every_tool_says_what_it_is_and_what_it_returns(stdio: Talk) -> None:
     }  # fmt: skip
     assert tools["context_clear"].annotations.destructive_hint is True
     assert tools["route_message"].input_schema["required"] == ["message"]
-
-
-def test_the_choice_of_the_user_is_routed_and_remembered_once(stdio: Talk) -> None:
-    message = stdio.vague()
-    stdio.asked.answers.append(ElicitResult(action="accept", content={"intent": "PLAN"}))
-    routed = stdio.data("route_message", message=message, conversation="asked")
-    assert (routed["action"], routed["intent"]) == ("route", "PLAN")
-    assert routed["clarification"] == "accepted"
-    assert routed["agent"] == "work-planner"
-    [entry] = stdio.data("context_load", conversation="asked")["entries"]
-    assert (entry["user_message"], entry["intent"]) == (message, "PLAN")
 
 
 def test_a_message_in_another_language_is_left_to_the_assistant(stdio: Talk) -> None:

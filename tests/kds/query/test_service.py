@@ -29,11 +29,6 @@ def clock() -> MinuteClock:
 
 
 @pytest.fixture
-def place(fitted_workspace: Path) -> Workspace:
-    return Workspace(fitted_workspace, fitted_workspace / "kds-brain")
-
-
-@pytest.fixture
 def service(place: Workspace, clock: MinuteClock) -> Iterator[QueryService]:
     add_documents(place)
     with QueryService.open(place, clock=clock) as service:
@@ -173,14 +168,6 @@ def test_what_was_put_right_in_a_store_is_told(place: Workspace) -> None:
     with QueryService.open(place) as service:
         reply = service.ask(Query(ASKED, session="s"))
     assert sum("was damaged" in warning for warning in reply.warnings) == 2
-
-
-def test_a_secret_is_not_kept_of_a_question(service: QueryService) -> None:
-    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    talk(service, f"Does {secret} open the vault?")
-    (stored,) = service.memory.store.messages("s")
-    assert secret not in stored.content
-    assert secret not in str(service.memory.antecedents("s"))
 
 
 @pytest.mark.parametrize(

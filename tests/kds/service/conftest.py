@@ -15,11 +15,27 @@ import pytest
 from kds.brain.workspace import Workspace
 from kds.service.address import ServiceAddress
 from kds.service.listener import HttpAddress
-from kds.service.server import Service, ServiceOptions
+from kds.service.options import ServiceOptions
+from kds.service.server import Service
 
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 
 NO_SOCKETS = not hasattr(socket, "AF_UNIX")
+
+
+def ask(client: httpx.Client, query: str, **more: Any) -> dict[str, Any]:
+    """What the service answers to a question."""
+    reply = client.post("/query", json={"query": query, **more})
+    assert reply.status_code == 200, reply.text
+    found: dict[str, Any] = reply.json()
+    return found
+
+
+def problem(reply: httpx.Response) -> tuple[int, str]:
+    """Status and message of a refusal in the one form of error."""
+    error = reply.json()["error"]
+    assert set(error) == {"message", "where", "hint"}
+    return reply.status_code, error["message"]
 
 
 class Running:

@@ -10,9 +10,9 @@ import pytest
 
 from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.wire import from_wire
-from kds.service.limits import BODY_LIMIT
 
 from ...effort import bounded  # noqa: TID252  # one way of counting for all
+from .conftest import problem
 
 PLAN = "I want to add a FAB button"
 
@@ -27,26 +27,15 @@ def remembered(client: httpx.Client, **query: str) -> list[str]:
     return [entry["user_message"] for entry in reply.json()["entries"]]
 
 
-def problem(reply: httpx.Response) -> tuple[int, str]:
-    error = reply.json()["error"]
-    assert set(error) == {"message", "where", "hint"}
-    return reply.status_code, error["message"]
-
-
 def test_a_message_is_routed_in_the_light_of_the_one_before(client: httpx.Client) -> None:
     assert route(client, PLAN).json()["intent"] == "PLAN"
     reply = route(client, "Make it purple").json()
-    assert reply["expanded"] == "Make the FAB button purple"
-    assert reply["warnings"] == []
-
-
-def test_the_reply_is_a_whole_turn(client: httpx.Client) -> None:
-    route(client, PLAN)
-    turn = from_wire(route(client, "Make it purple").json())
-    assert turn.context_ref == "FAB button"
+    turn = from_wire(reply)
+    assert (turn.expanded, turn.context_ref) == ("Make the FAB button purple", "FAB button")
     assert turn.context[0].user_message == PLAN
     assert turn.prompt
     assert [record.step for record in turn.records][-1] == "log"
+    assert reply["warnings"] == []
 
 
 def test_without_log_nothing_is_remembered(client: httpx.Client) -> None:
@@ -110,12 +99,6 @@ def test_an_unknown_intent_is_not_remembered(client: httpx.Client) -> None:
     assert problem(reply) == (400, "unknown intent 'EXECUT'")
     assert reply.json()["error"]["hint"] == "did you mean EXECUTE?"
     assert remembered(client) == []
-
-
-def test_a_secret_does_not_come_back_from_the_context(client: httpx.Client) -> None:
-    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    route(client, f"use {token} to log in")
-    assert token not in client.get("/context").text
 
 
 def test_prompts_are_listed_and_shown(client: httpx.Client) -> None:
@@ -303,11 +286,6 @@ def test_every_error_of_the_schema_has_the_one_form(client: httpx.Client) -> Non
                 if int(status) >= 400:
                     ref = reply["content"]["application/json"]["schema"]["$ref"]
                     assert ref.endswith("/ErrorReply"), (path, method, status)
-
-
-def test_a_body_beyond_the_limit_is_refused(client: httpx.Client) -> None:
-    body = json.dumps({"message": "a" * (BODY_LIMIT + 1)})
-    assert problem(client.post("/route", content=body))[0] == 413
 
 
 def test_a_chunked_body_beyond_the_limit_is_refused(client: httpx.Client) -> None:

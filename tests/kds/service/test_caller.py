@@ -20,11 +20,6 @@ FAB = "I want to add a FAB button"
 
 
 @pytest.fixture
-def place(fitted_workspace: Path) -> Workspace:
-    return Workspace.find(fitted_workspace)
-
-
-@pytest.fixture
 def default(place: Workspace) -> Conversations:
     return Conversations.open(place)
 

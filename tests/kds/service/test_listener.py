@@ -5,7 +5,7 @@ import errno
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,9 @@ LIMIT = 4
 HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n"
 REQUEST = HEAD + b"body"
 
+LONG = b"x" * 20_000_000
+"""More than the system keeps for who does not read it."""
+
 
 class Desk:
     """Answers `done` to whole requests, once its gate is open."""
@@ -38,8 +41,10 @@ class Desk:
     def __init__(self) -> None:
         self.gate = asyncio.Event()
         self.gate.set()
+        self.asked = 0
         self.busy = 0
         self.gone = 0
+        self.answer = b"done"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         more = True
@@ -49,12 +54,13 @@ class Desk:
                 self.gone += 1
                 return
             more = event["more_body"]
+        self.asked += 1
         self.busy += 1
         await self.gate.wait()
         self.busy -= 1
-        headers = [(b"content-length", b"4")]
+        headers = [(b"content-length", str(len(self.answer)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b"done"})
+        await send({"type": "http.response.body", "body": self.answer})
 
 
 class Place:
@@ -95,8 +101,9 @@ class Place:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give a request little time."""
+    """Give a request little time, and who is to read its answer."""
     monkeypatch.setattr(listener, "REQUEST_S", 0.05)
+    monkeypatch.setattr(listener, "UNREAD_S", 0.05)
 
 
 @pytest.fixture
@@ -130,6 +137,15 @@ def was_dropped(client: socket.socket) -> bool:
         return True
 
 
+def drained(client: socket.socket) -> int:
+    """Read to the end of a connection; returns how much there was."""
+    read = 0
+    with suppress(ConnectionResetError):
+        while chunk := client.recv(1_000_000):
+            read += len(chunk)
+    return read
+
+
 def was_answered(client: socket.socket) -> bool:
     answer = b""
     while not answer.endswith(b"done"):
@@ -160,6 +176,26 @@ def test_who_is_silent_after_an_answer_is_dropped(monkeypatch: pytest.MonkeyPatc
         client = place.connect(REQUEST)
         assert was_answered(client)
         assert was_dropped(client)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_who_does_not_read_its_answers_is_dropped(quick: None, tcp: Place, times: int) -> None:
+    tcp.desk.answer = LONG
+    client = tcp.connect(REQUEST * times)
+    for _ in range(2):  # so much time has passed since it was answered
+        assert was_dropped(tcp.connect())
+    assert drained(client) < len(LONG)
+
+
+def test_who_reads_slowly_gets_all_of_it(tcp: Place) -> None:
+    tcp.desk.answer = LONG
+    client = tcp.connect(REQUEST + HEAD)
+    read = 0
+    while read < len(LONG):
+        read += len(client.recv(100_000))
+    tcp.desk.answer = b"done"
+    client.sendall(b"body")
+    assert was_answered(client)
 
 
 def test_a_head_without_end_is_refused(tcp: Place) -> None:
@@ -234,6 +270,17 @@ def test_a_connection_that_is_being_answered_is_not_dropped_for_another(
     tcp.call(tcp.desk.gate.set)
     assert all(was_answered(client) for client in served)
     assert was_answered(tcp.connect(REQUEST))
+
+
+def test_a_crowd_that_asks_and_does_not_read_keeps_nobody_out(
+    few: None, tcp: Place, wait_until: Callable[[Any], Any]
+) -> None:
+    tcp.desk.answer = LONG
+    crowd = [tcp.connect(REQUEST * 3) for _ in range(LIMIT)]
+    wait_until(lambda: tcp.desk.busy == 0 and tcp.desk.asked >= 2 * LIMIT)
+    tcp.desk.answer = b"done"
+    assert was_answered(tcp.connect(REQUEST))
+    assert len(crowd) == LIMIT
 
 
 def test_a_crowd_on_the_unix_socket_that_asks_nothing_keeps_nobody_out(

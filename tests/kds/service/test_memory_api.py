@@ -8,12 +8,7 @@ import pytest
 from kds.brain.sessions.side_stores import Profile
 from kds.brain.sessions.sqlite_store import SqliteStore
 
-
-def ask(client: httpx.Client, query: str, **more: Any) -> dict[str, Any]:
-    reply = client.post("/query", json={"query": query, **more})
-    assert reply.status_code == 200, reply.text
-    found: dict[str, Any] = reply.json()
-    return found
+from .conftest import ask
 
 
 def test_the_metrics_have_what_the_command_prints_and_the_hit_rate(client: httpx.Client) -> None:

@@ -10,16 +10,17 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.agents.openai_server import Failure, FakeProvider, Slow, Text, serving
+from tests.agents.openai_server import Failure, FakeProvider, Slow, Text
 
 from kds.brain.workspace import Workspace
 from kds.service.listener import HttpAddress
-from kds.service.server import ServiceOptions
+from kds.service.options import ServiceOptions
 from kds.transit import Message, QueryClient, QueryError
 from kds.transit.history import transit
 
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 from ..query.place import add_documents  # noqa: TID252  # one set of documents for both
+from .conftest import ask
 
 KEYS = {
     *("query", "rewritten_query", "rewriting", "intent", "chunks", "citations", "answer"),
@@ -50,23 +51,6 @@ def library(running: Callable[..., Any], new_workspace: Callable[[], Path]) -> I
 def client(library: Any) -> Iterator[httpx.Client]:
     with library.client() as client:
         yield client
-
-
-@pytest.fixture
-def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
-    """A model that the service finds configured."""
-    with serving() as fake:
-        monkeypatch.setenv("KDS_MODEL", f"{fake.url}#fake-model")
-        monkeypatch.setenv("KDS_MODEL_RETRIES", "0")
-        monkeypatch.setenv("KDS_MODEL_TIMEOUT_S", str(PATIENCE_S))
-        yield fake
-
-
-def ask(client: httpx.Client, query: str, **more: Any) -> dict[str, Any]:
-    reply = client.post("/query", json={"query": query, **more})
-    assert reply.status_code == 200, reply.text
-    found: dict[str, Any] = reply.json()
-    return found
 
 
 def files(library: Any) -> list[str]:
@@ -266,7 +250,7 @@ def test_the_knowledge_retriever_answers_from_the_passages(
     provider.play(Text("The 12th day of each month [1]."))
     reply = ask(client, ASKED, session_id="answered")
     assert reply["answer"] == "The 12th day of each month [1]."
-    assert (reply["answer_error"], reply["model"]) == (None, "fake-model")
+    assert (reply["answer_error"], reply["model"]) == (None, "fake")
     assert reply["timings_ms"]["answer"] > 0
     (asked,) = provider.asked
     assert "Knowledge retriever" in asked.text
@@ -323,7 +307,7 @@ def test_a_model_that_does_not_answer_in_time_costs_the_answer_alone(
     assert reply["answer"] is None
     assert "in time" in reply["answer_error"] or "within" in reply["answer_error"]
     assert "; fix: " in reply["answer_error"]
-    assert reply["model"] == "fake-model"
+    assert reply["model"] == "fake"
     assert reply["chunks"]
 
 
@@ -404,9 +388,8 @@ def test_a_model_that_rewrites_badly_leaves_the_reading_of_the_rules(
 
 
 def test_a_message_is_rewritten_by_a_model_while_others_are_routed(
-    client: httpx.Client, library: Any, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+    client: httpx.Client, library: Any, provider: FakeProvider
 ) -> None:
-    monkeypatch.setenv("KDS_REWRITING_TIMEOUT_S", str(PATIENCE_S))
     conversation = {"conversation": "leans"}
     client.post("/route", json={"message": "What is the late fee?", **conversation})
     provider.play(Slow())

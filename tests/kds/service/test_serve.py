@@ -36,6 +36,7 @@ def test_a_workspace_that_is_served_already_has_an_exit_code_of_its_own(
     result = kds_call("serve", "--workspace", str(service.root))
     assert result.code == 3
     assert "serves this workspace already" in result.err
+    assert "end it first with `kds service stop`" in result.err
 
 
 def test_the_options_reach_the_service(
@@ -43,11 +44,13 @@ def test_the_options_reach_the_service(
 ) -> None:
     seen: list[Service] = []
     monkeypatch.setattr(Service, "run", lambda self: seen.append(self))
-    result = kds_call("serve", "--http", "[::1]:0", "--idle-timeout", "1.5m", "--no-socket")
+    result = kds_call(
+        "serve", "--http", "[::1]:0", "--idle-timeout", "1.5m", "--no-socket", "--drain=5s"
+    )
     assert result.code == 0
     options = seen[0]._options
     assert (options.http.host, options.http.port) == ("::1", 0)
-    assert (options.idle_s, options.unix_socket) == (90.0, False)
+    assert (options.idle_s, options.unix_socket, options.drain_s) == (90.0, False, 5.0)
 
 
 def test_the_help_says_where_the_token_is(kds_call: Callable[..., Any]) -> None:

@@ -25,7 +25,7 @@ from kds.service.address import ServiceAddress
 from kds.service.errors import AlreadyServedError, ServiceError
 from kds.service.instance import Instance
 from kds.service.listener import HttpAddress
-from kds.service.server import ServiceOptions
+from kds.service.options import ServiceOptions
 
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 

@@ -1,6 +1,5 @@
 """Sessions over HTTP: begun, listed, read in pages, changed, written out, erased."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,8 @@ import httpx
 import pytest
 
 from kds.brain.sessions.portable import from_json
+
+from .conftest import problem
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -26,12 +27,6 @@ def say(client: httpx.Client, session: str, content: str, role: str = "user", **
     reply = client.post(f"/sessions/{session}/messages", json=body)
     assert reply.status_code == 201, reply.text
     return reply.json()
-
-
-def problem(reply: httpx.Response) -> tuple[int, str]:
-    error = reply.json()["error"]
-    assert set(error) == {"message", "where", "hint"}
-    return reply.status_code, error["message"]
 
 
 def test_a_session_is_begun_and_read(client: httpx.Client) -> None:
@@ -248,13 +243,3 @@ def test_the_sessions_of_two_workspaces_are_apart(service: Any) -> None:
         assert second.get(f"/sessions/{session}").status_code == 404
         root = {"workspace": str(service.workspaces[0].root)}
         assert second.get(f"/sessions/{session}", params=root).status_code == 200
-
-
-def test_http_asks_for_the_token(service: Any) -> None:
-    state = json.loads(service.address.state_path.read_text())
-    token = service.address.token_path.read_text().strip()
-    with httpx.Client(base_url=state["http"]["url"]) as client:
-        for path in ("/sessions", "/api/memory/consent", "/api/memory/debug/stats"):
-            assert client.get(path).status_code == 401
-            headers = {"Authorization": f"Bearer {token}"}
-            assert client.get(path, headers=headers).status_code == 200

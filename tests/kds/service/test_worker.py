@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from kds.service.errors import BusyError
-from kds.service.worker import Worker
+from kds.service.worker import LONG_S, Worker
 
 
 def test_calls_run_in_order_on_one_thread_that_is_not_the_loops() -> None:
@@ -68,11 +68,14 @@ def test_a_closed_worker_says_that_it_is_stopping() -> None:
     asyncio.run(main())
 
 
-def test_what_is_urgent_goes_before_what_is_patient_and_each_keeps_its_order() -> None:
+def order(*names: str, later_s: float) -> list[str]:
+    """Return in which order calls run that came while one ran; those of queries are patient."""
     done: list[str] = []
+    now = 0.0
 
     async def main() -> None:
-        worker = Worker()
+        nonlocal now
+        worker = Worker(clock=lambda: now)
         gate, begun = threading.Event(), threading.Event()
 
         def block() -> None:
@@ -83,16 +86,26 @@ def test_what_is_urgent_goes_before_what_is_patient_and_each_keeps_its_order() -
         await asyncio.to_thread(begun.wait)
         waiting = [
             asyncio.create_task(worker.run(partial(done.append, name), patient=name[0] == "q"))
-            for name in ("q1", "q2", "h1", "q3", "h2")
+            for name in names
         ]
         await asyncio.sleep(0)
-        assert worker.waiting == 6
+        assert worker.waiting == 1 + len(names)
+        now += later_s
         gate.set()
         await asyncio.gather(first, *waiting)
         worker.close()
 
     asyncio.run(main())
-    assert done == ["h1", "h2", "q1", "q2", "q3"]
+    return done
+
+
+def test_what_is_urgent_goes_before_what_is_patient_and_each_keeps_its_order() -> None:
+    assert order("q1", "q2", "h1", "q3", "h2", later_s=0) == ["h1", "h2", "q1", "q2", "q3"]
+
+
+def test_what_has_waited_long_goes_between_two_urgent_calls() -> None:
+    found = order("q1", "q2", "h1", "h2", "h3", later_s=LONG_S + 1)
+    assert found == ["q1", "h1", "q2", "h2", "h3"]
 
 
 def test_a_queue_full_of_patient_calls_leaves_room_for_urgent_ones() -> None:

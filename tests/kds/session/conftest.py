@@ -9,27 +9,7 @@ import pytest
 import kds
 from kds.api.workspace_parts import Parts
 
-from ...agents.openai_server import FakeProvider, serving  # noqa: TID252  # one server for all
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
-
 Open = Callable[..., kds.Session]
-
-
-@pytest.fixture
-def provider() -> Iterator[FakeProvider]:
-    """A fake OpenAI-compatible provider on loopback."""
-    with serving() as fake:
-        yield fake
-
-
-@pytest.fixture
-def model(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> FakeProvider:
-    """The provider as the user's model: asked once, and by agents alone."""
-    monkeypatch.setenv("KDS_MODEL", f"{provider.url}#fake")
-    monkeypatch.setenv("KDS_MODEL_RETRIES", "0")
-    monkeypatch.setenv("KDS_MODEL_TIMEOUT_S", str(PATIENCE_S))
-    monkeypatch.setenv("KDS_REWRITING", "rules-only")
-    return provider
 
 
 @pytest.fixture(scope="session")

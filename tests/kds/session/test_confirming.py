@@ -1,10 +1,12 @@
 """What cannot be taken back waits for a yes, in this process or the next."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+import kds
 from kds.amnesia.forgetting import list_backups
 
 from ...agents.openai_server import FakeProvider, Text  # noqa: TID252  # one server for all
@@ -13,6 +15,11 @@ from .conftest import Open
 FAB = "I want to add a FAB button"
 COMMIT = "commit this"
 AMNESIA = "Forget everything about this application"
+
+
+pytestmark = pytest.mark.usefixtures("either_engine")
+in_files = pytest.mark.parametrize("either_engine", ["files"], indirect=True)
+on_server = pytest.mark.parametrize("either_engine", ["server"], indirect=True)
 
 
 def test_a_commit_asks_first(model: FakeProvider, open_session: Open) -> None:
@@ -35,6 +42,41 @@ def test_a_yes_does_it_in_another_process(
     assert answer.text == "committed"
     assert (answer.turn.message, answer.turn.intent) == (COMMIT, "COMMIT")
     assert model.asked[0].messages[0]["content"].startswith("# Commit handler")
+    assert open_session().work.confirm is None
+
+
+@on_server
+def test_a_yes_does_it_on_another_machine_once(
+    model: FakeProvider, open_session: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_DATABASE_PROJECT", "shop")
+    model.play(Text("committed"))
+    open_session().ask(COMMIT)
+    with kds.Session.open(tmp_path) as elsewhere:
+        answer = elsewhere.ask("yes")
+    assert (answer.text, answer.turn.intent) == ("committed", "COMMIT")
+    again = open_session().ask("yes")
+    assert [reply.agent for reply in again.replies] != ["commit-handler"]
+
+
+@on_server
+def test_a_session_goes_on_while_the_server_is_away(
+    model: FakeProvider,
+    open_session: Open,
+    url: str,
+    outage: Callable[[bool], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KDS_DATABASE", url)
+    model.play(Text("planned"), Text("committed"))
+    session = open_session()
+    assert session.ask(FAB).text == "planned"
+    outage(True)
+    asked = session.ask(COMMIT)
+    assert asked.question is not None
+    assert any("the work in progress is what this process knows" in note for note in asked.notes)
+    outage(False)
+    assert session.ask("yes").text == "committed"
     assert open_session().work.confirm is None
 
 
@@ -106,6 +148,7 @@ def test_amnesia_says_what_goes_and_what_stays(model: FakeProvider, open_session
     assert "Shall it forget what was learned?" in answer.text
 
 
+@in_files
 def test_amnesia_forgets_after_a_yes_and_keeps_a_backup(
     model: FakeProvider, open_session: Open, fitted_workspace: Path
 ) -> None:

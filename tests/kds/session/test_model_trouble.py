@@ -22,32 +22,20 @@ from ...agents.openai_server import (  # noqa: TID252  # one server for all
     FakeProvider,
     Reply,
     Slow,
-    Stall,
     Text,
     Trickle,
     garbage,
-    wrong_shape,
 )
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ..conftest import said_in  # noqa: TID252  # one way of reading for all
 from .conftest import Open
-from .test_session import context, remembered
+from .test_session import remembered
 
 FAB = "I want to add a FAB button"
 TIMEOUT_S = 1.0
 
-TROUBLES: tuple[Reply, ...] = (
-    Slow(),
-    Stall(),
-    Trickle(),
-    Dead(),
-    Dead("1. Add"),
-    garbage(),
-    wrong_shape(),
-    wrong_shape([]),
-    Failure(401, "Incorrect API key provided"),
-    Failure(429, "Rate limit reached"),
-    Failure(500, "The server had an error"),
-)
+TROUBLES: tuple[Reply, ...] = (Slow(), Dead("1. Add"), garbage(), Failure(401, "Incorrect API key"))
+"""One of each kind; what an agent makes of every other is tried with the agents."""
 
 
 @pytest.fixture
@@ -70,7 +58,7 @@ def test_the_answer_says_what_is_wrong_and_carries_the_prompt(
     assert not reply.answered
     assert reply.prompt.startswith("# Work planner")
     assert answer.handoffs == ()
-    assert context(fitted_workspace) == [FAB]
+    assert said_in(fitted_workspace) == [FAB]
     assert remembered(fitted_workspace)[0].content == FAB
 
 
@@ -80,7 +68,7 @@ def test_the_message_is_on_disk_when_the_model_is_asked(
     seen: list[tuple[list[str], list[str]]] = []
 
     def look(_: Asked) -> Reply:
-        seen.append((context(fitted_workspace), [m.content for m in remembered(fitted_workspace)]))
+        seen.append((said_in(fitted_workspace), [m.content for m in remembered(fitted_workspace)]))
         return Text("ok")
 
     model.play(look)
@@ -142,7 +130,7 @@ def test_a_model_without_its_extra_is_told_of_with_the_fix(
     answer = open_session(model="openai:gpt-5-mini").ask(FAB)
     assert answer.error is not None
     assert install_line("openai") in (answer.error.hint or "")
-    assert context(fitted_workspace) == [FAB]
+    assert said_in(fitted_workspace) == [FAB]
 
 
 def test_a_model_that_is_none_is_refused_at_once(open_session: Open) -> None:
@@ -160,7 +148,7 @@ def test_a_wrong_name_in_the_settings_costs_no_message(
     error = open_session().ask(FAB).error
     assert error is not None
     assert "openai" in (error.hint or "")
-    assert context(fitted_workspace) == [FAB]
+    assert said_in(fitted_workspace) == [FAB]
 
 
 def test_an_empty_answer_is_none_and_can_be_asked_again(
@@ -175,12 +163,11 @@ def test_an_empty_answer_is_none_and_can_be_asked_again(
     assert open_session().ask("continue").text == "a plan"
 
 
-@pytest.mark.parametrize("trouble", [Slow(), Trickle()], ids=str)
 def test_a_model_of_the_callers_own_keeps_its_own_time(
-    trouble: Reply, model: FakeProvider, open_session: Open
+    model: FakeProvider, open_session: Open
 ) -> None:
     own = load_chat_model(ModelSettings(name=f"{model.url}#fake", timeout_s=TIMEOUT_S))
-    model.play(default=trouble)
+    model.play(default=Slow())
     error = open_session(model=own).ask(FAB).error
     assert error is not None
     assert f"{TIMEOUT_S:g} s" in error.message

@@ -179,42 +179,48 @@ def test_both_clients_fail_alike(address: str, script: Script, node: RunNode) ->
 
 
 ODD = """
-const client = new QueryClient(given.address, given.options);
-try {
-  done([(await client.ask("x")).rewritten_query]);
-} catch (error) {
-  if (!(error instanceof QueryError)) throw error;
-  done([error.message, error.hint]);
+const found = [];
+for (const options of given.options) {
+  const client = new QueryClient(given.address, options);
+  try {
+    found.push([(await client.ask("x")).rewritten_query]);
+  } catch (error) {
+    if (!(error instanceof QueryError)) throw error;
+    found.push([error.message, error.hint]);
+  }
 }
+done(found);
 """
+ANSWERED = ["What is the fee?"]
 FOREIGN = ["the token is not one of KDS", "use the content of kds-brain/service.token"]
 TIMELESS = ["the timeout is no number of seconds", "give one above 0"]
+ODD_ONES: list[tuple[str, Any, list[str]]] = [
+    ("t\n", 5, ANSWERED),  # as the file has it
+    ("", 5, ANSWERED),
+    ("geheim-ü", 5, FOREIGN),
+    ("two words", 5, FOREIGN),
+    ("two\nlines", 5, FOREIGN),
+    ("t", "soon", TIMELESS),
+    ("t", 0, TIMELESS),
+    ("t", None, TIMELESS),
+]
 
 
-@pytest.mark.parametrize(
-    ("token", "timeout", "said"),
-    [
-        ("t\n", 5, ["What is the fee?"]),  # as the file has it
-        ("", 5, ["What is the fee?"]),
-        ("geheim-ü", 5, FOREIGN),
-        ("two words", 5, FOREIGN),
-        ("two\nlines", 5, FOREIGN),
-        ("t", "soon", TIMELESS),
-        ("t", 0, TIMELESS),
-        ("t", None, TIMELESS),
-    ],
-)
-def test_odd_tokens_and_timeouts_are_explained_without_telling_the_token(
-    address: str, script: Script, node: RunNode, token: str, timeout: Any, said: list[str]
-) -> None:
-    script.answers(FIRST, FIRST)
-    client = QueryClient(address, token=token, timeout_s=timeout)
+def _odd(address: str, token: str, timeout: Any) -> list[str]:
     try:
-        found = [client.ask("x").rewritten]
+        return [QueryClient(address, token=token, timeout_s=timeout).ask("x").rewritten]
     except QueryError as error:
-        found = [str(error), str(error.hint)]
-    options = {"token": token, "timeoutS": timeout}
-    assert found == node(ODD, {"address": address, "options": options}) == said
+        return [str(error), str(error.hint)]
+
+
+def test_odd_tokens_and_timeouts_are_explained_without_telling_the_token(
+    address: str, script: Script, node: RunNode
+) -> None:
+    script.answers(FIRST, FIRST, FIRST, FIRST)
+    found = [_odd(address, token, timeout) for token, timeout, _ in ODD_ONES]
+    options = [{"token": token, "timeoutS": timeout} for token, timeout, _ in ODD_ONES]
+    assert found == [said for *_, said in ODD_ONES]
+    assert node(ODD, {"address": address, "options": options}) == found
 
 
 def test_an_option_that_there_is_none_of_is_refused(node: RunNode) -> None:

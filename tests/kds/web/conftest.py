@@ -23,7 +23,8 @@ import pytest
 
 from kds.brain.workspace import Workspace
 from kds.service.client import ServiceClient
-from kds.service.server import Service, ServiceOptions
+from kds.service.options import ServiceOptions
+from kds.service.server import Service
 from kds.web.site import open_site
 
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
@@ -259,3 +260,13 @@ def wait_until(done: Callable[[], Any]) -> None:
     while not done():
         assert time.monotonic() < end, f"not within {PATIENCE_S} s: {done}"
         tick.wait(0.01)
+
+
+class Time:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now

@@ -102,7 +102,7 @@ def test_nothing_chosen_is_no_fault_of_the_page(visitor: Visitor) -> None:
     assert "no file was chosen" in visitor.send_form("/documents/add").text
 
 
-def test_names_lead_nowhere(site: Site, tmp_path: Path) -> None:
+def test_names_lead_nowhere(site: Site) -> None:
     path = keep_upload(site.workspace, "../../../up.md", b"# Up")
     assert path.parent == site.workspace.brain / "uploads"
     assert safe_name("a" * 500 + ".md") == "a" * 120 + ".md"

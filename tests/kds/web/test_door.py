@@ -14,7 +14,7 @@ from kds.service.listener import Connection
 from kds.service.security import neighbour_is_trusted
 from kds.web.visitors import LINK_S, MOST_VISITORS, VISIT_S, Visitors
 
-from .conftest import Site, Visitor
+from .conftest import Site, Time, Visitor
 
 
 def test_the_link_lets_one_browser_in_once_and_the_token_leaves_the_address(site: Site) -> None:
@@ -216,16 +216,6 @@ def test_the_page_stays_at_its_port(site: Site) -> None:
         answer = api.post("/web", json={"port": port - 1})
     assert answer.status_code == 409
     assert site.url in answer.json()["error"]["message"]
-
-
-class Time:
-    """A clock that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_a_link_is_too_old_after_some_minutes() -> None:

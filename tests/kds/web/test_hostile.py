@@ -17,7 +17,7 @@ from .test_chat import PAYLOADS
 ALL = " ".join(PAYLOADS)
 MARKUP = tuple(text for text in PAYLOADS if "<" in text)
 
-TOGETHER = 4
+TOGETHER = 13
 """Of the texts, in one address: each is escaped as if it stood alone."""
 
 QUERIES = (

@@ -16,7 +16,7 @@ from kds.web.talks import Talk
 
 from ...agents.openai_server import FakeProvider, Stall, Text  # noqa: TID252  # one server for all
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
-from .conftest import Site, Visitor, wait_until
+from .conftest import Site, Time, Visitor, wait_until
 
 FAB = "I want to add a FAB button"
 HTMX = {"HX-Request": "true"}
@@ -241,16 +241,6 @@ def test_one_who_only_reads_keeps_the_service_awake(site: Site, visitor: Visitor
     grow_idle()
     assert httpx.get(f"{url}/alive").status_code == 401
     assert attendance.idle_s() >= 100
-
-
-class Time:
-    """A clock that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_what_was_erased_comes_back_for_a_while_to_its_own_workspace() -> None:

@@ -68,6 +68,11 @@ def test_what_cannot_be_is_refused_with_the_way_out(
         ("model.base_url", "https://evil.example/v1"),
         ("model.base_url", " //evil.example"),
         ("model.base_url", "http://[evil/"),
+        ("model.base_url", "evil.example:443"),
+        ("database.url", "postgresql://localhost/kds?host=evil.example"),
+        ("database.url", "postgresql://localhost/kds?sslmode=disable&hostaddr=192.0.2.1"),
+        ("database.url", "postgresql://127.0.0.1/kds?%68ost=evil.example"),
+        ("database.url", "postgresql://localhost/kds?service=evil"),
         ("model.name", "http://127.0.0.1@evil.example/v1#x"),
     ],
 )

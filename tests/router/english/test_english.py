@@ -1,6 +1,5 @@
 """The word lists: what is wrong with a table is told, and a workspace adds to some of them."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,21 +11,9 @@ from kds.router.language.analysis import Language
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.references.ruleset import RuleSet
 
+from ..conftest import Write  # noqa: TID252  # one type for all
+
 ROUTER = PACKAGED.parent
-
-Write = Callable[..., Path]
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """A workspace's tables, by name without ``.yaml``."""
-
-    def write(**tables: str) -> Path:
-        for name, text in tables.items():
-            (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
-        return tmp_path
-
-    return write
 
 
 def problems(folder: Path) -> list[str]:

@@ -20,6 +20,7 @@ from kds.router.intents.message_parts import MAX_PARTS, split_message
         ),
         ("1. rename the class\n2. run the tests", ("rename the class", "run the tests")),
         ("deploy it, once that's done check the logs", ("deploy it", "check the logs")),
+        ("Perfect. Commit this. Then deploy it", ("Commit this.", "Then deploy it")),
         (
             "Explain the cache and what happens on a miss",
             ("Explain the cache", "what happens on a miss"),
@@ -46,6 +47,8 @@ def test_a_message_is_cut_where_the_next_request_begins(text: str, parts: tuple[
         "If the build fails, check the logs and rerun it",
         "Make it bold, red and large",
         "Set up a pipeline that lints and tests the code",
+        "OK. What happens on a miss?",
+        "Yes! Great!",
         "",
         "   ",
         "?!",

@@ -85,14 +85,17 @@ def test_one_may_have_only_the_file_or_only_the_front_matter(tmp_path: Path) -> 
                 "write 'examples:' above the list, or 'counter_examples:'",
             ),
         ),
-        ("", ("dancer.examples.yaml:1", "the file must be a mapping, not None",
-              "write 'key: value' lines")),
     ],
-)  # fmt: skip
+)
 def test_a_broken_file_is_told_with_its_line_and_the_fix(
     tmp_path: Path, text: str, problem: tuple[str, str, str]
 ) -> None:
     assert problems(write(tmp_path, text)) == [problem]
+
+
+@pytest.mark.parametrize("text", ["", "# none yet\n", "[]\n", "examples:\n", "examples: []\n"])
+def test_a_file_without_examples_adds_none(tmp_path: Path, text: str) -> None:
+    assert dancer(write(tmp_path, text)).examples == ("dance with me", "two steps")
 
 
 def test_broken_yaml_and_a_broken_prompt_are_told_together(tmp_path: Path) -> None:

@@ -150,12 +150,13 @@ def test_faults_of_the_schema_do_not_hide_those_of_meaning() -> None:
     ]
 
 
-def test_a_misspelt_key_is_one_problem() -> None:
-    assert messages(GOOD.replace("description:", "descripton:")) == [
-        "committer.md:3 unknown key 'descripton'"
-    ]
-    assert messages(GOOD.replace("intent:", "intnet:")) == ["committer.md:4 unknown key 'intnet'"]
-    assert messages(GOOD.replace("inputs:", "input:")) == ["committer.md:13 unknown key 'input'"]
+@pytest.mark.parametrize(
+    ("key", "wrong", "line"),
+    [("description", "descripton", 3), ("intent", "intnet", 4), ("inputs", "input", 13)],
+)
+def test_a_misspelt_key_is_one_problem(key: str, wrong: str, line: int) -> None:
+    found = messages(GOOD.replace(f"{key}:", f"{wrong}:"))
+    assert found == [f"committer.md:{line} unknown key '{wrong}'"]
 
 
 STRUCTURED = """\

@@ -1,6 +1,5 @@
 """Reading rules, entities and knowledge: overlays, and everything that can be wrong with them."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,22 +10,10 @@ from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.references.rule import AntecedentNeed, Signal
 from kds.router.references.ruleset import load_rules
 
+from ..conftest import Write  # noqa: TID252  # one type for all
+
 TESTS = "tests: [{context: [Add a map], in: Make it red, out: Make the map red}, {in: Hello}]"
 GOOD = f"rules:\n  - id: my.rule\n    signal: {{kind: pronoun, lemma: [it]}}\n    {TESTS}\n"
-
-Write = Callable[..., Path]
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Files of an overlay folder, by name without ``.yaml``."""
-
-    def write(**files: str) -> Path:
-        for name, text in files.items():
-            (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
-        return tmp_path
-
-    return write
 
 
 def problems(folder: Path) -> list[str]:

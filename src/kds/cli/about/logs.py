@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 import click
 
+from kds.brain.clock import moment
 from kds.brain.private_file import read_private
 from kds.brain.workspace import Workspace
 from kds.cli.moments import shown_text
@@ -62,7 +62,8 @@ def _lines(workspace: Workspace) -> Sequence[LogLine]:
 
 def _hook(workspace: Workspace) -> Iterator[LogLine]:
     for trouble in read_hook_log(workspace.brain):
-        yield LogLine("hook", _moment(trouble.at), trouble.reason)
+        at = moment(trouble.at) if trouble.at else None
+        yield LogLine("hook", at, trouble.reason)
 
 
 def _service(workspace: Workspace) -> Iterator[LogLine]:
@@ -73,7 +74,3 @@ def _service(workspace: Workspace) -> Iterator[LogLine]:
             yield LogLine("service", found["at"], found["text"])
         elif line.strip():
             yield LogLine("service", None, line)
-
-
-def _moment(at: datetime | None) -> str | None:
-    return None if at is None else at.strftime("%Y-%m-%dT%H:%M:%SZ")

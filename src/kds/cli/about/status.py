@@ -1,6 +1,6 @@
 """`kds status`: what KDS is at work with here; `kds doctor` says whether it is well."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +8,11 @@ import click
 
 from kds.brain.contexts import Contexts
 from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.errors import KdsError
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.settings import Layers, load_layers
 from kds.brain.workspace import Workspace
+from kds.cli.guard import BAD_INPUT, complain_about
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import counted, print_json, print_line
 from kds.clients.clienthealth import installed_hooks
@@ -20,20 +22,28 @@ from kds.service.standing import standing_of
 
 @click.command(epilog="\b\nExamples:\n  kds status\n  kds status --json")
 @common_options
-def status(*, as_json: bool, workspace: Path | None) -> None:
+@click.pass_context
+def status(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
     """Show workspace, service, memory, model and hook, and how much is kept here.
 
     Nothing is started or made. `kds doctor` looks whether all of it is in order.
     """
     found = find_workspace(workspace)
-    report = _report(found, load_layers(found))
+    layers = load_layers(found)
+    counts, faults = _look(found)
+    report = _report(found, layers) | {"counts": counts}
     if as_json:
-        print_json(report)
+        told = [{"where": one.where, "message": one.message, "hint": one.hint} for one in faults]
+        print_json(report | ({"problems": told} if told else {}))
     else:
         _show(report)
+    for fault in faults:
+        complain_about(fault)
+    if faults:
+        ctx.exit(BAD_INPUT)
 
 
-def _report(workspace: Workspace, layers: Layers) -> Mapping[str, Any]:
+def _report(workspace: Workspace, layers: Layers) -> dict[str, Any]:
     settings, service = layers.settings(), standing_of(workspace)
     return {
         "workspace": {"root": str(workspace.root), "exists": workspace.brain.is_dir()},
@@ -45,24 +55,44 @@ def _report(workspace: Workspace, layers: Layers) -> Mapping[str, Any]:
         },
         "model": {"name": settings.model.name, "from": layers.source(("model", "name"))},
         "hooks": [hook.name for hook in installed_hooks(Project.of(workspace))],
-        "counts": _counts(workspace),
     }
 
 
-def _counts(workspace: Workspace) -> Mapping[str, int]:
-    with (
-        MemoryPlace.of(workspace).if_any() as memory,
-        DocumentPlace.of(workspace).if_any() as documents,
-    ):
-        holdings = memory.stats() if memory else None
-        return {
-            "context": len(Contexts(workspace).journal().load().entries),
-            "sessions": holdings.sessions if holdings else 0,
-            "messages": holdings.messages if holdings else 0,
-            "documents": len(documents.documents()) if documents else 0,
-            "own prompts": len(list(workspace.prompts_dir.glob("*/*.md"))),
-            "own rule files": len(list(workspace.rules_dir.glob("*.yaml"))),
-        }
+def _look(workspace: Workspace) -> tuple[Mapping[str, int], Sequence[KdsError]]:
+    """How much of everything there is, and why some of it cannot be looked at."""
+    counts: dict[str, int] = {}
+    faults: list[KdsError] = []
+    for look in (_context, _memory_counts, _documents, _own_files):
+        try:
+            counts |= look(workspace)
+        except KdsError as error:
+            faults.append(error)
+    return counts, faults
+
+
+def _context(workspace: Workspace) -> Mapping[str, int]:
+    return {"context": len(Contexts(workspace).journal().load().entries)}
+
+
+def _memory_counts(workspace: Workspace) -> Mapping[str, int]:
+    with MemoryPlace.of(workspace).if_any() as memory:
+        found = memory.stats() if memory else None
+    return {
+        "sessions": found.sessions if found else 0,
+        "messages": found.messages if found else 0,
+    }
+
+
+def _documents(workspace: Workspace) -> Mapping[str, int]:
+    with DocumentPlace.of(workspace).if_any() as documents:
+        return {"documents": len(documents.documents()) if documents else 0}
+
+
+def _own_files(workspace: Workspace) -> Mapping[str, int]:
+    return {
+        "own prompts": len(list(workspace.prompts_dir.glob("*/*.md"))),
+        "own rule files": len(list(workspace.rules_dir.glob("*.yaml"))),
+    }
 
 
 def _show(report: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from kds.brain.documents.document_store import DocumentStore
 from kds.brain.postgres.migration.comparison import Compared
 from kds.brain.postgres.migration.migrate import Migrated
 from kds.brain.postgres.migration.migrate import migrate as copy
@@ -31,7 +32,7 @@ Examples:
 @common_options
 @click.pass_context
 def migrate(ctx: click.Context, *, origin: str, as_json: bool, workspace: Path | None) -> None:
-    """Copy the memory and the live contexts of a workspace to the server, and compare them.
+    """Copy memory, live contexts and documents of a workspace to the server, and compare them.
 
     It goes on where it was broken off, and copies nothing twice. The files stay as they are. What
     the server has already in the place of something stays too; exit code 1 when that differs.
@@ -45,8 +46,8 @@ def migrate(ctx: click.Context, *, origin: str, as_json: bool, workspace: Path |
         print_json(_as_dict(done, named))
     else:
         _print(done, named)
-        file = SqliteStore.path_in(found)
-        if done.complete and file.exists():
+        files = (kind.path_in(found) for kind in (SqliteStore, DocumentStore))
+        for file in (one for one in files if done.complete and one.exists()):
             click.echo(f"{file} is as it was, and not used while the database is named")
     ctx.exit(0 if done.complete else TESTS_FAILED)
 
@@ -56,6 +57,7 @@ def _as_dict(done: Migrated, named: SharedDatabase) -> dict[str, Any]:
     return {
         "database": str(named),
         "copied_messages": done.messages,
+        "copied_documents": done.documents,
         "complete": done.complete,
         "compared": [fields(one, names) for one in done.compared],
     }
@@ -67,7 +69,8 @@ def _print(done: Migrated, named: SharedDatabase) -> None:
     for one in done.compared:
         for name in one.differing:
             click.echo(f"{one.what}: {name} differs there, and was left as it is")
-    click.echo(f"copied {counted(done.messages, 'message')} to {named}")
+    documents = f" and {counted(done.documents, 'document')}" if done.documents else ""
+    click.echo(f"copied {counted(done.messages, 'message')}{documents} to {named}")
 
 
 def _row(one: Compared) -> tuple[str, str, str, str]:

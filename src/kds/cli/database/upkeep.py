@@ -1,5 +1,6 @@
 """`kds db upgrade|check|stats`: the tables on the server, whether all is well, and how much."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from kds.brain.postgres.upgrade import upgrade as upgrade_tables
 from kds.brain.postgres.upgrade import version
 from kds.brain.sessions.session_values import Stats
 from kds.brain.shared_database import SharedDatabase
+from kds.cli.database import texts
 from kds.cli.database.server import named_database, opened
 from kds.cli.guard import TESTS_FAILED, complain
 from kds.cli.options import common_options
@@ -86,16 +88,16 @@ def stats(*, as_json: bool, workspace: Path | None) -> None:
     with opened(named) as server, slow("asking the database"):
         with PostgresStore.of(named) as store:
             own = store.stats()
-        sizes = sizes_of(server)
+        sizes, kept = sizes_of(server), texts.counts(named)
     if as_json:
-        print_json(_stats_dict(own, sizes, named))
+        print_json(_stats_dict(own, kept, sizes, named))
     else:
-        _print_stats(own, sizes, named)
+        _print_stats(own, kept, sizes, named)
 
 
 def _own_problems(named: SharedDatabase) -> tuple[str, ...]:
     with PostgresStore.of(named) as store:
-        return store.check().problems
+        return (*store.check().problems, *texts.problems(named))
 
 
 def _state_dict(state: ServerState, named: SharedDatabase) -> dict[str, Any]:
@@ -117,13 +119,16 @@ def _print_state(state: ServerState, named: SharedDatabase) -> None:
     print_line("tenant", " / ".join(named.tenant))
 
 
-def _stats_dict(own: Stats, sizes: ServerSizes, named: SharedDatabase) -> dict[str, Any]:
+def _stats_dict(
+    own: Stats, kept: Mapping[str, int], sizes: ServerSizes, named: SharedDatabase
+) -> dict[str, Any]:
     organisation, person, project = named.tenant
     return {
         "database": str(named),
         "tenant": {"organisation": organisation, "person": person, "project": project},
         "own": fields(own, "sessions messages tokens chunks summaries size_bytes")
-        | {"models": [model_dict(model) for model in own.models]},
+        | {"models": [model_dict(model) for model in own.models]}
+        | dict(kept),
         **fields(
             sizes,
             "database_bytes passages connections connections_of_all connections_allowed",
@@ -132,13 +137,16 @@ def _stats_dict(own: Stats, sizes: ServerSizes, named: SharedDatabase) -> dict[s
     }
 
 
-def _print_stats(own: Stats, sizes: ServerSizes, named: SharedDatabase) -> None:
+def _print_stats(
+    own: Stats, kept: Mapping[str, int], sizes: ServerSizes, named: SharedDatabase
+) -> None:
     rows = [
         ("sessions", f"{own.sessions:,}"),
         ("messages", f"{own.messages:,}"),
         ("tokens", f"{own.tokens:,}"),
         ("parts", f"{own.chunks:,}"),
         ("summaries", f"{own.summaries:,}"),
+        *((name, f"{count:,}") for name, count in kept.items()),
         ("size", _mebibytes(own.size_bytes)),
     ]
     print_table((f"of {' / '.join(named.tenant)}", ""), rows)

@@ -10,7 +10,7 @@ from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError
 from kds.cli.docs.options import changing, document_dict, shown_path
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain, complain_about
-from kds.cli.options import common_options
+from kds.cli.options import NamedPath, common_options
 from kds.cli.output import counted, print_json
 from kds.cli.progress import reported
 from kds.cli.stores import chosen_embedder, embeddings_option
@@ -32,7 +32,7 @@ Examples:
 Exit code 0: all is read; 1: some files could not be read, the others are; 2: none could."""
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True,
-                type=click.Path(path_type=Path))  # fmt: skip
+                type=NamedPath())  # fmt: skip
 @click.option("--glob", "globs", metavar="PATTERN", multiple=True,
               help="Of folders take only files like this; may be given several times.")  # fmt: skip
 @click.option("--exclude", "excludes", metavar="PATTERN", multiple=True,

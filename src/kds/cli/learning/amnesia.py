@@ -149,6 +149,9 @@ def _print_report(report: Report) -> None:
 
 
 def _print_restored(done: Restored) -> None:
+    if not done.files:
+        click.echo(f"nothing to restore: all that {done.backup.name} holds is here already")
+        return
     held = ", ".join(told(counts) for counts in done.backup.counts.values())
     click.echo(f"restored {len(done.files)} files from {done.backup.name}: {held}")
     if done.before:

@@ -12,6 +12,7 @@ from kds.brain.learning.evidence import ACT_MIN, ASK_MIN, MIN_OCCURRENCES
 from kds.brain.learning.learned_file import LearnedExample
 from kds.brain.learning.reference import LearnedReference
 from kds.cli.completion import completed_by
+from kds.cli.dashes import MessageCommand
 from kds.cli.guard import Refusal, complain
 from kds.cli.learning.review import review
 from kds.cli.learning.view import (
@@ -28,8 +29,6 @@ from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
 from kds.learning import references, teaching
 from kds.learning.learning import SWITCH_ON, Learning, standing_of
-from kds.learning.library import with_learned
-from kds.router.intents.model_cache import open_model
 from kds.router.prompts.library import PromptLibrary
 
 NOTHING: Final = "nothing was learned yet"
@@ -72,8 +71,8 @@ def status(*, as_json: bool, workspace: Path | None) -> None:
                 "waiting": counts["waiting"],
                 "rejected": counts["rejected"],
                 "refused": counts["refused"],
-                "events": str(learning.events.path),
-                "examples": str(learning.file.path),
+                "events": str(learning.events.text),
+                "examples": str(learning.file.text),
             }
         )
         return
@@ -101,7 +100,10 @@ def list_(*, as_json: bool, workspace: Path | None) -> None:
     _print_list(examples, described, open_ones)
 
 
-@learn.command(epilog="\b\nExamples:\n  kds learn correct 'give the dashboard some love' PLAN")
+@learn.command(
+    cls=MessageCommand,
+    epilog="\b\nExamples:\n  kds learn correct 'give the dashboard some love' PLAN",
+)
 @click.argument("message")
 @click.argument("intent", shell_complete=completed_by("intents"))
 @common_options
@@ -119,10 +121,11 @@ def correct(*, message: str, intent: str, as_json: bool, workspace: Path | None)
 
 
 @learn.command(
+    cls=MessageCommand,
     epilog="""\b
 Examples:
   kds learn teach 'review my changes before the PR' VALIDATE
-  kds learn teach 'give the dashboard some love' PLAN --json"""
+  kds learn teach 'give the dashboard some love' PLAN --json""",
 )
 @click.argument("message")
 @click.argument("intent", shell_complete=completed_by("intents"))
@@ -141,7 +144,7 @@ def teach(*, message: str, intent: str, as_json: bool, workspace: Path | None) -
     one = done.example
     if as_json:
         told = {"new": done.new, "redacted": done.redacted, "undo": f"kds learn undo {one.id}"}
-        print_json(candidate_dict(one) | told | {"file": str(Learning(found).file.path)})
+        print_json(candidate_dict(one) | told | {"file": str(Learning(found).file.text)})
         return
     what = "learned" if done.new else "learned before"
     click.echo(f"{what}: '{one.text}' as {one.intent}; kds learn undo {one.id} takes it back")
@@ -182,9 +185,8 @@ def accept(*, ids: tuple[str, ...], as_json: bool, workspace: Path | None) -> No
     shipped = PromptLibrary.load(found.prompts_dir)
     with slow("trying it against the examples that ship"):
         chosen = learning.accept(ids, shipped)
-        library, warnings = with_learned(shipped, found, may_write=True)
-        opened = open_model(library.prompts(), found.cache_dir)
-    for warning in (*warnings, *opened.warnings):
+        warnings = teaching.fitted(shipped, learning.place)
+    for warning in warnings:
         complain(warning)
     _show_decided(chosen, "learned", as_json=as_json, back="kds learn undo")
 
@@ -259,7 +261,7 @@ def _print_status(
     print_line("proposed", f"{proposed} (>= {ASK_MIN}){'; kds learn review' if proposed else ''}")
     print_line("waiting", f"{counts['waiting']} (below, or fewer than {MIN_OCCURRENCES} times)")
     print_line("rejected", f"{counts['rejected']}, {counts['refused']} more would do harm")
-    print_line("file", str(learning.file.path))
+    print_line("file", str(learning.file.text))
 
 
 def _show_decided(

@@ -8,7 +8,7 @@ import click
 
 import kds
 from kds.api.session_names import NOTHING, find_session
-from kds.brain.clock import utc_now
+from kds.brain.clock import moment, utc_now
 from kds.brain.passages.assembly import Assembled, assemble
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Hit, Recall, recall_settings
@@ -17,9 +17,9 @@ from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import log_recall
 from kds.brain.sessions.session_values import Session
 from kds.cli.completion import completed_by
-from kds.cli.guard import complain
+from kds.cli.guard import Refusal, complain
 from kds.cli.memory.options import SHOWN_ID, looking
-from kds.cli.moments import moment, shown
+from kds.cli.moments import shown
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import fields, print_json, print_line
 from kds.cli.progress import slow
@@ -58,6 +58,8 @@ def search(
     By meaning only with an embedding model; `kds memory backfill` makes the vectors.
     """
     query = " ".join(words)
+    if not query.strip():
+        raise Refusal("the question is empty", "say what to look for: kds memory search WORDS")
     options = kds.load_settings(find_workspace(workspace)).recall
     embedder = chosen_embedder(embeddings, workspace)
     with looking(workspace) as store:

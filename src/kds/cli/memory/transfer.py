@@ -16,7 +16,7 @@ from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal
 from kds.cli.memory.options import changing, looking
 from kds.cli.memory.sessions import print_sessions, session_dict
-from kds.cli.options import STDIN, common_options
+from kds.cli.options import STDIN, NamedPath, common_options
 from kds.cli.output import counted, print_json
 from kds.cli.progress import tracked
 
@@ -37,7 +37,7 @@ Examples:
 @click.option("--all", "everything", is_flag=True, help="Every session.")
 @click.option("--format", "form", type=click.Choice([JSON, MARKDOWN]), default=JSON,
               help="JSON to import again, or Markdown to read.  [default: json]")  # fmt: skip
-@click.option("--to", "target", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--to", "target", type=NamedPath(dir_okay=False), metavar="FILE",
               help="Write it there, readable by you alone.  [default: print it]")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @common_options
@@ -70,7 +70,7 @@ Examples:
   kds memory import memory.json
   kds memory export --all --workspace ~/shop | kds memory import -""",
 )
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("file", type=NamedPath(allow_dash=True))
 @click.option("--skip-known", is_flag=True, help="Leave out sessions whose id is here already.")
 @common_options
 def import_(*, file: Path, skip_known: bool, as_json: bool, workspace: Path | None) -> None:

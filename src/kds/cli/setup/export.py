@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from kds.cli.options import common_options, find_workspace
+from kds.cli.options import NamedPath, common_options, find_workspace
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
 from kds.clients.export import (
@@ -31,7 +31,7 @@ Examples:
 @click.argument("kind", type=click.Choice(["skills", "prompts", "agents", "plugin"]))
 @click.option(
     "--to", "folder", required=True, metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False), help="The folder to write into.",
+    type=NamedPath(file_okay=False), help="The folder to write into.",
 )  # fmt: skip
 @click.option(
     "--client", type=click.Choice(CLIENTS), help="Use what this client has beyond the others."

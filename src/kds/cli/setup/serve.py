@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from kds.cli.guard import Refusal
-from kds.cli.options import find_workspace
+from kds.cli.options import NamedPath, find_workspace
 from kds.service.address import LOOPBACK, host_and_port
 
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
@@ -26,7 +26,7 @@ Examples:
 @click.option(
     "--workspace",
     "folders",
-    type=click.Path(path_type=Path),
+    type=NamedPath(),
     metavar="DIR",
     multiple=True,
     help="Folder of a workspace; may be given several times.  [default: $KDS_HOME, else searched]",
@@ -50,6 +50,13 @@ Examples:
     "status, time and person, never a text.",
 )
 @click.option(
+    "--drain",
+    metavar="TIME",
+    default="0",
+    help="With --team: go on answering for this time after SIGTERM, while /readyz says no, so that "
+    "a balancer sends nothing more by then.  [default: 0]",
+)
+@click.option(
     "--idle-timeout",
     metavar="TIME",
     default="0",
@@ -58,7 +65,8 @@ Examples:
 @click.option(
     "--no-socket",
     is_flag=True,
-    help="No unix socket, only HTTP on loopback: for file systems without sockets.",
+    help="No unix socket, only HTTP on loopback: for file systems without sockets. With --team, "
+    "nothing but that: services may share a folder.",
 )
 def serve(
     folders: tuple[Path, ...],
@@ -66,6 +74,7 @@ def serve(
     http: str | None,
     team: str | None,
     json_log: bool,
+    drain: str,
     idle_timeout: str,
     no_socket: bool,
 ) -> int:
@@ -74,7 +83,7 @@ def serve(
     Prompts and rules are read anew when they change. Exit code 3: another process serves the
     workspace already.
     """
-    idle_s = _seconds(idle_timeout)
+    idle_s, drain_s = _seconds(idle_timeout), _seconds(drain) or 0.0
     workspaces = [find_workspace(folder) for folder in folders or (None,)]
     address = None if http is None else _address(http)
     from kds.cli.setup.serving import serve_now  # late: see there
@@ -84,6 +93,7 @@ def serve(
         http=address,
         team=None if team is None else _address(team),
         json_log=json_log,
+        drain_s=drain_s,
         unix_socket=not no_socket,
         idle_s=idle_s,
     )

@@ -1,7 +1,6 @@
 """What `kds serve` runs: apart, since its imports cost a second and a half, a wrong option none."""
 
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,13 +9,13 @@ from typing import Final
 import click
 from starlette.datastructures import State
 
-from kds.brain.clock import utc_now
+from kds.brain.clock import moment, utc_now
 from kds.brain.workspace import Workspace
 from kds.cli.guard import complain_about
-from kds.cli.moments import moment
 from kds.service.errors import AlreadyServedError
 from kds.service.listener import HttpAddress, TeamAddress
-from kds.service.server import Service, ServiceOptions
+from kds.service.options import ServiceOptions
+from kds.service.server import Service
 from kds.service.site import Site
 
 ALREADY_SERVED: Final = 3
@@ -34,15 +33,16 @@ def serve_now(
     http: tuple[str, int] | None,
     team: tuple[str, int] | None,
     json_log: bool,
+    drain_s: float,
     unix_socket: bool,
     idle_s: float | None,
 ) -> int:
     """Serve until told to end; returns the exit code."""
     address = None if http is None else HttpAddress(*http)
     shared = None if team is None else TeamAddress(*team)
-    if shared is not None:
-        os.environ["KDS_LEARNING"] = "off"  # what is learned is kept in files: everybody's
-    options = ServiceOptions(http=address, unix_socket=unix_socket, idle_s=idle_s, team=shared)
+    options = ServiceOptions(
+        http=address, unix_socket=unix_socket, idle_s=idle_s, team=shared, drain_s=drain_s
+    )
     log = _log
     if json_log:
         log, options = _log_json, replace(options, tell=_tell)

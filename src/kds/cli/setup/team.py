@@ -9,11 +9,12 @@ from typing import Final
 
 import click
 
+from kds.brain.clock import moment
 from kds.brain.postgres.team import AuditEntry, Team, Token
 from kds.brain.postgres.upgrade import require
 from kds.brain.shared_database import shared_database
 from kds.cli.guard import Refusal
-from kds.cli.moments import moment, shown
+from kds.cli.moments import shown
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_table
 

@@ -7,6 +7,7 @@ import click
 import kds
 from kds.agents.agent import prompt_named
 from kds.cli.completion import completed_by
+from kds.cli.dashes import MessageCommand
 from kds.cli.guard import complain
 from kds.cli.options import (
     find_workspace,
@@ -38,6 +39,7 @@ model_option = click.option(
 
 
 @click.command(
+    cls=MessageCommand,
     epilog="""\b
 Examples:
   kds ask 'I want to add a FAB button'
@@ -46,7 +48,7 @@ Examples:
   git diff | kds ask - --agent change-governor --json
 
 \b
-Exit code 3: the model did not answer; the message is kept, and `kds ask continue` asks again."""
+Exit code 3: the model did not answer; the message is kept, and `kds ask continue` asks again.""",
 )
 @message_argument
 @json_option

@@ -14,6 +14,7 @@ from kds.api.session_names import NOTHING
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
 from kds.brain.sessions.memory_place import MemoryPlace
+from kds.cli.dashes import MessageCommand
 from kds.cli.guard import Refusal, complain, complain_about
 from kds.cli.memory.sessions import print_sessions
 from kds.cli.options import find_workspace, message_argument, start_now, workspace_option
@@ -39,12 +40,13 @@ HELP: Final = """\
 
 
 @click.command(
+    cls=MessageCommand,
     epilog="""\b
 Examples:
   kds chat
   kds chat hello
   kds chat --session 'Dark mode'
-  printf 'I want to add a FAB button\\nMake it purple\\n/why\\n' | kds chat"""
+  printf 'I want to add a FAB button\\nMake it purple\\n/why\\n' | kds chat""",
 )
 @message_argument
 @session_option

@@ -7,13 +7,14 @@ import click
 import kds
 from kds.brain.clock import utc_now
 from kds.brain.contexts import Contexts
-from kds.brain.journal import Journal, LoadedContext
+from kds.brain.journal import LoadedContext
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry
+from kds.brain.wire import entry_to_wire
 from kds.cli.completion import completed_by
 from kds.cli.guard import complain
 from kds.cli.options import common_options, find_workspace
-from kds.cli.output import entry_dict, print_entries, print_json
+from kds.cli.output import print_entries, print_json
 
 
 @click.group(
@@ -30,7 +31,7 @@ def context() -> None:
 @common_options
 def load(*, as_json: bool, workspace: Path | None) -> None:
     """Show what is remembered, oldest first."""
-    loaded = _journal(workspace).load()
+    loaded = Contexts(find_workspace(workspace)).journal().load()
     _show(loaded, as_json=as_json)
 
 
@@ -93,15 +94,11 @@ def path(*, as_json: bool, workspace: Path | None) -> None:
         click.echo(bytes(place) if _has_odd_bytes(place) else str(place))
 
 
-def _journal(workspace: Path | None) -> Journal:
-    return Contexts(find_workspace(workspace)).journal()
-
-
 def _show(loaded: LoadedContext, *, as_json: bool) -> None:
     for warning in loaded.warnings:
         complain(warning)
     if as_json:
-        print_json({"entries": [entry_dict(entry) for entry in loaded.entries]})
+        print_json({"entries": [entry_to_wire(entry) for entry in loaded.entries]})
     else:
         print_entries(loaded.entries)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from kds.cli.dashes import MessageCommand
 from kds.cli.options import (
     common_options,
     json_option,
@@ -16,12 +17,13 @@ from kds.cli.output import print_json, print_line, print_steps, print_turn, prin
 
 
 @click.command(
+    cls=MessageCommand,
     epilog="""\b
 Examples:
   kds route 'I want to add a FAB button'
   kds route 'Make it purple' --why
   kds route 'And the other one?' --rewrite --why
-  echo 'Make it purple' | kds route - --json --no-log"""
+  echo 'Make it purple' | kds route - --json --no-log""",
 )
 @message_argument
 @json_option
@@ -64,10 +66,11 @@ def route(
 
 
 @click.command(
+    cls=MessageCommand,
     epilog="""\b
 Examples:
   kds explain 'Make it purple'
-  kds explain 'Make it purple' --json"""
+  kds explain 'Make it purple' --json""",
 )
 @message_argument
 @common_options

@@ -20,13 +20,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.api.rehearsal import MinuteClock, RehearsalJournal
-from kds.api.routing import Router, workspace_at
+from kds.api.rehearsal import MinuteClock
+from kds.api.routing import workspace_at
 from kds.api.same_text import matches
 from kds.api.workspace_parts import Parts
 from kds.brain.turn import Edit, Turn, Utterance
 from kds.evaluation.chats.chat_file import read_chats
-from kds.evaluation.chats.playing import play_with
+from kds.evaluation.chats.playing import play_with, rehearsed
 from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
 from kds.router.references.decision import PRECISION, bar
 from kds.router.references.signs import Signs, edit_signs
@@ -110,7 +110,7 @@ def main() -> None:
 
 def _from_chats(path: Path, parts: Parts) -> Iterator[Proposal]:
     for chat in read_chats(path):
-        for played in play_with(chat, partial(_router, parts)):
+        for played in play_with(chat, partial(rehearsed, parts)):
             turn, judged = played.turn, played.edits
             if len(judged) == len(turn.edits):
                 for edit, verdict in zip(turn.edits, judged, strict=True):
@@ -129,7 +129,7 @@ def _from_talks(path: Path, parts: Parts) -> Iterator[Proposal]:
 def _from_dialogues(path: Path, parts: Parts) -> Iterator[Proposal]:
     for dialogue in read_dialogues(path):
         clock = MinuteClock()
-        router = _router(parts, clock)
+        router = rehearsed(parts, clock)
         said: list[Utterance] = []
         told = False
         for expected in dialogue.turns:
@@ -167,10 +167,6 @@ def _made_up(message: str, number: int) -> Utterance:
     last = " ".join(message.split()[-2:]).strip(".?!")
     text = REPLIES[number % len(REPLIES)].format(said=message, last=last)
     return Utterance(text, "assistant")
-
-
-def _router(parts: Parts, clock: MinuteClock) -> Router:
-    return Router(parts, RehearsalJournal(clock=clock), clock=clock)
 
 
 def _fit(found: Sequence[Proposal], names: Sequence[str]) -> tuple[Floats, Floats, Floats, float]:

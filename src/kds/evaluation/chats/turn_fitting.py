@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kds.api.measures import share
-from kds.api.rehearsal import MinuteClock, RehearsalJournal
-from kds.api.routing import Router, workspace_at
+from kds.api.rehearsal import MinuteClock
+from kds.api.routing import workspace_at
 from kds.api.workspace_parts import Parts
 from kds.brain.turn import Turn
 from kds.evaluation.chats.chat_file import read_chats
 from kds.evaluation.chats.chat_scores import calibration_error
-from kds.evaluation.chats.playing import play_with
+from kds.evaluation.chats.playing import play_with, rehearsed
 from kds.evaluation.dialogues import read_dialogues
 from kds.router.classify import first_reading, place_of
 from kds.router.intents.calibration import sigmoid
@@ -110,7 +110,7 @@ def main() -> None:
 
 def _chat_lessons(source: str, path: Path, parts: Parts) -> Iterator[Lesson]:
     for chat in read_chats(path):
-        for played in play_with(chat, partial(_router, parts)):
+        for played in play_with(chat, partial(rehearsed, parts)):
             expected = played.expected
             if expected.labelled and expected.intents:
                 yield _lesson(source, chat.group, parts.model, played.turn, expected.intents)
@@ -119,7 +119,7 @@ def _chat_lessons(source: str, path: Path, parts: Parts) -> Iterator[Lesson]:
 def _dialogue_lessons(path: Path, parts: Parts) -> Iterator[Lesson]:
     for dialogue in read_dialogues(path):
         clock = MinuteClock()
-        router = _router(parts, clock)
+        router = rehearsed(parts, clock)
         for expected in dialogue.turns:
             turn = router.route(expected.user)
             if expected.intents:
@@ -138,10 +138,6 @@ def _example_lessons(parts: Parts, random: np.random.Generator) -> Iterator[Less
             text, label = examples[number]
             verdict = model.score(text)
             yield Lesson("examples", str(number), text, Place(1), verdict, (label,))
-
-
-def _router(parts: Parts, clock: MinuteClock) -> Router:
-    return Router(parts, RehearsalJournal(clock=clock), clock=clock)
 
 
 def _lesson(

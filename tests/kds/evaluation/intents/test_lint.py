@@ -89,9 +89,7 @@ def test_one_intent_alone_cannot_collide(agents: dict[str, PromptFile]) -> None:
     assert lint_intents((agents["PLAN"],)) == ()
 
 
-def test_what_stands_in_files_of_the_users_comes_first(
-    agents: dict[str, PromptFile], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_stands_in_files_of_the_users_comes_first(agents: dict[str, PromptFile]) -> None:
     folder = agents["PLAN"].path.parent
     mine = replace(
         agents["PLAN"],
@@ -109,9 +107,6 @@ def test_what_stands_in_files_of_the_users_comes_first(
     assert places == sorted(places, reverse=True)
     assert {True, False} == {*places}
     assert places != ["mine" in one.where for one in usual]
-
-
-PAINTED = ("lamp", "roof")
 
 
 def test_suspects_of_the_users_are_left_out_before_others_are(

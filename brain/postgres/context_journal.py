@@ -1,0 +1,236 @@
+"""The context of one conversation on a server, as one process has it: `kds.brain.journal.Journal`.
+
+A turn holds its conversation. While the server is away the context is what this process knows.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from kds.brain.database.engine import Connection
+from kds.brain.database.instant import to_micros
+from kds.brain.entry_line import decode_lines, encode
+from kds.brain.errors import OutageError, StoreError
+from kds.brain.journal import (
+    FUTURE_TOLERANCE,
+    LIMIT,
+    MAX_AGE,
+    Journal,
+    LoadedContext,
+    refuse_ahead,
+    stored_entry,
+)
+from kds.brain.postgres.waiting import Named, Waiting
+from kds.brain.turn import ContextEntry
+
+if TYPE_CHECKING:
+    from kds.brain.postgres.contexts import PostgresContexts
+
+_ROWS: Final = (
+    "SELECT id, line FROM context_entry WHERE conversation = ? AND at >= ? "
+    "ORDER BY num DESC LIMIT ?"
+)
+
+Row = tuple[str, str]
+"""An entry's id, and its line as `entry_line` writes it."""
+
+
+@dataclass(slots=True)
+class Known:
+    """What the process knows of a conversation."""
+
+    waiting: Waiting
+    """Not stored yet."""
+    entries: tuple[ContextEntry, ...] = ()
+
+
+class PostgresJournal:
+    """The context of one conversation: `kds.brain.journal.Journal`."""
+
+    def __init__(self, contexts: "PostgresContexts", conversation: str) -> None:
+        self._contexts = contexts
+        self._conversation = conversation
+        self._held = threading.local()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other services out of this conversation; all of the turn is stored, or nothing.
+
+        While the server is away nobody can be kept out. Within it, it may be begun again.
+        """
+        if self._held_connection() is not None:
+            yield
+            return
+        try:
+            writing = self._contexts.writing(self._conversation)
+            connection = writing.__enter__()
+        except OutageError:
+            yield
+            return
+        known = self._contexts.known(self._conversation)
+        logged: list[Named] = []
+        self._held.connection, self._held.logged = connection, logged
+        try:
+            yield
+        except BaseException as error:
+            if not writing.__exit__(type(error), error, error.__traceback__):
+                raise
+        else:
+            try:
+                writing.__exit__(None, None, None)
+            except OutageError:  # perhaps it was stored: its id tells, with the next message
+                known.waiting.put_first(logged)
+                self._contexts.late.add(self._conversation)
+            else:
+                known.waiting.drop(_ids(logged))
+        finally:
+            self._held.connection = None
+
+    def load(self) -> LoadedContext:
+        """Return what holds now, oldest first; while the server is away, what the process knows."""
+        known = self._contexts.known(self._conversation)
+        try:
+            with self._reading() as connection:
+                rows = self._rows(connection)
+        except OutageError as error:
+            return self._without(known, error)
+        stored = _entries(rows)
+        ids = {one for one, _ in rows}
+        waiting = tuple(entry for one, entry in self._due(known) if one not in ids)
+        known.entries = (*stored.entries, *waiting)[-LIMIT:]
+        return replace(stored, entries=known.entries)
+
+    def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
+        """Add ``entry`` and return what holds then; ``fresh`` drops the earlier entries.
+
+        While the server is away it waits, and is stored with the next message. Raises StoreError
+        when it is dated ahead.
+        """
+        stored = stored_entry(entry)
+        refuse_ahead(entry, self._contexts.clock(), where="the conversation context")
+        known = self._contexts.known(self._conversation)
+        new = (uuid4().hex, stored)
+        waiting = self._due(known)
+        try:
+            with self._writing() as connection:
+                loaded = self._store(connection, [*([] if fresh else waiting), new], fresh=fresh)
+        except OutageError as error:
+            known.waiting.add([new], fresh=fresh)
+            self._contexts.late.add(self._conversation)
+            known.entries = (*(() if fresh else known.entries), stored)
+            return self._without(known, error)
+        if self._held_connection() is None:
+            known.waiting.drop(_ids(waiting))
+        else:
+            self._held.logged += [*waiting, new]
+        known.entries = loaded.entries
+        return loaded
+
+    def catch_up(self) -> None:
+        """Store what waits, as the next message would. Raises OutageError while that cannot be."""
+        known = self._contexts.known(self._conversation)
+        if waiting := self._due(known):
+            with self._contexts.writing(self._conversation) as connection:
+                self._store(connection, waiting, fresh=False)
+            known.waiting.drop(_ids(waiting))
+
+    def clear(self) -> int:
+        """Forget the conversation; returns the number of entries that were dropped."""
+        count = len(self.load().entries)
+        with self._writing() as connection:
+            self._forget(connection)
+        known = self._contexts.known(self._conversation)
+        known.entries = ()
+        known.waiting.drop(_ids(known.waiting.entries()))
+        return count
+
+    def _held_connection(self) -> Connection | None:
+        """The one of the turn that this thread is in, if it is in one."""
+        held: Connection | None = getattr(self._held, "connection", None)
+        return held
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        held = self._held_connection()
+        if held is not None:
+            yield held
+            return
+        with self._contexts.reading() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        held = self._held_connection()
+        if held is not None:
+            yield held
+            return
+        with self._contexts.writing(self._conversation) as connection:
+            yield connection
+
+    def _store(self, connection: Connection, new: list[Named], *, fresh: bool) -> LoadedContext:
+        if fresh:
+            self._forget(connection)
+        connection.executemany(
+            "INSERT INTO context_entry(conversation, id, at, line) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT DO NOTHING",
+            [
+                (self._conversation, one, to_micros(entry.timestamp), encode(entry).decode())
+                for one, entry in new
+            ],
+        )
+        # What is too old, or too much, leaves the disk (DESIGN 3).
+        kept = self._rows(connection)
+        gone = connection.execute(
+            "DELETE FROM context_entry WHERE conversation = ? AND NOT (id = ANY(?)) RETURNING at",
+            (self._conversation, [one for one, _ in kept]),
+        ).fetchall()
+        oldest = self._oldest()
+        expired = sum(at < oldest for (at,) in gone)
+        return replace(_entries(kept), expired=expired, rotated=len(gone) - expired)
+
+    def _forget(self, connection: Connection) -> None:
+        connection.execute(
+            "DELETE FROM context_entry WHERE conversation = ?", (self._conversation,)
+        )
+
+    def _rows(self, connection: Connection) -> list[Row]:
+        found = connection.execute(_ROWS, (self._conversation, self._oldest(), LIMIT)).fetchall()
+        return found[::-1]
+
+    def _due(self, known: Known) -> list[Named]:
+        """Those that wait and hold now: what is too old goes, what is dated ahead waits on."""
+        now = self._contexts.clock()
+        every = known.waiting.entries()
+        if expired := [one for one in every if now - one[1].timestamp > MAX_AGE]:
+            known.waiting.drop(_ids(expired))
+        return [one for one in every if -FUTURE_TOLERANCE <= now - one[1].timestamp <= MAX_AGE]
+
+    def _oldest(self) -> int:
+        return to_micros(self._contexts.clock() - MAX_AGE)
+
+    def _without(self, known: Known, error: StoreError) -> LoadedContext:
+        now = self._contexts.clock()
+        # Other processes may have said something meanwhile, or this one may know nothing yet.
+        others = (one for _, one in self._due(known) if one not in known.entries)
+        every = sorted((*known.entries, *others), key=lambda one: one.timestamp)
+        known.entries = tuple(one for one in every if now - one.timestamp <= MAX_AGE)[-LIMIT:]
+        note = f"{error.message}: the context is what this process knows of it"
+        return LoadedContext(known.entries, (note + known.waiting.note(),))
+
+
+def _ids(named: list[Named]) -> set[str]:
+    return {one for one, _ in named}
+
+
+def _entries(rows: list[Row]) -> LoadedContext:
+    lines = list(decode_lines("\n".join(line for _, line in rows).encode()))
+    warnings = tuple(f"an entry of the context: {one.damage}" for one in lines if one.damage)
+    return LoadedContext(tuple(one.entry for one in lines if one.entry), warnings)
+
+
+if TYPE_CHECKING:
+    # What the protocol asks for is here, with the types it asks for.
+    _checked: type[Journal] = PostgresJournal

@@ -1,0 +1,238 @@
+"""Copying and comparing documents: each comes over whole, with its vectors, or not at all.
+
+What the server has of the same path stays; where that was added later, it is as it should be.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final
+
+from kds.brain.database.database import Database
+from kds.brain.database.engine import Connection
+from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
+from kds.brain.passages.rows import Row
+from kds.brain.passages.word_forms import WordForms
+from kds.brain.postgres.migration.comparison import Compared
+from kds.brain.postgres.migration.vectors import (
+    Models,
+    as_file,
+    common_models,
+    queue_rest,
+    read,
+    store,
+)
+from kds.brain.postgres.tenancy import Tenancy
+from kds.brain.postgres.word_index import Indexed, indexed
+
+_DOCUMENT: Final = (
+    "id, path, title, kind, added_at, modified, size, digest, reader, pages, section_count, "
+    "chunk_count, token_count"
+)
+_SECTION: Final = (
+    "idx, label, number, number_key, title, path, page, first_line, last_line, chunk_count, text"
+)
+_CHUNK: Final = (
+    *("kind", "start", "length", "header", "columns", "terms", "idents", "stems", "beside"),
+    *("page", "first_line", "last_line", "tokens"),
+)
+_TERM: Final = "key, term, strength, label, refers"
+
+_OF_CHUNKS: Final = ", ".join(f"chunk.{name}" for name in _CHUNK)
+
+_DOCUMENTS: Final = f"SELECT num, {_DOCUMENT} FROM document ORDER BY num"
+_SECTIONS: Final = f"SELECT {_SECTION} FROM section WHERE document_num = ? ORDER BY idx"
+_CHUNKS: Final = (
+    f"SELECT chunk.id, idx, {_OF_CHUNKS} FROM chunk JOIN section ON section.num = section_num "
+    "WHERE chunk.id BETWEEN ? AND ? ORDER BY chunk.id"
+)
+_TERMS: Final = (
+    f"SELECT chunk_id, {_TERM} FROM term WHERE chunk_id BETWEEN ? AND ? ORDER BY chunk_id, key"
+)
+_TEXTS: Final = (
+    "SELECT id, header, body, context, idents FROM chunk_text WHERE id BETWEEN ? AND ? ORDER BY id"
+)
+_VECTORS: Final = (
+    "SELECT chunk_id, name, {vector} FROM embedding "
+    "JOIN embedding_model ON embedding_model.num = model_num "
+    "WHERE chunk_id BETWEEN ? AND ? ORDER BY chunk_id, name"
+)
+
+Tell = Callable[[int, int], None]
+"""Is told how many documents are there, and of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """A document as it was read, ready to be stored."""
+
+    document: Row
+    sections: list[Row]
+    chunks: list[tuple[Row, Indexed]]
+    terms: list[Row]
+    vectors: list[tuple[int, str, bytes]]
+
+
+def copy_documents(source: Database, target: Tenancy, tell: Tell) -> int:
+    """Copy what the server lacks; returns how many documents that were. Raises StoreError."""
+    with source.read() as old, target.read() as new:
+        listed = old.execute(_DOCUMENTS).fetchall()
+        there = {one for (one,) in new.execute("SELECT id FROM document")}
+    models = common_models(source, target)
+    forms = WordForms()
+    copied = 0
+    try:
+        for done, (number, *document) in enumerate(listed, 1):
+            if document[0] not in there:
+                whole = _read(source, number, tuple(document), forms, target.tenant)
+                copied += _store(target, whole, models)
+            tell(done, len(listed))
+    finally:
+        forms.close()
+    return copied
+
+
+def _read(source: Database, number: int, document: Row, forms: WordForms, tenant: int) -> _Whole:
+    ids = range_of(number)
+    with source.read() as old:
+        sections = old.execute(_SECTIONS, (number,)).fetchall()
+        chunks = old.execute(_CHUNKS, ids).fetchall()
+        terms = old.execute(_TERMS, ids).fetchall()
+        texts = old.execute(_TEXTS, ids).fetchall()
+        vectors = read(old, [row[0] for row in chunks])
+    ready = [indexed(forms, columns, tenant=tenant) for _, *columns in texts]
+    return _Whole(document, sections, list(zip(chunks, ready, strict=True)), terms, vectors)
+
+
+def _store(target: Tenancy, whole: _Whole, models: Models) -> int:
+    """Store a document, unless somebody else has meanwhile; returns how many that were."""
+    with target.write() as connection:
+        number = _insert(connection, whole)
+        if number is None:
+            return 0
+        query = "SELECT idx, num FROM section WHERE document_num = ?"
+        sections = dict(connection.execute(query, (number,)))
+        placed = {row[0]: _placed(number, row[0]) for row, _ in whole.chunks}
+        names = ("id", "section_num", *_CHUNK, "size", "words")
+        marks = ", ".join("?" * (len(names) - 1))
+        connection.executemany(
+            f"INSERT INTO chunk({', '.join(names)}) VALUES ({marks}, CAST(? AS tsvector))",
+            [
+                (placed[row[0]], sections[row[1]], *row[2:], one.size, one.words)
+                for row, one in whole.chunks
+            ],
+        )
+        connection.executemany(
+            f"INSERT INTO term(chunk_id, {_TERM}) VALUES (?, ?, ?, ?, ?, ?)",
+            [(placed[row[0]], *row[1:]) for row in whole.terms],
+        )
+        store(connection, models, placed, whole.vectors)
+        queue_rest(connection, list(placed.values()))
+    return 1
+
+
+def _insert(connection: Connection, whole: _Whole) -> int | None:
+    """Insert a document with its sections; None when there is one of its path already."""
+    words = sum(one.size for _, one in whole.chunks)
+    row = connection.execute(
+        f"INSERT INTO document({_DOCUMENT}, word_count) "
+        f"VALUES ({', '.join('?' * (len(whole.document) + 1))}) ON CONFLICT DO NOTHING "
+        "RETURNING num",
+        (*whole.document, words),
+    ).fetchone()
+    if row is None:
+        return None
+    marks = ", ".join("?" * (len(_SECTION.split(", ")) + 1))
+    connection.executemany(
+        f"INSERT INTO section(document_num, {_SECTION}) VALUES ({marks})",
+        [(row[0], *section) for section in whole.sections],
+    )
+    return int(row[0])
+
+
+def _placed(number: int, chunk_id: int) -> int:
+    """Return the id of a passage in another document: its place there stays."""
+    return range_of(number)[0] + _place(chunk_id)
+
+
+def _place(chunk_id: int) -> int:
+    return chunk_id & ((1 << CHUNK_BITS) - 1)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A document on one side."""
+
+    path: str
+    added_at: int
+    digest: str = ""
+    passages: int = 0
+    vectors: dict[tuple[str, int, str], bytes] = field(default_factory=dict)
+
+
+def compare_documents(source: Database, target: Tenancy) -> tuple[Compared, ...]:
+    """Compare documents, their passages and vectors, read anew from both. Raises StoreError."""
+    with source.read() as old:
+        file = _seen(old, "f16", lambda vector: vector)
+    with target.read() as new:
+        server = _seen(new, "halfvec_send(vector)", as_file)
+    known = {
+        one: here if (there := server[one]).added_at > here.added_at else there
+        for one, here in file.items()
+        if one in server
+    }
+    differing = [one for one, here in file.items() if known.get(one, _NONE).digest != here.digest]
+    digests = _overall(file, file), _overall(file, known)
+    same = file.keys() - set(differing)
+    passages = sum(one.passages for one in file.values())
+    return (
+        Compared(
+            "documents", len(file), len(same), digests, tuple(file[one].path for one in differing)
+        ),
+        Compared("parts of documents", passages, sum(file[one].passages for one in same), digests),
+        _vectors(file, known),
+    )
+
+
+_NONE: Final = _Seen("", 0)
+
+
+def _seen(
+    connection: Connection, vector: str, as_kept: Callable[[bytes], bytes]
+) -> dict[str, _Seen]:
+    """Read all documents of one side, by their ids."""
+    found = {}
+    for number, *row in connection.execute(_DOCUMENTS).fetchall():
+        ids = range_of(number)
+        one = found[row[0]] = _Seen(row[1], row[4])
+        digest = blake2b(repr(tuple(row)).encode(errors="backslashreplace"), digest_size=16)
+        chunks = connection.execute(_CHUNKS, ids).fetchall()
+        terms = connection.execute(_TERMS, ids).fetchall()
+        placeless = [(_place(chunk_id), *rest) for chunk_id, *rest in (*chunks, *terms)]
+        for section in (*connection.execute(_SECTIONS, (number,)), *placeless):
+            digest.update(repr(tuple(section)).encode(errors="backslashreplace"))
+        one.digest, one.passages = digest.hexdigest(), len(chunks)
+        for chunk_id, name, sent in connection.execute(_VECTORS.format(vector=vector), ids):
+            key = (row[0], _place(chunk_id), name)
+            one.vectors[key] = blake2b(as_kept(sent), digest_size=16).digest()
+    return found
+
+
+def _vectors(file: Mapping[str, _Seen], server: Mapping[str, _Seen]) -> Compared:
+    """Compare the vectors that both have: the server's passages may wait for another model's."""
+    here, there = (
+        {key: value for one in side.values() for key, value in one.vectors.items()}
+        for side in (file, server)
+    )
+    common = sorted(here.keys() & there.keys())
+    equal = sum(here[key] == there[key] for key in common)
+    digests = (_of(here[key].hex() for key in common), _of(there[key].hex() for key in common))
+    return Compared("vectors of documents", len(common), equal, digests)
+
+
+def _overall(order: Iterable[str], side: Mapping[str, _Seen]) -> str:
+    return _of(side.get(one, _NONE).digest for one in order)
+
+
+def _of(digests: Iterable[str]) -> str:
+    return blake2b("\n".join(digests).encode(), digest_size=8).hexdigest()

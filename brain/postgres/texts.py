@@ -1,0 +1,181 @@
+"""The texts of a tenant: `kds.brain.kept_text.KeptText` as rows, each with a mark of its own.
+
+A mark is a number that no state of any text had before: who sees the one he has seen has nothing
+to read anew.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.database.engine import Connection
+from kds.brain.database.instant import to_micros
+from kds.brain.errors import StoreError
+from kds.brain.kept_text import ASIDE, KeptText
+from kds.brain.postgres.tenancy import Tenancy
+from kds.brain.postgres.tenants import tenant_number
+from kds.brain.shared_database import SharedDatabase
+
+_PUT: Final = (
+    "INSERT INTO kept_text(name, content, at) VALUES (?, ?, ?) ON CONFLICT(name) "
+    "DO UPDATE SET content = {content}, at = excluded.at, mark = DEFAULT"
+)
+_REPLACE: Final = _PUT.format(content="excluded.content")
+_APPEND: Final = _PUT.format(content="kept_text.content || excluded.content")
+
+Opened = Callable[[], AbstractContextManager[Tenancy]]
+
+
+def texts_of(shared: SharedDatabase, prefix: str = "") -> dict[str, bytes]:
+    """Return every text of a tenant whose name begins so, by its name. Raises StoreError."""
+    with tenancy_of(shared) as tenancy, tenancy.read() as connection:
+        rows = connection.execute(
+            "SELECT name, content FROM kept_text WHERE starts_with(name, ?) ORDER BY name",
+            (prefix,),
+        )
+        return {name: content.encode() for name, content in rows}
+
+
+def remove_older(shared: SharedDatabase, prefix: str, than: datetime) -> int:
+    """Remove the texts whose names begin so that were last written before; returns how many."""
+    with tenancy_of(shared) as tenancy, tenancy.write(lock=f"older {prefix}") as connection:
+        return connection.execute(
+            "DELETE FROM kept_text WHERE starts_with(name, ?) AND at < ?",
+            (prefix, to_micros(than)),
+        ).rowcount
+
+
+@contextmanager
+def tenancy_of(shared: SharedDatabase, *, clock: Clock = utc_now) -> Iterator[Tenancy]:
+    """Lend a tenant for as long as the block runs; connections stay open while others use them."""
+    server = shared.server()
+    try:
+        yield Tenancy(server, tenant_number(server, shared.tenant), clock=clock)
+    finally:
+        server.close()
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresText:
+    """A text of a tenant."""
+
+    opened: Opened
+    name: str
+    place: str
+
+    @classmethod
+    def of(cls, shared: SharedDatabase, name: str, *, clock: Clock = utc_now) -> "PostgresText":
+        """Return the text of that name; the server is asked later."""
+        return cls(lambda: tenancy_of(shared, clock=clock), name, str(shared))
+
+    def __str__(self) -> str:
+        return f"{self.place}/{self.name}"
+
+    @property
+    def aside(self) -> KeptText:
+        """The row beside it."""
+        return PostgresText(self.opened, f"{self.name}{ASIDE}", self.place)
+
+    @property
+    def exists(self) -> bool:
+        """It may be there."""
+        return True
+
+    @property
+    def has_place(self) -> bool:
+        """There is a table."""
+        return True
+
+    @property
+    def read_only(self) -> bool:
+        """Never."""
+        return False
+
+    def read(self) -> bytes | None:
+        """Return the content."""
+        with self.opened() as tenancy, tenancy.read() as connection:
+            return self._row(tenancy, connection).read()
+
+    @contextmanager
+    def borrowed(self, *, timeout_s: float) -> Iterator[KeptText]:
+        """Begin a transaction that nobody else has for this text; it waits as long as any does."""
+        with self.opened() as tenancy, tenancy.write(lock=f"text {self.name}") as connection:
+            yield self._row(tenancy, connection)
+
+    def prepare(self) -> None:
+        """There is nothing to make."""
+
+    def replace(self, content: bytes) -> None:
+        """Write the row anew."""
+        with self.borrowed(timeout_s=0) as row:
+            row.replace(content)
+
+    def append(self, content: bytes) -> None:
+        """Add to the row."""
+        with self.borrowed(timeout_s=0) as row:
+            row.append(content)
+
+    def remove(self) -> None:
+        """Remove the row."""
+        with self.borrowed(timeout_s=0) as row:
+            row.remove()
+
+    def _row(self, tenancy: Tenancy, connection: Connection) -> "_Row":
+        return _Row(connection, tenancy.clock, self.name, self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A text within a transaction."""
+
+    connection: Connection
+    clock: Clock
+    name: str
+    place: str
+
+    exists = True
+    has_place = True
+    read_only = False
+
+    def __str__(self) -> str:
+        return f"{self.place}/{self.name}"
+
+    @property
+    def aside(self) -> KeptText:
+        return _Row(self.connection, self.clock, f"{self.name}{ASIDE}", self.place)
+
+    def read(self) -> bytes | None:
+        row = self.connection.execute(
+            "SELECT content FROM kept_text WHERE name = ?", (self.name,)
+        ).fetchone()
+        return None if row is None else str(row[0]).encode()
+
+    def borrowed(self, *, timeout_s: float) -> AbstractContextManager[KeptText]:
+        return nullcontext(self)
+
+    def prepare(self) -> None:
+        pass
+
+    def replace(self, content: bytes) -> None:
+        self._put(_REPLACE, content)
+
+    def append(self, content: bytes) -> None:
+        self._put(_APPEND, content)
+
+    def remove(self) -> None:
+        self.connection.execute("DELETE FROM kept_text WHERE name = ?", (self.name,))
+
+    def _put(self, statement: str, content: bytes) -> None:
+        try:
+            text = content.decode()
+        except UnicodeDecodeError as error:
+            raise StoreError("it is not UTF-8 text", where=str(self)) from error
+        self.connection.execute(statement, (self.name, text, to_micros(self.clock())))
+
+
+if TYPE_CHECKING:
+    # What the protocol asks for is here, with the types it asks for.
+    _checked: tuple[type[KeptText], type[KeptText]] = (PostgresText, _Row)

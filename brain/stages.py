@@ -1,0 +1,30 @@
+"""Who watches where a call's time goes: nobody, unless whoever made the call says so.
+
+What works in stages opens one for each (`watching`); what wants to know sets WATCH for its call.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from typing import Final
+
+Watch = Callable[[str], AbstractContextManager[object]]
+"""Is told the name of a stage, and gives what is open as long as it lasts."""
+
+_NOTHING: Final = nullcontext()
+
+
+def _unwatched(_: str) -> AbstractContextManager[object]:
+    return _NOTHING
+
+
+WATCH: Final[ContextVar[Watch]] = ContextVar("kds-watch", default=_unwatched)
+
+
+def watching(stage: str) -> AbstractContextManager[object]:
+    """Open a stage of the call that is being made.
+
+    >>> with watching("resolve"):
+    ...     pass
+    """
+    return WATCH.get()(stage)

@@ -1,0 +1,240 @@
+"""HAProxy as docs/deploy/haproxy.cfg sets it up, before two services that are processes.
+
+Skipped where the program `haproxy` is not installed, and where `openssl` is not, which makes the
+certificate.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+
+import httpx
+import pytest
+
+from kds.brain.postgres.server import Server
+from kds.brain.postgres.team import Team
+
+from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from .conftest import wait_until
+
+PROGRAM = shutil.which("haproxy", path=os.environ.get("PATH", "") + ":/usr/sbin")
+SETTINGS = Path(__file__).parents[3] / "docs" / "deploy" / "haproxy.cfg"
+FAB = "I want to add a FAB button"
+
+pytestmark = [
+    pytest.mark.skipif(PROGRAM is None, reason="haproxy is not installed"),
+    pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed"),
+]
+
+
+class Process:
+    """A `kds serve --team` in a folder of its own, as on a machine of its own."""
+
+    def __init__(self, launchers: Path, folder: Path) -> None:
+        self._folder = folder
+        self._log = folder / "log"
+        command = [str(launchers / "kds"), "serve", "--workspace", str(folder)]
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [*command, "--team", "0", "--drain", "3s"], cwd=folder, stdout=log, stderr=log
+            )
+
+    @property
+    def place(self) -> str:
+        """Host and port, once it answers."""
+        wait_until(lambda: "http://" in self._log.read_text() or self._process.poll() is not None)
+        said = self._log.read_text()
+        assert "http://" in said, said
+        return said.partition("http://")[2].split(",")[0].split()[0]
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def end(self, by: signal.Signals) -> None:
+        """Ask it to: the process is a fork, and not the one that was started."""
+        if not self.ended:
+            state = json.loads((self._folder / "kds-brain" / "service.json").read_text())
+            os.kill(state["pid"], by)
+
+
+class Balancer:
+    """HAProxy, and clients of it."""
+
+    def __init__(self, folder: Path, services: list[Process]) -> None:
+        self._socket, self._stats = folder / "kds", folder / "stats"
+        certificate = _certificate(folder)
+        # Where it is told how it sees the services: the settings themselves have no such door.
+        (folder / "stats.cfg").write_text(f"global\n stats socket {self._stats} level user\n")
+        one, two = (service.place for service in services)
+        places = {"LISTEN": f"unix@{self._socket}", "SERVICE_1": one, "SERVICE_2": two}
+        self._process = subprocess.Popen(
+            [str(PROGRAM), "-db", "-f", str(SETTINGS), "-f", str(folder / "stats.cfg")],
+            env={**os.environ, **places, "CERTIFICATE": str(certificate)},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        wait_until(lambda: self._stats.exists() and self.ready() == {"UP"})
+
+    def client(self, token: str) -> httpx.Client:
+        return httpx.Client(
+            transport=httpx.HTTPTransport(uds=str(self._socket), verify=False),
+            base_url="https://localhost",
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=PATIENCE_S,
+        )
+
+    def ready(self) -> set[str]:
+        """What it takes the services for: UP, DOWN, or on the way."""
+        with socket.socket(socket.AF_UNIX) as asked:
+            asked.connect(str(self._stats))
+            asked.sendall(b"show stat\n")
+            said = b"".join(iter(lambda: asked.recv(1 << 16), b"")).decode()
+        rows = [line.split(",") for line in said.splitlines()]
+        return {row[17] for row in rows if row[0] == "ready" and row[1] != "BACKEND"}
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def _certificate(folder: Path) -> Path:
+    key, certificate = folder / "key", folder / "certificate"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+         "-nodes", "-subj", "/CN=localhost", "-keyout", key, "-out", certificate],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    both = folder / "both.pem"
+    both.write_text(certificate.read_text() + key.read_text())
+    return both
+
+
+@pytest.fixture
+def services(
+    launchers: Path,
+    new_workspace: Callable[[], Path],
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[list[Process]]:
+    monkeypatch.setenv("KDS_DATABASE", url)
+    monkeypatch.setenv("KDS_DATABASE_PROJECT", "shop")
+    monkeypatch.setenv("KDS_MEMORY", "on")
+    both = [Process(launchers, new_workspace()) for _ in range(2)]
+    yield both
+    for one in both:
+        one.end(signal.SIGINT)  # at once
+    wait_until(lambda: all(one.ended for one in both))
+
+
+@pytest.fixture
+def balancer(services: list[Process]) -> Iterator[Balancer]:
+    with tempfile.TemporaryDirectory(
+        prefix="kds-", dir="/tmp"
+    ) as folder:  # a socket's name is short
+        balancer = Balancer(Path(folder), services)
+        yield balancer
+        balancer.end()
+
+
+@pytest.fixture
+def team(server: Server) -> Team:
+    return Team(server, actor="root")
+
+
+def expanded(client: httpx.Client, message: str, conversation: str = "c") -> str:
+    reply = client.post("/route", json={"message": message, "conversation": conversation})
+    assert reply.status_code == 200, reply.text
+    return str(reply.json()["expanded"])
+
+
+def heard(client: httpx.Client, conversation: str = "c") -> list[str]:
+    entries = client.get("/context", params={"conversation": conversation}).json()["entries"]
+    return [entry["user_message"] for entry in entries]
+
+
+def test_a_conversation_goes_from_service_to_service_and_through_an_outage(
+    balancer: Balancer, services: list[Process], team: Team, outage: Callable[[bool], None]
+) -> None:
+    with balancer.client(team.make_token("acme", "ann")) as ann:
+        assert expanded(ann, FAB) == FAB
+        said = [FAB]
+        for color in ("purple", "green", "red", "blue", "black"):
+            said.append(f"Make it {color}")
+            assert expanded(ann, said[-1]) == f"Make the FAB button {color}"
+            assert heard(ann) == said
+        for service in services:  # each had its part
+            figures = httpx.get(
+                f"http://{service.place}/metrics",
+                headers={"Authorization": f"Bearer {team.make_token('acme', 'eve', 'admin')}"},
+            ).text
+            assert 'kds_request_seconds_count{operation="route",status="200"}' in figures
+        outage(True)
+        wait_until(lambda: balancer.ready() == {"DOWN"})
+        reply = ann.post("/route", json={"message": "Make it white", "conversation": "c"})
+        assert reply.json()["expanded"] == "Make the FAB button white"
+        assert "not stored yet" in reply.text
+        outage(False)
+        wait_until(lambda: balancer.ready() == {"UP"})
+        for _ in services:  # whoever has the message that waits brings it in with the next
+            expanded(ann, "Add tests for that")
+        assert sorted(heard(ann)) == sorted([*said, "Make it white", *["Add tests for that"] * 2])
+
+
+class Talk:
+    """A client that says one thing after the other in a conversation of its own."""
+
+    def __init__(self, client: httpx.Client, name: str) -> None:
+        self.name = name
+        self.said: list[str] = []
+        self.faults: list[str] = []
+        self.ends = threading.Event()
+        self._client = client
+        self.thread = threading.Thread(target=self._work)
+        self.thread.start()
+
+    def _work(self) -> None:
+        for number in count():
+            if self.ends.is_set() or self.faults:
+                return
+            text = f"{FAB} number {number}"
+            asked = {"message": text, "conversation": self.name}
+            try:
+                reply = self._client.post("/route", json=asked)
+            except httpx.HTTPError as error:
+                self.faults.append(repr(error))
+            else:
+                (self.said if reply.status_code == 200 else self.faults).append(text)
+
+    def goes_on(self, since: int) -> bool:
+        return bool(self.faults) or len(self.said) > since + 3
+
+
+def test_a_service_that_is_ended_ends_without_an_error_for_anybody(
+    balancer: Balancer, services: list[Process], team: Team
+) -> None:
+    token = team.make_token("acme", "ann")
+    with ExitStack() as stack:
+        clients = [stack.enter_context(balancer.client(token)) for _ in range(3)]
+        talks = [Talk(client, f"c{number}") for number, client in enumerate(clients)]
+        wait_until(lambda: all(talk.goes_on(0) for talk in talks))
+        services[0].end(signal.SIGTERM)
+        wait_until(lambda: services[0].ended)
+        before = [len(talk.said) for talk in talks]
+        wait_until(
+            lambda: all(talk.goes_on(mark) for talk, mark in zip(talks, before, strict=True))
+        )
+        for talk in talks:
+            talk.ends.set()
+            talk.thread.join()
+        assert [talk.faults for talk in talks] == [[], [], []]
+        for talk, client in zip(talks, clients, strict=True):
+            assert heard(client, talk.name) == talk.said[-10:]

@@ -1,0 +1,79 @@
+"""Somebody's own examples over a shared model: near to a fit, without one, and nobody else's."""
+
+from time import process_time
+
+import numpy as np
+import pytest
+
+from kds.router.intents.model import IntentModel
+from kds.router.intents.model_cache import open_model
+from kds.router.prompts.library import PromptLibrary
+
+DASHBOARD = "give the dashboard some love"
+TAUGHT = [
+    (DASHBOARD, "PLAN"),
+    ("is the pipeline happy", "ASK"),
+    ("put the billing module through its paces", "TEST"),
+]
+
+
+@pytest.fixture(scope="module")
+def shared() -> IntentModel:
+    return open_model(PromptLibrary.load().prompts()).model
+
+
+@pytest.fixture(scope="module")
+def own(shared: IntentModel) -> IntentModel:
+    return shared.with_own(TAUGHT)
+
+
+def test_an_example_has_its_intent_however_it_is_spelt(own: IntentModel) -> None:
+    for text, intent in TAUGHT:
+        for said in (text, text.upper(), f" {text}. "):
+            verdict = own.score_example(said)
+            assert verdict is not None, said
+            assert (verdict.intent, verdict.confidence > 0.9) == (intent, True)
+
+
+def test_messages_like_it_follow_and_others_do_not(shared: IntentModel, own: IntentModel) -> None:
+    assert own.score("can you give the dashboard some love?").intent == "PLAN"
+    assert own.score("put the billing module through its paces please").intent == "TEST"
+    for message in ("commit and push it", "make the button purple", "why does the build fail"):
+        assert own.score(message).intent == shared.score(message).intent
+
+
+def test_hardly_any_shipped_example_is_read_differently(
+    shared: IntentModel, own: IntentModel
+) -> None:
+    texts = [text for one in PromptLibrary.load().prompts() for text in one.examples][::10]
+    turned = [text for text in texts if own.score(text).intent != shared.score(text).intent]
+    assert len(texts) > 200
+    assert len(turned) <= 1
+
+
+def test_the_shared_model_stays_as_it_was(shared: IntentModel) -> None:
+    before = shared.learned.weights.copy()
+    assert shared.score_example(DASHBOARD) is None
+    assert shared.with_own(TAUGHT).learned is shared.learned
+    assert np.array_equal(shared.learned.weights, before)
+    assert shared.score_example(DASHBOARD) is None
+
+
+def test_words_that_nobody_knows_do_not_make_two_messages_alike(shared: IntentModel) -> None:
+    own = shared.with_own([("wibble the xyzzy", "TEST")])
+    assert own.score("wibble the xyzzy").intent == "TEST" or own.score_example("Wibble the xyzzy!")
+    unlike = "frobnicate the plugh"
+    assert own.score(unlike).intent == shared.score(unlike).intent
+
+
+def test_what_no_agent_has_is_left_out(shared: IntentModel) -> None:
+    assert shared.with_own([("water the plants", "GARDEN")]).own is None
+    assert shared.with_own([]).own is None
+
+
+def test_it_costs_a_hundredth_of_a_fit_and_some_kilobytes(shared: IntentModel) -> None:
+    begun = process_time()
+    own = shared.with_own([(f"sort out the {number} pages", "PLAN") for number in range(50)]).own
+    assert process_time() - begun < 1.0
+    assert own is not None
+    assert own.ids.nbytes + own.values.nbytes + own.pushes.nbytes < 200_000
