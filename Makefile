@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools editors
 
-.PHONY: install check format lint types imports test docs man site site-serve pictures screenshots plots \
+.PHONY: install check format lint types imports test explore docs man site site-serve pictures screenshots plots \
   model turns decision language bench bench-costs bench-peers test-clients bench-service \
   bench-hook bench-team bench-web bench-memory bench-hook-value vscode test-vscode
 
@@ -30,6 +30,9 @@ imports:
 
 test:  ## with the doctests and the commands of the documentation
 	$(BIN)/pytest
+
+explore:  ## what properties hold for: other examples than those of every run, and many more
+	$(BIN)/pytest --hypothesis-profile explore
 
 docs:  ## write docs/cli.md anew from the commands themselves
 	$(BIN)/python -m kds.cli.reference > docs/cli.md

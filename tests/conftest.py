@@ -38,11 +38,11 @@ from .postgres import (  # noqa: F401  # fixtures
 
 pytest_plugins = ["pytester"]
 
-# Drawn anew in each run, so that many runs see what one of them does not; `--hypothesis-profile
-# default` draws twice as many. No example has a time to keep: a busy machine is slow.
-settings.register_profile(
-    "kds", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+# The same examples in each run: a change is judged by what it changes. `make explore` draws others,
+# and many more. No example has a time to keep: a busy machine is slow.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("kds", _PATIENT, max_examples=50, derandomize=True)
+settings.register_profile("explore", _PATIENT, max_examples=1000)
 settings.load_profile("kds")
 
 # Where bytecode is not to be written, each process that a test starts would compile KDS anew.

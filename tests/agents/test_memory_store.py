@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 from langgraph.graph import START, StateGraph
@@ -356,7 +356,7 @@ def without_empty(store: InMemoryStore) -> InMemoryStore:
     return store
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(rounds=st.lists(st.tuples(st.lists(puts, max_size=4), st.lists(reads, max_size=4))))
 def test_it_does_what_langgraphs_own_store_does(
     rounds: list[tuple[list[PutOp], list[Any]]], shared: SqliteStore

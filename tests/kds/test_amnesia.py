@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kds.amnesia.forgetting
@@ -479,7 +479,7 @@ NAMES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(st.dictionaries(NAMES, st.binary(max_size=300), min_size=1))
 def test_any_bytes_are_forgotten_and_restored_exactly(files: dict[str, bytes]) -> None:
     with TemporaryDirectory() as folder:

@@ -308,7 +308,6 @@ def test_a_long_run_of_what_begins_like_secrets_is_read_to_its_end_once(begins: 
     assert len(stored) < 100
 
 
-@settings(deadline=None)
 @given(
     st.one_of(
         st.text(),

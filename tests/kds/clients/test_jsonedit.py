@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.clients.jsonedit import insert, remove, replace
@@ -51,14 +51,12 @@ def _comments(text: str) -> list[str]:
     return sorted(each for each in found if not each.startswith('"'))
 
 
-@settings(max_examples=50)
 @given(st.recursive(_leaves, lambda inner: st.lists(inner) | st.dictionaries(_keys, inner)))
 def test_plain_json_is_read_as_the_standard_library_reads_it(value: object) -> None:
     assert _value(json.dumps(value)) == value
     assert _value(json.dumps(value, indent="\t")) == value
 
 
-@settings(max_examples=50)
 @given(_documents)
 def test_an_inserted_member_comes_last_and_all_else_stays(text: str) -> None:
     before = _value(text)
@@ -68,7 +66,6 @@ def test_an_inserted_member_comes_last_and_all_else_stays(text: str) -> None:
     assert _comments(after) == _comments(text)
 
 
-@settings(max_examples=50)
 @given(_documents)
 def test_taking_an_inserted_member_out_again_leaves_the_same_data_and_comments(text: str) -> None:
     after = remove(insert(text, (), "kds", ENTRY), ("kds",))
@@ -76,7 +73,6 @@ def test_taking_an_inserted_member_out_again_leaves_the_same_data_and_comments(t
     assert _comments(after) == _comments(text)
 
 
-@settings(max_examples=50)
 @given(_documents, st.data())
 def test_any_part_can_be_taken_out(text: str, data: st.DataObject) -> None:
     root = parse_json_text(text)
@@ -97,7 +93,6 @@ def test_any_part_can_be_taken_out(text: str, data: st.DataObject) -> None:
     assert _value(cut) == expected
 
 
-@settings(max_examples=50)
 @given(_documents)
 def test_a_replaced_value_keeps_its_place(text: str) -> None:
     root = parse_json_text(text)

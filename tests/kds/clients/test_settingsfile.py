@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.clients.entries import hook_settings, mcp_server, shared_command
@@ -68,7 +68,6 @@ def _value(text: str) -> Any:
     return parse_json_text(text).value()
 
 
-@settings(max_examples=50)
 @given(_texts)
 def test_the_users_entries_stay_and_ours_are_there_once(text: str) -> None:
     settings = SettingsFile("s.json", text)
@@ -87,7 +86,6 @@ def test_the_users_entries_stay_and_ours_are_there_once(text: str) -> None:
     assert [key for key in value if key in before] == list(before), "the order is the user's"
 
 
-@settings(max_examples=50)
 @given(_texts, st.booleans())
 def test_setting_twice_changes_nothing(text: str, start: bool) -> None:
     settings = SettingsFile("s.json", text)
@@ -97,7 +95,6 @@ def test_setting_twice_changes_nothing(text: str, start: bool) -> None:
     assert again.text == settings.text
 
 
-@settings(max_examples=50)
 @given(_texts, st.lists(st.sampled_from(["init", "no-start", "add", "drop", "undo"]), max_size=6))
 def test_any_order_of_init_undo_and_edits_leaves_what_the_user_wrote(
     text: str, steps: list[str]

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kds.brain.workspace import Workspace
@@ -32,7 +32,6 @@ def _by_the_rule(start: Path) -> tuple[str, str] | None:
     return (str(found.root), str(found.brain)) if found.brain.is_dir() else None
 
 
-@settings(deadline=None)
 @given(st.lists(_PATHS, max_size=4), st.lists(_PATHS, max_size=2), _PATHS, _HOMES)
 @example(["KDS/kds-brain", "a/kds-brain"], [], "a/b", None)
 @example(["kds-brain"], ["a/file"], "a/file", None)
