@@ -105,7 +105,7 @@ class Workspace:
         A new folder, and one that is still empty, gets a ``.gitignore``. One that is there
         already keeps its mode: it may be shared on purpose, and every file in it is 0600.
 
-        Raises WorkspaceError when it is not a folder, is read-only, or may not be made.
+        Raises WorkspaceError when it is no folder, a link, read-only, or may not be made.
         """
         try:
             self.brain.mkdir(mode=0o700)
@@ -132,7 +132,7 @@ class Workspace:
     def check(self) -> None:
         """See that `ensure` can do its work, and make nothing: it takes no time.
 
-        Raises WorkspaceError when the folder is not one, is read-only, or may not be made.
+        Raises WorkspaceError when it is no folder, a link, read-only, or may not be made.
         """
         if self.brain.exists():
             self._check()
@@ -145,6 +145,12 @@ class Workspace:
                 "the workspace is not a folder",
                 where=str(self.brain),
                 hint=f"rename that file, or set {HOME_VARIABLE} to another folder",
+            )
+        if self.brain.is_symlink():  # a project may have brought it along
+            raise WorkspaceError(
+                "the workspace is a link, which may lead out of the project",
+                where=str(self.brain),
+                hint=f"replace it by a folder, or set {HOME_VARIABLE} to the folder it leads to",
             )
         if not may_write(self.brain):
             raise WorkspaceError(

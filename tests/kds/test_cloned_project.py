@@ -17,11 +17,14 @@ import kds
 from kds.amnesia.backup import list_backups
 from kds.amnesia.forgetting import forget
 from kds.brain.document_cache import DocumentCache
-from kds.brain.errors import KdsError, StoreError
+from kds.brain.errors import KdsError, StoreError, WorkspaceError
 from kds.brain.private_file import make_private_folder
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
+from kds.clients.workspacehealth import make_private
+from kds.clients.workspacehealth import place as health
+from kds.hooks.trouble import note
 from kds.router import hanging
 from kds.router.references.ruleset import PACKAGED
 
@@ -45,14 +48,20 @@ def test_nothing_private_is_written_through_a_linked_folder(
     assert list(elsewhere.iterdir()) == []
 
 
-def test_messages_do_not_go_where_a_linked_workspace_leads(tmp_path: Path) -> None:
+def test_nothing_is_written_or_changed_where_a_linked_workspace_leads(tmp_path: Path) -> None:
     elsewhere, root = tmp_path / "elsewhere", tmp_path / "clone"
-    elsewhere.mkdir()
+    elsewhere.mkdir(mode=0o755)
     root.mkdir()
     (root / "kds-brain").symlink_to(elsewhere)
     with pytest.raises(KdsError, match="is a link"):
         kds.Router.open(root).route("I want to add a FAB button")
-    assert [path for path in elsewhere.rglob("*.jsonl") if path.stat().st_size] == []
+    note(str(root / "kds-brain"), "no service")
+    place = Workspace(root, root / "kds-brain")
+    with pytest.raises(WorkspaceError, match="is a link"):
+        list(health(place))
+    assert make_private(place) == 0
+    assert list(elsewhere.iterdir()) == []
+    assert elsewhere.stat().st_mode & 0o777 == 0o755
 
 
 @posix

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.journal import ContextJournal
-from kds.brain.private_file import may_write
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.health import Finding
@@ -31,13 +30,10 @@ _SHOWN: Final = 3
 
 def place(workspace: Workspace) -> Iterator[Finding]:
     """Where the workspace is, and whether it can be written to. Raises WorkspaceError."""
+    workspace.check()
     if not workspace.brain.is_dir():
-        workspace.check()
         found = f"{workspace.root} has no {workspace.brain.name} yet; the first message makes it"
         yield Finding("workspace", "note", found, "kds init")
-    elif not may_write(workspace.brain):
-        fix = f"chmod u+rwx {workspace.brain}"
-        yield Finding("workspace", "problem", f"{workspace.brain} may not be written to", fix)
     else:
         yield Finding("workspace", "ok", str(workspace.brain))
 
@@ -57,7 +53,9 @@ def rights(workspace: Workspace) -> Iterator[Finding]:
 
 
 def too_open(workspace: Workspace) -> Iterator[Path]:
-    """The folders and files of the workspace that others have rights to."""
+    """The folders and files of the workspace that others have rights to; none behind a link."""
+    if workspace.brain.is_symlink():
+        return
     if workspace.brain.stat().st_mode & OTHERS:
         yield workspace.brain
     for path in sorted(workspace.brain.rglob("*")):

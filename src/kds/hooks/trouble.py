@@ -42,8 +42,10 @@ def note(brain: str, reason: str) -> None:
     """Add one line to the log, made with mode 0600. Raises OSError when it cannot be written.
 
     Lines of several hooks do not mix (O_APPEND). One that comes while another process cuts the
-    log may be lost: it is a log.
+    log may be lost: it is a log. A folder that is a link, as a project may bring along, gets none.
     """
+    if os.path.islink(brain):
+        return
     path = os.path.join(brain, LOG_NAME)
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     log = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFELY, 0o600)
