@@ -60,18 +60,23 @@ def read_text(path: Path) -> str | Problem:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         return Problem(f"{path}:1", f"cannot be read: {reason}", "check the file and its rights")
-    if raw is None:
+    text = decoded(raw, path=str(path))
+    return text if isinstance(text, Problem) else text.removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def decoded(raw: bytes, *, path: str) -> str | Problem:
+    """The text that the bytes of a file are, to the letter, or why they are none to be read."""
+    if len(raw) > MAX_BYTES:
         return Problem(f"{path}:1", f"is larger than {MAX_BYTES // 1000} kB", "split the file")
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode()
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         return Problem(f"{path}:{line}", "is not UTF-8 text", "save the file as UTF-8")
-    return text.replace("\r\n", "\n")
 
 
-def _bytes_of(path: Path) -> bytes | None:
-    """The content of a regular file, None when it is too large. Raises OSError.
+def _bytes_of(path: Path) -> bytes:
+    """The content of a regular file, a byte more than MAX_BYTES at most. Raises OSError.
 
     A link is followed, a pipe is not waited for: both may come with a cloned project.
     """
@@ -79,8 +84,7 @@ def _bytes_of(path: Path) -> bytes | None:
     with os.fdopen(os.open(path, flags), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is not an ordinary file")
-        raw = file.read(MAX_BYTES + 1)  # a size may be a lie (/proc), or grow
-    return raw if len(raw) <= MAX_BYTES else None
+        return file.read(MAX_BYTES + 1)  # a size may be a lie (/proc), or grow
 
 
 def parse_yaml(text: str, *, path: str, first_line: int = 1) -> Document:

@@ -6,8 +6,8 @@ TREEBANK_FOLDER holds ewt_train.conllu.gz and ewt_dev.conllu.gz (UD English EWT,
 Some thirty minutes on one core; seeded. Writes the weights, their licence and their scores.
 """
 
+import argparse
 import json
-import sys
 import tempfile
 from pathlib import Path
 from random import Random
@@ -30,7 +30,13 @@ They are made by tools/train_language.py of KDS.
 
 def main() -> None:
     """Train, and write weights, licence and scores."""
-    source, out = Path(sys.argv[1]), Path(sys.argv[2])
+    usage = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name in ("source", "out"):
+        usage.add_argument(name, type=Path)
+    asked = usage.parse_args()
+    source, out = asked.source, asked.out
     vocab = spacy.blank("en").vocab
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -13,7 +13,7 @@ from typing import Annotated, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from kds.brain.document import parse_yaml, validate
+from kds.brain.document import decoded, parse_yaml, validate
 from kds.brain.errors import ConfigError, Problem, StoreError
 from kds.brain.kept_text import KeptText
 from kds.brain.learning.candidate import Candidate
@@ -197,12 +197,10 @@ class LearnedFile:
         content = kept.read()
         if content is None or not content.strip():
             return None
-        try:
-            return content.decode()
-        except UnicodeDecodeError as error:
-            line = content.count(b"\n", 0, error.start) + 1
-            problem = Problem(f"{self.text}:{line}", "is not UTF-8 text", "save the file as UTF-8")
-            raise LearnedFileError([problem]) from error
+        text = decoded(content, path=str(self.text))
+        if isinstance(text, Problem):
+            raise LearnedFileError([text])
+        return text
 
     def _parsed(self, text: str | None) -> tuple[Learned, ...]:
         if text is None:

@@ -9,7 +9,7 @@ from kds.brain.database.deletion import note_scrub, wipe
 from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.instant import to_micros
 from kds.brain.database.stored_text import kept_text
-from kds.brain.errors import StoreError
+from kds.brain.errors import MessageError, StoreError
 from kds.brain.passages.outbox import count_vector_deletion
 from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import session_number, unknown
@@ -87,12 +87,10 @@ class SessionTable:
         self._delete([self.session(session_id)])
 
     def rename(self, session_id: str, title: str) -> Session:
-        """Give a title that stays. Raises StoreError when it is empty."""
+        """Give a title that stays. Raises MessageError when there is nothing in it to be read."""
         text = _title(title)
         if not text:
-            raise StoreError(
-                "the title is empty", where=self.database.place, hint="write some words"
-            )
+            raise MessageError("the title is empty", where="title", hint="write some words")
         return self._change(session_id, "title = ?, title_given = 1", text)
 
     def set_document(self, session_id: str, document: str | None) -> Session:

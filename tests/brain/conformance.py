@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 
-from kds.brain.errors import StoreError
+from kds.brain.errors import MessageError, StoreError
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.text_search import words_of
 from kds.brain.passages.values import Message, Role, Scored
@@ -200,8 +200,9 @@ class SessionConformance:
         assert store.rename(session.id, "  Other\nname ").title == "Other name"
         say(store, session, "More")
         assert store.session(session.id).title == "Other name"
-        with pytest.raises(StoreError, match="empty"):
-            store.rename(session.id, " ")
+        for unreadable in (" ", "\0"):
+            with pytest.raises(MessageError, match="empty"):
+                store.rename(session.id, unreadable)
 
     def test_the_document_can_be_changed(self, store: MemoryStore) -> None:
         session = store.create_session()

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from kds.api.session_names import session_page
-from kds.brain.errors import MessageError, StoreError
+from kds.brain.errors import StoreError
 from kds.brain.passages.values import Message
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import ArchiveFile, archive, to_json, to_markdown
@@ -140,8 +140,6 @@ async def change_session(request: Request, session: SessionPath, asked: SessionC
     def change() -> Session:
         store = _store_of(served, session, writes=True)
         if asked.title is not None:
-            if not asked.title.strip():
-                raise MessageError("the title is empty", where="title", hint="write some words")
             store.rename(session, asked.title)
         if "document" in asked.model_fields_set:
             store.set_document(session, asked.document)

@@ -278,7 +278,7 @@ class Workspaces:
         raise NotServedError(
             "this workspace is not served here",
             where=root,
-            hint=f"start it with `kds serve --workspace DIR`; served: {', '.join(self._by_root)}",
+            hint="start it with `kds serve --workspace DIR`, or leave out the workspace",
         )
 
 

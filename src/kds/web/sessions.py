@@ -85,8 +85,6 @@ def talks_of(visit: Visit) -> Talks:
 async def rename(visit: Visit) -> Response:
     """Give a session a title that stays."""
     session, title = visit.text("session"), visit.text("title")
-    if not title.strip():
-        raise MessageError("the title is empty", where="title", hint="write some words")
     await visit.archive(lambda: store_of(visit.served, session, writes=True).rename(session, title))
     return visit.go(address(session))
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kds.brain.document import MAX_BYTES
 from kds.brain.errors import StoreError
 from kds.brain.kept_text import PrivateText
 from kds.brain.learning.candidate import Candidate
@@ -122,11 +123,15 @@ def test_a_file_of_another_shape_is_left_as_it_is(file: LearnedFile, text: str) 
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
-    [("examples: 3\n", 1), ("examples:\n- text: x\n", 2), ("a: [", 1), ("other: 1\n", 1)],
+    ("raw", "line"),
+    [
+        *((b"examples: 3\n", 1), (b"examples:\n- text: x\n", 2), (b"a: [", 1), (b"other: 1\n", 1)),
+        (b"# a\n" * (MAX_BYTES // 4 + 1), 1),
+    ],
+    ids=["no list", "no intent", "no YAML", "another key", "too long"],
 )
-def test_a_file_that_does_not_load_says_where(file: LearnedFile, text: str, line: int) -> None:
-    file.text.replace(text.encode())
+def test_a_file_that_does_not_load_says_where(file: LearnedFile, raw: bytes, line: int) -> None:
+    file.text.replace(raw)
     with pytest.raises(LearnedFileError, match=f"learned.yaml:{line}"):
         file.load()
 

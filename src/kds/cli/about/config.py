@@ -64,6 +64,7 @@ def get(*, key: str, as_json: bool, workspace: Path | None) -> None:
 
 @config.command(
     "set",
+    context_settings={"ignore_unknown_options": True},  # a value may be a number below zero
     epilog="""\b
 Examples:
   kds config set hook.mode agent

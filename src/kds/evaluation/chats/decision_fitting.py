@@ -8,6 +8,7 @@ Cross-validated by repository, dialogue and talk. Needs scikit-learn; nothing of
 where messages are routed.
 """
 
+import argparse
 import json
 import sys
 import tempfile
@@ -87,7 +88,13 @@ _SHOWN: Final = {
 
 def main() -> None:
     """Fit, write the weights with the figures they were chosen by, and tell the figures."""
-    data, tests, out = map(Path, sys.argv[1:4])
+    usage = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name in ("data", "tests", "out"):
+        usage.add_argument(name, type=Path)
+    asked = usage.parse_args()
+    data, tests, out = asked.data, asked.tests, asked.out
     with tempfile.TemporaryDirectory() as empty:
         # what is fitted must not depend on what was
         parts = replace(Parts.load(workspace_at(empty), may_write=False), decider=None)

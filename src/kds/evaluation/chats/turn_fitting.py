@@ -8,6 +8,7 @@ by dialogue and example.
 Needs scikit-learn; nothing of it is imported where messages are routed.
 """
 
+import argparse
 import json
 import sys
 import tempfile
@@ -92,7 +93,13 @@ class Outcome(NamedTuple):
 
 def main() -> None:
     """Fit, tell the cross-validated figures, write the model and, beside it, the figures."""
-    data, own, out = map(Path, sys.argv[1:4])
+    usage = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name in ("data", "own", "out"):
+        usage.add_argument(name, type=Path)
+    asked = usage.parse_args()
+    data, own, out = asked.data, asked.own, asked.out
     with tempfile.TemporaryDirectory() as empty:
         # without a turn model: what is fitted must not depend on what was
         parts = replace(Parts.load(workspace_at(empty), may_write=False), turns=None)
