@@ -183,7 +183,7 @@ def test_two_tenants_share_connections_and_nothing_else(
     with psycopg.connect(direct) as admin:
         count = admin.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-            "AND pid <> pg_backend_pid()"
+            "AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
         ).fetchone()
     assert count is not None
     assert count[0] <= POOL < CONNECTIONS
