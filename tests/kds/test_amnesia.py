@@ -270,7 +270,12 @@ def test_a_backups_folder_that_leads_elsewhere_is_refused(place: Workspace, tmp_
 
 
 @pytest.mark.parametrize(
-    "name", ["../escaped.jsonl", "settings.yaml", "rules/mine.yaml", "/etc/passwd", "work/../x.db"]
+    "name",
+    [
+        *("../escaped.jsonl", "settings.yaml", "rules/mine.yaml", "/etc/passwd", "work/../x.db"),
+        *("memory.db.bad-x/../../escaped", "documents.db.backup-x/y", "uploads/..", "uploads/."),
+        *("memory.db.bad-\\..\\x", "uploads/..\\x", "uploads/a\nb.md", "uploads/a\x1b[2Jb.md"),
+    ],
 )
 def test_a_backup_that_names_other_files_is_no_backup(place: Workspace, name: str) -> None:
     folder = place.brain / "backups"

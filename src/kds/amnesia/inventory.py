@@ -89,7 +89,9 @@ _DATA: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     *(
         (
             kind,
-            re.compile(rf"{re.escape(name)}(?:-journal|-wal|-shm|\.suspect|\.(?:bad|backup)-.+)?"),
+            re.compile(
+                rf"{re.escape(name)}(?:-journal|-wal|-shm|\.suspect|\.(?:bad|backup)-[^/]+)?"
+            ),
         )
         for name, (kind, _) in DATABASES.items()
     ),
@@ -184,6 +186,8 @@ def kind_of(name: str) -> Kind | None:
     ('memory', None, None)
     """
     folder, slash, last = name.rpartition("/")
+    if last in (".", "..") or "\\" in last or not last.isprintable():
+        return None  # names of other places to some system, or to a terminal
     if left := _LEFTOVER.fullmatch(last):
         name = f"{folder}{slash}{left['name']}"
     return next((kind for kind, pattern in _DATA if pattern.fullmatch(name)), None)
