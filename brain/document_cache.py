@@ -21,7 +21,7 @@ from kds.brain.private_file import make_private_folder
 from kds.brain.receipt import read_own, replace_own
 from kds.brain.yamlreader import NodePath
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Raise it when the reading of YAML or the checks of patterns change."""
 
 FILE_NAME: Final = "documents.json"

@@ -18,12 +18,13 @@ import regex
 from kds.brain.errors import Problem
 from kds.router.hanging import OPEN_LIMIT_S, OutOfBudgetError, cut, slowness_within_budget
 from kds.router.needle import NEEDLES, needles_of, possible, shipped_needles
+from kds.router.written_out import written_out
 
 SEARCH_LIMIT_S: Final = 0.02
 """Wall time of one search. Ordinary ones take 1-5 microseconds on a ten-word message."""
 
 MAX_LENGTH: Final = 4_000
-"""Characters of a pattern. The longest that ships has below 1,000."""
+"""Characters of a pattern, its repeats written out. The longest that ships has below 1,000."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _NO_TIME: Final = f"those before it took {OPEN_LIMIT_S:g} s of work, all that one start may take"
@@ -54,7 +55,7 @@ class Pattern:
     ) -> "Pattern | Problem":
         """A regular expression (syntax of the `regex` package), compiled when it is first used.
 
-        Returns a Problem when it is invalid, too long, or when it backtracks exponentially. What
+        Returns a Problem when it is invalid, too large, or when it backtracks exponentially. What
         was ``checked`` before is not checked again: that costs four times what compiling does.
         """
         if checked:
@@ -64,6 +65,13 @@ class Pattern:
         if len(source) > MAX_LENGTH:
             message = f"a regex has {len(source)} characters, and at most {MAX_LENGTH} are accepted"
             return Problem(where, message, "make several patterns of it")
+        if (size := written_out(source)) is None:
+            return Problem(
+                where, f"regex {cut(source)!r} has the flag 'x'", "write it without spaces"
+            )
+        if size > MAX_LENGTH:
+            message = f"regex {cut(source)!r} repeats too much: at most {MAX_LENGTH} are accepted"
+            return Problem(where, message, "repeat less, or with *")
         try:
             _compiled(source)
         except (regex.error, ValueError, RecursionError) as error:  # flags such as (?V1) clash

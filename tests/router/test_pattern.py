@@ -62,6 +62,38 @@ def test_a_hostile_regex_is_refused_without_being_run_to_its_end(source: str) ->
     assert len(made.message) < 600
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "a{1000000000}",
+        "(?:a{9999}){9999}",
+        "(?:[)]{99}(?:x{9,}y{9}){99}){99}",
+        "(?:a)(?#nothing){99999}",
+        r"\[(?:(?:\w{99}){99}){99}",
+    ],
+)
+def test_a_regex_that_fills_the_memory_is_refused_before_it_is_compiled(
+    source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("regex.compile", None)
+    made = Pattern.compile(source, where="f.md:3")
+    assert isinstance(made, Problem)
+    assert "repeats too much" in made.message
+
+
+@pytest.mark.parametrize(
+    "source", [r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}", r"\({3}[]{}]{2,}", "a{0,99999}"]
+)
+def test_a_regex_that_counts_what_people_count_is_accepted(source: str) -> None:
+    assert compiled(source)
+
+
+def test_the_flag_that_hides_the_parts_of_a_regex_is_refused() -> None:
+    made = Pattern.compile("(?ix)(?: # )\n a{9999} ){9999}", where="f.md:3")
+    assert isinstance(made, Problem)
+    assert "flag 'x'" in made.message
+
+
 def test_a_regex_is_not_checked_beyond_the_time_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time passes as it is looked at: twice for each probe, and once behind them."""
     now = count(step=hanging.CHECK_LIMIT_S / 300)
