@@ -6,8 +6,6 @@ No test asserts a time, since a busy machine changes it; tests assert what makes
 is imported, compiled and read, how work grows with its input), and this script measures them.
 """
 
-import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -16,9 +14,9 @@ from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from statistics import median
-from time import process_time
 
 import docx
+from common import cpu_ms, options, show
 
 from kds.api.conversations import Conversations
 from kds.brain.summaries.facts import facts_of
@@ -47,14 +45,12 @@ Case = tuple[str, Callable[[int], object]]
 
 def main() -> None:
     """Measure and print."""
-    options = _options()
-    rows = {name: _median_ms(work, options.runs) for name, work in _cases()}
-    rows["import kds"] = median(_import_ms() for _ in range(options.runs))
-    if options.json:
-        print(json.dumps({name: round(ms, 4) for name, ms in rows.items()}, indent=2))
-        return
-    for name, ms in rows.items():
-        print(f"{name:<44}{ms:>12.3f} ms")
+    parser = options(__doc__, "--json")
+    parser.add_argument("--runs", type=int, default=RUNS)
+    given = parser.parse_args()
+    rows = {name: _median_ms(work, given.runs) for name, work in _cases()}
+    rows["import kds"] = median(_import_ms() for _ in range(given.runs))
+    show({name: round(ms, 4) for name, ms in rows.items()}, as_json=given.json)
 
 
 def _cases() -> Iterator[Case]:
@@ -83,7 +79,7 @@ def _learning() -> Iterator[Case]:
         turn = Turn("that should be blue, not green", AT)
         yield "looking for something to learn in a turn", lambda _: log.note(turn)
         here = Conversations.open(Workspace.find(Path(folder)))
-        for name, message in (("brackets", "(" * LONG), ("spaces", "a" + " " * LONG + "b")):
+        for name, message in (("brackets", "(" * LONG), ("spaces", "a" + " " * (LONG - 2) + "b")):
             yield f"a turn of 100 kB of {name}", lambda _, said=message: here.route(said, log=False)
 
 
@@ -118,13 +114,7 @@ def _documents() -> Iterator[Case]:
 
 def _median_ms(work: Callable[[int], object], runs: int) -> float:
     work(0)
-    return median(_ms(lambda run=run: work(run)) for run in range(1, runs + 1))
-
-
-def _ms(work: Callable[[], object]) -> float:
-    started = process_time()
-    work()
-    return (process_time() - started) * 1000.0
+    return median(cpu_ms(lambda run=run: work(run)) for run in range(1, runs + 1))
 
 
 def _import_ms() -> float:
@@ -132,13 +122,6 @@ def _import_ms() -> float:
         [sys.executable, "-c", _IMPORT], capture_output=True, text=True, check=True
     )
     return float(done.stdout) * 1000.0
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=RUNS)
-    parser.add_argument("--json", action="store_true")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -7,14 +7,13 @@ drawn by Zipf's law from a made-up vocabulary, so that common words are as commo
 Questions ask for a defined term, for a rule about one, by a section's number, and compare.
 """
 
-import argparse
-import random
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
-from time import process_time
+
+from common import Words, cpu_ms, options
 
 from kds.brain.documents.document_store import DocumentStore
 from kds.documents.indexing import add_documents
@@ -32,24 +31,17 @@ ASKED = (
 )
 
 
-class Author:
+class Author(Words):
     """Writes documents; the same ones for the same seed."""
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.words = [self._word() for _ in range(VOCABULARY)]
-        self.weights = [1.0 / rank for rank in range(1, VOCABULARY + 1)]
+    def __init__(self) -> None:
+        super().__init__(7, VOCABULARY)
         self.terms: list[str] = []
         self.numbers: list[str] = []
 
-    def _word(self) -> str:
-        syllables = ("ba", "cor", "del", "fen", "gri", "hol", "jen", "kal", "mo", "nar", "pel",
-                     "qui", "ros", "sta", "tor", "ven", "wil", "zan")  # fmt: skip
-        return "".join(self.random.choices(syllables, k=self.random.randint(2, 4)))
-
     def text(self, count: int) -> str:
         """Return so many words as sentences."""
-        words = self.random.choices(self.words, self.weights, k=count)
+        words = self.some(count)
         sentences = [words[at : at + 18] for at in range(0, count, 18)]
         return " ".join(" ".join(one).capitalize() + "." for one in sentences)
 
@@ -80,19 +72,19 @@ class Author:
                 term=pick(self.terms),
                 second=pick(self.terms),
                 number=pick(self.numbers),
-                word=self.random.choices(self.words, self.weights)[0],
-                other=self.random.choices(self.words, self.weights)[0],
-                third=self.random.choices(self.words, self.weights)[0],
+                word=self.some(1)[0],
+                other=self.some(1)[0],
+                third=self.some(1)[0],
             )
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--pages", type=int, default=1000, help="of all documents together")
     parser.add_argument("--questions", type=int, default=200)
     given = parser.parse_args()
-    author = Author(7)
+    author = Author()
     with tempfile.TemporaryDirectory() as folder, DocumentStore(Path(folder) / "d.db") as store:
         _add_one(author, Path(folder), store)
         _add_many(author, Path(folder), store, given.pages)
@@ -103,9 +95,8 @@ def _add_one(author: Author, folder: Path, store: DocumentStore) -> None:
     path = folder / "twenty-pages.md"
     path.write_text(author.document(20), encoding="utf-8")
     for what in ("20 pages of Markdown, first of all", "the same, unchanged"):
-        started = process_time()
-        add_documents(store, [path])
-        print(f"add {what:38} {process_time() - started:7.3f} s CPU")
+        spent = cpu_ms(lambda: add_documents(store, [path])) / 1000
+        print(f"add {what:38} {spent:7.3f} s CPU")
 
 
 def _add_many(author: Author, folder: Path, store: DocumentStore, pages: int) -> None:
@@ -113,9 +104,7 @@ def _add_many(author: Author, folder: Path, store: DocumentStore, pages: int) ->
     shelf.mkdir()
     for number in range(max(pages // 50, 1)):
         (shelf / f"{number:03}.md").write_text(author.document(50), encoding="utf-8")
-    started = process_time()
-    add_documents(store, [shelf])
-    spent = process_time() - started
+    spent = cpu_ms(lambda: add_documents(store, [shelf])) / 1000
     holds = store.holdings()
     print(f"add {pages:,} pages{'':28} {spent:7.3f} s CPU")
     print(f"    {holds.documents} documents, {holds.chunks:,} passages, {holds.tokens:,} tokens, "
@@ -128,12 +117,11 @@ def _search(author: Author, store: DocumentStore, count: int) -> None:
         store.search(question)
     by_kind: dict[int, list[float]] = {}
     for at, question in enumerate(asked):
-        started = process_time()
-        store.search(question)
-        by_kind.setdefault(at % len(ASKED), []).append((process_time() - started) * 1000.0)
+        spent = cpu_ms(lambda asked=question: store.search(asked))  # type: ignore[misc]
+        by_kind.setdefault(at % len(ASKED), []).append(spent)
+    for kind, times in by_kind.items():
+        print(f"search {ASKED[kind][:45]:46} median {median(times):6.1f} ms CPU")
     times = sorted(time for kind in by_kind.values() for time in kind)
-    for kind, spent in by_kind.items():
-        print(f"search {ASKED[kind][:45]:46} median {median(spent):6.1f} ms CPU")
     p95 = times[int(len(times) * 0.95)]
     print(f"search {'all':46} median {median(times):6.1f}, p95 {p95:6.1f}, "
           f"worst {times[-1]:6.1f} ms CPU")  # fmt: skip

@@ -10,12 +10,10 @@ service is a real one; with --fake a thread that answers at once with a text of 
 Byte code is cached, as it is after `pip install`, whatever the environment says.
 """
 
-import argparse
 import json
 import os
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -25,7 +23,11 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from common import options, ranks, served
+
 from kds.api.measures import percentile
+from kds.brain.patience import Patience
+from kds.brain.workspace import Workspace
 
 RUNS = 100
 WARM_UPS = 3
@@ -57,18 +59,21 @@ class Cost:
 
 def main() -> None:
     """Measure and print."""
-    options = _options()
+    parser = options(__doc__, "--json")
+    parser.add_argument("--runs", type=int, default=RUNS, help=f"processes of each [{RUNS}]")
+    parser.add_argument("--fake", action="store_true", help="answer from a thread instead")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kds") as name:
         folder = Path(name)
         environ = _environment(folder)
         cases = _cases(folder)
-        with _service(folder / "served", environ, fake=options.fake):
-            costs = _measure(cases, environ, options.runs)
+        with _service(folder / "served", environ, fake=given.fake):
+            costs = _measure(cases, environ, given.runs)
     rows = {name: _summary(costs[name], costs["python -c pass"]) for name in costs}
-    if options.json:
-        print(json.dumps({"runs": options.runs, "fake": options.fake, "cases": rows}, indent=2))
+    if given.json:
+        print(json.dumps({"runs": given.runs, "fake": given.fake, "cases": rows}, indent=2))
     else:
-        _print(rows, options.runs)
+        _print(rows, given.runs)
 
 
 def _measure(cases: list[Case], environ: dict[str, str], runs: int) -> dict[str, list[Cost]]:
@@ -128,7 +133,8 @@ def _input(workspace: Path, prompt: str) -> Path:
 def _environment(folder: Path) -> dict[str, str]:
     dropped = ("PYTHONDONTWRITEBYTECODE", "KDS_HOME", "KDS_HOOK_TIMEOUT_MS")
     environ = {name: value for name, value in os.environ.items() if name not in dropped}
-    return environ | {"PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    own = {"PYTHONPYCACHEPREFIX": str(folder / "bytecode"), "KDS_SERVICE_AUTO": "off"}
+    return environ | own
 
 
 @contextmanager
@@ -137,28 +143,18 @@ def _service(workspace: Path, environ: dict[str, str], *, fake: bool) -> Iterato
         with _fake_service(workspace / "kds-brain" / "service.sock"):
             yield
         return
-    command = [sys.executable, "-P", "-m", "kds", "serve", "--workspace", str(workspace)]
-    with (workspace / "service.log").open("wb") as log:
-        process = subprocess.Popen(command, env=environ, stdout=log, stderr=log)
-    try:
-        _await_answer(process, workspace, environ)
+    with served(Workspace.find(workspace, environ={}), environ=environ):
+        _await_answer(workspace, environ)
         yield
-    finally:
-        process.terminate()
-        process.wait()
 
 
-def _await_answer(
-    process: "subprocess.Popen[bytes]", workspace: Path, environ: dict[str, str]
-) -> None:
+def _await_answer(workspace: Path, environ: dict[str, str]) -> None:
     """Wait until a prompt gets an answer, which also gives the conversation its object."""
     case = Case("first", [HOOK], _input(workspace, "I want to add a FAB button"))
-    ends = time.monotonic() + START_S
-    while not _run(case, environ | {"KDS_HOOK_TIMEOUT_MS": "20000"}).printed:
-        time.sleep(POLL_S)  # a loading service needs the processor more
-        if process.poll() is not None or time.monotonic() > ends:
-            said = (workspace / "service.log").read_text()
-            raise SystemExit(f"{said}the service did not start: try --fake")
+    patient = environ | {"KDS_HOOK_TIMEOUT_MS": "20000"}
+    # a loading service needs the processor more
+    if not Patience(START_S).until(lambda: _run(case, patient).printed > 0, pause_s=POLL_S):
+        raise SystemExit("the service does not answer: try --fake")
 
 
 @contextmanager
@@ -189,15 +185,14 @@ def _answer_all(listener: socket.socket, answer: bytes) -> None:
 
 def _summary(costs: list[Cost], base: list[Cost]) -> dict[str, float]:
     cpu = [cost.cpu_ms for cost in costs]
-    wall = [cost.wall_ms for cost in costs]
     base_ms = percentile([cost.cpu_ms for cost in base], 50)
-    return {
-        "cpu_ms_p50": round(percentile(cpu, 50), 1),
-        "cpu_ms_p95": round(percentile(cpu, 95), 1),
-        "wall_ms_p50": round(percentile(wall, 50), 1),
-        "wall_ms_p95": round(percentile(wall, 95), 1),
-        "cpu_times_python": round(percentile(cpu, 50) / base_ms, 2),
+    both = {"cpu": cpu, "wall": [cost.wall_ms for cost in costs]}
+    shown = {
+        f"{kind}_ms_{rank}": at
+        for kind, values in both.items()
+        for rank, at in ranks(values, 50, 95, digits=1).items()
     }
+    return shown | {"cpu_times_python": round(percentile(cpu, 50) / base_ms, 2)}
 
 
 def _print(rows: dict[str, dict[str, float]], runs: int) -> None:
@@ -206,14 +201,6 @@ def _print(rows: dict[str, dict[str, float]], runs: int) -> None:
     for name, row in rows.items():
         cpu, cpu_95, wall, wall_95, ratio = row.values()
         print(f"{name:16}{cpu:8.1f}{cpu_95:8.1f}{wall:8.1f}{wall_95:8.1f}{ratio:10.2f}")
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="What the hook costs a prompt.")
-    parser.add_argument("--runs", type=int, default=RUNS, help=f"processes of each [{RUNS}]")
-    parser.add_argument("--fake", action="store_true", help="answer from a thread instead")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -9,21 +9,18 @@ it a temporary folder is used and removed.
 """
 
 import argparse
-import json
-import random
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 from typing import TypeVar
 
 import numpy as np
+from common import Words, costs, cpu_ms, options, show, spent
 
-from kds.api.measures import percentile
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.text_search import words_of
 from kds.brain.passages.values import Message, Role
@@ -36,25 +33,14 @@ QUESTIONS = 200
 MODEL = "random"
 T = TypeVar("T")
 START = datetime(2025, 1, 1, tzinfo=UTC)
-SYLLABLES = "ba ce di fo gu la me ni po ru sa te vi xo zu kra ble stri pho gna".split()
 COMMON = "the to of and a in is it that for on with as this be at or from you we can not".split()
 
 
-@dataclass
-class Writer:
+class Writer(Words):
     """Makes up conversations; the same ones for the same seed."""
 
-    random: random.Random
-
-    def __post_init__(self) -> None:
-        made = {"".join(self.random.choices(SYLLABLES, k=2 + n % 3)) for n in range(40_000)}
-        self.words = [*COMMON, *sorted(made)]
-        self.random.shuffle(self.words)
-        self.weights = list(accumulate(1 / rank for rank in range(1, len(self.words) + 1)))
-
-    def some(self, count: int) -> list[str]:
-        """Return words, the frequent ones more often."""
-        return self.random.choices(self.words, cum_weights=self.weights, k=count)
+    def __init__(self) -> None:
+        super().__init__(5, 40_000, COMMON)
 
     def text(self, role: Role) -> str:
         """Return a message: a short question, or an answer of some sentences."""
@@ -85,27 +71,12 @@ class Writer:
         return Archive(session, messages)
 
 
-def main() -> None:
-    """Build, measure, print."""
-    options = read_options(__doc__)
-    folder: AbstractContextManager[str]
-    folder = nullcontext(options.folder) if options.folder else tempfile.TemporaryDirectory()
-    with folder as name:
-        path = Path(name) / SqliteStore.file_name
-        figures = dict(_measured(path, options.messages, options.width))
-    if options.json:
-        print(json.dumps(figures, indent=1))
-        return
-    for what, figure in figures.items():
-        print(f"{what:36} {figure}")
-
-
-def _measured(path: Path, count: int, width: int) -> Iterator[tuple[str, object]]:
-    writer = Writer(random.Random(5))
+def _measured(path: Path, given: argparse.Namespace) -> Iterator[tuple[str, object]]:
+    writer = Writer()
     if not path.exists():
         with SqliteStore(path) as store:
             started = process_time()
-            build(store, writer, count, width)
+            build(store, writer, given.messages, given.width)
             yield "build_cpu_s", round(process_time() - started, 1)
     started = process_time()
     store = SqliteStore(path)
@@ -115,7 +86,7 @@ def _measured(path: Path, count: int, width: int) -> Iterator[tuple[str, object]
     yield "chunks", stats.chunks
     yield "vectors", sum(model.vectors for model in stats.models)
     yield from _appending(store, writer)
-    yield from _searching(store, writer, width)
+    yield from _searching(store, writer, given.width)
     yield from _whole(store)
 
 
@@ -163,9 +134,8 @@ def _searching(store: SqliteStore, writer: Writer, width: int) -> Iterator[tuple
     yield from _times(
         "dense_session", vectors, lambda vector: dense(vector, model=MODEL, within=within, limit=50)
     )
-    started = process_time()
-    dense(vectors[0], model=MODEL, limit=1)
-    yield "dense_load_cpu_ms", round(1000 * (process_time() - started), 1)
+    loading = cpu_ms(lambda: dense(vectors[0], model=MODEL, limit=1))
+    yield "dense_load_cpu_ms", round(loading, 1)
     yield from _times("dense_global", vectors, lambda vector: dense(vector, model=MODEL, limit=50))
 
 
@@ -176,34 +146,31 @@ def _whole(store: SqliteStore) -> Iterator[tuple[str, object]]:
         "delete_session": lambda: store.delete_session(store.sessions(limit=1)[0].id),
         "rebuild": store.rebuild,
     }.items():
-        wall, cpu = perf_counter(), process_time()
-        call()
-        yield f"{what}_cpu_s", round(process_time() - cpu, 2)
-        yield f"{what}_wall_s", round(perf_counter() - wall, 2)
+        cpu, wall = spent(call)
+        yield f"{what}_cpu_s", round(cpu / 1000, 2)
+        yield f"{what}_wall_s", round(wall / 1000, 2)
 
 
 def _times(what: str, items: list[T], call: Callable[[T], object]) -> Iterator[tuple[str, object]]:
-    cpu: list[float] = []
-    wall: list[float] = []
-    for item in items:
-        started, started_wall = process_time(), perf_counter()
-        call(item)
-        cpu.append(1000 * (process_time() - started))
-        wall.append(1000 * (perf_counter() - started_wall))
-    for name, times in (("cpu", cpu), ("wall", wall)):
-        found = {f"p{p}": round(percentile(times, p), 2) for p in (50, 95, 99)}
-        yield f"{what}_{name}_ms", found
+    return costs(what, [spent(lambda one=one: call(one)) for one in items])  # type: ignore[misc]
 
 
-def read_options(about: str | None) -> argparse.Namespace:
-    """Read the command line of a benchmark on this database."""
-    parser = argparse.ArgumentParser(description=about)
+def run(
+    about: str | None,
+    measure: Callable[[Path, argparse.Namespace], Iterator[tuple[str, object]]],
+) -> None:
+    """Read the command line of a benchmark on this database, measure, print."""
+    parser = options(about, "--json")
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--width", type=int, default=384, help="numbers of a vector")
     parser.add_argument("--folder", help="keep the database here, or use the one that is here")
-    parser.add_argument("--json", action="store_true")
-    return parser.parse_args()
+    given = parser.parse_args()
+    folder: AbstractContextManager[str]
+    folder = nullcontext(given.folder) if given.folder else tempfile.TemporaryDirectory()
+    with folder as name:
+        figures = dict(measure(Path(name) / SqliteStore.file_name, given))
+    show(figures, as_json=given.json)
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, _measured)

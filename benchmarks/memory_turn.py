@@ -12,17 +12,15 @@ with random budgets; counts windows that have more tokens than they may, and tur
 in the window nor before its beginning.
 """
 
-import argparse
-import json
 import random
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from time import process_time
 from typing import Final
 
-from kds.api.measures import percentile
+from common import cpu_ms, options, ranks, show
+
 from kds.brain.passages.values import Message, Role
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.sessions.window import Budget, lay_out
@@ -43,13 +41,13 @@ PLAIN: Final = (
 
 def main() -> None:
     """Measure and print."""
-    options = _options()
-    figures = _turns(options.turns) if options.mode == "turn" else _budgets(options.sessions)
-    if options.json:
-        print(json.dumps(figures))
-        return
-    for name, value in figures.items():
-        print(f"{name:28} {value:>10}")
+    parser = options(__doc__, "--json")
+    parser.add_argument("mode", choices=("turn", "budget"))
+    parser.add_argument("--turns", type=int, default=300)
+    parser.add_argument("--sessions", type=int, default=10_000)
+    given = parser.parse_args()
+    figures = _turns(given.turns) if given.mode == "turn" else _budgets(given.sessions)
+    show(figures, as_json=given.json)
 
 
 def _turns(count: int) -> dict[str, float]:
@@ -59,7 +57,7 @@ def _turns(count: int) -> dict[str, float]:
         memory = ConversationMemory.open(place, environ={})
         _turn(memory, dice)  # opens the file, loads the rules for secrets
         costs = [_turn(memory, dice) for _ in range(count)]
-        recalls = [_cost(lambda: memory.recall(_fact(dice), session="s")) for _ in range(100)]
+        recalls = [cpu_ms(lambda: memory.recall(_fact(dice), session="s")) for _ in range(100)]
         memory.close()
     total = [sum(parts) for parts in costs]
     figures: dict[str, float] = {"turns": count}
@@ -70,8 +68,7 @@ def _turns(count: int) -> dict[str, float]:
         ("turn", total),
         ("recall", recalls),
     ):
-        for percent in (50, 95):
-            figures[f"{name} p{percent}"] = round(percentile(values, percent), 2)
+        figures |= {f"{name} {rank}": at for rank, at in ranks(values, 50, 95).items()}
     figures["turn mean"] = round(sum(total) / len(total), 2)
     return figures
 
@@ -79,16 +76,10 @@ def _turns(count: int) -> dict[str, float]:
 def _turn(memory: ConversationMemory, dice: random.Random) -> tuple[float, float, float]:
     question, answer = _text(dice, 2), _text(dice, 6)
     return (
-        _cost(lambda: memory.add("s", "user", question)),
-        _cost(lambda: memory.window("s", question)),
-        _cost(lambda: memory.add("s", "assistant", answer)),
+        cpu_ms(lambda: memory.add("s", "user", question)),
+        cpu_ms(lambda: memory.window("s", question)),
+        cpu_ms(lambda: memory.add("s", "assistant", answer)),
     )
-
-
-def _cost(call: Callable[[], object]) -> float:
-    started = process_time()
-    call()
-    return (process_time() - started) * 1000.0
 
 
 def _budgets(sessions: int) -> dict[str, float]:
@@ -155,15 +146,6 @@ def _fact(dice: random.Random) -> str:
             f"It took {number} ms for {number % 97} rows",
         )
     )
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("mode", choices=("turn", "budget"))
-    parser.add_argument("--turns", type=int, default=300)
-    parser.add_argument("--sessions", type=int, default=10_000)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

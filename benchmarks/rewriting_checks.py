@@ -8,8 +8,6 @@ conversation, and each good rewrite. Then the rewrites that people wrote (the fo
 With ``--last`` only so many messages of the history are known.
 """
 
-import argparse
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,8 +16,8 @@ from pathlib import Path
 from time import process_time
 
 import yaml
+from common import options, ranks, show
 
-from kds.api.measures import percentile
 from kds.api.same_text import matches
 from kds.api.workspace_parts import load_resolver
 from kds.brain.clock import utc_now
@@ -85,16 +83,16 @@ class Judge:
 
 def main() -> None:
     """Measure and print."""
-    options = _options()
+    parser = options(__doc__, "--json")
+    parser.add_argument("files", nargs="*", type=Path, metavar="REWRITES.jsonl")
+    parser.add_argument("--lies", type=Path, default=LIES, help="lies to tell")
+    parser.add_argument("--last", type=int, help="messages of the history that are known")
+    given = parser.parse_args()
     judge = Judge(load_resolver(Workspace.find()))
-    figures: dict[str, object] = {"lies": _lies(judge, options.lies)}
-    for file in options.files:
-        figures[file.name] = _gold(judge, file, options.last)
-    if options.json:
-        print(json.dumps(figures))
-        return
-    for name, found in figures.items():
-        print(name, json.dumps(found, ensure_ascii=False))
+    figures: dict[str, object] = {"lies": _lies(judge, given.lies)}
+    for file in given.files:
+        figures[file.name] = _gold(judge, file, given.last)
+    show(figures, as_json=given.json)
 
 
 def _lies(judge: Judge, file: Path) -> dict[str, object]:
@@ -137,19 +135,7 @@ def _needed(file: Path) -> Iterator[tuple[Sequence[Utterance], str, Sequence[str
 
 def _cost(judge: Judge) -> dict[str, float]:
     times, judge.times_ms = judge.times_ms, []
-    return {
-        "cpu_ms_p50": round(percentile(times, 50), 2),
-        "cpu_ms_p99": round(percentile(times, 99), 2),
-    }
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="*", type=Path, metavar="REWRITES.jsonl")
-    parser.add_argument("--lies", type=Path, default=LIES, help="lies to tell")
-    parser.add_argument("--last", type=int, help="messages of the history that are known")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser.parse_args()
+    return {f"cpu_ms_{name}": at for name, at in ranks(times, 50, 99).items()}
 
 
 if __name__ == "__main__":

@@ -11,38 +11,30 @@ Real `kds serve` processes in a temporary workspace, asked over their unix socke
 prints the figures alone; `--count N` shortens a run.
 """
 
-import argparse
 import asyncio
 import itertools
-import json
 import os
 import random
 import signal
-import statistics
-import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from common import add_documents, cpu_s, ms, options, post, served, show
+
 from kds.brain.contexts import conversation_path
-from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import KdsError
 from kds.brain.journal import ContextJournal
 from kds.brain.workspace import Workspace
-from kds.readers.reading import read_document, read_source
 from kds.service.address import ServiceAddress
-from kds.service.background import health
 from kds.service.client import ServiceClient
 
-START_S: Final = 60.0
 THINGS: Final = ("FAB button", "progress bar", "login form", "search box", "date picker",
                  "side menu", "user table", "footer")  # fmt: skip
-DOCUMENTS: Final = Path(__file__).resolve().parent.parent / "tests" / "documents"
 QUERY_CLIENTS: Final = 200
 TALK: Final = (
     "What is the Determination Date?", "And what happens if it falls on a weekend?",
@@ -54,15 +46,14 @@ COLORS: Final = ("purple", "green", "teal", "orange")
 
 def main() -> int:
     """Run one of the loads and print its figures."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = options(__doc__, "--json")
     parser.add_argument("load", choices=sorted(LOADS))
     parser.add_argument("--count", type=int, help="messages a client, seconds, turns or rounds")
-    parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "kds-brain").mkdir(mode=0o700)
         figures = LOADS[given.load](Workspace.find(Path(folder)), given.count)
-    print(json.dumps(figures) if given.json else _table(figures))
+    show(figures, as_json=given.json)
     return 0
 
 
@@ -71,7 +62,7 @@ def clients(place: Workspace, count: int | None) -> dict[str, Any]:
     number = count or 500
     errors: list[str] = []
     mixed: list[str] = []
-    with _service(place):
+    with served(place):
         started = time.monotonic()
 
         def talk(who: int) -> None:
@@ -105,9 +96,9 @@ def pace(place: Workspace, count: int | None) -> dict[str, Any]:
     seconds = count or 20
     rate, waits = 50, []
     late: list[float] = []
-    with _service(place) as pid:
+    with served(place) as (pid, _):
         begin = time.monotonic() + 0.5
-        busy = _cpu_s(pid)
+        busy = cpu_s(pid)
 
         def talk(who: int) -> None:
             client = ServiceClient(place)
@@ -121,10 +112,10 @@ def pace(place: Workspace, count: int | None) -> dict[str, Any]:
                 waits.append(time.monotonic() - sent)
 
         _in_threads(talk, len(THINGS))
-        busy = _cpu_s(pid) - busy
+        busy = cpu_s(pid) - busy
     return {
-        "requests": len(waits), "per_s": rate, "p50_ms": _ms(waits, 50), "p99_ms": _ms(waits, 99),
-        "max_ms": round(max(waits) * 1e3, 1), "client_late_p99_ms": _ms(late, 99),
+        "requests": len(waits), "per_s": rate, "p50_ms": ms(waits, 50), "p99_ms": ms(waits, 99),
+        "max_ms": round(max(waits) * 1e3, 1), "client_late_p99_ms": ms(late, 99),
         "service_cpu_share": round(busy / seconds, 2),
     }  # fmt: skip
 
@@ -133,7 +124,7 @@ def memory(place: Workspace, count: int | None) -> dict[str, Any]:
     """Resident memory over many turns of ever new words, sampled twenty times."""
     turns = count or 20_000
     generator, samples = random.Random(1), []
-    with _service(place) as pid:
+    with served(place) as (pid, _):
         client = ServiceClient(place)
         for index in range(turns + 1):
             if index % max(1, turns // 20) == 0:
@@ -153,7 +144,7 @@ def kill(place: Workspace, count: int | None) -> dict[str, Any]:
     generator = random.Random(2)
     unreadable = unserved = 0
     for _ in range(rounds):
-        with _service(place) as pid:
+        with served(place) as (pid, _):
             stop = threading.Event()
 
             def talk(who: int, stop: threading.Event = stop) -> None:
@@ -174,7 +165,7 @@ def kill(place: Workspace, count: int | None) -> dict[str, Any]:
                 thread.join()
         loaded = ContextJournal(place.context_path).load()
         unreadable += bool(loaded.warnings) or not loaded.entries
-        with _service(place):
+        with served(place):
             unserved += ServiceClient(place).route("Make it purple").intent != "EXECUTE"
     return {"rounds": rounds, "context_unreadable": unreadable, "next_start_failed": unserved}
 
@@ -190,14 +181,9 @@ def query_tcp(place: Workspace, count: int | None) -> dict[str, Any]:
 
 
 def _queries(place: Workspace, seconds: int, *, over_tcp: bool) -> dict[str, Any]:
-    with DocumentStore.made(place) as store:
-        for path in sorted(DOCUMENTS.glob("*")):
-            if path.suffix not in (".md", ".html", ".txt"):
-                continue
-            data, source = read_source(path)
-            store.put(read_document(path, data), source)
-    with _service(place, *(["--http", "0"] if over_tcp else [])) as pid:
-        run = _QueryLoad(place, pid, seconds, over_tcp=over_tcp)
+    add_documents(place)
+    with served(place, *(["--http", "0"] if over_tcp else [])) as (pid, port):
+        run = _QueryLoad(place, pid, seconds, port)
         asyncio.run(run.run())
         return run.figures()
 
@@ -205,14 +191,11 @@ def _queries(place: Workspace, seconds: int, *, over_tcp: bool) -> dict[str, Any
 class _QueryLoad:
     """Clients on one event loop, raw sockets: a client must cost less than what it measures."""
 
-    def __init__(self, place: Workspace, pid: int, seconds: int, *, over_tcp: bool) -> None:
+    def __init__(self, place: Workspace, pid: int, seconds: int, port: int) -> None:
         self._pid, self._seconds = pid, seconds
         address = ServiceAddress(place.brain)
-        state = json.loads(address.state_path.read_text())
-        self._socket = None if over_tcp else str(address.socket_path)
-        self._port = state["http"]["port"] if over_tcp else 0
-        token = address.token_path.read_text().strip() if over_tcp else ""
-        self._authority = f"Authorization: Bearer {token}\r\n" if over_tcp else ""
+        self._port, self._socket = port, str(address.socket_path)
+        self._token = address.token_path.read_text().strip() if port else ""
         self._waits: list[float] = []
         self._hooks: list[float] = []
         self._errors: list[str] = []
@@ -230,8 +213,8 @@ class _QueryLoad:
             "clients": QUERY_CLIENTS, "seconds": self._seconds, "queries": len(self._waits),
             "per_s": round(len(self._waits) / self._seconds, 1),
             "errors": len(self._errors), "error_kinds": sorted(set(self._errors))[:5],
-            "p50_ms": _ms(self._waits, 50), "p99_ms": _ms(self._waits, 99),
-            "hook_p50_ms": _ms(self._hooks, 50), "hook_p99_ms": _ms(self._hooks, 99),
+            "p50_ms": ms(self._waits, 50), "p99_ms": ms(self._waits, 99),
+            "hook_p50_ms": ms(self._hooks, 50), "hook_p99_ms": ms(self._hooks, 99),
             "rss_mb_start": round(self._rss[0], 1), "rss_mb_warm": round(warm, 1),
             "rss_mb_end": round(self._rss[-1], 1),
             "rss_change_percent": round(100 * (self._rss[-1] / warm - 1), 1),
@@ -248,7 +231,7 @@ class _QueryLoad:
             body |= {"session_id": f"s{who}"} if who % 2 else {"conversation_context": said}
             sent = time.monotonic()
             try:
-                status, _ = await self._ask(reader, writer, "/query", body)
+                status, _ = await post(reader, writer, "/query", body, token=self._token)
             except (OSError, EOFError) as error:
                 self._errors.append(type(error).__name__)
                 reader, writer = await self._connect()
@@ -265,7 +248,7 @@ class _QueryLoad:
         while time.monotonic() < self._end:
             sent = time.monotonic()
             body = {"session_id": "person", "prompt": "I want to add a FAB button"}
-            status, _ = await self._ask(reader, writer, "/hook", body)
+            status, _ = await post(reader, writer, "/hook", body, token=self._token)
             if status not in (200, 204):
                 self._errors.append(f"hook {status}")
             self._hooks.append(time.monotonic() - sent)
@@ -278,47 +261,15 @@ class _QueryLoad:
             self._rss.append(_rss_mb(self._pid))
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        if self._socket is not None:
-            return await asyncio.open_unix_connection(self._socket)
-        return await asyncio.open_connection("127.0.0.1", self._port)
-
-    async def _ask(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str, body: Any
-    ) -> tuple[int, bytes]:
-        content = json.dumps(body).encode()
-        writer.write(
-            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-            f"{self._authority}Content-Length: {len(content)}\r\n\r\n".encode()
-            + content
-        )
-        head = (await reader.readuntil(b"\r\n\r\n")).lower()
-        length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
-        return int(head.split(b" ", 2)[1]), await reader.readexactly(int(length or 0))
+        if self._port:
+            return await asyncio.open_connection("127.0.0.1", self._port)
+        return await asyncio.open_unix_connection(self._socket)
 
 
 LOADS: Final[dict[str, Callable[[Workspace, int | None], dict[str, Any]]]] = {
     "clients": clients, "pace": pace, "memory": memory, "kill": kill,
     "query": query, "query-tcp": query_tcp,
 }  # fmt: skip
-
-
-@contextmanager
-def _service(place: Workspace, *options: str) -> Iterator[int]:
-    """A `kds serve` that answers; yields its process id."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kds", "serve", "--workspace", str(place.root), *options],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        deadline = time.monotonic() + START_S
-        while (answer := health(place)) is None or answer["pid"] != process.pid:
-            if time.monotonic() > deadline or process.poll() is not None:
-                raise SystemExit("the service did not start")
-            time.sleep(0.02)
-        yield process.pid
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
 
 
 def _in_threads(work: Callable[[int], None], number: int) -> None:
@@ -334,22 +285,9 @@ def _new_words(generator: random.Random, index: int) -> str:
     return f"I want to add a {word} button" if index % 2 == 0 else f"Make it {word}"
 
 
-def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def _rss_mb(pid: int) -> float:
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-def _ms(seconds: Sequence[float], percentile: int) -> float:
-    return round(statistics.quantiles(seconds, n=100)[percentile - 1] * 1e3, 1)
-
-
-def _table(figures: dict[str, Any]) -> str:
-    return "\n".join(f"{name:<26}{value}" for name, value in figures.items())
 
 
 if __name__ == "__main__":

