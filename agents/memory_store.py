@@ -20,7 +20,7 @@ from kds.brain.errors import KdsError
 from kds.brain.installation import install_line
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.side_stores import Item as StoredItem
-from kds.brain.sessions.side_stores import ItemStore, ItemText, Namespace
+from kds.brain.sessions.side_stores import ItemText, Namespace
 
 try:
     from langgraph.store.base import (
@@ -79,7 +79,7 @@ class MemoryBaseStore(BaseStore):
         Whoever opened the memory closes it. Expired items are never returned; `sweep_ttl`
         removes them.
         """
-        self._items: ItemStore = memory.items
+        self._items = memory.items
         self._fields: Sequence[str] = (index.get("fields") if index else None) or (WHOLE,)
         self._vectors = _vectors(index) if index else None
         self.ttl_config = ttl

@@ -6,19 +6,19 @@ question and those of sections that it names by number come along. All are judge
 things compared gets a place among the first. Nothing here changes the store.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from time import perf_counter
-from typing import Final, Protocol
+from typing import Final
 
-from kds.brain.documents.document_values import DocumentRecall, Passage
-from kds.brain.documents.judging import Candidate, Judge
-from kds.brain.documents.lookup import Lookup
+from kds.brain.documents.document_table import DocumentTable
+from kds.brain.documents.document_values import DocumentRecall
+from kds.brain.documents.judging import Judge
 from kds.brain.documents.question import Asked, read_asked, without_references
 from kds.brain.documents.ranking import NEAREST, Request, diversified, explained, rank
 from kds.brain.passages.dense import embed_question, search_vectors
 from kds.brain.passages.recalled import Log
 from kds.brain.passages.rerank import rarity
-from kds.brain.passages.store import Embedder, PassageStore
+from kds.brain.passages.store import Embedder
 
 CANDIDATES: Final = 100
 """Passages with words of the question that get a second look."""
@@ -34,24 +34,8 @@ COLUMN_WEIGHTS: Final = (1.0, 1.0, 0.3, 1.5)
 """BM25 weights of headings, body, surroundings, and terms with identifiers."""
 
 
-class DocumentSearch(PassageStore, Protocol):
-    """What a recall asks of the store, beside what every store of passages can do."""
-
-    def lookup(self, within: str | None) -> Lookup:
-        """Return the tables of terms and sections, of one document or of all."""
-        ...
-
-    def candidates(self, ids: Sequence[int]) -> tuple[Candidate, ...]:
-        """Return passages as they are judged, in the order of their ids."""
-        ...
-
-    def passages(self, ids: Sequence[int]) -> tuple[Passage, ...]:
-        """Return the passages with these ids that exist, in the order asked for."""
-        ...
-
-
 def recall(
-    store: DocumentSearch, request: Request, *, embedder: Embedder | None = None
+    store: DocumentTable, request: Request, *, embedder: Embedder | None = None
 ) -> DocumentRecall:
     """Find the passages a question is about. An embedding model that fails is a note."""
     started = perf_counter()
@@ -91,7 +75,7 @@ def recall(
 
 
 def _candidates(
-    store: DocumentSearch,
+    store: DocumentTable,
     asked: Asked,
     referred: Mapping[int, tuple[float, str]],
     within: str | None,

@@ -1,18 +1,15 @@
 """The documents of a workspace in one SQLite file, beside the conversation memory."""
 
-from typing import TYPE_CHECKING
-
 from kds.brain.database.database import Database
 from kds.brain.database.database_file import all_files, size_of
 from kds.brain.database.migrations import version_of
 from kds.brain.documents.document_schema import DOCUMENTS
 from kds.brain.documents.document_values import Holdings
 from kds.brain.documents.documents import Documents
-from kds.brain.documents.named_documents import NamedDocuments
 from kds.brain.passages.passage_file import PassageFile
 
 
-class DocumentStore(NamedDocuments, PassageFile):
+class DocumentStore(PassageFile, Documents):
     """The documents of one workspace."""
 
     database: Database
@@ -26,8 +23,3 @@ class DocumentStore(NamedDocuments, PassageFile):
             counts = self.counts(connection)
             version = version_of(connection)
         return Holdings(*counts, sum(map(size_of, all_files(self.path))), version)
-
-
-if TYPE_CHECKING:
-    # What the protocol asks for is here, with the types it asks for.
-    _checked: type[Documents] = DocumentStore

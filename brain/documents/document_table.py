@@ -38,6 +38,7 @@ from kds.brain.documents.lookup import Lookup
 from kds.brain.passages.outbox import count_vector_deletion, queue
 from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import Row, in_order
+from kds.brain.passages.store import PassageStore
 from kds.brain.words.phrases import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter
 
@@ -63,7 +64,7 @@ class _Rows:
         return cls(passage.section, chunk, tuple(_term_rows(passage)))
 
 
-class DocumentTable:
+class DocumentTable(PassageStore):
     """The tables of documents, sections and passages: a part of the document store."""
 
     database: Engine

@@ -7,7 +7,7 @@ anew on the spot, and the call that found it is repeated.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.database import health
@@ -15,7 +15,7 @@ from kds.brain.database.database import TIMEOUT_S, Database
 from kds.brain.database.deletion import scrub_if_due
 from kds.brain.database.health import Check
 from kds.brain.database.migrations import FileKind
-from kds.brain.passages.outbox import Outbox, backfill
+from kds.brain.passages.outbox import backfill
 from kds.brain.passages.store import PassageStore
 from kds.brain.passages.text_search import TextSearch
 from kds.brain.passages.values import Scored
@@ -24,7 +24,7 @@ from kds.brain.words.tokens import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
 
 
-class PassageFile(TextSearch, Outbox):
+class PassageFile(TextSearch, PassageStore):
     """A file of passages; what they are passages of is its subclasses' business."""
 
     database: Database
@@ -119,14 +119,3 @@ class PassageFile(TextSearch, Outbox):
         """Let go of the file. Closing twice is fine."""
         self._forms.close()
         self.database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-if TYPE_CHECKING:
-    # What the protocol asks for is here, with the types it asks for.
-    _checked: type[PassageStore] = PassageFile

@@ -7,9 +7,12 @@ the reasons. ``within`` is the id of the only session or document to search. No 
 anything.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
+from kds.brain.database.health import Check
+from kds.brain.passages.outbox import Outbox
 from kds.brain.passages.values import EmbeddingJob, EmbeddingModel, Passage, Scored, Summary
 
 Weights = tuple[float, float, float, float]
@@ -68,17 +71,23 @@ class EmbeddingStore(Protocol):
         ...
 
 
-class PassageStore(EmbeddingStore, Protocol):
-    """Finding passages by their words, names and vectors."""
+class PassageStore(Outbox, ABC):
+    """Finding passages by their words, names and vectors, whatever engine keeps them."""
 
+    @property
+    @abstractmethod
+    def warnings(self) -> tuple[str, ...]:
+        """What was found and put right since the store was opened."""
+
+    @abstractmethod
     def measure(self) -> tuple[int, float]:
         """Return about how many passages there are, and their mean size in tokens."""
-        ...
 
+    @abstractmethod
     def document_frequencies(self, words: Sequence[str]) -> dict[str, int]:
         """Return for each word in how many passages of the whole store it occurs."""
-        ...
 
+    @abstractmethod
     def search_words(
         self, words: Sequence[str], within: str | None = None, *, limit: int, weights: Weights
     ) -> tuple[Scored, ...]:
@@ -86,25 +95,20 @@ class PassageStore(EmbeddingStore, Protocol):
 
         Any text is a word: nothing in it is an operator.
         """
-        ...
 
+    @abstractmethod
     def search_dense(
         self, vector: Sequence[float], within: str | None = None, *, model: str, limit: int
     ) -> tuple[Scored, ...]:
         """Rank passages by the cosine of their vectors of ``model`` to ``vector``."""
-        ...
 
+    @abstractmethod
+    def search_identifiers(
+        self, identifiers: Sequence[str], within: str | None = None, *, limit: int
+    ) -> tuple[Scored, ...]:
+        """Rank passages that hold one of the identifiers, in whatever spelling of it."""
 
-class MessageSearch(PassageStore, Protocol):
-    """Finding the passages of messages, and the summaries of their conversations."""
-
-    def passages(self, ids: Sequence[int], *, whole: bool = False) -> tuple[Passage, ...]:
-        """Return the passages with these ids that exist, in the order asked for.
-
-        ``whole``: each with the text of its message.
-        """
-        ...
-
+    @abstractmethod
     def occurrences(
         self, terms: Sequence[Sequence[str]], session_id: str, *, limit: int
     ) -> tuple[Mapping[int, int], ...]:
@@ -113,16 +117,38 @@ class MessageSearch(PassageStore, Protocol):
         Each with its tokens; the newest ``limit`` passages a term. What a passage's context has
         does not count.
         """
-        ...
 
-    def search_identifiers(
-        self, identifiers: Sequence[str], within: str | None = None, *, limit: int
-    ) -> tuple[Scored, ...]:
-        """Rank passages that hold one of the identifiers, in whatever spelling of it."""
-        ...
+    @abstractmethod
+    def check(self) -> Check:
+        """Examine the whole store; changes nothing."""
 
+    @abstractmethod
+    def rebuild(self) -> Check:
+        """Make the search index anew, queue what has no vector, and examine everything."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the store; further calls are refused. Closing twice is fine."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class MessageSearch(PassageStore):
+    """Finding the passages of messages, and the summaries of their conversations."""
+
+    @abstractmethod
+    def passages(self, ids: Sequence[int], *, whole: bool = False) -> tuple[Passage, ...]:
+        """Return the passages with these ids that exist, in the order asked for.
+
+        ``whole``: each with the text of its message.
+        """
+
+    @abstractmethod
     def search_summaries(
         self, query: str, session_id: str, *, limit: int
     ) -> tuple[tuple[Summary, float], ...]:
         """Rank the summaries of one session that share words with ``query``."""
-        ...

@@ -1,13 +1,12 @@
 """The documents of one tenant on a server: `documents.Documents`, put together."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kds.brain.database.engine import Connection
 from kds.brain.documents.document_schema import CONTRADICTIONS
 from kds.brain.documents.document_values import Holdings
 from kds.brain.documents.documents import Documents
 from kds.brain.documents.drafting import DraftPassage
-from kds.brain.documents.named_documents import NamedDocuments
 from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import Row
 from kds.brain.postgres.document_tables import SCHEMA
@@ -19,7 +18,7 @@ DOCUMENTS: Final = Area(SCHEMA, 0x4B445344)
 """With a lock of its own: who adds a long document keeps nobody from talking."""
 
 
-class PostgresDocuments(NamedDocuments, PostgresPassages):
+class PostgresDocuments(PostgresPassages, Documents):
     """The documents of one tenant."""
 
     database: Tenancy
@@ -51,8 +50,3 @@ class PostgresDocuments(NamedDocuments, PostgresPassages):
                 stored_bytes(connection, ("document", "section", "chunk", "term", "embedding")),
                 steps_taken(connection),
             )
-
-
-if TYPE_CHECKING:
-    # What the protocol asks for is here, with the types it asks for.
-    _checked: type[Documents] = PostgresDocuments

@@ -1,7 +1,7 @@
 """Passages of one tenant on a server: `store.PassageStore` for messages and for documents."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import ClassVar, Final, Self
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.database.engine import Connection
@@ -27,7 +27,7 @@ _MISCOUNTED: Final = (
 )
 
 
-class PostgresPassages(PostgresText, PostgresVectors):
+class PostgresPassages(PostgresText, PostgresVectors, PassageStore):
     """Passages of one tenant; what they are passages of is its subclasses' business."""
 
     database: Tenancy
@@ -140,12 +140,6 @@ class PostgresPassages(PostgresText, PostgresVectors):
             self._owns_server = False
             self.database.server.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 def stored_bytes(connection: Connection, tables: Sequence[str]) -> int:
     """Return how much room the rows of the tenant take in some tables."""
@@ -156,8 +150,3 @@ def stored_bytes(connection: Connection, tables: Sequence[str]) -> int:
 def steps_taken(connection: Connection) -> int:
     """Return which version the tables have."""
     return int(connection.execute("SELECT steps FROM kds.version").fetchone()[0])
-
-
-if TYPE_CHECKING:
-    # What the protocol asks for is here, with the types it asks for.
-    _checked: type[PassageStore] = PostgresPassages

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
@@ -14,17 +14,12 @@ from kds.brain.passages.word_forms import WordForms
 from kds.brain.postgres.postgres_passages import PostgresPassages, steps_taken, stored_bytes
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.word_index import any_of, indexed, question
-from kds.brain.sessions.entities import EntityTable
 from kds.brain.sessions.item_table import ALIVE, ItemTable, best_scores
 from kds.brain.sessions.memory_rows import SUMMARY_COLUMNS, summary_of
 from kds.brain.sessions.memory_schema import CONTEXT_CHARACTERS, CONTRADICTIONS, UNCUT
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.message_table import Draft
-from kds.brain.sessions.metrics import MetricTable
-from kds.brain.sessions.profile import ProfileTable
-from kds.brain.sessions.restoring import Tables, put_back
-from kds.brain.sessions.session_table import SessionTable
-from kds.brain.sessions.session_values import Archive, Session, Stats
+from kds.brain.sessions.session_values import Stats
 from kds.brain.sessions.side_stores import Namespace
 
 _EARLIER: Final = (
@@ -44,7 +39,7 @@ _UNCUT: Final = (
 )
 
 
-class PostgresStore(SessionTable, Tables, PostgresPassages):
+class PostgresStore(PostgresPassages, MemoryStore):
     """The memory of one person in an organisation."""
 
     database: Tenancy
@@ -53,28 +48,9 @@ class PostgresStore(SessionTable, Tables, PostgresPassages):
     contradictions: ClassVar[Mapping[str, str]] = CONTRADICTIONS | {UNCUT: _UNCUT}
 
     @cached_property
-    def profile(self) -> ProfileTable:
-        """What the user consented to be remembered."""
-        return ProfileTable(self.database)
-
-    @cached_property
-    def entities(self) -> EntityTable:
-        """What the router may resolve references with."""
-        return EntityTable(self.database)
-
-    @cached_property
-    def metrics(self) -> MetricTable:
-        """What recalls measured."""
-        return MetricTable(self.database)
-
-    @cached_property
     def items(self) -> "PostgresItems":
         """What agents keep."""
         return PostgresItems(self.database)
-
-    def restore(self, archive: Archive) -> Session:
-        """Put an archived session back as it was; ids that are taken become new ones."""
-        return self.session(put_back(self, archive))
 
     def index_passages(
         self, connection: Connection, session_num: int, seq: int, ids: Sequence[int], draft: Draft
@@ -164,8 +140,3 @@ class PostgresItems(ItemTable):
 
 def _asked(forms: WordForms, query: str) -> str:
     return any_of(question(terms) for word in words_of(query) if (terms := forms(word)))
-
-
-if TYPE_CHECKING:
-    # What the protocol asks for is here, with the types it asks for.
-    _checked: type[MemoryStore] = PostgresStore

@@ -13,7 +13,7 @@ from typing import Final
 
 from kds.brain.errors import StoreError
 from kds.brain.passages.values import Message, Summary, SummaryKind
-from kds.brain.sessions.memory_store import SessionStore
+from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.summaries.extractive import Limit
 from kds.brain.summaries.summary import CheckedSummarizer, Made
 
@@ -55,7 +55,7 @@ class Condensation:
 
     def __init__(
         self,
-        store: SessionStore,
+        store: MemoryStore,
         summarizer: CheckedSummarizer,
         *,
         on_made: OnMade = lambda _, __: None,

@@ -27,13 +27,13 @@ SNIPPET_LIMIT: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class EntityTable:
-    """The tables of entity memories."""
+    """The tables of entity memories; each expires ``ttl`` after its last access."""
 
     database: Engine
     ttl: timedelta = TTL
 
     def load(self, key: str, *, ttl: timedelta | None = None) -> EntityMemory | None:
-        """Return a memory, and put its expiry off."""
+        """Return a memory, and put its expiry off; None when there is none or it expired."""
         now = self.database.clock()
         with self.database.read() as connection:
             found = self._live(connection, key, to_micros(now))

@@ -11,8 +11,8 @@ from datetime import timedelta
 from typing import Final
 
 from kds.brain.database.stored_text import kept_text
+from kds.brain.sessions.entities import EntityTable
 from kds.brain.sessions.session_values import EntityMemory
-from kds.brain.sessions.side_stores import EntityStore
 from kds.brain.summaries.fact_words import FILE_ENDINGS
 from kds.brain.summaries.facts import facts_of_all
 from kds.brain.summaries.sentences import split
@@ -45,7 +45,7 @@ class Antecedent:
 class EntitySession:
     """The entity memory of one conversation, which may not exist yet."""
 
-    store: EntityStore
+    store: EntityTable
     key: str
     ttl: timedelta | None = None
     """Since the last access; None: the store's own, 4 hours."""

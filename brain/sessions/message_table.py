@@ -65,7 +65,12 @@ class MessageTable:
         speaker: str | None = None,
         message_id: str | None = None,
     ) -> Message:
-        """Store a message with its chunks, index rows and embedding jobs."""
+        """Store a message with its chunks, index rows and embedding jobs, at once or not at all.
+
+        When it returns, the message outlives a crash of the process and of the machine. A
+        ``message_id`` that is stored already, with the same content in the same session, is
+        returned as it is; with another content it is refused.
+        """
         # Redacting and cutting take the most time: before the lock, not under it.
         draft = self.draft(role, content, at=at, speaker=speaker, message_id=message_id)
         with self.database.write() as connection:
@@ -114,7 +119,7 @@ class MessageTable:
     def messages(
         self, session_id: str, *, last: int | None = None, before_seq: int | None = None
     ) -> tuple[Message, ...]:
-        """Return messages in order."""
+        """Return messages in order: all, or the ``last`` ones (before ``before_seq``)."""
         with self.database.read() as connection:
             number = session_number(connection, session_id, self.database.place)
             rows = connection.execute(

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from kds.brain.database.engine import Engine
 from kds.brain.database.instant import from_micros, to_micros
@@ -13,8 +13,10 @@ from kds.brain.passages.recall import DEFAULT_SETTINGS, recall
 from kds.brain.passages.recalled import Recall, RecallSettings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import EVERYWHERE, Scope
-from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_values import Metric
+
+if TYPE_CHECKING:
+    from kds.brain.sessions.memory_store import MemoryStore
 
 RECALL: Final = "recall"
 """Name of the measurement of a recall, for `kds metrics`."""
@@ -60,7 +62,7 @@ class MetricTable:
 
 
 def logged_recall(
-    store: MemoryStore,
+    store: "MemoryStore",
     query: str,
     *,
     surface: str,
@@ -78,7 +80,7 @@ def logged_recall(
 
 
 def log_recall(
-    store: MemoryStore,
+    store: "MemoryStore",
     found: Recall,
     *,
     surface: str,

@@ -18,7 +18,7 @@ from kds.brain.clock import minute
 from kds.brain.database.instant import within_reach
 from kds.brain.errors import StoreError
 from kds.brain.passages.values import Message, Role, Summary, SummaryKind
-from kds.brain.sessions.memory_store import SessionStore
+from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_table import ID_LIMIT
 from kds.brain.sessions.session_values import Archive, Session
 
@@ -67,7 +67,7 @@ class ArchiveFile(_Part):
     sessions: tuple[_Session, ...]
 
 
-def archive(store: SessionStore, session_id: str) -> Archive:
+def archive(store: MemoryStore, session_id: str) -> Archive:
     """Read a whole session."""
     return Archive(
         store.session(session_id), store.messages(session_id), store.summaries(session_id)

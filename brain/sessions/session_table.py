@@ -27,7 +27,7 @@ TITLE_LIMIT: Final = 200
 
 
 class SessionTable:
-    """The table of sessions: a part of `memory_store.SessionStore`."""
+    """The table of sessions: a part of `memory_store.MemoryStore`."""
 
     database: Engine
 
@@ -38,7 +38,7 @@ class SessionTable:
         document_context: str | None = None,
         session_id: str | None = None,
     ) -> Session:
-        """Begin a session."""
+        """Begin a session; without an id it gets a random one. An id in use is refused."""
         place = self.database.place
         chosen = checked_id(session_id, "session", place) if session_id is not None else new_id()
         now = to_micros(self.database.clock())

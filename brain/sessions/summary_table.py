@@ -14,7 +14,7 @@ _FROM = "summary JOIN session ON session.num = summary.session_num"
 
 
 class SummaryTable:
-    """The table of summaries: a part of `memory_store.SessionStore`."""
+    """The table of summaries: a part of `memory_store.MemoryStore`."""
 
     database: Engine
 

@@ -10,7 +10,6 @@ from typing import Final, Protocol
 import pytest
 from conformance import HandClock
 
-from kds.brain.database.health import Check
 from kds.brain.documents.content import Block, Content, Part, Source
 from kds.brain.documents.documents import Documents
 from kds.brain.documents.drafting import document_id
@@ -24,14 +23,10 @@ from kds.brain.sessions.memory_store import MemoryStore
 EVEN: Final = (1.0, 1.0, 0.3, 1.0)
 
 
-class Examined(PassageStore, Protocol):
-    def check(self) -> Check: ...
-
-
 class Shelf(Protocol):
     """A store, and what fills it: a place is a session or a document."""
 
-    store: Examined
+    store: PassageStore
 
     def add(self, place: str, *texts: str) -> None:
         """Make a place with a passage of each text; a place is filled once."""

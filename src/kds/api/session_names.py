@@ -3,7 +3,7 @@
 from typing import Final
 
 from kds.brain.errors import StoreError
-from kds.brain.sessions.memory_store import SessionStore
+from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_values import Session
 
 LAST: Final = "last"
@@ -17,7 +17,7 @@ _PAGE: Final = 500
 _CHOICES: Final = 5
 
 
-def find_session(store: SessionStore | None, name: str) -> Session:
+def find_session(store: MemoryStore | None, name: str) -> Session:
     """Find the session that ``name`` names, in the closest way in which it names any.
 
     Raises StoreError when there is none, several, or no store at all.
@@ -41,7 +41,7 @@ def find_session(store: SessionStore | None, name: str) -> Session:
 
 
 def session_page(
-    store: SessionStore | None, *, limit: int, offset: int
+    store: MemoryStore | None, *, limit: int, offset: int
 ) -> tuple[tuple[Session, ...], int | None]:
     """Return a page of the sessions, the one changed last first, and where the next page begins.
 
@@ -51,7 +51,7 @@ def session_page(
     return found[:limit], offset + limit if len(found) > limit else None
 
 
-def all_sessions(store: SessionStore) -> tuple[Session, ...]:
+def all_sessions(store: MemoryStore) -> tuple[Session, ...]:
     """Return every session, the one changed last first."""
     found: list[Session] = []
     while page := store.sessions(limit=_PAGE, offset=len(found)):
