@@ -5,7 +5,7 @@ are in characters of ``Turn.message``; times are aware UTC datetimes; scores lie
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
@@ -195,21 +195,14 @@ class Turn:
             "action": self.action,
             "secondary_intents": list(self.secondary_intents),
             "alternatives": [
-                {"intent": score.intent, "confidence": round(score.confidence, 4)}
+                {**asdict(score), "confidence": round(score.confidence, 4)}
                 for score in self.alternatives
             ],
             "question": self.question,
             "candidates": list(self.candidates),
             "context_ref": self.context_ref,
             "references": [
-                {
-                    "text": reference.text,
-                    "start": reference.start,
-                    "end": reference.end,
-                    "target": reference.target,
-                    "rule": reference.rule,
-                    "score": round(reference.score, 4),
-                }
+                {**asdict(reference), "score": round(reference.score, 4)}
                 for reference in self.references
             ],
             "context_switch": self.context_switch,

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -18,10 +18,11 @@ from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
 from kds.brain.kept_text import KeptText
+from kds.brain.plain import read
 from kds.brain.secrets.withheld import withheld, without
 from kds.brain.turn import Turn
 from kds.brain.wire import from_wire, to_wire
-from kds.brain.work import NOTHING, Edit, Halted, LoadedWork, Offer, Work
+from kds.brain.work import NOTHING, Edit, LoadedWork, Work
 
 FOLDER: Final = "work"
 """Where the files are in `kds-brain`, one for each conversation."""
@@ -128,17 +129,8 @@ def encode(work: Work, *, at: datetime) -> bytes:
     data = {
         "version": VERSION,
         "at": at.isoformat(),
+        **asdict(replace(work, turn=None)),
         "turn": None if work.turn is None else _turn_data(work.turn),
-        "exchange": work.exchange,
-        "confirm": work.confirm,
-        "rest": list(work.rest),
-        "offers": [
-            {"intent": one.intent, "agent": one.agent, "reason": one.reason, "chosen": one.chosen}
-            for one in work.offers
-        ],
-        "chain": list(work.chain),
-        "halted": None if work.halted is None else _halted_data(work.halted),
-        "session": work.session,
     }
     return json.dumps(_kept(data, _withheld(work)), ensure_ascii=False).encode()
 
@@ -159,37 +151,8 @@ def decode(content: bytes) -> tuple[Work, datetime]:
 
 
 def _work(data: Mapping[str, Any]) -> Work:
-    halted = data["halted"]
-    return Work(
-        turn=None if data["turn"] is None else from_wire(data["turn"]),
-        exchange=_text(data["exchange"]),
-        confirm=_text_or_none(data["confirm"]),
-        rest=_texts(data["rest"]),
-        offers=tuple(
-            Offer(
-                _text(one["intent"]),
-                _text(one["agent"]),
-                _text(one["reason"]),
-                chosen=bool(one["chosen"]),
-            )
-            for one in data["offers"]
-        ),
-        chain=_texts(data["chain"]),
-        halted=None if halted is None else _halted(halted),
-        session=_text_or_none(data["session"]),
-    )
-
-
-def _halted(data: Mapping[str, Any]) -> Halted:
-    return Halted(_texts(data["agents"]), _texts(data["dropped"]), _text(data["exchange"]))
-
-
-def _halted_data(halted: Halted) -> dict[str, object]:
-    return {
-        "agents": list(halted.agents),
-        "dropped": list(halted.dropped),
-        "exchange": halted.exchange,
-    }
+    work: Work = read(Work, {**data, "turn": None})
+    return work if data["turn"] is None else replace(work, turn=from_wire(data["turn"]))
 
 
 def _turn_data(turn: Turn) -> dict[str, object]:
@@ -214,19 +177,3 @@ def _kept(value: Any, hidden: frozenset[str]) -> Any:
     if isinstance(value, list | tuple):
         return [_kept(one, hidden) for one in value]
     return value
-
-
-def _texts(values: object) -> tuple[str, ...]:
-    if not isinstance(values, list):
-        raise TypeError("a list is missing")
-    return tuple(map(_text, values))
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    return value
-
-
-def _text_or_none(value: object) -> str | None:
-    return None if value is None else _text(value)

@@ -10,6 +10,7 @@ The JSON of one or several sessions::
 
 import json
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
@@ -128,33 +129,18 @@ def _markdown_lines(found: Archive) -> Iterator[str]:
 
 
 def _session_data(found: Archive) -> dict[str, Any]:
-    session = found.session
     return {
-        "id": session.id,
-        "title": session.title,
-        "created_at": session.created_at.isoformat(),
-        "updated_at": session.updated_at.isoformat(),
-        "document_context": session.document_context,
-        "messages": [
-            {
-                "id": message.id,
-                "role": message.role,
-                "speaker": message.speaker,
-                "content": message.content,
-                "at": message.at.isoformat(),
-            }
-            for message in found.messages
-        ],
-        "summaries": [
-            {
-                "first_seq": summary.first_seq,
-                "last_seq": summary.last_seq,
-                "text": summary.text,
-                "at": summary.at.isoformat(),
-                "kind": summary.kind,
-            }
-            for summary in found.summaries
-        ],
+        **_data(_Session, found.session),
+        "messages": [_data(_Message, one) for one in found.messages],
+        "summaries": [_data(_Summary, one) for one in found.summaries],
+    }
+
+
+def _data(part: type[_Part], value: object) -> dict[str, Any]:
+    """The fields of a part, of the value that it stands for."""
+    given = {name: getattr(value, name) for name in part.model_fields if hasattr(value, name)}
+    return {
+        name: one.isoformat() if isinstance(one, datetime) else one for name, one in given.items()
     }
 
 
