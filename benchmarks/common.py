@@ -17,7 +17,7 @@ from time import perf_counter, process_time
 from typing import Any, Final
 
 from kds.api.measures import percentile
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.patience import Patience
 from kds.brain.workspace import Workspace
 from kds.readers.reading import read_document, read_source
@@ -86,7 +86,7 @@ def cpu_s(pid: int) -> float:
 def add_documents(place: Workspace) -> None:
     """Index the documents of the tests in a workspace."""
     place.ensure()
-    with DocumentStore.made(place) as store:
+    with DocumentPlace(place).made() as store:
         for path in sorted(DOCUMENTS.iterdir()):
             if path.suffix in (".md", ".html", ".txt"):
                 data, source = read_source(path)

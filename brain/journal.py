@@ -97,7 +97,7 @@ class _Sorted:
 class ContextJournal:
     """Load, log and clear the context in ``path``. Any number of processes may do so at once.
 
-    ``limit`` and ``max_age`` are the rules of DESIGN 3 unless a caller has a reason.
+    ``limit`` is that of DESIGN 3 unless a caller has a reason.
     Every method raises StoreError when the file cannot be used.
     """
 
@@ -107,13 +107,11 @@ class ContextJournal:
         *,
         clock: Clock = utc_now,
         limit: int = LIMIT,
-        max_age: timedelta = MAX_AGE,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> None:
         self.path = path
         self._clock = clock
         self._limit = limit
-        self._max_age = max_age
         self._lock_timeout_s = lock_timeout_s
 
     def alone(self) -> AbstractContextManager[None]:
@@ -215,7 +213,7 @@ class ContextJournal:
         now = self._clock()
         every = (*lines, *new)
         young = tuple(
-            line for line in every if line.entry and now - line.entry.timestamp <= self._max_age
+            line for line in every if line.entry and now - line.entry.timestamp <= MAX_AGE
         )
         kept = young[-self._limit :] if self._limit > 0 else ()
         return _Sorted(kept, (), len(every) - len(young), len(young) - len(kept))

@@ -46,7 +46,7 @@ class Search:
         with self.log.stage("rerank"):
             passages, judged = self._judged(words, code, dense)
         with self.log.stage("fusion"):
-            fused = self._fused(words, judged, code, dense)
+            fused = self._fused(judged, code, dense)
             return self._hits(fused, passages, judged, dense, limit=limit)
 
     def _code(self, within: str | None) -> tuple[Scored, ...]:
@@ -64,8 +64,6 @@ class Search:
     def _judged(
         self, words: LexicalHits, code: Sequence[Scored], dense: DenseHits
     ) -> tuple[dict[int, Passage], dict[int, Reranked]]:
-        if not self.settings.surroundings:
-            return {}, {}
         found = (*words.hits, *code, *dense.hits[:DENSE_JUDGED])
         candidates = tuple(dict.fromkeys(hit.chunk_id for hit in found))
         passages = self._passages(window(candidates))
@@ -73,16 +71,12 @@ class Search:
 
     def _fused(
         self,
-        words: LexicalHits,
         judged: Mapping[int, Reranked],
         code: Sequence[Scored],
         dense: DenseHits,
     ) -> dict[int, Fused]:
-        lexical = {one: found.score for one, found in judged.items()}
-        if not self.settings.surroundings:
-            lexical = {hit.chunk_id: hit.score for hit in words.hits}
         return fuse(
-            lexical,
+            {one: found.score for one, found in judged.items()},
             {hit.chunk_id: hit.score for hit in code},
             {hit.chunk_id: hit.score for hit in dense.hits},
             weights=self.settings.weights,

@@ -4,10 +4,9 @@ For any number of threads and processes at once. A search index that SQLite find
 anew on the spot, and the call that found it is repeated.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.database import health
@@ -53,31 +52,6 @@ class PassageFile(TextSearch, PassageStore):
     def path_in(cls, workspace: Workspace) -> Path:
         """Where the file of ``workspace`` is, or would be."""
         return workspace.brain / cls.file_name
-
-    @classmethod
-    @contextmanager
-    def if_any(cls, workspace: Workspace) -> Iterator[Self | None]:
-        """Open the file for as long as the block runs; None when nothing was ever stored.
-
-        Looking makes no file. Raises StoreError when there is one that cannot be used.
-        """
-        path = cls.path_in(workspace)
-        if not path.exists():
-            yield None
-            return
-        with cls(path) as store:
-            yield store
-
-    @classmethod
-    @contextmanager
-    def made(cls, workspace: Workspace) -> Iterator[Self]:
-        """Open the file for as long as the block runs, and make it first if there is none.
-
-        Raises WorkspaceError and StoreError.
-        """
-        workspace.ensure()
-        with cls(cls.path_in(workspace)) as store:
-            yield store
 
     @property
     def warnings(self) -> tuple[str, ...]:

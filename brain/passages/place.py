@@ -6,23 +6,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 from kds.brain.clock import Clock, utc_now
+from kds.brain.passages.store import PassageStore
 from kds.brain.shared_database import SharedDatabase, shared_database
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
 
-
-class Closed(Protocol):
-    """What is let go of after use."""
-
-    def close(self) -> None:
-        """Let go of it."""
-        ...
-
-
-S = TypeVar("S", bound=Closed)
+S = TypeVar("S", bound=PassageStore)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +56,8 @@ class Place(ABC, Generic[S]):
     @contextmanager
     def made(self) -> Iterator[S]:
         """Open the store for as long as the block runs, made if there is none."""
-        store = self.open()
-        try:
+        with self.open() as store:
             yield store
-        finally:
-            store.close()
 
     def open(self, *, clock: Clock = utc_now, count_tokens: TokenCounter = estimate_tokens) -> S:
         """Open the store, made if there is none; whoever does closes it.

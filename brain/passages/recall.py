@@ -12,7 +12,7 @@ from time import perf_counter
 from kds.brain.passages.dense import embed_question
 from kds.brain.passages.hybrid import Search
 from kds.brain.passages.query import read_question
-from kds.brain.passages.recalled import Hit, Log, Recall, RecallSettings
+from kds.brain.passages.recalled import SUMMARIES, Hit, Log, Recall, RecallSettings
 from kds.brain.passages.store import Embedder, MessageSearch
 from kds.brain.passages.values import EVERYWHERE, Scope, Summary
 
@@ -55,7 +55,6 @@ def recall(
         timings_ms=log.timings_ms | {"total": log.total_ms(started)},
         flags={
             "hybrid": settings.hybrid,
-            "surroundings": settings.surroundings,
             "chunking": settings.chunking,
             "in_conversation": scope.session_id is not None,
             "widened": widened,
@@ -73,10 +72,8 @@ def _elsewhere(search: Search, known: list[Hit], limit: int) -> list[Hit]:
 
 def _summaries(search: Search, scope: Scope) -> tuple[tuple[Summary, float], ...]:
     """Summaries speak for their own conversation only."""
-    if scope.session_id is None or not search.settings.summaries or not search.question.words:
+    if scope.session_id is None or not search.question.words:
         return ()
     with search.log.stage("summaries"):
         words = " ".join(search.question.words)
-        return search.store.search_summaries(
-            words, scope.session_id, limit=search.settings.summaries
-        )
+        return search.store.search_summaries(words, scope.session_id, limit=SUMMARIES)

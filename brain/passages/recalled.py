@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Final
+from typing import ClassVar, Final
 
 from kds.brain.passages.fusion import DEFAULT, Fused, Weights
 from kds.brain.passages.query import Question
@@ -28,17 +28,12 @@ class RecallSettings:
 
     hybrid: bool = True
     """Off: words only, neither vectors nor identifiers."""
-    surroundings: bool = True
-    """Off: hits are ranked as the index ranks them, each by itself."""
     chunking: bool = True
     """Off: whole messages, one hit each."""
     weights: Weights = DEFAULT
+    document_bias: ClassVar[float] = DOCUMENT_BIAS
     few: int = FEW
     """0: never another conversation."""
-    document_bias: float = DOCUMENT_BIAS
-    """1: none."""
-    summaries: int = SUMMARIES
-    """0: none."""
 
 
 def recall_settings(options: RecallOptions) -> RecallSettings:

@@ -62,10 +62,11 @@ def migrate(
 def _memory(
     workspace: Workspace, target: Tenancy, tell: Tell, at_once: int
 ) -> tuple[int, tuple[Compared, ...]]:
-    with SqliteStore.if_any(workspace) as store:
-        if store is None:
-            beside.copy_conversations(workspace, target)
-            return 0, (compare_conversations(workspace, target),)
+    path = SqliteStore.path_in(workspace)
+    if not path.exists():
+        beside.copy_conversations(workspace, target)
+        return 0, (compare_conversations(workspace, target),)
+    with SqliteStore(path) as store:
         source = store.database
         messages = copy_sessions(
             source, target, lambda *so_far: tell("copying", *so_far), at_once=at_once
@@ -82,9 +83,10 @@ def _memory(
 def _documents(
     workspace: Workspace, target: Tenancy, tell: Tell
 ) -> tuple[int, tuple[Compared, ...]]:
-    with DocumentStore.if_any(workspace) as store:
-        if store is None:
-            return 0, ()
+    path = DocumentStore.path_in(workspace)
+    if not path.exists():
+        return 0, ()
+    with DocumentStore(path) as store:
         copied = copy_documents(
             store.database, target, lambda *so_far: tell("copying documents", *so_far)
         )

@@ -181,13 +181,6 @@ def test_without_hybrid_only_words_are_searched(talk: SqliteStore) -> None:
     assert (found.counts["code"], found.counts["dense"]) == (0, 0)
 
 
-def test_without_surroundings_a_hit_needs_a_word_of_the_question(talk: SqliteStore) -> None:
-    off = RecallSettings(surroundings=False, few=0)
-    found = recall(talk, "dentist", scope=Scope("talk"), settings=off)
-    assert _ids(found)[0] == "2"
-    assert recall(talk, "nothing of that", scope=Scope("talk"), settings=off).hits == ()
-
-
 def test_without_chunking_whole_messages_are_found_once(talk: SqliteStore) -> None:
     off = RecallSettings(chunking=False, few=0)
     found = recall(talk, "parse_rows list", scope=Scope("talk"), settings=off)

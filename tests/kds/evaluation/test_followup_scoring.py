@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import add_documents
 from kds.evaluation.followup_data import read_follow_ups
@@ -52,7 +52,7 @@ def asked(fitted_workspace: Path) -> Iterator[list[Asked]]:
     (fitted_workspace / "talks.yaml").write_text(TALKS)
     place = Workspace.find(fitted_workspace)
     (talk,) = read_follow_ups(fitted_workspace / "talks.yaml")
-    with DocumentStore.made(place) as store:
+    with DocumentPlace(place).made() as store:
         add_documents(store, [talk.document])
     with QueryService.open(place) as service:
         yield list(ask_all(service, talk))

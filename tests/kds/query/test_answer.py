@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kds.agents.agent import Agent
 from kds.api.workspace_parts import Parts
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.settings import ModelSettings
 from kds.brain.workspace import Workspace
 from kds.query.answer import CITATION_CHARS, RETRIEVER, Answerer, Models, cited, quoted
@@ -32,7 +32,7 @@ def test_a_document_cannot_break_out_of_its_frame(fitted_workspace: Path) -> Non
     place = Workspace(fitted_workspace, fitted_workspace / "kds-brain")
     path = place.root / "sly.md"
     path.write_text(SLY, encoding="utf-8")
-    with DocumentStore.made(place) as store:
+    with DocumentPlace(place).made() as store:
         data, source = read_source(path.resolve())
         store.put(read_document(path, data), source)
     parts = Parts.load(place, may_write=False)

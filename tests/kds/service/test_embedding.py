@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.workspace import Workspace
 from kds.service.embedding import BACK_OFF_S, BATCH, EmbeddingQueue
 from kds.service.workspaces import ServedWorkspace
@@ -23,7 +23,7 @@ def served(fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     """A workspace with a conversation of twelve messages, and an embedding model."""
     monkeypatch.setenv("RAG_EMBEDDINGS", MODEL)
     place = Workspace(fitted_workspace, fitted_workspace / "kds-brain")
-    with SqliteStore.made(place) as store:
+    with MemoryPlace(place).made() as store:
         session = store.create_session().id
         for number in range(12):
             store.append(session, "user", f"message number {number}")

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from kds.api.workspace_parts import Parts
-from kds.brain.documents.document_store import DocumentStore
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.workspace import BRAIN, Workspace
 from kds.cli.options import (
@@ -89,7 +89,7 @@ def _ask(talks: Sequence[Talk], workspace: Workspace) -> list[Asked]:
 
 def _index(talks: Sequence[Talk], place: Workspace) -> None:
     documents = list(dict.fromkeys(talk.document for talk in talks))
-    with DocumentStore.made(place) as store:
+    with DocumentPlace(place).made() as store:
         for failed in add_documents(store, documents).of("failed"):
             raise failed.error or KdsError("cannot be read", where=str(failed.path))
         sections = {path: store.sections(str(path.resolve())) for path in documents}
