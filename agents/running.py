@@ -9,7 +9,7 @@ trickles, several rounds of tools. A stream yields replies that add up (`AgentRe
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -23,9 +23,8 @@ from kds.agents.tools import AnyTool, chosen_tools, ready
 from kds.brain.errors import MessageError
 from kds.brain.patience import BlockingInbox, Inbox, Patience, one_by_one
 from kds.brain.turn import Turn
-
-if TYPE_CHECKING:
-    from kds.agents.agent import Agent
+from kds.router.prompts.library import PromptLibrary
+from kds.router.prompts.promptfile import PromptFile
 
 TIMEOUT_S: Final = 60.0
 """Seconds that a reply may take where nothing else is set (settings: model.timeout_s)."""
@@ -33,6 +32,33 @@ TIMEOUT_S: Final = 60.0
 AgentInput = Turn | RouterInput
 """A Turn from the router, or a message in any shape that the router takes (`RouterInput`);
 {"turn": Turn} as well."""
+
+
+class Prompted(Protocol):
+    """What can be run: a `kds.agents.agent.Agent`."""
+
+    @property
+    def prompt(self) -> PromptFile:
+        """Its prompt file."""
+        ...
+
+    @property
+    def library(self) -> PromptLibrary:
+        """The prompt files of the agents that it may hand on to."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """The name of the prompt file."""
+        ...
+
+    def taking(self, turn: Turn) -> Turn:
+        """``turn`` as a turn of this agent, with its prompt."""
+        ...
+
+    def turn(self, message: str) -> Turn:
+        """A turn for a message that nobody routed."""
+        ...
 
 
 class AgentRunnable(Runnable[AgentInput, AgentReply]):
@@ -44,7 +70,7 @@ class AgentRunnable(Runnable[AgentInput, AgentReply]):
 
     def __init__(
         self,
-        agent: "Agent",
+        agent: Prompted,
         model: BaseChatModel | None = None,
         *,
         tools: Iterable[AnyTool] = (),

@@ -3,11 +3,11 @@
 pydantic does more of it, and costs 0.1 s of imports: every command would pay for them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from types import UnionType
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Final, Literal, get_args, get_origin
 
 
 def read(kind: Any, value: Any) -> Any:
@@ -19,29 +19,50 @@ def read(kind: Any, value: Any) -> Any:
     >>> read(tuple[Edit, ...], [{"start": 1, "end": 2, "text": "it", "more": 3}])
     (Edit(start=1, end=2, text='it'),)
     """
-    inner = get_args(kind)
-    origin = get_origin(kind)
-    if origin is tuple:
-        if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
-            raise TypeError("a list is missing")
-        return tuple(read(inner[0], one) for one in value)
-    if origin is UnionType:  # of a type and None
-        return None if value is None else read(inner[0], value)
-    if origin is Literal:
-        if value not in inner:
-            raise ValueError(f"unknown value {value!r}")
-        return value
     if is_dataclass(kind):
         return _record(kind, value)
-    if kind is datetime:
-        return datetime.fromisoformat(read(str, value))
-    if kind is str and not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    return kind(value)
+    reader = _READERS.get(get_origin(kind) or kind)
+    return kind(value) if reader is None else reader(get_args(kind), value)
 
 
 def _record(kind: Any, value: Any) -> Any:
     if not isinstance(value, Mapping):
         raise TypeError("not an object")
-    named = {one.name: one.type for one in fields(kind) if one.init and one.name in value}
+    named = {one.name: one.type for one in fields(kind) if one.name in value}
     return kind(**{name: read(of, value[name]) for name, of in named.items()})
+
+
+def _each(inner: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        raise TypeError("a list is missing")
+    return tuple(read(inner[0], one) for one in value)
+
+
+def _or_none(inner: tuple[Any, ...], value: Any) -> Any:
+    return None if value is None else read(inner[0], value)
+
+
+def _one_of(inner: tuple[Any, ...], value: Any) -> Any:
+    if value not in inner:
+        raise ValueError(f"unknown value {value!r}")
+    return value
+
+
+def _text(inner: tuple[Any, ...], value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+def _moment(inner: tuple[Any, ...], value: Any) -> datetime:
+    return datetime.fromisoformat(_text(inner, value))
+
+
+_READERS: Final[Mapping[Any, Callable[[tuple[Any, ...], Any], Any]]] = {
+    tuple: _each,
+    UnionType: _or_none,
+    Literal: _one_of,
+    str: _text,
+    datetime: _moment,
+}
+"""Of other types (bool, int, float) a value is made as it is."""
