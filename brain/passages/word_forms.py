@@ -2,7 +2,7 @@
 
 import sqlite3
 from threading import Lock
-from typing import Final
+from typing import Final, Self
 
 KEPT: Final = 10_000
 """Words whose terms are kept in memory."""
@@ -36,6 +36,12 @@ class WordForms:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _cut(self, text: str) -> tuple[str, ...]:
         if self._connection is None:

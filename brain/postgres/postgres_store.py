@@ -110,9 +110,8 @@ class PostgresItems(ItemTable):
 
     def add_texts(self, connection: Connection, item: int, texts: Sequence[str]) -> None:
         """Add what an item is found by, within a transaction."""
-        forms = WordForms()
-        found = [(text, indexed(forms, ("", text))) for text in texts]
-        forms.close()
+        with WordForms() as forms:
+            found = [(text, indexed(forms, ("", text))) for text in texts]
         connection.executemany(
             "INSERT INTO item_text(item_num, text, words) VALUES (?, ?, CAST(? AS tsvector))",
             [(item, text, one.words) for text, one in found],
@@ -122,9 +121,8 @@ class PostgresItems(ItemTable):
         self, query: str, prefix: Namespace = ()
     ) -> dict[tuple[Namespace, str], float]:
         """Score the items that share words with ``query``: higher is better."""
-        forms = WordForms()
-        asked = _asked(forms, query)
-        forms.close()
+        with WordForms() as forms:
+            asked = _asked(forms, query)
         if not asked:
             return {}
         with self.database.read() as connection:

@@ -50,13 +50,10 @@ def copy_entities(source: Database, target: Tenancy) -> int:
 
 def copy_items(source: Database, target: Tenancy) -> int:
     """Copy what agents keep, and what it is found by; returns how many items are new."""
-    forms = WordForms()
-    try:
-        with source.read() as old:
-            rows = old.execute(f"{ITEMS} ORDER BY num").fetchall()
+    with source.read() as old:
+        rows = old.execute(f"{ITEMS} ORDER BY num").fetchall()
+    with WordForms() as forms:
         return sum(_store_items(source, target, some, forms) for some in slices(rows))
-    finally:
-        forms.close()
 
 
 def copy_profile(source: Database, target: Tenancy) -> int:

@@ -5,10 +5,10 @@ out is believed. What was added on the server since is no difference.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from kds.brain.database.database import Database
 from kds.brain.database.engine import Connection, Engine
@@ -35,6 +35,7 @@ _WITH_VECTORS: Final = (
 )
 
 Tell = Callable[[int, int], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +165,8 @@ def _results(sessions: Sequence[Held], file: _Side, server: _Side) -> tuple[Comp
     names = tuple(one.id for one in differing)
     same = {one.num for one in sessions} - {one.num for one in differing}
     digests = (
-        _overall(file.digest(one.num) for one in sessions),
-        _overall(server.digest(one.num) for one in sessions),
+        overall(file.digest(one.num) for one in sessions),
+        overall(server.digest(one.num) for one in sessions),
     )
 
     def counted(what: str, counts: dict[int, int]) -> Compared:
@@ -176,22 +177,20 @@ def _results(sessions: Sequence[Held], file: _Side, server: _Side) -> tuple[Comp
         Compared("sessions", len(sessions), len(same), digests, names),
         counted("messages", file.messages),
         counted("summaries", file.summaries),
-        _vectors(file, server),
+        compared_vectors("vectors", file.vectors, server.vectors),
     )
 
 
-def _vectors(file: _Side, server: _Side) -> Compared:
+def compared_vectors(what: str, file: Mapping[Any, bytes], server: Mapping[Any, bytes]) -> Compared:
     """Compare the vectors that both have: the server's passages may wait for another model's."""
-    common = sorted(file.vectors.keys() & server.vectors.keys())
-    equal = sum(file.vectors[key] == server.vectors[key] for key in common)
-    digests = (
-        _overall(file.vectors[key].hex() for key in common),
-        _overall(server.vectors[key].hex() for key in common),
-    )
-    return Compared("vectors", len(common), equal, digests)
+    common = sorted(file.keys() & server.keys())
+    here, there = ([side[key].hex() for key in common] for side in (file, server))
+    equal = sum(mine == theirs for mine, theirs in zip(here, there, strict=True))
+    return Compared(what, len(common), equal, (overall(here), overall(there)))
 
 
-def _overall(texts: Iterable[str]) -> str:
+def overall(texts: Iterable[str]) -> str:
+    """Return what texts come to, in their order."""
     digest = blake2b(digest_size=8)
     for text in texts:
         digest.update(text.encode() + b"\n")
@@ -217,15 +216,22 @@ def _items(connection: Connection) -> dict[str, tuple[int, str]]:
     return {f"{row[0]}{row[1]}": (row[4], repr((row[2], row[3], row[5]))) for row in rows}
 
 
+def as_it_should_be(
+    file: Mapping[str, T], server: Mapping[str, T], written: Callable[[T], int]
+) -> dict[str, T]:
+    """What the server has of a file's; where it was ``written`` later there, that is right."""
+    return {
+        key: mine if written(server[key]) > written(mine) else server[key]
+        for key, mine in file.items()
+        if key in server
+    }
+
+
 def _keyed(
     what: str, file: dict[str, tuple[int, str]], server: dict[str, tuple[int, str]]
 ) -> Compared:
     """Compare what has keys; what is newer on the server is as it should be."""
-    there = {
-        key: value if server[key][0] > value[0] else server[key]
-        for key, value in file.items()
-        if key in server
-    }
+    there = as_it_should_be(file, server, lambda one: one[0])
     missing = tuple(key for key, value in file.items() if there.get(key) != value)
     here, listed = ([repr((key, side.get(key))) for key in file] for side in (file, there))
     return _counted(what, here, listed, missing)
@@ -287,6 +293,6 @@ def _counted(
         what,
         len(file),
         len(file) - len(missing) if same is None else same,
-        (_overall(file), _overall(server)),
+        (overall(file), overall(server)),
         missing,
     )

@@ -13,7 +13,12 @@ from kds.brain.database.engine import Connection
 from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
 from kds.brain.passages.rows import Row
 from kds.brain.passages.word_forms import WordForms
-from kds.brain.postgres.migration.comparison import Compared
+from kds.brain.postgres.migration.comparison import (
+    Compared,
+    as_it_should_be,
+    compared_vectors,
+    overall,
+)
 from kds.brain.postgres.migration.vectors import (
     Models,
     as_file,
@@ -79,16 +84,13 @@ def copy_documents(source: Database, target: Tenancy, tell: Tell) -> int:
         listed = old.execute(_DOCUMENTS).fetchall()
         there = {one for (one,) in new.execute("SELECT id FROM document")}
     models = common_models(source, target)
-    forms = WordForms()
     copied = 0
-    try:
+    with WordForms() as forms:
         for done, (number, *document) in enumerate(listed, 1):
             if document[0] not in there:
                 whole = _read(source, number, tuple(document), forms, target.tenant)
                 copied += _store(target, whole, models)
             tell(done, len(listed))
-    finally:
-        forms.close()
     return copied
 
 
@@ -176,11 +178,7 @@ def compare_documents(source: Database, target: Tenancy) -> tuple[Compared, ...]
         file = _seen(old, "f16", lambda vector: vector)
     with target.read() as new:
         server = _seen(new, "halfvec_send(vector)", as_file)
-    known = {
-        one: here if (there := server[one]).added_at > here.added_at else there
-        for one, here in file.items()
-        if one in server
-    }
+    known = as_it_should_be(file, server, lambda one: one.added_at)
     differing = [one for one, here in file.items() if known.get(one, _NONE).digest != here.digest]
     digests = _overall(file, file), _overall(file, known)
     same = file.keys() - set(differing)
@@ -190,7 +188,7 @@ def compare_documents(source: Database, target: Tenancy) -> tuple[Compared, ...]
             "documents", len(file), len(same), digests, tuple(file[one].path for one in differing)
         ),
         Compared("parts of documents", passages, sum(file[one].passages for one in same), digests),
-        _vectors(file, known),
+        compared_vectors("vectors of documents", _all_vectors(file), _all_vectors(known)),
     )
 
 
@@ -218,21 +216,9 @@ def _seen(
     return found
 
 
-def _vectors(file: Mapping[str, _Seen], server: Mapping[str, _Seen]) -> Compared:
-    """Compare the vectors that both have: the server's passages may wait for another model's."""
-    here, there = (
-        {key: value for one in side.values() for key, value in one.vectors.items()}
-        for side in (file, server)
-    )
-    common = sorted(here.keys() & there.keys())
-    equal = sum(here[key] == there[key] for key in common)
-    digests = (_of(here[key].hex() for key in common), _of(there[key].hex() for key in common))
-    return Compared("vectors of documents", len(common), equal, digests)
+def _all_vectors(side: Mapping[str, _Seen]) -> dict[tuple[str, int, str], bytes]:
+    return {key: value for one in side.values() for key, value in one.vectors.items()}
 
 
 def _overall(order: Iterable[str], side: Mapping[str, _Seen]) -> str:
-    return _of(side.get(one, _NONE).digest for one in order)
-
-
-def _of(digests: Iterable[str]) -> str:
-    return blake2b("\n".join(digests).encode(), digest_size=8).hexdigest()
+    return overall(side.get(one, _NONE).digest for one in order)

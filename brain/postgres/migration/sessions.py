@@ -64,16 +64,13 @@ def copy_sessions(
     total = sum(session.messages for session in sessions)
     left = sum(session.messages - first + 1 for session, first in missing)
     tell(total - left, total)
-    forms = WordForms()
     copied = 0
-    try:
+    with WordForms() as forms:
         for parts in packed(missing, at_once):
             batch = _read(source, target, parts, forms)
             copied += _store(source, target, batch, models, forms)
             left -= len(batch.messages)
             tell(total - left, total)
-    finally:
-        forms.close()
     return copied
 
 
