@@ -8,12 +8,18 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+)
 
 from kds.brain.errors import ExampleFileError, Problem
 from kds.brain.passages.values import Role
@@ -33,43 +39,6 @@ TIME_FORMATS: Final = (
     "%d %B, %Y", "%d %B %Y", "%B %d, %Y", "%Y/%m/%d %H:%M", "%Y/%m/%d (%a) %H:%M",
 )  # fmt: skip
 """Beside ISO 8601."""
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A message of a conversation; its ``id`` is unique there only."""
-
-    id: str
-    role: Role
-    speaker: str | None
-    at: datetime
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """Messages in order."""
-
-    id: str
-    messages: tuple[Said, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalQuery:
-    """A question about one conversation, and the ids of the messages that answer it."""
-
-    conversation: str
-    query: str
-    relevant: frozenset[str]
-    category: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalSet:
-    """All of a file."""
-
-    conversations: tuple[Conversation, ...]
-    queries: tuple[RetrievalQuery, ...]
 
 
 class _Model(BaseModel):
@@ -96,7 +65,9 @@ def _moment(value: Any) -> Any:
 _Name = Annotated[str, BeforeValidator(_text), Field(min_length=1)]
 
 
-class _Message(_Model):
+class Said(_Model):
+    """A message of a conversation; its ``id`` is unique there only."""
+
     id: _Name
     role: Role = "user"
     speaker: str | None = None
@@ -104,39 +75,47 @@ class _Message(_Model):
     content: str
 
 
-class _Conversation(_Model):
+class Conversation(_Model):
+    """Messages in order."""
+
     id: _Name
-    messages: list[_Message] = Field(min_length=1)
+    messages: list[Said] = Field(min_length=1)
+
+    @field_validator("messages")
+    @classmethod
+    def _timed(cls, messages: list[Said]) -> list[Said]:
+        return [
+            one if one.at else one.model_copy(update={"at": EPOCH + timedelta(minutes=number)})
+            for number, one in enumerate(messages)
+        ]
 
 
-class _Query(_Model):
+class RetrievalQuery(_Model):
+    """A question about one conversation, and the ids of the messages that answer it."""
+
     conversation: _Name
     query: str = Field(min_length=1)
     relevant: Annotated[list[_Name], BeforeValidator(_listed)] = Field(min_length=1)
     category: Annotated[str | None, BeforeValidator(_text)] = None
 
 
-class _File(_Model):
-    conversations: list[_Conversation] = Field(min_length=1)
-    queries: list[_Query] = Field(min_length=1)
+class RetrievalSet(_Model):
+    """All of a file."""
+
+    conversations: list[Conversation] = Field(min_length=1)
+    queries: list[RetrievalQuery] = Field(min_length=1)
 
 
 def read_retrieval(path: Path) -> RetrievalSet:
     """Read a file. Raises ExampleFileError with all its problems at once, each with its place."""
     data = _loaded(path)
     try:
-        file = _File.model_validate(data)
+        found = RetrievalSet.model_validate(data)
     except ValidationError as error:
         raise _refusal(_problems(path, error)) from error
-    if problems := list(_wrong_names(path, file)):
+    if problems := list(_wrong_names(path, found)):
         raise _refusal(problems)
-    return RetrievalSet(
-        tuple(_conversation(one) for one in file.conversations),
-        tuple(
-            RetrievalQuery(one.conversation, one.query, frozenset(one.relevant), one.category)
-            for one in file.queries
-        ),
-    )
+    return found
 
 
 def _parsed(text: str) -> datetime | None:
@@ -150,17 +129,6 @@ def _parsed(text: str) -> datetime | None:
         except ValueError:
             continue
     return None
-
-
-def _conversation(one: _Conversation) -> Conversation:
-    return Conversation(
-        one.id,
-        tuple(
-            Said(said.id, said.role, said.speaker, said.at or EPOCH + timedelta(minutes=at),
-                 said.content)
-            for at, said in enumerate(one.messages)
-        ),
-    )  # fmt: skip
 
 
 def _loaded(path: Path) -> Any:
@@ -196,7 +164,7 @@ def _problems(path: Path, error: ValidationError) -> list[Problem]:
 _HINT: Final = f"write {RETRIEVAL_FORM}"
 
 
-def _wrong_names(path: Path, file: _File) -> Iterator[Problem]:
+def _wrong_names(path: Path, file: RetrievalSet) -> Iterator[Problem]:
     """Yield what validates piece by piece and still does not fit together."""
     known: dict[str, set[str]] = {}
     for at, one in enumerate(file.conversations):
@@ -213,7 +181,7 @@ def _wrong_names(path: Path, file: _File) -> Iterator[Problem]:
 
 
 def _unknown(
-    path: Path, at: int, query: _Query, known: Mapping[str, set[str]]
+    path: Path, at: int, query: RetrievalQuery, known: Mapping[str, set[str]]
 ) -> Iterator[Problem]:
     if query.conversation not in known:
         place = f"queries[{at}].conversation"

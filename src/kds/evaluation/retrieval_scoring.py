@@ -147,7 +147,7 @@ def ndcg_at(found: Sequence[str], relevant: frozenset[str], depth: int) -> float
 
 
 def _measured(one: Retrieved, weights: Weights | None) -> tuple[float, float, float]:
-    found, relevant = one.found(weights), one.query.relevant
+    found, relevant = one.found(weights), frozenset(one.query.relevant)
     return (
         recall_at(found, relevant, 5),
         recall_at(found, relevant, 10),

@@ -35,7 +35,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert first.at == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
     assert (first.speaker, second.speaker) == ("Ann", None)
     assert (second.id, second.at) == ("2", EPOCH.replace(minute=1))
-    assert data.queries[0].relevant == {"m1"}
+    assert data.queries[0].relevant == ["m1"]
     assert data.queries[0].category == "3"
 
 

@@ -23,7 +23,9 @@ def _hit(message: str, dense: float | None, lexical: float) -> Hit:
 def _retrieved(
     relevant: str, *hits: Hit, conversation: str = "c", category: str | None = None, ms: float = 1.0
 ) -> Retrieved:
-    query = RetrievalQuery(conversation, f"q {relevant}", frozenset(relevant), category)
+    query = RetrievalQuery(
+        conversation=conversation, query=f"q {relevant}", relevant=list(relevant), category=category
+    )
     return Retrieved(query, hits, ms)
 
 
