@@ -4,7 +4,7 @@ Rewriting and retrieval run on the router's thread, behind whatever a hook or a 
 a model takes its time elsewhere, and never longer than it has.
 """
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import BeforeValidator, ConfigDict, Field, RootModel
@@ -15,7 +15,7 @@ from kds.brain.sessions.session_table import ID_LIMIT
 from kds.query.understood import Understood
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Query, QueryReply, Scope
 from kds.service.operation import documented, router_worker, served_workspace
-from kds.service.schemas import PATH_LIMIT, WORKSPACE, RequestBody, whole
+from kds.service.schemas import EXAMPLES, PATH_LIMIT, WORKSPACE, RequestBody, whole
 from kds.service.workspaces import ServedWorkspace
 from kds.transit.history import Message
 
@@ -33,22 +33,7 @@ class ContextMessage(RequestBody):
 class QueryRequest(RequestBody):
     """A question. Only ``query`` is needed."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"query": "What is the Determination Date?"},
-                {
-                    "query": "And what happens if it falls on a weekend?",
-                    "conversation_context": [
-                        {"role": "user", "content": "What is the Determination Date?"},
-                        {"role": "assistant", "content": "The 11th day of each month."},
-                    ],
-                    "source_path": "contracts/servicing-agreement.md",
-                },
-                {"query": "So which comes first?", "session_id": "maple-street", "answer": False},
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": EXAMPLES["query"]})
 
     query: str = Field(
         min_length=1,
@@ -114,48 +99,6 @@ class QueryReplyBody(RootModel[QueryReply]):
     )
 
 
-EXAMPLE_REPLY: Final[dict[str, Any]] = {
-    "query": "And what happens if it falls on a weekend?",
-    "rewritten_query": "And what happens if the Determination Date falls on a weekend?",
-    "rewriting": {
-        "by": "rules",
-        "references": [
-            {
-                "text": "it", "start": 20, "end": 22, "target": "Determination Date",
-                "rule": "pron.it", "score": 0.91,
-            }
-        ],
-        "why": ["'it' -> 'Determination Date' (pron.it, 1 turn ago)"],
-    },
-    "intent": "ASK",
-    "chunks": [
-        {
-            "text": "If the Determination Date is not a Business Day, it is the next one.",
-            "score": 1.1, "bias": 1.15,
-            "citation": "Servicing Agreement, Section 1.01 Definitions > Determination Date (p. 3)",
-            "document": "Servicing Agreement", "section": "1.01 Definitions", "page": 3,
-            "source_path": "/home/me/contracts/servicing-agreement.md", "line": 41,
-            "origin": "document", "session": None, "message": None,
-            "why": ["defines 'Determination Date'"],
-        }
-    ],
-    "citations": [
-        {
-            "citation": "Servicing Agreement, Section 1.01 Definitions > Determination Date (p. 3)",
-            "document": "Servicing Agreement", "section": "1.01 Definitions", "page": 3,
-            "chunks": [1],
-        }
-    ],
-    "answer": "On the next Business Day [1].", "answer_error": None, "model": "gpt-5-mini",
-    "session": {
-        "id": "maple-street", "turn": 2, "memory": ["Determination Date"], "hit": True,
-    },
-    "timings_ms": {"session": 2.4, "rewriting": 4.1, "retrieval": 6.0, "memory": 2.2, "total": 15},
-    "warnings": [],
-}  # fmt: skip
-"""Shown in /openapi.json, where FastAPI leaves out what is null."""
-
-
 router = APIRouter(tags=["query"])
 
 
@@ -163,7 +106,7 @@ router = APIRouter(tags=["query"])
     200: {
         "description": "Done.",
         "model": QueryReplyBody,
-        "content": {"application/json": {"example": EXAMPLE_REPLY}},
+        "content": {"application/json": {"example": EXAMPLES["query_reply"]}},
     }
 })  # fmt: skip
 async def ask(request: Request, asked: QueryRequest) -> Response:

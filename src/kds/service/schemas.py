@@ -3,6 +3,9 @@
 They are strict: a field too many or of another type is a 422, not a guess.
 """
 
+import json
+from collections.abc import Mapping
+from importlib.resources import files
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
@@ -23,6 +26,11 @@ PATH_LIMIT: Final = 4_096
 
 VARIABLES_LIMIT: Final = 64
 """Variables of one request: there are some thirty."""
+
+EXAMPLES: Final[Mapping[str, Any]] = json.loads(
+    files(__package__).joinpath("examples.json").read_text(encoding="utf-8")
+)
+"""Shown in /openapi.json, where FastAPI leaves out what is null of its own."""
 
 _MESSAGE = Field(
     min_length=1,
@@ -203,28 +211,7 @@ HOOK_INPUT: Final[dict[str, Any]] = {
         "required": True,
         "description": "The hook input as the client wrote it, in either spelling.",
         "content": {
-            "application/json": {
-                "schema": {"type": "object"},
-                "examples": {
-                    "claude": {
-                        "summary": "Claude Code",
-                        "value": {
-                            "session_id": "f3b1c9e2",
-                            "cwd": "/home/me/project",
-                            "hook_event_name": "UserPromptSubmit",
-                            "prompt": "Make it purple",
-                        },
-                    },
-                    "copilot": {
-                        "summary": "Copilot",
-                        "value": {
-                            "sessionId": "f3b1c9e2",
-                            "cwd": "/home/me/project",
-                            "prompt": "Make it purple",
-                        },
-                    },
-                },
-            }
+            "application/json": {"schema": {"type": "object"}, "examples": EXAMPLES["hook"]}
         },
     }
 }
