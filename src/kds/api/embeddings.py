@@ -79,15 +79,24 @@ def load_embedder(name: str) -> Embedder:
     return NamedEmbedder(name, model)
 
 
-def embed_waiting(store: EmbeddingStore, embedder: Embedder, *, tell: Teller | None = None) -> int:
+def embed_waiting(
+    store: EmbeddingStore,
+    embedder: Embedder,
+    *,
+    tell: Teller | None = None,
+    batch: int = BATCH,
+    goes_on: Callable[[], bool] = lambda: True,
+) -> int:
     """Give every chunk that waits its vector of ``embedder``; returns how many got one.
+
+    ``goes_on`` is asked before each ``batch``.
 
     Raises EmbeddingsError when the model fails: its jobs stay queued.
     """
     store.use_model(embedder.name)
     total = sum(model.waiting for model in store.models() if model.name == embedder.name)
     done = 0
-    while jobs := store.pending_embeddings(BATCH):
+    while goes_on() and (jobs := store.pending_embeddings(batch)):
         ids = [job.chunk_id for job in jobs]
         try:
             vectors = embedder.embed_documents([job.text for job in jobs])

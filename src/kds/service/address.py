@@ -6,6 +6,7 @@ Standard library only, and little of it: the command line asks this on every cal
 import os
 import socket
 import stat
+import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,9 @@ PATH_LIMIT: Final = 103
 the closing zero included)."""
 
 _PORT_MAX: Final = 65_535
+
+_CREDENTIALS: Final = struct.Struct("iII")
+"""struct ucred of unix(7): pid, uid, gid."""
 
 _DESCRIPTORS: Final = Path("/proc/self/fd")
 
@@ -76,7 +80,8 @@ class ServiceAddress:
             connection.settimeout(timeout_s)
             with short_spelling(self.socket_path) as path:
                 connection.connect(path)
-            _check_user(_peer(connection))
+            told = peer(connection)
+            _check_user(os.geteuid() if told is None else told[1])
         except BaseException:
             connection.close()
             raise
@@ -95,12 +100,13 @@ def host_and_port(text: str, *, host: str) -> tuple[str, int] | None:
     return named.removeprefix("[").removesuffix("]") or host, int(port)
 
 
-def _peer(connection: socket.socket) -> int:
-    """The user at the other end, where the system tells (Linux); else ourselves."""
+def peer(connection: socket.socket) -> tuple[int, int] | None:
+    """Process and user at the other end of a unix socket, where the system tells (Linux)."""
     if not hasattr(socket, "SO_PEERCRED"):
-        return os.geteuid()
-    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-    return int.from_bytes(credentials[4:8], sys.byteorder)  # pid, uid, gid
+        return None
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, uid, _ = _CREDENTIALS.unpack(raw)
+    return pid, uid
 
 
 def _check_user(uid: int) -> None:

@@ -6,7 +6,7 @@ nobody. Routing runs on the worker's thread; the event loop only reads and write
 
 from typing import Annotated, Final
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi import Path as PathParameter
 from starlette.responses import JSONResponse, Response
 
@@ -14,10 +14,17 @@ from kds.brain.errors import DispatchError
 from kds.brain.installation import kds_version
 from kds.brain.journal import LoadedContext
 from kds.brain.wire import entry_to_wire, to_wire
-from kds.service import memory_api, query_api, replies, schemas, sessions_api, web_api
+from kds.service import (
+    hook_api,
+    memory_api,
+    query_api,
+    replies,
+    schemas,
+    sessions_api,
+    web_api,
+)
 from kds.service.errors import NotServedError, add_error_handlers
 from kds.service.health import Vitals
-from kds.service.hook_api import Doubles, hook
 from kds.service.operation import (
     ConversationQuery,
     WorkspaceQuery,
@@ -46,6 +53,9 @@ PromptName = Annotated[
 ]
 
 
+router = APIRouter()
+
+
 def make_app(
     workspaces: Workspaces,
     worker: Worker,
@@ -68,56 +78,23 @@ def make_app(
     app.state.worker = worker
     app.state.archivist = archivist or worker
     app.state.vitals = vitals or Vitals()
-    app.state.doubles = Doubles()
+    app.state.doubles = hook_api.Doubles()
     app.state.site = None
     add_error_handlers(app)
-    _add_routes(app)
-    for module in (query_api, sessions_api, memory_api, web_api):
-        app.include_router(module.router)
+    for room in (router, hook_api.router, query_api.router, sessions_api.router,
+                 memory_api.router, web_api.router):  # fmt: skip
+        app.include_router(room)
     return app
 
 
-def _add_routes(app: FastAPI) -> None:
-    app.add_api_route("/healthz", healthz, responses=documented(replies.HealthReply))
-    app.add_api_route(
-        "/route",
-        route,
-        methods=["POST"],
-        responses=documented(replies.TurnReply, 400, 404, 409, 422, 503),
-    )
-    context = documented(replies.ContextReply, 400, 404, 422, 503)
-    app.add_api_route("/context", load_context, responses=context)
-    app.add_api_route("/context", log_context, methods=["POST"], responses=context)
-    app.add_api_route(
-        "/context",
-        clear_context,
-        methods=["DELETE"],
-        responses=documented(replies.ClearedReply, 400, 404, 422, 503),
-    )
-    app.add_api_route(
-        "/prompts", list_prompts, responses=documented(list[replies.PromptReply], 404, 422)
-    )
-    app.add_api_route(
-        "/prompts/{name}",
-        show_prompt,
-        responses=documented(replies.PromptBodyReply, 404, 422),
-    )
-    app.add_api_route(
-        "/hook",
-        hook,
-        methods=["POST"],
-        responses=documented(replies.HookReply, 400, 404, 503)
-        | {204: {"description": "Nothing to add to the prompt."}},
-        openapi_extra=schemas.HOOK_INPUT,
-    )
-
-
+@router.get("/healthz", responses=documented(replies.HealthReply))
 async def healthz(request: Request) -> Response:
     """Tell how the service is: its process, its workspaces, and whether a reload failed."""
     vitals: Vitals = request.app.state.vitals
     return vitals.report(request.app.state.workspaces).response()
 
 
+@router.post("/route", responses=documented(replies.TurnReply, 400, 404, 409, 422, 503))
 async def route(request: Request, asked: schemas.RouteRequest) -> Response:
     """Route a message: what it refers to, its intent, and the agent's prompt, filled in."""
     served = served_workspace(request, asked.workspace)
@@ -125,6 +102,7 @@ async def route(request: Request, asked: schemas.RouteRequest) -> Response:
     return JSONResponse({**to_wire(turn), "warnings": list(served.warnings)})
 
 
+@router.get("/context", responses=documented(replies.ContextReply, 400, 404, 422, 503))
 async def load_context(
     request: Request, conversation: ConversationQuery = None, workspace: WorkspaceQuery = None
 ) -> Response:
@@ -135,6 +113,7 @@ async def load_context(
     )
 
 
+@router.post("/context", responses=documented(replies.ContextReply, 400, 404, 422, 503))
 async def log_context(request: Request, asked: schemas.ContextRequest) -> Response:
     """Remember a message as it stands, with secrets taken out, and return the context."""
     served = served_workspace(request, asked.workspace)
@@ -145,6 +124,7 @@ async def log_context(request: Request, asked: schemas.ContextRequest) -> Respon
     return _context(await router_worker(request).run(lambda: journal.log(entry)))
 
 
+@router.delete("/context", responses=documented(replies.ClearedReply, 400, 404, 422, 503))
 async def clear_context(
     request: Request, conversation: ConversationQuery = None, workspace: WorkspaceQuery = None
 ) -> Response:
@@ -154,6 +134,7 @@ async def clear_context(
     return replies.ClearedReply(cleared=count).response()
 
 
+@router.get("/prompts", responses=documented(list[replies.PromptReply], 404, 422))
 async def list_prompts(request: Request, workspace: WorkspaceQuery = None) -> Response:
     """List the prompts of a workspace: the packaged ones, and its own laid over them."""
     library = served_workspace(request, workspace).conversations.library
@@ -162,6 +143,7 @@ async def list_prompts(request: Request, workspace: WorkspaceQuery = None) -> Re
     )
 
 
+@router.get("/prompts/{name}", responses=documented(replies.PromptBodyReply, 404, 422))
 async def show_prompt(
     request: Request, name: PromptName, workspace: WorkspaceQuery = None
 ) -> Response:

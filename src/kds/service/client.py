@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.private_file import read_private
@@ -54,6 +54,16 @@ class ServiceDeclinedError(KdsError):
     """The service runs, and this is not for it: it is switched off, or was started otherwise."""
 
 
+class How(TypedDict, total=False):
+    """How a message is to be routed, of what `kds.api.conversations.Conversations.route` takes."""
+
+    conversation: str | None
+    join: bool
+    log: bool
+    history: Sequence[Utterance]
+    rewrite: bool | None
+
+
 class ServiceClient:
     """Asks one service. Every call is a connection of its own, so threads may share it."""
 
@@ -66,13 +76,9 @@ class ServiceClient:
         self,
         message: str,
         *,
-        conversation: str | None = None,
-        join: bool = False,
-        log: bool = True,
-        history: Sequence[Utterance] = (),
-        rewrite: bool | None = None,
         known: Sequence[str] | None = None,
         tell: Callable[[str], None] = lambda _: None,
+        **how: Unpack[How],
     ) -> Turn:
         """Have ``message`` routed; see `kds.api.conversations.Conversations.route`.
 
@@ -80,10 +86,9 @@ class ServiceClient:
         service. Raises ServiceUnavailableError when nobody answers, ServiceDeclinedError when
         the service cannot do it as it would be done here, KdsError as the service reports it.
         """
-        said = [{"text": one.text[:SAID_LIMIT], "role": one.role} for one in history]
+        said = [{"text": one.text[:SAID_LIMIT], "role": one.role} for one in how.get("history", ())]
         asked = {
-            "message": message, "conversation": conversation, "join": join, "log": log,
-            "history": said[-HISTORY_LIMIT:], "rewrite": rewrite,
+            **how, "message": message, "history": said[-HISTORY_LIMIT:],
             "known": None if known is None else list(known)[-KNOWN_LIMIT:],
             "variables": routing_variables(), "workspace": str(self._workspace.root),
         }  # fmt: skip

@@ -1,16 +1,17 @@
 """Who routes for a surface: the running service of the workspace, else this very process."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.settings_variables import switch, variables_set
-from kds.brain.turn import Turn, Utterance
+from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace, own_settings_path
 from kds.service.client import (
     SWITCHED_OFF,
+    How,
     ServiceClient,
     ServiceDeclinedError,
     ServiceUnavailableError,
@@ -53,38 +54,24 @@ class Desk:
         self.alone = False
         """Whether a message found no service that might have answered it."""
 
-    def route(
-        self,
-        message: str,
-        *,
-        conversation: str | None = None,
-        join: bool = False,
-        log: bool = True,
-        history: Sequence[Utterance] = (),
-        rewrite: bool | None = None,
-    ) -> Turn:
+    def route(self, message: str, **how: Unpack[How]) -> Turn:
         """Route ``message``; see `kds.api.conversations.Conversations.route`.
 
         What cannot be remembered is refused before anything is loaded.
         """
 
         def asked(client: ServiceClient) -> Turn:
-            known = None if self._turns is None else list(self._turns.known(conversation)())
+            turns, conversation = self._turns, how.get("conversation")
+            known = None if turns is None else list(turns.known(conversation)())
             with self._watch("waiting for the service"):
-                return client.route(
-                    message, conversation=conversation, join=join, log=log, history=history,
-                    rewrite=rewrite, known=known, tell=self._tell,
-                )  # fmt: skip
+                return client.route(message, known=known, tell=self._tell, **how)
 
         if (turn := self._served(asked)) is not None:
             return turn
-        if log:
+        if how.get("log", True):
             self._workspace.check()  # before all is loaded, which takes seconds
         with self._watch(LOADING if self._own is None else "routing"):
-            return self.own().route(
-                message, conversation=conversation, join=join, log=log, history=history,
-                rewrite=rewrite,
-            )  # fmt: skip
+            return self.own().route(message, **how)
 
     def own(self) -> "Conversations":
         """What routes in this process; loaded when it is first needed.

@@ -7,14 +7,13 @@ must not wait for it. A model that fails is left alone for longer and longer.
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from kds.api.embeddings import embed_waiting
 from kds.brain.errors import KdsError
 from kds.brain.passages.store import Embedder, EmbeddingStore
-from kds.brain.passages.values import EmbeddingJob, EmbeddingModel
 from kds.service.errors import describe_fault
 from kds.service.workspaces import ServedWorkspace
 
@@ -106,7 +105,7 @@ class EmbeddingQueue:
     def _embed(self, store: EmbeddingStore, embedder: Embedder) -> int:
         if not _waits(store, embedder.name):
             return 0
-        return embed_waiting(_Gentle(store, self._may_go_on), embedder)
+        return embed_waiting(store, embedder, batch=BATCH, goes_on=self._may_go_on)
 
     def _failed(self, place: _Place, reason: str) -> None:
         """Leave the model alone for a while; the log hears of the first failure only."""
@@ -131,29 +130,3 @@ def _waits(store: EmbeddingStore, name: str) -> bool:
     """Whether chunks wait that are still tried, or the store has not heard of the model."""
     known = [model for model in store.models() if model.name == name]
     return not known or any(model.waiting > model.failed for model in known)
-
-
-@dataclass(frozen=True, slots=True)
-class _Gentle:
-    """A store that hands out few chunks at a time, and none while somebody asks."""
-
-    inner: EmbeddingStore
-    may_go_on: Callable[[], bool]
-
-    def use_model(self, name: str | None) -> None:
-        self.inner.use_model(name)
-
-    def models(self) -> tuple[EmbeddingModel, ...]:
-        return self.inner.models()
-
-    def pending_embeddings(self, limit: int) -> tuple[EmbeddingJob, ...]:
-        return self.inner.pending_embeddings(min(limit, BATCH)) if self.may_go_on() else ()
-
-    def store_embeddings(self, model: str, vectors: Mapping[int, Sequence[float]]) -> int:
-        return self.inner.store_embeddings(model, vectors)
-
-    def fail_embeddings(self, chunk_ids: Sequence[int], error: str) -> None:
-        self.inner.fail_embeddings(chunk_ids, error)
-
-    def retry_embeddings(self) -> int:
-        return self.inner.retry_embeddings()

@@ -4,7 +4,7 @@ import time
 from collections import OrderedDict
 from typing import Final
 
-from fastapi import Request
+from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from kds.brain.errors import ConfigError
@@ -14,7 +14,8 @@ from kds.service import schemas
 from kds.service.errors import TooLargeError
 from kds.service.hook_call import HookCall, goes_on, read_hook
 from kds.service.hook_reply import hook_output
-from kds.service.operation import router_worker, served_workspace
+from kds.service.operation import documented, router_worker, served_workspace
+from kds.service.replies import HookReply
 from kds.service.transcript import read_transcript
 
 
@@ -40,6 +41,15 @@ class Doubles:
         return before is not None and before[0] == said and now_s - before[1] < self.WITHIN_S
 
 
+router = APIRouter()
+
+
+@router.post(
+    "/hook",
+    responses=documented(HookReply, 400, 404, 503)
+    | {204: {"description": "Nothing to add to the prompt."}},
+    openapi_extra=schemas.HOOK_INPUT,
+)
 async def hook(request: Request) -> Response:
     """Answer the prompt hook of Claude Code or Copilot: what to add to the user's prompt."""
     served = served_workspace(request, None)

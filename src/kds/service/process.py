@@ -5,12 +5,11 @@ its process has ended.
 """
 
 import os
-import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
 
-from kds.service.address import ServiceAddress
+from kds.service.address import ServiceAddress, peer
 
 _START = 19
 """Place of `starttime` behind the name in /proc/PID/stat (proc(5): the 22nd field)."""
@@ -64,9 +63,7 @@ def _has_open(pid: int, path: Path) -> bool:
 
 def _listener(address: ServiceAddress) -> int | None:
     """Who listens on the socket."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return None
     with suppress(OSError), address.connect(timeout_s=0.5) as connection:
-        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-        return int.from_bytes(credentials[:4], sys.byteorder)  # pid, uid, gid
+        told = peer(connection)
+        return None if told is None else told[0]
     return None

@@ -11,7 +11,6 @@ import ipaddress
 import os
 import secrets
 import socket
-import struct
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from starlette.responses import Response
 from kds.brain.errors import StoreError
 from kds.brain.private_file import read_private
 from kds.brain.receipt import read_own, replace_own
+from kds.service.address import peer
 from kds.service.errors import AsgiApp, Receive, Scope, Send, error_response
 
 WORKSPACE: Final = "kds.workspace"
@@ -41,9 +41,6 @@ TOKEN_BYTES: Final = 32
 
 _TOKEN_LENGTH: Final = 43
 """Characters of TOKEN_BYTES in URL-safe base64 without padding."""
-
-_CREDENTIALS: Final = struct.Struct("iII")
-"""struct ucred of unix(7): pid, uid, gid."""
 
 
 _ROOT: Final = 0
@@ -97,9 +94,8 @@ def peer_is_trusted(connection: socket.socket | None) -> bool:
     """
     if connection is None or sys.platform != "linux" or connection.family != socket.AF_UNIX:
         return True
-    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    _, uid, _ = _CREDENTIALS.unpack(raw)
-    return uid in (os.geteuid(), _ROOT)
+    told = peer(connection)
+    return told is None or told[1] in (os.geteuid(), _ROOT)
 
 
 def neighbour_is_trusted(

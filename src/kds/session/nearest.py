@@ -4,15 +4,15 @@ Then only the prompts are loaded here, to run their agents: neither rules nor la
 intent model. When the service goes away, this process loads those, and goes on.
 """
 
-from collections.abc import Sequence
-from typing import Protocol, Self
+from typing import Protocol, Self, Unpack
 
 from kds.api.records import Records
 from kds.brain.clock import Clock, utc_now
 from kds.brain.contexts import Contexts
-from kds.brain.turn import Turn, Utterance
+from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
+from kds.service.client import How
 from kds.service.desk import Desk
 from kds.session.memory import SessionMemory
 
@@ -25,15 +25,7 @@ class Routes(Protocol):
         """Whether there was no service that could have been asked."""
         ...
 
-    def route(
-        self,
-        message: str,
-        *,
-        conversation: str | None = None,
-        log: bool = True,
-        history: Sequence[Utterance] = (),
-        rewrite: bool | None = None,
-    ) -> Turn:
+    def route(self, message: str, **how: Unpack[How]) -> Turn:
         """Route ``message``; see `kds.api.conversations.Conversations.route`."""
         ...
 
@@ -75,19 +67,9 @@ class NearestConversations(Records):
         """Whether there was no service that could have been asked."""
         return self._desk.alone
 
-    def route(
-        self,
-        message: str,
-        *,
-        conversation: str | None = None,
-        log: bool = True,
-        history: Sequence[Utterance] = (),
-        rewrite: bool | None = None,
-    ) -> Turn:
+    def route(self, message: str, **how: Unpack[How]) -> Turn:
         """Route ``message``; see `kds.api.conversations.Conversations.route`."""
-        return self._desk.route(
-            message, conversation=conversation, log=log, history=history, rewrite=rewrite
-        )
+        return self._desk.route(message, **how)
 
     def take_notes(self) -> tuple[str, ...]:
         """What there is to tell since this was last called."""

@@ -7,17 +7,17 @@ conversation reads what there is of it. So a tab may be closed or opened in the 
 import asyncio
 import uuid
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Event, Thread
 from time import perf_counter
-from typing import Final
+from typing import Final, Unpack
 
 from kds.brain.errors import KdsError
-from kds.brain.turn import Turn, Utterance
-from kds.service.client import HISTORY_LIMIT, KNOWN_LIMIT, SAID_LIMIT
+from kds.brain.turn import Turn
+from kds.service.client import HISTORY_LIMIT, KNOWN_LIMIT, SAID_LIMIT, How
 from kds.service.errors import describe_fault
 from kds.service.routed import routed
 from kds.service.schemas import RouteRequest, UtteranceRequest
@@ -243,22 +243,15 @@ class ServedDesk:
         self._loop = loop
         self._known = known
 
-    def route(
-        self,
-        message: str,
-        *,
-        conversation: str | None = None,
-        log: bool = True,
-        history: Sequence[Utterance] = (),
-        rewrite: bool | None = None,
-    ) -> Turn:
+    def route(self, message: str, **how: Unpack[How]) -> Turn:
         """Route ``message``, as `POST /route` does."""
-        said = [UtteranceRequest(text=one.text[:SAID_LIMIT], role=one.role) for one in history]
-        known = self._known(conversation)()
+        said = [
+            UtteranceRequest(text=one.text[:SAID_LIMIT], role=one.role)
+            for one in how.get("history", ())
+        ]
+        known = self._known(how.get("conversation"))()
         terms = list(known)[-KNOWN_LIMIT:] if isinstance(known, list | tuple) else []
-        asked = RouteRequest(
-            message=message, conversation=conversation, log=log, history=said[-HISTORY_LIMIT:],
-            rewrite=rewrite, known=terms,
-        )  # fmt: skip
+        given = how | {"history": said[-HISTORY_LIMIT:], "known": terms}
+        asked = RouteRequest.model_validate({"message": message, **given})
         turn = routed(self._served, self._worker, asked)
         return asyncio.run_coroutine_threadsafe(turn, self._loop).result()
