@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -27,7 +27,7 @@ def write_manual(app: click.Command, folder: Path) -> list[Path]:
     """Write one page for each command and group into ``folder``, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for context in _contexts(app, "kds", None):
+    for context in contexts(app):
         path = folder / f"{_name(context)}.1"
         path.write_text(page(context), encoding="utf-8")
         written.append(path)
@@ -55,15 +55,16 @@ def page(context: click.Context) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _contexts(
-    command: click.Command, word: str, parent: click.Context | None
+def contexts(
+    command: click.Command, word: str = "kds", parent: click.Context | None = None, **settings: Any
 ) -> Iterator[click.Context]:
+    """Yield one for a command and each below it that is listed, in the order of `--help`."""
     context = click.Context(
-        command, info_name=word, parent=parent, help_option_names=["-h", "--help"]
+        command, info_name=word, parent=parent, help_option_names=["-h", "--help"], **settings
     )
     yield context
     for name, child in _children(context):
-        yield from _contexts(child, name, context)
+        yield from contexts(child, name, context, **settings)
 
 
 def _children(context: click.Context) -> Iterator[tuple[str, click.Command]]:

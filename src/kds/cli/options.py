@@ -140,8 +140,10 @@ def start_now(workspace: Workspace) -> None:
         complain(f"the service was not started: {error.strerror or error}")
 
 
-def check_apart(errors: Path, file: Path) -> None:
+def check_apart(errors: Path | None, file: Path) -> None:
     """Refuse an ``--errors`` that would fail, or do harm, after the work."""
+    if errors is None:
+        return
     if errors.resolve() == file.resolve():
         raise Refusal("--errors names the file of examples itself", "give it a name of its own")
     check_folder(errors)

@@ -1,5 +1,6 @@
 """What the commands print: JSON for programs, short lines and tables for people."""
 
+import dataclasses
 import json
 import re
 import sys
@@ -29,7 +30,10 @@ Row = Sequence[str]
 def print_json(value: object) -> None:
     """Print ``value`` as JSON: one document and nothing else on stdout."""
     plain = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") != "utf8"
-    click.echo(json.dumps(value, ensure_ascii=plain or _has_surrogate(value), indent=2))
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=_plain)
+    if plain or any("\ud800" <= character <= "\udfff" for character in text):
+        text = json.dumps(value, indent=2, default=_plain)
+    click.echo(text)
 
 
 def print_turn(turn: Turn) -> None:
@@ -129,30 +133,31 @@ def counted(count: int, noun: str) -> str:
 
 
 def fields(value: object, names: str) -> dict[str, Any]:
-    """The fields of ``value`` that are named, in this order, as JSON has them.
+    """The fields of ``value`` that are named, in this order.
 
     >>> fields(datetime(2025, 11, 3), "year month")
     {'year': 2025, 'month': 11}
     """
-    return {name: _plain(getattr(value, name)) for name in names.split()}
+    return {name: getattr(value, name) for name in names.split()}
 
 
 def write_json_lines(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
     """Write what `--errors` asks for: one JSON object a line."""
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.write(json.dumps(row, ensure_ascii=False, default=_plain) + "\n")
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> object:
+    """What JSON has for a value that is none of its own."""
     match value:
         case datetime():
             return moment(value)
         case Mapping():
             return dict(value)
-        case tuple():
-            return list(value)
-    return value
+        case Path():
+            return str(value)
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
 def _intent(turn: Turn) -> str:
@@ -188,8 +193,3 @@ def _turn_lines(turn: Turn) -> Iterable[tuple[str, str]]:
         yield "question", turn.question
     if turn.noted:
         yield "noted", turn.noted
-
-
-def _has_surrogate(value: object) -> bool:
-    text = json.dumps(value, ensure_ascii=False)
-    return any("\ud800" <= character <= "\udfff" for character in text)

@@ -4,7 +4,6 @@ What stands above the commands is `reference.md` beside this. A test holds the p
 this prints, so the help is written once; `--man DIR` writes it as man pages.
 """
 
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -12,7 +11,7 @@ from typing import Final
 import click
 
 from kds.cli.app import app
-from kds.cli.manual import write_manual
+from kds.cli.manual import contexts, write_manual
 
 WIDTH: Final = 88
 
@@ -25,23 +24,9 @@ def reference() -> str:
     """
     head = files(__package__).joinpath("reference.md").read_text(encoding="utf-8")
     return head + "".join(
-        f"\n## {path}\n\n```text\n{text}\n```\n" for path, text in _pages(app, "kds")
+        f"\n## {one.command_path}\n\n```text\n{one.get_help()}\n```\n"
+        for one in contexts(app, terminal_width=WIDTH)
     )
-
-
-def _pages(
-    command: click.Command, path: str, parent: click.Context | None = None
-) -> Iterator[tuple[str, str]]:
-    context = click.Context(
-        command, info_name=path.rpartition(" ")[2], parent=parent, terminal_width=WIDTH,
-        help_option_names=["-h", "--help"],
-    )  # fmt: skip
-    yield path, command.get_help(context)
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            child = command.get_command(context, name)
-            if child is not None and not child.hidden:
-                yield from _pages(child, f"{path} {name}", context)
 
 
 @click.command()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from time import process_time
 from typing import Final
 
-from kds.api.measures import fields_of, mean, percentile, rounded, share
+from kds.api.measures import Figures, mean, percentile, share
 from kds.api.same_text import matches
 from kds.brain.documents.document_values import Section
 from kds.brain.errors import Problem
@@ -57,21 +57,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Recalls:
-    """Mean recall by depth; None where no question says where its answer stands."""
+    """Mean "recall@3" and so on; None where no question says where its answer stands."""
 
-    rewritten: Mapping[int, float | None]
-    typed: Mapping[int, float | None]
-
-    def as_dict(self) -> dict[str, object]:
-        """The JSON form."""
-        return {
-            name: {f"recall@{depth}": value for depth, value in values.items()}
-            for name, values in (("rewritten", self.rewritten), ("typed", self.typed))
-        }
+    rewritten: Mapping[str, float | None]
+    typed: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class FollowUpScore:
+class FollowUpScore(Figures):
     """How a set of conversations came out; shares in [0, 1], None where nothing counts."""
 
     talks: int
@@ -90,15 +83,6 @@ class FollowUpScore:
     ms_p50: float
     """CPU of a query: reading, retrieval, memory."""
     ms_p95: float
-
-    def as_dict(self) -> Mapping[str, object]:
-        """The object that `kds eval follow-ups --json` prints."""
-        values = fields_of(self)
-        recalls = {
-            "of_follow_ups": self.of_follow_ups.as_dict(),
-            "of_others": self.of_others.as_dict(),
-        }
-        return rounded(values | recalls)
 
 
 def ask_all(service: QueryService, talk: Talk) -> Iterable[Asked]:
@@ -158,8 +142,13 @@ def score_follow_ups(asked: Sequence[Asked]) -> FollowUpScore:
 def _recalls(asked: Iterable[Asked]) -> Recalls:
     counted = [one for one in asked if one.question.has_places]
     return Recalls(
-        {depth: mean(one.recall(depth) for one in counted) for depth in CUTOFFS},
-        {depth: mean(one.recall(depth, typed=True) for one in counted) for depth in CUTOFFS},
+        *(
+            {
+                f"recall@{depth}": mean(one.recall(depth, typed=typed) for one in counted)
+                for depth in CUTOFFS
+            }
+            for typed in (False, True)
+        ),
     )
 
 

@@ -1,9 +1,9 @@
 """Measures how messages with several requests come apart into intents, in order."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from kds.api.measures import fields_of, rounded, share
+from kds.api.measures import Figures, share
 from kds.brain.turn import Turn
 from kds.evaluation.examples import MultiExample
 
@@ -24,7 +24,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class MultiScore:
+class MultiScore(Figures):
     """How a set of messages came apart. Shares in [0, 1]; None: nothing counts.
 
     ``exact``: all intents in order. ``recall``: of the expected intents, those found.
@@ -34,10 +34,6 @@ class MultiScore:
     exact: float | None
     recall: float | None
     false_splits: float | None
-
-    def as_dict(self) -> Mapping[str, object]:
-        """The object that `kds eval multi --json` prints."""
-        return rounded(fields_of(self))
 
 
 def split(example: MultiExample, route: Route) -> Split:

@@ -4,12 +4,12 @@ Each dialogue starts with an empty context and a clock that moves one minute a t
 is written to the workspace (issue 2). What plays is a callable, so a test may hand in a fake.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import process_time
 from typing import Protocol
 
-from kds.api.measures import fields_of, percentile, rounded, share
+from kds.api.measures import Figures, percentile, share
 from kds.api.rehearsal import MinuteClock
 from kds.brain.clock import Clock
 from kds.brain.turn import Turn, Utterance
@@ -79,7 +79,7 @@ def _is_answered(said: Sequence[Utterance]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class Score(Figures):
     """How a set of dialogues came out. Shares lie in [0, 1], and are None when nothing counts.
 
     ``needed`` turns carry an `expanded`, ``kept`` ones must come back unchanged;
@@ -98,10 +98,6 @@ class Score:
     secondary_accuracy: float | None
     ms_p50: float
     ms_p99: float
-
-    def as_dict(self) -> Mapping[str, object]:
-        """The object that `kds eval dialogues --json` prints: four decimals are enough."""
-        return rounded(fields_of(self))
 
 
 def score(dialogues: Sequence[PlayedDialogue]) -> Score:

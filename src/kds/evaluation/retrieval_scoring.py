@@ -7,10 +7,10 @@ the share of a query's relevant messages among the first k, NDCG@5 weighs them b
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
-from kds.api.measures import fields_of, mean, percentile, rounded
+from kds.api.measures import mean, percentile, rounded
 from kds.brain.passages.fusion import Weights, weigh
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Hit, RecallSettings
@@ -62,11 +62,8 @@ class RetrievalScore:
 
     def as_dict(self) -> dict[str, object]:
         """The object that `kds eval retrieval --json` prints: four decimals are enough."""
-        return rounded(
-            fields_of(self.overall)
-            | {"by_category": {name: fields_of(one) for name, one in self.by_category.items()}}
-            | {"ms_p50": self.ms_p50, "ms_p95": self.ms_p95}
-        )
+        whole = asdict(self)
+        return rounded(whole.pop("overall") | whole)
 
 
 def store_conversation(store: MemoryStore, conversation: Conversation) -> None:

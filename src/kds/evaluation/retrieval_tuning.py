@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.api.measures import fields_of, rounded
+from kds.api.measures import Figures
 from kds.brain.passages.fusion import Weights
 from kds.evaluation.retrieval_scoring import Ranking, Retrieved, ranking
 
@@ -25,7 +25,7 @@ NOTICEABLE: Final = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
-class Tuning:
+class Tuning(Figures):
     """The best weights on one half, and what they do on the other; ``before``: the ones in use."""
 
     weights: Weights
@@ -33,17 +33,6 @@ class Tuning:
     other_half: Ranking
     before: Ranking
     """The weights in use, on the other half."""
-
-    def as_dict(self) -> dict[str, object]:
-        """The object under "tuning" in the JSON of `kds eval retrieval --tune`."""
-        return rounded(
-            {
-                "weights": fields_of(self.weights),
-                "searched_on": fields_of(self.searched_on),
-                "other_half": fields_of(self.other_half),
-                "before": fields_of(self.before),
-            }
-        )
 
 
 def tune(retrieved: Sequence[Retrieved], *, present: Weights, dense: bool) -> Tuning:

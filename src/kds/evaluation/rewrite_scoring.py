@@ -12,7 +12,7 @@ from time import thread_time
 from types import ModuleType
 from typing import Final
 
-from kds.api.measures import fields_of, mean, percentile, rounded, share
+from kds.api.measures import mean, percentile, rounded, share
 from kds.api.same_text import bare, matches
 from kds.brain.clock import utc_now
 from kds.brain.extras import load_extra
@@ -88,12 +88,9 @@ class RewriteScore:
 
     def as_dict(self) -> Mapping[str, object]:
         """The object that `kds eval rewrites --json` prints: four decimals are enough."""
-        values = fields_of(self)
-        values["copy"] = asdict(self.copy)
+        values = asdict(self)
         if self.rewrites is None:
             del values["rewrites"]  # no model was asked for
-        else:
-            values["rewrites"] = asdict(self.rewrites)
         return rounded(values)
 
 

@@ -13,7 +13,7 @@ from kds.brain.private_file import read_private
 from kds.brain.workspace import Workspace
 from kds.cli.moments import shown_text
 from kds.cli.options import common_options, find_workspace
-from kds.cli.output import fields, print_json, print_line
+from kds.cli.output import print_json, print_line
 from kds.hooks.log import read_hook_log
 from kds.service.address import ServiceAddress
 
@@ -44,7 +44,7 @@ def logs(*, count: int, log: str | None, as_json: bool, workspace: Path | None) 
     found = find_workspace(workspace)
     lines = [line for line in _lines(found) if log in (None, line.log)][-count:]
     if as_json:
-        print_json([fields(line, "log at text") for line in lines])
+        print_json(lines)
     elif not lines:
         click.echo("nothing was written down")
     for line in () if as_json else lines:

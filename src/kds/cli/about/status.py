@@ -22,8 +22,7 @@ from kds.service.standing import standing_of
 
 @click.command(epilog="\b\nExamples:\n  kds status\n  kds status --json")
 @common_options
-@click.pass_context
-def status(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+def status(*, as_json: bool, workspace: Path | None) -> int:
     """Show workspace, service, memory, model and hook, and how much is kept here.
 
     Nothing is started or made. `kds doctor` looks whether all of it is in order.
@@ -39,8 +38,7 @@ def status(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None
         _show(report)
     for fault in faults:
         complain_about(fault)
-    if faults:
-        ctx.exit(BAD_INPUT)
+    return BAD_INPUT if faults else 0
 
 
 def _report(workspace: Workspace, layers: Layers) -> dict[str, Any]:

@@ -30,8 +30,7 @@ Examples:
 @click.option("--from", "origin", type=click.Choice(["sqlite"]), required=True,
               help="What to copy from: the files of the workspace.")  # fmt: skip
 @common_options
-@click.pass_context
-def migrate(ctx: click.Context, *, origin: str, as_json: bool, workspace: Path | None) -> None:
+def migrate(*, origin: str, as_json: bool, workspace: Path | None) -> int:
     """Copy memory, live contexts and documents of a workspace to the server, and compare them.
 
     It goes on where it was broken off, and copies nothing twice. The files stay as they are. What
@@ -49,7 +48,7 @@ def migrate(ctx: click.Context, *, origin: str, as_json: bool, workspace: Path |
         files = (kind.path_in(found) for kind in (SqliteStore, DocumentStore))
         for file in (one for one in files if done.complete and one.exists()):
             click.echo(f"{file} is as it was, and not used while the database is named")
-    ctx.exit(0 if done.complete else TESTS_FAILED)
+    return 0 if done.complete else TESTS_FAILED
 
 
 def _as_dict(done: Migrated, named: SharedDatabase) -> dict[str, Any]:

@@ -29,8 +29,7 @@ INDEXES_SHOWN: Final = 8
 @click.option("--check", "only_check", is_flag=True,
               help="Only tell; exit code 1 when there is something to do.")  # fmt: skip
 @common_options
-@click.pass_context
-def upgrade(ctx: click.Context, *, only_check: bool, as_json: bool, workspace: Path | None) -> None:
+def upgrade(*, only_check: bool, as_json: bool, workspace: Path | None) -> int:
     """Make the tables on the server, or bring them to what this KDS needs.
 
     Services of the version before go on working meanwhile; several upgrades at once wait for one
@@ -50,13 +49,12 @@ def upgrade(ctx: click.Context, *, only_check: bool, as_json: bool, workspace: P
         click.echo(f"the tables of {named} are of version {before}; this KDS needs {after}")
     else:
         click.echo(f"the tables of {named} went from version {before} to {after}")
-    ctx.exit(TESTS_FAILED if only_check and before < after else 0)
+    return TESTS_FAILED if only_check and before < after else 0
 
 
 @click.command(epilog="\b\nExample:\n  kds db check --json")
 @common_options
-@click.pass_context
-def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+def check(*, as_json: bool, workspace: Path | None) -> int:
     """Examine the server, the role, the tables and what you have there; change nothing.
 
     Exit code 1 when something is wrong; a role that may do too much is only warned of.
@@ -77,7 +75,7 @@ def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
             click.echo("the database is in order")
     for warning in state.warnings:
         complain(warning)
-    ctx.exit(TESTS_FAILED if problems else 0)
+    return TESTS_FAILED if problems else 0
 
 
 @click.command(epilog="\b\nExample:\n  kds db stats")

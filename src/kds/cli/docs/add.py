@@ -40,12 +40,11 @@ Exit code 0: all is read; 1: some files could not be read, the others are; 2: no
 @click.option("--prune", is_flag=True, help="Remove documents whose files have gone.")
 @embeddings_option
 @common_options
-@click.pass_context
 def add(
-    ctx: click.Context, *, paths: tuple[Path, ...], globs: tuple[str, ...],
+    *, paths: tuple[Path, ...], globs: tuple[str, ...],
     excludes: tuple[str, ...], prune: bool, embeddings: str | None, as_json: bool,
     workspace: Path | None,
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """Read files, and all below folders: Markdown, text, HTML, PDF and DOCX.
 
     What has not changed since it was read is passed over. With an embedding model in the
@@ -60,7 +59,7 @@ def add(
         _show(report, as_json=as_json)
         if embedder is not None:
             _embed(store, embedder)
-    ctx.exit(_exit_code(report))
+    return _exit_code(report)
 
 
 def _embed(store: Documents, embedder: Any) -> None:

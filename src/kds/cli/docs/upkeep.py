@@ -41,8 +41,7 @@ def remove(*, names: tuple[str, ...], as_json: bool, workspace: Path | None) -> 
 @click.command(epilog="\b\nExamples:\n  kds docs check\n  kds docs check --rebuild")
 @click.option("--rebuild", is_flag=True, help="First make the search index anew.")
 @common_options
-@click.pass_context
-def check(ctx: click.Context, *, rebuild: bool, as_json: bool, workspace: Path | None) -> None:
+def check(*, rebuild: bool, as_json: bool, workspace: Path | None) -> int:
     """Examine the whole store; exit code 1 when something is wrong."""
     place = DocumentPlace.of(find_workspace(workspace))
     with looking(workspace) as store, slow("examining the documents"):
@@ -65,7 +64,7 @@ def check(ctx: click.Context, *, rebuild: bool, as_json: bool, workspace: Path |
                 f"all is in order: {counted(holds.documents, 'document')}, "
                 f"{counted(holds.chunks, 'passage')}, {holds.size_bytes / 2**20:,.1f} MiB"
             )
-    ctx.exit(0 if found.sound else TESTS_FAILED)
+    return 0 if found.sound else TESTS_FAILED
 
 
 @click.command(

@@ -77,8 +77,7 @@ def chats(
     Beside KDS stand two baselines: never to rewrite, and to write the most recent noun for the
     first pronoun.
     """
-    if errors is not None:
-        check_apart(errors, file)
+    check_apart(errors, file)
     if plot is not None:
         check_picture(plot, (".svg",))
     found = read_chats(file)

@@ -60,8 +60,7 @@ def follow_ups(*, file: Path, as_json: bool, errors: Path | None, workspace: Pat
 
     The documents are read into a temporary store; rules and prompts are those of the workspace.
     """
-    if errors is not None:
-        check_apart(errors, file)
+    check_apart(errors, file)
     talks = read_follow_ups(file)
     asked = _ask(talks, find_workspace(workspace))
     if errors is not None:
@@ -128,8 +127,10 @@ def _show(score: FollowUpScore) -> None:
     print_table(("measure", "", "of"), _rows(score))
     click.echo()
     kinds = (("follow-ups", score.of_follow_ups), ("other questions", score.of_others))
-    heads = ("", *(f"recall@{depth}" for depth in CUTOFFS))
-    print_table(heads, (row for name, recalls in kinds for row in _recall_rows(name, recalls)))
+    print_table(
+        ("", *score.of_others.rewritten),
+        (row for name, recalls in kinds for row in _recall_rows(name, recalls)),
+    )
     click.echo()
     times = f"half below {decimal(score.ms_p50)}, 95 % {decimal(score.ms_p95)}"
     click.echo(f"CPU ms a question: {times}")
@@ -144,5 +145,5 @@ def _rows(score: FollowUpScore) -> Iterable[tuple[str, str, str]]:
 
 
 def _recall_rows(name: str, recalls: Recalls) -> Iterable[Sequence[str]]:
-    yield f"{name}, rewritten", *(percent(recalls.rewritten[depth]) for depth in CUTOFFS)
-    yield f"{name}, as typed", *(percent(recalls.typed[depth]) for depth in CUTOFFS)
+    yield f"{name}, rewritten", *map(percent, recalls.rewritten.values())
+    yield f"{name}, as typed", *map(percent, recalls.typed.values())

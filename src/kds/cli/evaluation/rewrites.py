@@ -75,8 +75,7 @@ def rewrites(
     Beside each figure stands what leaving every message as it is would score.
     """
     load_bleu()
-    if errors is not None:
-        check_apart(errors, file)
+    check_apart(errors, file)
     examples = read_rewrites(file, limit=limit)
     found = find_workspace(workspace)
     resolver = load_resolver(found)

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from kds.cli.options import common_options, find_workspace
-from kds.cli.output import fields, print_json, print_table
+from kds.cli.output import print_json, print_table
 from kds.cli.progress import reported
 from kds.evaluation.intents.lint import LintFinding, lint_intents
 from kds.router.prompts.library import PromptLibrary
@@ -49,8 +49,7 @@ def lint(*, as_json: bool, workspace: Path | None) -> None:
         findings = lint_intents(prompts, own=own, progress=tell)
     if as_json:
         counts = Counter[str](finding.kind for finding in findings)
-        rows = [fields(finding, "kind where intent text message") for finding in findings]
-        print_json({"counts": {kind: counts[kind] for kind in _MEANINGS}, "findings": rows})
+        print_json({"counts": {kind: counts[kind] for kind in _MEANINGS}, "findings": findings})
     else:
         print_findings(findings, prompts)
 

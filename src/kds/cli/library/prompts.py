@@ -14,7 +14,7 @@ from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileErro
 from kds.cli.completion import completed_by
 from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows
 from kds.cli.options import common_options, find_workspace, workspace_option
-from kds.cli.output import print_json, print_table
+from kds.cli.output import fields, print_json, print_table
 from kds.cli.progress import slow
 from kds.evaluation.intents.example_reach import ExampleReach, example_reach
 from kds.router.prompts.inheritance import lost_behaviour
@@ -109,8 +109,7 @@ def render(*, name: str, settings: tuple[str, ...], workspace: Path | None) -> N
 
 @prompts.command(epilog="\b\nExamples:\n  kds prompts check\n  kds prompts check --json")
 @common_options
-@click.pass_context
-def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+def check(*, as_json: bool, workspace: Path | None) -> int:
     """Load every prompt file and render it with sample inputs; report all problems.
 
     Then type every example of every agent, and say how many reach the agent they belong to; those
@@ -123,7 +122,7 @@ def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
             raise
         print_json({"prompts": None, "agents": None, "problems": problem_rows(error.problems)})
         complain_about(error)
-        ctx.exit(BAD_INPUT)
+        return BAD_INPUT
     with slow("typing the examples"):
         found = example_reach(library, find_workspace(workspace))
     strays = stray_files(find_workspace(workspace))
@@ -134,6 +133,7 @@ def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
         for note in (*library.passed_over, *strays, *lost):
             complain(f"{note.where}: {note.message}", note.hint)
         _print_check(library, found, find_workspace(workspace).prompts_dir)
+    return 0
 
 
 def _check_dict(
@@ -200,13 +200,9 @@ def _ordered(library: PromptLibrary) -> tuple[PromptFile, ...]:
 
 def _summary(prompt: PromptFile) -> Mapping[str, object]:
     return {
-        "name": prompt.name,
-        "intent": prompt.intent,
-        "description": prompt.description,
-        "priority": prompt.priority,
+        **fields(prompt, "name intent description priority"),
         "inputs": list(prompt.inputs),
-        "confirm": prompt.confirm,
-        "handoffs": list(prompt.handoffs),
+        **fields(prompt, "confirm handoffs"),
         "examples": len(prompt.examples),
         "prompt_file": prompt.ref,
         "path": str(prompt.path),

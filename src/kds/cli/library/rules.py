@@ -65,15 +65,13 @@ Examples:
 )  # fmt: skip
 @click.argument("more", nargs=-1, metavar="", type=click.Path(path_type=Path))
 @common_options
-@click.pass_context
 def check(
-    ctx: click.Context,
     *,
     paths: tuple[Path, ...],
     more: tuple[Path, ...],
     as_json: bool,
     workspace: Path | None,
-) -> None:
+) -> int:
     """Load every rule file and run its tests; exit code 1 when one fails.
 
     A test that expects a change fails also when another rule than its own brings it about.
@@ -89,7 +87,7 @@ def check(
         problems = problem_rows(error.problems)
         print_json({"rules": None, "tests": None, "failed": [], "problems": problems})
         complain_about(error)
-        ctx.exit(BAD_INPUT)
+        return BAD_INPUT
     with slow("running the tests of the rules"):
         outcomes = router.check_rules()
     records = rule_records(router.rules, play_all(dialogues, router)) if dialogues else ()
@@ -98,7 +96,7 @@ def check(
         print_json(_report(outcomes, failed, records, with_record=bool(dialogues)))
     else:
         _print(outcomes, failed, records)
-    ctx.exit(TESTS_FAILED if failed else 0)
+    return TESTS_FAILED if failed else 0
 
 
 def _order(rule: Rule) -> int:

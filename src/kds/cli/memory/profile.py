@@ -1,12 +1,12 @@
 """`kds memory profile|consent`: what the user wants remembered about themselves, if anything."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from kds.brain.clock import moment
 from kds.brain.sessions.side_stores import Consent, ConsentEvent, Profile
 from kds.cli.guard import Refusal
 from kds.cli.memory.options import changing, looking
@@ -177,17 +177,15 @@ def _profile_dict(found: Profile | None) -> dict[str, Any] | None:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return ", ".join(f"{key}={one}" for key, one in value.items())
-    return ", ".join(value) if isinstance(value, list) else str(value)
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _show_consent(found: Consent, events: tuple[ConsentEvent, ...], *, as_json: bool) -> None:
     if as_json:
-        since = moment(found.since) if found.since else None
         log = [fields(event, "at action purpose") for event in events]
-        state = {"given": found.given, "since": since, "purpose": found.purpose}
-        print_json(state | {"events": log})
+        print_json(fields(found, "given since purpose") | {"events": log})
         return
     since = shown(found.since) if found.since else None
     if found.given:

@@ -39,24 +39,22 @@ def stats(*, as_json: bool, workspace: Path | None) -> None:
 
 @click.command(epilog="\b\nExample:\n  kds memory check")
 @common_options
-@click.pass_context
-def check(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+def check(*, as_json: bool, workspace: Path | None) -> int:
     """Examine the whole memory and change nothing; exit code 1 when something is wrong."""
     with looking(workspace) as store, slow("examining the memory"):
         found = store.check() if store else Check()
     _show_check(found, "the memory is in order", as_json=as_json)
-    ctx.exit(0 if found.sound else TESTS_FAILED)
+    return 0 if found.sound else TESTS_FAILED
 
 
 @click.command(epilog="\b\nExample:\n  kds memory rebuild")
 @common_options
-@click.pass_context
-def rebuild(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+def rebuild(*, as_json: bool, workspace: Path | None) -> int:
     """Make the search index anew from the messages; exit code 1 when something stays wrong."""
     with looking(workspace) as store, slow("making the search index anew"):
         found = store.rebuild() if store else Check()
     _show_check(found, "the search index has been made anew", as_json=as_json)
-    ctx.exit(0 if found.sound else TESTS_FAILED)
+    return 0 if found.sound else TESTS_FAILED
 
 
 @click.command(

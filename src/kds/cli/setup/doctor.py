@@ -38,21 +38,12 @@ def doctor(*, fix: bool, as_json: bool, workspace: Path | None) -> int:
         findings = list(findings_of(project))
     well = is_well(findings)
     if as_json:
-        print_json({"well": well, "findings": [_row(finding) for finding in findings]})
+        print_json({"well": well, "findings": findings})
     else:
         _show(findings)
         problems = sum(finding.mark == "problem" for finding in findings)
         click.echo("all is well" if well else f"{problems} to put right")
     return 0 if well else TESTS_FAILED
-
-
-def _row(finding: Finding) -> dict[str, str | None]:
-    return {
-        "check": finding.check,
-        "mark": finding.mark,
-        "found": finding.found,
-        "fix": finding.fix,
-    }
 
 
 def _show(findings: Sequence[Finding]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from kds.cli.options import NamedPath, common_options, find_workspace
-from kds.cli.output import print_json, print_line
+from kds.cli.output import fields, print_json, print_line
 from kds.cli.progress import slow
 from kds.clients.export import (
     ExportConflictError,
@@ -61,14 +61,10 @@ def export(
         check_conflicts(changes)
         apply_changes(changes)
     if as_json:
-        files = [_row(change) for change in changes]
+        files = [fields(change, "path state action") for change in changes]
         print_json({"kind": kind, "folder": str(folder), "dry_run": dry_run, "files": files})
     else:
         _show(changes, folder, dry_run=dry_run)
-
-
-def _row(change: FileChange) -> dict[str, str]:
-    return {"path": str(change.path), "state": change.state, "action": change.action}
 
 
 def _show(changes: list[FileChange], folder: Path, *, dry_run: bool) -> None:

@@ -3,20 +3,19 @@
 import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 import click
 
 from kds.brain.clock import moment
-from kds.brain.postgres.team import AuditEntry, Team, Token
+from kds.brain.postgres.team import Team, Token
 from kds.brain.postgres.upgrade import require
 from kds.brain.shared_database import shared_database
 from kds.cli.guard import Refusal
 from kds.cli.moments import shown
 from kds.cli.options import common_options, find_workspace
-from kds.cli.output import print_json, print_table
+from kds.cli.output import fields, print_json, print_table
 
 SHOWN: Final = 100
 
@@ -123,7 +122,7 @@ def audit(*, organisation: str | None, limit: int, as_json: bool, workspace: Pat
     with _opened(workspace, organisation) as (found, name):
         entries = found.audit(name, limit=limit)
     if as_json:
-        print_json([_entry(one) for one in entries])
+        print_json([fields(one, "at organisation actor action person") for one in entries])
         return
     rows = [(shown(one.at), one.actor, one.action, one.person) for one in entries]
     print_table(("when", "by", "what", "person"), rows)
@@ -157,21 +156,5 @@ def _token(token: Token) -> dict[str, object]:
         "organisation": token.person.organisation,
         "person": token.person.name,
         "role": token.person.role,
-        "created_at": moment(token.created_at),
-        "expires_at": _moment(token.expires_at),
-        "revoked_at": _moment(token.revoked_at),
+        **fields(token, "created_at expires_at revoked_at"),
     }
-
-
-def _entry(entry: AuditEntry) -> dict[str, object]:
-    return {
-        "at": moment(entry.at),
-        "organisation": entry.organisation,
-        "actor": entry.actor,
-        "action": entry.action,
-        "person": entry.person,
-    }
-
-
-def _moment(at: datetime | None) -> str | None:
-    return None if at is None else moment(at)

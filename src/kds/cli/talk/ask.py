@@ -60,9 +60,7 @@ Exit code 3: the model did not answer; the message is kept, and `kds ask continu
 @click.option("--no-stream", is_flag=True, help="Print the answer when it is whole.")
 @click.option("--no-log", is_flag=True, help="Keep nothing: neither message nor answer.")
 @workspace_option
-@click.pass_context
 def ask(
-    ctx: click.Context,
     words: tuple[str, ...],
     *,
     as_json: bool,
@@ -74,7 +72,7 @@ def ask(
     no_stream: bool,
     no_log: bool,
     workspace: Path | None,
-) -> None:
+) -> int:
     """Route MESSAGE, run the agent it is for, print the answer, remember both.
 
     Without a model the answer is the agent's prompt. What cannot be taken back asks first:
@@ -93,7 +91,7 @@ def ask(
             complain(warning)
         if dry_run:
             _show_preview(asked, message, agent, as_json=as_json)
-            return
+            return 0
         if as_json or no_stream:
             with slow(WAITING):
                 answer = asked.ask(message, agent=agent, follow=follow)
@@ -104,8 +102,7 @@ def ask(
         tell_about(answer, has_model=asked.has_model)
         if keeps and asked.alone:
             start_afterwards(found)
-    if answer.error is not None:
-        ctx.exit(NO_ANSWER)
+    return 0 if answer.error is None else NO_ANSWER
 
 
 def _show_whole(answer: Answer, *, as_json: bool) -> None:

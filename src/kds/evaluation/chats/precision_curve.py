@@ -6,10 +6,10 @@ was written for one turn is read in the next (docs/references.md).
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
-from kds.api.measures import rounded, share
+from kds.api.measures import Figures, share
 from kds.brain.turn import Edit, Proposal, Turn
 from kds.evaluation.chats.chat_file import ChatReference
 from kds.evaluation.chats.playing import JudgedEdit, PlayedChatTurn, judge
@@ -18,7 +18,7 @@ from kds.router.references.resolver import apply_edits
 
 
 @dataclass(frozen=True, slots=True)
-class CurvePoint:
+class CurvePoint(Figures):
     """What is written, and how well, where this precision is promised.
 
     Shares lie in [0, 1], and are None where nothing counts. The recalls are shares of the
@@ -35,10 +35,6 @@ class CurvePoint:
     must_recall_assistant: float | None
     promised: bool
     """Whether this is the promise of the settings."""
-
-    def as_dict(self) -> dict[str, object]:
-        """For JSON."""
-        return rounded(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 
+from kds.api.measures import mean, share
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.turn import UNKNOWN
 from kds.evaluation.intents.data import LabelledMessage
@@ -109,7 +110,7 @@ def score_intents(
         raise ValueError("give a model, or a training set (shots need one)")
     if not test or (shots is not None and shots < 1) or seeds < 1:
         raise ValueError("there must be messages, and at least one shot and one seed")
-    tell = progress or _silent
+    tell = progress or (lambda what, done, total: None)
     runs: list[Mapping[str, float | None]] = []
     scored: list[_Scored] = []
     for fitted, train_s in _models(model, train, shots, seeds, tell):
@@ -119,7 +120,7 @@ def score_intents(
         scored += run
     inside = [one for one in scored if not one.message.out_of_scope]
     return IntentReport(
-        figures={key: _mean([run[key] for run in runs]) for key in runs[0]},
+        figures={key: mean(_known([run[key] for run in runs])) for key in runs[0]},
         std={key: pstdev(_known([run[key] for run in runs]) or [0.0]) for key in runs[0]},
         confusion=_confusion(scored),
         bins=reliability(*_confidence_and_right(inside)) if inside else (),
@@ -196,25 +197,20 @@ def _figures(scored: Sequence[_Scored], train_s: float) -> dict[str, float | Non
     acted = [one for one in scored if one.acted]
     times = [one.cpu_ms for one in scored]
     return {
-        "accuracy": _share(one.right for one in inside),
+        "accuracy": share(one.right for one in inside),
         "macro_f1": _macro_f1(scored),
-        "top2": _share(bool({*one.ranked[:2]} & {*one.message.intents}) for one in inside),
+        "top2": share(bool({*one.ranked[:2]} & {*one.message.intents}) for one in inside),
         "oos_recall_at_95": _rejected(inside, outside),
         "oos_auroc": _auroc(inside, outside),
         "ece": expected_calibration_error(*_confidence_and_right(inside)) if inside else None,
-        "acted_precision": _share(one.right for one in acted),
-        "coverage": _share(one.acted for one in inside),
-        "oos_acted": _share(one.acted for one in outside),
+        "acted_precision": share(one.right for one in acted),
+        "coverage": share(one.acted for one in inside),
+        "oos_acted": share(one.acted for one in outside),
         "train_s": train_s,
         "ms_p50": float(np.percentile(times, 50)),
         "ms_p99": float(np.percentile(times, 99)),
         "peak_mb": _peak_mb(),
     }
-
-
-def _share(hits: Iterator[bool]) -> float | None:
-    found = list(hits)
-    return fmean(found) if found else None
 
 
 def _confidence_and_right(inside: Sequence[_Scored]) -> tuple[list[float], list[bool]]:
@@ -281,11 +277,3 @@ def _peak_mb() -> float | None:
 
 def _known(values: Sequence[float | None]) -> list[float]:
     return [value for value in values if value is not None]
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    return fmean(known) if (known := _known(values)) else None
-
-
-def _silent(what: str, done: int, total: int) -> None:
-    """Nobody wants to hear about the progress."""
