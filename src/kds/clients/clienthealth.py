@@ -68,8 +68,8 @@ def installed_hooks(project: Project) -> list[InstalledHook]:
     """Our prompt hooks in the project, one entry for each. Raises ConfigError."""
     found = []
     for name in project.hook_files():
-        text = read_project_text(project.folder / name)
-        for hook in SettingsFile(str(project.folder / name), text).hooks() if text else ():
+        settings = SettingsFile.at(project.folder / name)
+        for hook in settings.hooks() if settings else ():
             if hook.event in PROMPT_EVENTS:
                 found.append(InstalledHook(name, hook.command))
     plugin = read_project_text(project.folder / OPENCODE_PLUGIN)
@@ -142,12 +142,11 @@ def servers(project: Project) -> Iterator[Finding]:
     """Whether the MCP entries are ours, their programs there, and no path of ours shared."""
     yield from _codex_server(project)
     for name in MCP_FILES:
-        text = read_project_text(project.folder / name)
-        if not text:
+        settings = SettingsFile.at(project.folder / name)
+        if settings is None:
             continue
-        root = SettingsFile(str(project.folder / name), text).root()
         for container in SERVER_LISTS:
-            node = root.find((container, SERVER))
+            node = settings.root().find((container, SERVER))
             if node is not None:
                 finding = _server(name, node.value())
                 yield finding

@@ -6,7 +6,6 @@ with 2.1.197); a message would be routed, and remembered, twice.
 
 from kds.clients.generated import FRONT_DOOR
 from kds.clients.project import CLAUDE_LOCAL, Project
-from kds.clients.projectfile import read_project_text
 from kds.clients.settingsfile import SettingsFile
 from kds.clients.table import CLAUDE_SETTINGS
 
@@ -20,10 +19,9 @@ def claude_has_own_hook(project: Project) -> str | None:
     """
     user = project.claude_home / "settings.json"
     for path in (user, project.folder / CLAUDE_SETTINGS, project.folder / CLAUDE_LOCAL):
-        text = read_project_text(path)
-        if not text:
+        settings = SettingsFile.at(path)
+        if settings is None:
             continue
-        settings = SettingsFile(str(path), text)
         if path == user and settings.hooks():
             return f"{path} has one for all projects"
         plugins = settings.root().find((_PLUGINS,))

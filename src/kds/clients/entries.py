@@ -56,16 +56,19 @@ def shared_command(*, start: bool, program: str = HOOK_PROGRAM) -> str:
     return f"{program}{'' if start else f' {NO_START}'}{NEVER_FAILS}"
 
 
-def hook_settings(
-    command: str, *, style: HookStyle, version_key: bool = False
-) -> dict[str, object]:
-    """The `hooks` object of a settings file."""
+def hook_entries(command: str, *, style: HookStyle) -> dict[str, object]:
+    """The entry for a prompt, and that for the start of a session, by their events."""
     form = _FORMS[style]
     entry: dict[str, object] = {"type": "command", form.key: command, form.limit[0]: form.limit[1]}
     if form.grouped:
         entry = {"hooks": [entry]}
-    hooks: dict[str, object] = {"hooks": {event: [entry] for event in (form.prompt, form.start)}}
-    return {"version": 1, **hooks} if version_key else hooks
+    return {form.prompt: entry, form.start: entry}
+
+
+def hook_settings(command: str, *, style: HookStyle) -> dict[str, object]:
+    """A settings file that has nothing but them."""
+    entries = hook_entries(command, style=style)
+    return {"hooks": {event: [entry] for event, entry in entries.items()}}
 
 
 def mcp_server(program: str, *, style: McpStyle) -> dict[str, object]:

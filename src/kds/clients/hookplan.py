@@ -3,11 +3,10 @@
 from typing import Final
 
 from kds.clients.doubling import claude_has_own_hook
-from kds.clients.entries import SERVER, hook_settings, shared_command
+from kds.clients.entries import SERVER, hook_entries, shared_command
 from kds.clients.opencodeplugin import opencode_plugin
 from kds.clients.planning import Planning
 from kds.clients.project import CLAUDE_LOCAL, OWN_HOOK_FILES
-from kds.clients.settingsfile import HOOKS
 from kds.clients.table import (
     CLAUDE_SETTINGS,
     CLIENT_TABLE,
@@ -54,28 +53,17 @@ def _plan_shared(planning: Planning) -> None:
 
 
 def _plan_hook(planning: Planning, place: HookPlace) -> None:
-    hooks = hook_settings(_command(planning), style=place.style)[HOOKS]
-    assert isinstance(hooks, dict)
+    prompt, start = hook_entries(_command(planning), style=place.style).items()
     settings = planning.settings(place.file)
     if place.style in ("copilot", "cursor"):
         settings.set_default("version", 1)
-    settings.set_hooks(_wanted_events(hooks, start=planning.wish.start))
+    # at the start of a session there is nothing to do but to start the service
+    settings.set_hooks(dict([prompt, start] if planning.wish.start else [prompt]))
     planning.add(place.file, settings)
 
 
 def _command(planning: Planning) -> str:
     return shared_command(start=planning.wish.start, program=planning.programs.hook)
-
-
-def _wanted_events(hooks: dict[str, object], *, start: bool) -> dict[str, object]:
-    """At the start of a session there is nothing to do but to start the service."""
-    return (
-        {event: entry[0] for event, entry in hooks.items() if isinstance(entry, list)}
-        if start
-        else {
-            event: entry[0] for event, entry in list(hooks.items())[:1] if isinstance(entry, list)
-        }
-    )
 
 
 def _shared_targets(planning: Planning) -> tuple[str, ...]:

@@ -19,16 +19,14 @@ def has_kds(project: Project, client: Client) -> bool:
 
 
 def _has_hook(project: Project, name: str) -> bool:
-    text = read_project_text(project.path(name))
-    return bool(text and SettingsFile(str(project.path(name)), text).hooks())
+    settings = SettingsFile.at(project.path(name))
+    return settings is not None and bool(settings.hooks())
 
 
 def _has_server(project: Project, name: str, container: str) -> bool:
     path = project.path(name)
-    text = read_project_text(path)
-    if not text:
-        return False
     if name == CODEX_CONFIG:
-        entry = server_in(text, str(path))
+        entry = server_in(read_project_text(path) or "", str(path))
         return entry is not None and is_ours(entry)
-    return SettingsFile(str(path), text).root().find((container, SERVER)) is not None
+    settings = SettingsFile.at(path)
+    return settings is not None and settings.root().find((container, SERVER)) is not None

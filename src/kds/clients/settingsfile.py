@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import ConfigError, Problem
@@ -9,6 +10,7 @@ from kds.clients.entries import SERVER
 from kds.clients.jsonedit import insert, remove, replace
 from kds.clients.jsontext import JsonTextError, Key, KeyPath, Node, parse_json_text
 from kds.clients.programs import calls_hook, calls_server
+from kds.clients.projectfile import read_project_text
 
 EMPTY: Final = "{}\n"
 HOOKS: Final = "hooks"
@@ -44,6 +46,12 @@ class SettingsFile:
     text: str
     made: list[KeyPath] = field(default_factory=list)
 
+    @classmethod
+    def at(cls, path: Path) -> "SettingsFile | None":
+        """The file as it stands; None where there is none, or nothing in it. Raises ConfigError."""
+        text = read_project_text(path)
+        return cls(str(path), text) if text else None
+
     def root(self) -> Node:
         """The text as a tree. Raises SettingsFileError."""
         try:
@@ -51,9 +59,8 @@ class SettingsFile:
         except JsonTextError as error:
             place = f"{self.where}:{error.line}"
             hint = f"correct column {error.column} by hand: nothing was changed"
-            raise SettingsFileError([Problem(place, f"is no JSON: {error.message}", hint)]) from (
-                error
-            )
+            problem = Problem(place, f"is no JSON: {error.message}", hint)
+            raise SettingsFileError([problem]) from error
         if root.kind != "object":
             raise self._shape(root, "the file", "an object")
         return root
@@ -86,7 +93,8 @@ class SettingsFile:
             self._member((container,), SERVER, entry)
             return
         if not _is_ours(node):
-            raise SettingsFileError([self._taken(node)])
+            message = f"an MCP server named '{SERVER}' is there, and it is not this one"
+            raise self._refusal(node, message, "rename it, or use --no-mcp")
         for key in (key for key in ("command", "args") if key in entry):
             part = node.find((key,))
             if part is None:
@@ -161,14 +169,13 @@ class SettingsFile:
         return node is not None and not self.text[node.start + 1 : node.end - 1].strip()
 
     def _shape(self, node: Node, what: str, wanted: str) -> SettingsFileError:
-        line = self.text.count("\n", 0, node.start) + 1
-        hint = "correct it by hand: nothing was changed"
-        return SettingsFileError([Problem(f"{self.where}:{line}", f"{what} is not {wanted}", hint)])
+        return self._refusal(
+            node, f"{what} is not {wanted}", "correct it by hand: nothing was changed"
+        )
 
-    def _taken(self, node: Node) -> Problem:
+    def _refusal(self, node: Node, message: str, hint: str) -> SettingsFileError:
         line = self.text.count("\n", 0, node.start) + 1
-        message = f"an MCP server named '{SERVER}' is there, and it is not this one"
-        return Problem(f"{self.where}:{line}", message, "rename it, or use --no-mcp")
+        return SettingsFileError([Problem(f"{self.where}:{line}", message, hint)])
 
 
 def _our_hooks(root: Node) -> Iterator[FoundHook]:

@@ -15,7 +15,7 @@ def test_the_page_about_the_hook_shows_the_files_that_init_writes() -> None:
     command = shared_command(start=True)
     assert files == [
         hook_settings(command, style="claude"),
-        hook_settings(command, style="copilot", version_key=True),
+        {"version": 1, **hook_settings(command, style="copilot")},
     ]
     events = [list(file["hooks"]) for file in files]
     assert events[0] == ["UserPromptSubmit", "SessionStart"]
