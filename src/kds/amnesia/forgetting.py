@@ -251,7 +251,8 @@ def _newer(workspace: Workspace, backup: Backup) -> list[str]:
     present, links = data_files(workspace)
     there = {name for files in present.values() for name in files}
     counts = {item.kind: item.counts for item in survey(workspace).items}
-    found = [name for name in backup.files if name in links or _through_link(workspace, name)]
+    brain = workspace.brain
+    found = [name for name in backup.files if name in links or (brain / name).parent.is_symlink()]
     for name, digest in backup.files.items():
         if name not in there or kind_of(name) == "cache":
             continue
@@ -261,10 +262,6 @@ def _newer(workspace: Workspace, backup: Backup) -> list[str]:
         if path.stat().st_size and digest_of(path) != digest:
             found.append(name)
     return found
-
-
-def _through_link(workspace: Workspace, name: str) -> bool:
-    return (workspace.brain / name).parent.is_symlink()
 
 
 def _put_back(workspace: Workspace, backup: Backup, name: str) -> bool:

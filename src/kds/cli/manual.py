@@ -38,8 +38,9 @@ def page(context: click.Context) -> str:
     """The man page of a command, in the macros of man(7)."""
     command, name = context.command, _name(context)
     usage = " ".join(command.collect_usage_pieces(context))
+    date = time.strftime("%Y-%m-%d", time.gmtime(int(os.environ.get(DATE, time.time()))))
     parts = [
-        f'.TH "{name.upper()}" "1" "{_date()}" "kds {version("kds-router")}" "KDS"',
+        f'.TH "{name.upper()}" "1" "{date}" "kds {version("kds-router")}" "KDS"',
         ".SH NAME",
         *_filled(f"{name} {_DASH} {command.get_short_help_str(200).rstrip('.')}"),
         ".SH SYNOPSIS",
@@ -78,10 +79,6 @@ def _children(context: click.Context) -> Iterator[tuple[str, click.Command]]:
 
 def _name(context: click.Context) -> str:
     return context.command_path.replace(" ", "-")
-
-
-def _date() -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(int(os.environ.get(DATE, time.time()))))
 
 
 def _options(context: click.Context) -> Iterator[tuple[str, str]]:

@@ -31,7 +31,7 @@ def findings_of(project: Project) -> Iterator[Finding]:
         "prompts": lambda: workspacehealth.prompts(workspace, library()),
         "service": lambda: servicehealth.service(workspace, _commands(project).values()),
         "hook files": partial(clienthealth.hooks, project),
-        "hook": partial(_hook, project),
+        "hook": lambda: servicehealth.hook(workspace, project.folder, _installed(project)),
         "hook log": partial(servicehealth.hook_log, workspace),
         "mcp": partial(clienthealth.servers, project),
         "trust": lambda: copilot_trust(project, has_hook=bool(_commands(project))),
@@ -46,10 +46,6 @@ def findings_of(project: Project) -> Iterator[Finding]:
             if finding.mark != "problem" or finding.found not in told:  # two checks, one file
                 told.add(finding.found)
                 yield finding
-
-
-def _hook(project: Project) -> Iterator[Finding]:
-    yield from servicehealth.hook(project.workspace, project.folder, _installed(project))
 
 
 def _installed(project: Project) -> dict[str, str]:

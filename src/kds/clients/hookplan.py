@@ -79,15 +79,11 @@ def _shared_targets(planning: Planning) -> tuple[str, ...]:
     if (reason := claude_has_own_hook(project)) is not None:
         planning.plan.notes.append(f"no hook for Claude Code in the project: {reason}")
         return (COPILOT_HOOKS,) if readers - {"claude"} else ()
-    held = _claude_has_hook(planning)
+    held = any(planning.settings(name).hooks() for name in (CLAUDE_SETTINGS, CLAUDE_LOCAL))
     if "claude" not in readers and not held:
         return (COPILOT_HOOKS,)
     first = CLAUDE_SETTINGS if programs.shared else CLAUDE_LOCAL
     return (first, COPILOT_HOOKS) if _is_for_vscode(planning, held=held) else (first,)
-
-
-def _claude_has_hook(planning: Planning) -> bool:
-    return any(planning.settings(name).hooks() for name in (CLAUDE_SETTINGS, CLAUDE_LOCAL))
 
 
 def _is_for_vscode(planning: Planning, *, held: bool) -> bool:

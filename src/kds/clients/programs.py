@@ -115,9 +115,8 @@ def calls_server(command: object, arguments: object) -> bool:
 
 
 def _without_environments(path: str) -> str:
-    folders = (folder for folder in path.split(os.pathsep) if folder)
-    return os.pathsep.join(folder for folder in folders if not _is_environment(Path(folder)))
-
-
-def _is_environment(folder: Path) -> bool:
-    return any((folder.parent / mark).exists() for mark in _ENVIRONMENT_MARKS)
+    return os.pathsep.join(
+        folder
+        for folder in path.split(os.pathsep)
+        if folder and not any((Path(folder).parent / mark).exists() for mark in _ENVIRONMENT_MARKS)
+    )

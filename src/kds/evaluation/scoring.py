@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from kds.api.same_text import bare, matches
 from kds.brain.turn import UNKNOWN, Turn
@@ -42,23 +42,18 @@ def judge(expected: ExpectedTurn, turn: Turn) -> Verdict:
 
     An expected intent of UNKNOWN is met when the router did not route (issue 2).
     """
-    verdicts = {
+    verdicts: dict[str, Any] = {
         "expanded": matches(turn.expanded, expected.expanded or (expected.user,)),
         "switch": turn.context_switch == expected.switch,
         "intent": _intent_met(expected, turn) if expected.intents else None,
         "context_ref": _ref_met(expected, turn) if expected.context_refs else None,
-        "secondary": _secondary_met(expected, turn) if expected.secondary is not None else None,
+        "secondary": None
+        if expected.secondary is None
+        else set(turn.secondary_intents) == set(expected.secondary),
     }
     shown = _shown(expected, turn)
     wrong = (Mismatch(name, *shown[name]) for name, met in verdicts.items() if met is False)
-    return Verdict(
-        expanded=bool(verdicts["expanded"]),
-        switch=bool(verdicts["switch"]),
-        intent=verdicts["intent"],
-        context_ref=verdicts["context_ref"],
-        secondary=verdicts["secondary"],
-        mismatches=tuple(wrong),
-    )
+    return Verdict(**verdicts, mismatches=tuple(wrong))
 
 
 def bare_reference(text: str) -> str:
@@ -79,10 +74,6 @@ def _intent_met(expected: ExpectedTurn, turn: Turn) -> bool:
 def _ref_met(expected: ExpectedTurn, turn: Turn) -> bool:
     accepted = {bare_reference(text) for text in expected.context_refs}
     return turn.context_ref is not None and bare_reference(turn.context_ref) in accepted
-
-
-def _secondary_met(expected: ExpectedTurn, turn: Turn) -> bool:
-    return set(turn.secondary_intents) == set(expected.secondary or ())
 
 
 def _shown(expected: ExpectedTurn, turn: Turn) -> dict[str, tuple[str, str]]:

@@ -49,7 +49,8 @@ async def send(visit: Visit) -> Response:
     message = _message(visit)
     chosen, begun = _chosen(visit), False
     if chosen is None and visit.served.memory.flags.enabled:
-        chosen, begun = await visit.archive(lambda: _begun(visit)), True
+        session = await visit.archive(lambda: visit.served.memory_for_writing().create_session())
+        chosen, begun = session.id, True
     talk = await _talk(visit, chosen)
     exchange = await asyncio.to_thread(lambda: talk.session.begin(message))
     return await _answered(visit, talk, exchange, chosen, begun=begun)
@@ -176,10 +177,6 @@ def _values(visit: Visit, session: Session | None, shown: Shown) -> dict[str, An
         "html": as_html,
         "notes": (),
     }
-
-
-def _begun(visit: Visit) -> str:
-    return visit.served.memory_for_writing().create_session().id
 
 
 def _message(visit: Visit) -> str:

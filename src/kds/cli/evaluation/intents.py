@@ -1,6 +1,6 @@
 """`kds eval intents`: the intent classifier, and how far its confidence can be trusted."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -78,7 +78,8 @@ def intents(
         with slow("drawing"):
             draw_plots(plot, report.confusion.labels, report.confusion.matrix, report.bins)
     if as_json:
-        print_json(_report_dict(report, with_std=shots is not None))
+        std = {"std": rounded(report.std)} if shots is not None else {}
+        print_json(rounded(report.figures) | std)
     else:
         _print(report, with_std=shots is not None)
 
@@ -109,10 +110,6 @@ def _workspace_model(workspace: Path | None) -> IntentModel:
     for warning in parts.warnings:
         complain(warning)
     return parts.model
-
-
-def _report_dict(report: IntentReport, *, with_std: bool) -> Mapping[str, object]:
-    return rounded(report.figures) | ({"std": rounded(report.std)} if with_std else {})
 
 
 def _print(report: IntentReport, *, with_std: bool) -> None:

@@ -16,7 +16,6 @@ from kds.cli.output import fields, print_json, print_table
 from kds.cli.palette import compared, toned
 from kds.cli.progress import slow
 from kds.evaluation.rule_record import RuleRecord, rule_records
-from kds.router.references.rule import Rule
 from kds.router.references.ruleset import load_rules
 
 SHOWN_PLACES: Final = 3
@@ -32,7 +31,9 @@ def rules() -> None:
 @common_options
 def list_(*, as_json: bool, workspace: Path | None) -> None:
     """List the rules in the order in which they are tried, with what each is for."""
-    found = sorted(load_rules(find_workspace(workspace).rules_dir).rules, key=_order)
+    found = sorted(
+        load_rules(find_workspace(workspace).rules_dir).rules, key=lambda rule: rule.priority
+    )
     if as_json:
         print_json([fields(rule, "id priority description where") for rule in found])
         return
@@ -97,10 +98,6 @@ def check(
     else:
         _print(outcomes, failed, records)
     return TESTS_FAILED if failed else 0
-
-
-def _order(rule: Rule) -> int:
-    return rule.priority
 
 
 def _print(

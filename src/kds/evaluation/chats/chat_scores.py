@@ -110,8 +110,8 @@ def score_chats(played: Sequence[PlayedChatTurn]) -> ChatScore:
         **_intents([one for one in turns if one.expected.intents]),
         ms_p50=percentile(times, 50),
         ms_p99=percentile(times, 99),
-        by_rule=_counts(edits, _rule_of),
-        by_kind=_counts(edits, _kind_of),
+        by_rule=_counts(edits, lambda edit: edit.rule),
+        by_kind=_counts(edits, lambda edit: edit.reference.kind if edit.reference else ""),
     )
 
 
@@ -123,14 +123,6 @@ def _intents(turns: Sequence[PlayedChatTurn]) -> dict[str, Any]:
         "intent_right_when_acted": share(one.intent_right for one in turns),
         "ece": calibration_error([(p, right) for p, right in judged if right is not None]),
     }
-
-
-def _rule_of(edit: JudgedEdit) -> str:
-    return edit.rule
-
-
-def _kind_of(edit: JudgedEdit) -> str:
-    return edit.reference.kind if edit.reference else ""
 
 
 def _must(turns: Iterable[PlayedChatTurn], source: str) -> tuple[int, float | None]:
