@@ -1,5 +1,7 @@
 """One request of the hook to the service of a workspace, written by hand (see `kds.hooks.client`).
 
+The commands connect to it in the same way (`kds.service.client`).
+
 Over the unix socket in ``kds-brain``; where there is none (Windows, `kds serve --no-socket`), over
 HTTP on loopback with the address in ``service.json`` and the token in ``service.token``.
 
@@ -46,7 +48,7 @@ def connect(brain: str, ends: float) -> Call:
     path = os.path.join(brain, "service.sock")
     try:
         if hasattr(_socket, "AF_UNIX") and os.path.lexists(path):
-            return Call(_over_unix(path, ends))
+            return Call(over_unix(path, ends))
         return _over_tcp(brain, ends)
     except (FileNotFoundError, ConnectionRefusedError):
         raise NoService("no service is running") from None
@@ -96,7 +98,8 @@ def _body(received: bytes) -> bytes | None:
     raise Trouble("the service's answer has no length")
 
 
-def _over_unix(path: str, ends: float) -> _socket.socket:
+def over_unix(path: str, ends: float) -> _socket.socket:
+    """Connect to a socket of this user's. Raises Trouble when it is another's, and OSError."""
     status = os.lstat(path)
     if not stat.S_ISSOCK(status.st_mode):  # git keeps links: this one may lead anywhere
         raise NoService("service.sock is no socket")
@@ -104,25 +107,42 @@ def _over_unix(path: str, ends: float) -> _socket.socket:
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         connection.settimeout(_left(ends))
-        connection.connect(_short(path))
-        if hasattr(_socket, "SO_PEERCRED"):  # Linux: pid, uid and gid of who listens
-            peer = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
-            _check_owner(int.from_bytes(peer[4:8], sys.byteorder))
+        _join(connection, path)
+        if (listens := peer(connection)) is not None:
+            _check_owner(listens[1])
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _short(path: str) -> str:
-    """A spelling of a socket's path that fits into an address."""
+def peer(connection: _socket.socket) -> tuple[int, int] | None:
+    """Process and user at the other end of a unix socket, where the system tells (Linux)."""
+    if not hasattr(_socket, "SO_PEERCRED"):
+        return None
+    told = connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)  # pid, uid, gid
+    return int.from_bytes(told[:4], sys.byteorder), int.from_bytes(told[4:8], sys.byteorder)
+
+
+def _join(connection: _socket.socket, path: str) -> None:
+    """Connect by a spelling of the socket's path that fits into an address."""
     if len(os.fsencode(path)) <= PATH_LIMIT:
-        return path
+        connection.connect(path)
+        return
     folder, name = os.path.split(path)
     if os.path.isdir("/proc/self/fd"):
-        return f"/proc/self/fd/{os.open(folder, os.O_RDONLY | os.O_DIRECTORY)}/{name}"
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            connection.connect(f"/proc/self/fd/{opened}/{name}")
+        finally:
+            os.close(opened)
+        return
+    here = os.getcwd()
     os.chdir(folder)
-    return name
+    try:
+        connection.connect(name)
+    finally:
+        os.chdir(here)
 
 
 def _over_tcp(brain: str, ends: float) -> Call:
@@ -132,7 +152,9 @@ def _over_tcp(brain: str, ends: float) -> Call:
     side = state.get("http") if isinstance(state, dict) else None
     if not isinstance(side, dict) or not isinstance(side.get("port"), int):
         raise NoService("no service is running")
-    host = _LOOPBACK.get(str(side.get("host")))
+    host = _LOOPBACK.get(named := str(side.get("host")))
+    if named.startswith("127.") and named.replace(".", "").isdigit():
+        host = named
     if host is None:  # a project may bring a file along that leads elsewhere
         raise Trouble("service.json names an address that is not on this machine")
     token = _read_own(os.path.join(brain, "service.token")).decode("ascii", "replace").split()

@@ -4,9 +4,6 @@ Standard library only, and little of it: the command line asks this on every cal
 """
 
 import os
-import socket
-import stat
-import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +18,6 @@ PATH_LIMIT: Final = 103
 the closing zero included)."""
 
 _PORT_MAX: Final = 65_535
-
-_CREDENTIALS: Final = struct.Struct("iII")
-"""struct ucred of unix(7): pid, uid, gid."""
 
 _DESCRIPTORS: Final = Path("/proc/self/fd")
 
@@ -65,28 +59,6 @@ class ServiceAddress:
         """What a service in the background has to say."""
         return self.brain / "service.log"
 
-    def connect(self, *, timeout_s: float) -> socket.socket:
-        """Connect to the service's unix socket.
-
-        Raises OSError when nobody listens there; PermissionError when somebody else does, or
-        when the socket is a link: a project may have brought one along.
-        """
-        status = self.socket_path.lstat()
-        if not stat.S_ISSOCK(status.st_mode):
-            raise PermissionError("service.sock is no socket")
-        _check_user(status.st_uid)
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            connection.settimeout(timeout_s)
-            with short_spelling(self.socket_path) as path:
-                connection.connect(path)
-            told = peer(connection)
-            _check_user(os.geteuid() if told is None else told[1])
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
 
 def host_and_port(text: str, *, host: str) -> tuple[str, int] | None:
     """Read `[HOST:]PORT`; ``host`` stands where none is named. None when it names no port.
@@ -98,20 +70,6 @@ def host_and_port(text: str, *, host: str) -> tuple[str, int] | None:
     if not (port.isascii() and port.isdigit() and int(port) <= _PORT_MAX):
         return None
     return named.removeprefix("[").removesuffix("]") or host, int(port)
-
-
-def peer(connection: socket.socket) -> tuple[int, int] | None:
-    """Process and user at the other end of a unix socket, where the system tells (Linux)."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return None
-    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid, uid, _ = _CREDENTIALS.unpack(raw)
-    return pid, uid
-
-
-def _check_user(uid: int) -> None:
-    if uid != os.geteuid():
-        raise PermissionError("the service belongs to another user")
 
 
 @contextmanager

@@ -1,20 +1,17 @@
 """Asking the service of a workspace, over its unix socket or the HTTP side it names."""
 
-import importlib
 import json
-import os
-import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypedDict, Unpack
 
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.private_file import read_private
 from kds.brain.settings_variables import routing_variables
 from kds.brain.turn import Turn, Utterance
 from kds.brain.wire import from_wire
 from kds.brain.workspace import Workspace
+from kds.hooks.call import Call, connect
+from kds.hooks.trouble import Trouble
 from kds.service.address import ServiceAddress
 from kds.service.exchange import exchange
 
@@ -120,16 +117,19 @@ class ServiceClient:
     def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
         content = None if body is None else json.dumps(body).encode()
         try:
-            with _connected(self._address) as (connection, headers):
-                connection.settimeout(self._timeout_s)
-                status, answer = exchange(connection, method, path, content, headers)
+            call = _connected(self._workspace)
+            try:
+                call.connection.settimeout(self._timeout_s)
+                status, answer = exchange(call.connection, method, path, content, call.header)
+            finally:
+                call.connection.close()
         except TimeoutError as error:
             raise KdsError(
                 f"the service took longer than {self._timeout_s:g} s",
                 where=str(self._address.socket_path),
                 hint="see `kds service status`; the message may have been remembered",
             ) from error
-        except OSError as error:
+        except (OSError, Trouble) as error:
             raise ServiceUnavailableError(
                 f"the service does not answer: {str(error) or type(error).__name__}",
                 where=str(self._address.socket_path),
@@ -141,68 +141,14 @@ class ServiceClient:
 def reach(workspace: Workspace, *, timeout_s: float = ANSWER_S) -> ServiceClient | None:
     """Return a client when a service of ``workspace`` accepts connections, else None."""
     try:
-        with _connected(ServiceAddress(workspace.brain)):
-            return ServiceClient(workspace, timeout_s=timeout_s)
-    except OSError:
+        _connected(workspace).connection.close()
+    except (OSError, Trouble):
         return None
+    return ServiceClient(workspace, timeout_s=timeout_s)
 
 
-@contextmanager
-def _connected(address: ServiceAddress) -> Iterator[tuple[socket.socket, Mapping[str, str]]]:
-    """An open connection, and the headers that its request needs. Raises OSError."""
-    headers: Mapping[str, str] = {}
-    if hasattr(socket, "AF_UNIX") and address.socket_path.exists():
-        connection = address.connect(timeout_s=CONNECT_S)
-    else:
-        connection, headers = _over_tcp(address)
-    with connection:
-        yield connection, headers
-
-
-def _over_tcp(address: ServiceAddress) -> tuple[socket.socket, Mapping[str, str]]:
-    """The HTTP side that service.json names: where there are no unix sockets (Windows).
-
-    A project may bring such a file along: only one of our own making is believed, and only
-    as far as this machine.
-    """
-    import ipaddress  # 5 ms, on this way only
-
-    try:
-        state = json.loads(_own_content(address.state_path))
-        host, port = str(state["http"]["host"]), int(state["http"]["port"])
-        token = _own_content(address.token_path).decode("ascii").strip()
-        ours = ipaddress.ip_address(host).is_loopback and _is_held(address.lock_path)
-    except (KeyError, TypeError, ValueError, StoreError) as error:
-        raise FileNotFoundError("no address of a service") from error
-    if not ours:
-        raise ConnectionRefusedError("service.json names no service of ours")
-    connection = socket.create_connection((host, port), CONNECT_S)
-    return connection, {"Authorization": f"Bearer {token}"}
-
-
-def _own_content(path: Path) -> bytes:
-    """The content of a file that this user made for itself. Raises StoreError and OSError."""
-    content = read_private(path)
-    if content is None:
-        raise FileNotFoundError(path)
-    status = path.lstat()
-    if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o077):
-        raise StoreError("the file is not private", where=str(path), hint=f"rm {path}")
-    return content
-
-
-def _is_held(lock: Path) -> bool:
-    """Whether a process holds the lock, where that can be asked without taking it (POSIX)."""
-    try:
-        fcntl = importlib.import_module("fcntl")
-    except ImportError:
-        return True
-    with lock.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
+def _connected(workspace: Workspace) -> Call:
+    return connect(str(workspace.brain), time.monotonic() + CONNECT_S)
 
 
 def _answer(status: int, content: bytes) -> Any:

@@ -4,9 +4,10 @@ Written by hand, for `http.client` costs 25 ms of imports (the parsers of `email
 of what `kds route` costs with a service.
 """
 
-import socket
-from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:  # `socket` itself is 3 ms of imports
+    from _socket import socket
 
 ANSWER_LIMIT: Final = 2**26
 """Bytes of an answer: 64 MiB, where a turn with its prompt has some ten thousand."""
@@ -19,13 +20,13 @@ class BrokenAnswerError(ConnectionError):
 
 
 def exchange(
-    connection: socket.socket,
+    connection: "socket",
     method: str,
     path: str,
     content: bytes | None = None,
-    headers: Mapping[str, str] | None = None,
+    header: str = "",
 ) -> tuple[int, bytes]:
-    """Send a request, and return the status and the body of its answer.
+    """Send a request, with one more ``header`` line, and return status and body of its answer.
 
     The other side closes the connection behind it. Raises OSError, BrokenAnswerError among them.
     """
@@ -35,14 +36,13 @@ def exchange(
         "Connection": "close",
         "Content-Type": "application/json",
         "Content-Length": str(len(body)),
-        **(headers or {}),
     }
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-    connection.sendall(f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + body)
+    connection.sendall(f"{method} {path} HTTP/1.1\r\n{head}{header}\r\n".encode() + body)
     return _read(_received(connection))
 
 
-def _received(connection: socket.socket) -> bytes:
+def _received(connection: "socket") -> bytes:
     parts, size = [], 0
     while chunk := connection.recv(_CHUNK):
         size += len(chunk)

@@ -6,10 +6,13 @@ its process has ended.
 
 import os
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
-from kds.service.address import ServiceAddress, peer
+from kds.hooks.call import over_unix, peer
+from kds.hooks.trouble import Trouble
+from kds.service.address import ServiceAddress
 
 _START = 19
 """Place of `starttime` behind the name in /proc/PID/stat (proc(5): the 22nd field)."""
@@ -63,7 +66,12 @@ def _has_open(pid: int, path: Path) -> bool:
 
 def _listener(address: ServiceAddress) -> int | None:
     """Who listens on the socket."""
-    with suppress(OSError), address.connect(timeout_s=0.5) as connection:
+    try:
+        connection = over_unix(str(address.socket_path), time.monotonic() + 0.5)
+    except (OSError, Trouble):
+        return None
+    try:
         told = peer(connection)
-        return None if told is None else told[0]
-    return None
+    finally:
+        connection.close()
+    return None if told is None else told[0]

@@ -23,7 +23,7 @@ from starlette.responses import Response
 from kds.brain.errors import StoreError
 from kds.brain.private_file import read_private
 from kds.brain.receipt import read_own, replace_own
-from kds.service.address import peer
+from kds.hooks.call import peer
 from kds.service.errors import AsgiApp, Receive, Scope, Send, error_response
 
 WORKSPACE: Final = "kds.workspace"

@@ -4,9 +4,12 @@ import os
 import socket
 import threading
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
+from kds.hooks.call import connect
+from kds.hooks.trouble import NoService
 from kds.service.address import PATH_LIMIT, ServiceAddress, short_spelling
 
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
@@ -35,16 +38,16 @@ def test_a_socket_is_reached_however_long_its_path_is(tmp_path: Path, depth: int
     with _listen(address) as listener:
         answered = threading.Thread(target=lambda: listener.accept()[0].close())
         answered.start()
-        with address.connect(timeout_s=PATIENCE_S) as connection:
-            assert connection.recv(1) == b""
+        connection = connect(str(brain), monotonic() + PATIENCE_S).connection
+        assert connection.recv(1) == b""
+        connection.close()
         answered.join()
 
 
-def test_nobody_there_is_an_oserror(tmp_path: Path) -> None:
-    with pytest.raises(OSError):
-        ServiceAddress(tmp_path).connect(timeout_s=1)
-    with pytest.raises(OSError):
-        ServiceAddress(tmp_path / "nowhere").connect(timeout_s=1)
+@pytest.mark.parametrize("name", [".", "nowhere"])
+def test_nobody_there_is_no_service(tmp_path: Path, name: str) -> None:
+    with pytest.raises(NoService):
+        connect(str(tmp_path / name), monotonic() + 1)
 
 
 def test_a_short_spelling_leaves_no_descriptor_open(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def _answered(answer: bytes) -> tuple[tuple[int, bytes], bytes]:
     try:
         with ours:
             ours.settimeout(30)
-            return exchange(ours, "POST", "/route", b"{}", {"X-Own": "1"}), asked[0]
+            return exchange(ours, "POST", "/route", b"{}", "X-Own: 1\r\n"), asked[0]
     finally:
         thread.join()
 

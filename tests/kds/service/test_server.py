@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import httpx
@@ -20,6 +21,7 @@ from kds.brain.errors import PromptFileError
 from kds.brain.journal import ContextJournal
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
+from kds.hooks.call import connect
 from kds.service import background
 from kds.service.address import ServiceAddress
 from kds.service.errors import AlreadyServedError, ServiceError
@@ -160,9 +162,11 @@ def test_a_workspace_deep_in_the_tree_is_served(
     folder = new_workspace() / ("d" * 100) / ("e" * 100)
     folder.parent.mkdir(parents=True)
     new_workspace().rename(folder)
-    with running(folder) as service, service.address.connect(timeout_s=PATIENCE_S) as connection:
+    with running(folder) as service:
+        connection = connect(str(service.address.brain), monotonic() + PATIENCE_S).connection
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert connection.recv(100).startswith(b"HTTP/1.1 200")
+        connection.close()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "example.com"])
