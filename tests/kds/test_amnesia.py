@@ -17,15 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kds.amnesia.forgetting
-from kds.amnesia.forgetting import (
-    AmnesiaError,
-    forget,
-    list_backups,
-    remove_backup,
-    restore,
-    survey,
-)
-from kds.amnesia.inventory import KINDS, kind_of
+from kds.amnesia.backup import list_backups
+from kds.amnesia.forgetting import AmnesiaError, forget, remove_backup, restore
+from kds.amnesia.inventory import KINDS, kind_of, survey
 from kds.brain.clock import utc_now
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import StoreError
@@ -354,7 +348,7 @@ def dying(path):
     remove(path)
 kds.amnesia.forgetting.remove_private = dying
 kds.amnesia.database.remove_private = dying
-kds.amnesia.forget(Workspace.find(environ={{"KDS_HOME": {root!r}}}))
+kds.amnesia.forgetting.forget(Workspace.find(environ={{"KDS_HOME": {root!r}}}))
 """
 
 

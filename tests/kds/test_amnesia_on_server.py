@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import kds
-from kds.amnesia.forgetting import AmnesiaError, forget, restore, survey
+from kds.amnesia.forgetting import AmnesiaError, forget, restore
+from kds.amnesia.inventory import survey
 from kds.api.conversations import Conversations
 from kds.brain.errors import StoreError
 from kds.brain.postgres.tenant_texts import tenant_texts

@@ -38,8 +38,6 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.private_file import failure, locked, make_private_folder, remove_private
 from kds.brain.workspace import Workspace
 
-__all__ = ["AmnesiaError", "Report", "Restored", "forget", "list_backups", "restore", "survey"]
-
 Held = HeldDatabase | HeldText
 
 LOCK_TIMEOUT_S: Final = 10.0

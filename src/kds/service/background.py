@@ -4,7 +4,6 @@ A service is alive as long as its lock file is held: the system lets go of the l
 the process ends, so no pid from a stale file is ever signalled.
 """
 
-import json
 import os
 import signal
 import subprocess
@@ -23,7 +22,7 @@ from kds.brain.private_file import read_private
 from kds.brain.workspace import Workspace
 from kds.service.address import ServiceAddress
 from kds.service.client import ServiceUnavailableError, reach
-from kds.service.process import is_service, lives
+from kds.service.process import is_service, lives, noted
 
 START_S: Final = 60.0
 """Seconds until a start has failed. It takes 3 s on a quiet machine, and a first fit more."""
@@ -202,22 +201,18 @@ def _wait_for_one_coming(workspace: Workspace) -> None:
 
 def _pid(workspace: Workspace) -> int:
     address = ServiceAddress(workspace.brain)
-    path = address.state_path
-    try:
-        state = json.loads(read_private(path) or b"{}")
-        pid, began = int(state["pid"]), state.get("process_began")
-        if pid <= 1:
-            raise ValueError(pid)
-    except (StoreError, ValueError, TypeError, KeyError) as error:
+    state = noted(address)
+    pid = state.get("pid")
+    if not isinstance(pid, int) or pid <= 1:
         raise KdsError(
             "a service is running, but its state file does not say which process it is",
-            where=str(path),
+            where=str(address.state_path),
             hint="it may be starting: try again; else end the process `kds serve` yourself",
-        ) from error
-    if not is_service(pid, began, address):
+        )
+    if not is_service(pid, state.get("process_began"), address):
         raise KdsError(
             f"process {pid} is not the service that holds the lock: it is another one",
-            where=str(path),
+            where=str(address.state_path),
             hint="end the process `kds serve` yourself",
         )
     return pid

@@ -9,24 +9,22 @@ import os
 import shutil
 import socket
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from filelock import FileLock, Timeout
 
-from kds.brain.errors import StoreError
 from kds.brain.private_file import (
     PRIVATE,
     failure,
     make_private_folder,
-    read_private,
     remove_private,
     replace_private,
 )
 from kds.brain.workspace import Workspace
 from kds.service.address import ServiceAddress, short_spelling
 from kds.service.errors import AlreadyServedError, ServiceError
+from kds.service.process import noted
 
 BACKLOG: Final = 256
 """Connections that may wait to be accepted; a burst of windows, not the internet."""
@@ -125,10 +123,7 @@ def bind_private(path: Path) -> socket.socket:
 
 
 def _already(workspace: Workspace) -> AlreadyServedError:
-    pid: object = None
-    with suppress(StoreError, ValueError):  # it may be starting, or stopping
-        state = json.loads(read_private(ServiceAddress(workspace.brain).state_path) or b"{}")
-        pid = state.get("pid") if isinstance(state, dict) else None
+    pid = noted(ServiceAddress(workspace.brain)).get("pid")  # none: it is starting, or stopping
     who = f"process {pid}" if pid else "another process"
     return AlreadyServedError(
         f"{who} serves this workspace already",

@@ -4,18 +4,32 @@ A number can be anybody's: a project may bring `service.json` along, and a numbe
 its process has ended.
 """
 
+import json
 import os
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+from kds.brain.errors import StoreError
+from kds.brain.private_file import read_private
 from kds.hooks.call import over_unix, peer
 from kds.hooks.trouble import Trouble
 from kds.service.address import ServiceAddress
 
 _START = 19
 """Place of `starttime` behind the name in /proc/PID/stat (proc(5): the 22nd field)."""
+
+
+def noted(address: ServiceAddress) -> Mapping[str, Any]:
+    """What service.json says; nothing when it says nothing that makes sense."""
+    with suppress(StoreError, ValueError):
+        state = json.loads(read_private(address.state_path) or b"{}")
+        if isinstance(state, dict):
+            return state
+    return {}
 
 
 def lives(pid: int) -> bool:

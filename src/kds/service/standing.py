@@ -1,16 +1,13 @@
 """How the service of a workspace stands: answering, on its way, stuck, or not there."""
 
-import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kds.brain.errors import StoreError
-from kds.brain.private_file import read_private
 from kds.brain.workspace import Workspace
 from kds.service import background
 from kds.service.address import ServiceAddress
+from kds.service.process import noted
 
 State = Literal["running", "starting", "not answering", "not running"]
 
@@ -29,7 +26,7 @@ class Standing:
 def standing_of(workspace: Workspace) -> Standing:
     """Look at the service of ``workspace``. Raises WorkspaceError when that may not be done."""
     health = background.health(workspace)
-    written = _written(workspace)
+    written = noted(ServiceAddress(workspace.brain))
     socket, http = _text(written, "socket"), _text(written.get("http"), "url")
     if health is not None:
         return Standing("running", health["pid"], health, socket, http)
@@ -40,15 +37,6 @@ def standing_of(workspace: Workspace) -> Standing:
         return Standing("not answering" if listens else "starting", known, None, socket, http)
     pid = background.coming(workspace)
     return Standing("not running") if pid is None else Standing("starting", pid)
-
-
-def _written(workspace: Workspace) -> Mapping[str, Any]:
-    """What service.json says; nothing when it says nothing that makes sense."""
-    with suppress(StoreError, ValueError):
-        state = json.loads(read_private(ServiceAddress(workspace.brain).state_path) or b"{}")
-        if isinstance(state, dict):
-            return state
-    return {}
 
 
 def _text(data: object, key: str) -> str | None:

@@ -6,10 +6,10 @@ from typing import Final
 
 import click
 
-from kds.amnesia.backup import Backup
-from kds.amnesia.forgetting import Report, Restored, forget, list_backups, remove_backup, survey
+from kds.amnesia.backup import Backup, list_backups
+from kds.amnesia.forgetting import Report, Restored, forget, remove_backup
 from kds.amnesia.forgetting import restore as restore_backup
-from kds.amnesia.inventory import KINDS, Survey, told
+from kds.amnesia.inventory import KINDS, Survey, survey, told
 from kds.brain.visible import one_line
 from kds.cli.guard import Refusal
 from kds.cli.moments import shown
