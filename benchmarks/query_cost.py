@@ -50,7 +50,7 @@ def measure(service: QueryService, *, sessions: bool) -> dict[str, Any]:
     began = utc_now()
     for talk in read_follow_ups(DOCUMENTS / "follow_ups.yaml"):
         said: list[Message] = []
-        for turn in talk.questions:
+        for turn in talk.turns:
             query = (
                 Query(turn.user, session=talk.id)
                 if sessions

@@ -4,15 +4,14 @@ docs/evaluation.md has the form. A turn with `expanded` is a follow-up: it needs
 before. A turn without it stands alone, and must come back unchanged.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from kds.api.same_text import matches
-from kds.brain.document import Document, NodePath, parse_yaml, read_text, validate
+from kds.brain.document import Document, parse_yaml, read_text, validate
 from kds.brain.errors import ConfigError, Problem
 
 FOLLOW_UP_FORM: Final = """\
@@ -32,28 +31,46 @@ class FollowUpFileError(ConfigError):
     """A follow-up file cannot be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+_Text = Annotated[str, Field(min_length=1)]
+_Texts = Annotated[list[_Text], BeforeValidator(_as_list)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Place(_Strict):
     """A passage: how the heading of its section begins, and some words of it ("": any)."""
 
-    section: str
+    section: _Text
     contains: str = ""
-    where: str = ""
-    """``path:line`` of the file that names it."""
+    _where: str = ""
+
+    @property
+    def where(self) -> str:
+        """``path:line`` of the file that names it."""
+        return self._where
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+_Places = Annotated[list[Place], BeforeValidator(_as_list)]
+
+
+class Question(_Strict):
     """One turn: what is asked, how it reads on its own, and where the answer stands."""
 
-    user: str
-    expanded: tuple[str, ...] = ()
-    refers_to: tuple[str, ...] = ()
+    user: _Text
+    expanded: _Texts = []
+    refers_to: _Texts = []
     """Names that a self-contained wording contains."""
-    find: tuple[Place, ...] = ()
+    find: _Places = []
     """Any one of these answers it."""
-    find_all: tuple[Place, ...] = ()
+    find_all: _Places = []
     """It takes all of these."""
+    note: str = ""
 
     @property
     def follows_up(self) -> bool:
@@ -75,14 +92,28 @@ class Question:
         said = f" {plain(text)} "
         return bool(self.refers_to) and all(f" {plain(name)}" in said for name in self.refers_to)
 
+    @model_validator(mode="after")
+    def _consistent(self) -> "Question":
+        if self.find and self.find_all:
+            raise ValueError("has both 'find' and 'find_all': keep one")
+        if self.refers_to and not self.expanded:
+            raise ValueError("has 'refers_to' but no 'expanded': add how it reads on its own")
+        return self
 
-@dataclass(frozen=True, slots=True)
-class Talk:
-    """A conversation about one document, a path."""
 
-    id: str
-    document: Path
-    questions: tuple[Question, ...]
+class Talk(_Strict):
+    """A conversation about one document."""
+
+    id: _Text
+    document: _Text
+    turns: Annotated[list[Question], Field(min_length=1)]
+    note: str = ""
+    _folder: Path = Path()
+
+    @property
+    def path(self) -> Path:
+        """Where the document is."""
+        return self._folder / self.document
 
 
 def plain(text: str) -> str:
@@ -107,9 +138,10 @@ def read_follow_ups(path: Path) -> tuple[Talk, ...]:
     talks: list[Talk] = []
     problems: list[Problem] = []
     for index in range(len(document.data)):
-        found = validate(document, _Talk, at=(index,))
-        if isinstance(found, _Talk):
-            talks.append(_talk(found, document, index, path))
+        found = validate(document, Talk, at=(index,))
+        if isinstance(found, Talk):
+            _place(found, document, index, path)
+            talks.append(found)
         else:
             problems += found
         problems += _missing(document, index, path)
@@ -129,66 +161,10 @@ def _missing(document: Document, index: int, path: Path) -> Iterator[Problem]:
         )
 
 
-def _talk(talk: "_Talk", document: Document, index: int, path: Path) -> Talk:
-    questions = []
-    for turn_index, turn in enumerate(talk.turns):
-        at: NodePath = (index, "turns", turn_index)
-        questions.append(
-            Question(
-                turn.user,
-                tuple(turn.expanded),
-                tuple(turn.refers_to),
-                _places(turn.find, document, (*at, "find")),
-                _places(turn.find_all, document, (*at, "find_all")),
-            )
-        )
-    return Talk(talk.id, path.parent / talk.document, tuple(questions))
-
-
-def _places(places: Iterable["_Place"], document: Document, at: NodePath) -> tuple[Place, ...]:
-    where = document.where(at)
-    return tuple(Place(place.section, place.contains, where) for place in places)
-
-
-def _as_list(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
-
-
-_Text = Annotated[str, Field(min_length=1)]
-_Texts = Annotated[list[_Text], BeforeValidator(_as_list)]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _Place(_Strict):
-    section: _Text
-    contains: str = ""
-
-
-_Places = Annotated[list[_Place], BeforeValidator(_as_list)]
-
-
-class _Turn(_Strict):
-    user: _Text
-    expanded: _Texts = []
-    refers_to: _Texts = []
-    find: _Places = []
-    find_all: _Places = []
-    note: str = ""
-
-    @model_validator(mode="after")
-    def _consistent(self) -> "_Turn":
-        if self.find and self.find_all:
-            raise ValueError("has both 'find' and 'find_all': keep one")
-        if self.refers_to and not self.expanded:
-            raise ValueError("has 'refers_to' but no 'expanded': add how it reads on its own")
-        return self
-
-
-class _Talk(_Strict):
-    id: _Text
-    document: _Text
-    turns: Annotated[list[_Turn], Field(min_length=1)]
-    note: str = ""
+def _place(talk: Talk, document: Document, index: int, path: Path) -> None:
+    """Note where the file is, and where in it each place is named."""
+    talk._folder = path.parent
+    for turn, question in enumerate(talk.turns):
+        for key in ("find", "find_all"):
+            for place in getattr(question, key):
+                place._where = document.where((index, "turns", turn, key))

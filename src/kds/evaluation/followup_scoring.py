@@ -87,11 +87,11 @@ class FollowUpScore(Figures):
 
 def ask_all(service: QueryService, talk: Talk) -> Iterable[Asked]:
     """Put the questions of ``talk`` to ``service``, in a session of its own."""
-    for turn, question in enumerate(talk.questions, start=1):
+    for turn, question in enumerate(talk.turns, start=1):
         query = Query(
             question.user,
             session=talk.id,
-            source=str(talk.document.resolve()),
+            source=str(talk.path.resolve()),
             scope="documents",
             limit=DEPTH,
             answer=False,
@@ -106,15 +106,15 @@ def ask_all(service: QueryService, talk: Talk) -> Iterable[Asked]:
 
 def unknown_places(talk: Talk, sections: Sequence[Section]) -> Iterable[Problem]:
     """Name the places of ``talk`` that are nowhere in its document."""
-    for question in talk.questions:
+    for question in talk.turns:
         for place in (*question.find, *question.find_all):
             headed = [one for one in sections if _heads(place, one.path[-1] if one.path else "")]
             if not any(plain(place.contains) in plain(one.text) for one in headed):
                 said = f"has '{place.contains}'" if headed else "has a heading that begins so"
                 yield Problem(
                     place.where,
-                    f"no section '{place.section}' of {talk.document.name} {said}",
-                    f"see `kds docs show {talk.document.name}` after `kds docs add`",
+                    f"no section '{place.section}' of {talk.path.name} {said}",
+                    f"see `kds docs show {talk.path.name}` after `kds docs add`",
                 )
 
 

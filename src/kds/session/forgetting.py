@@ -21,7 +21,7 @@ class Forgetting:
 
     def preview(self) -> str:
         """What would go and what would stay, for the question."""
-        from kds.amnesia.forgetting import survey  # hardly a session forgets
+        from kds.amnesia.inventory import survey  # hardly a session forgets
 
         found = survey(self.workspace)
         going = found.lines() or ("nothing is remembered",)

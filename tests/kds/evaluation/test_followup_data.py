@@ -21,11 +21,11 @@ def file(tmp_path: Path) -> Path:
 def test_the_form_that_the_help_shows_is_one(file: Path) -> None:
     file.write_text(FOLLOW_UP_FORM)
     (talk,) = read_follow_ups(file)
-    first, second = talk.questions
+    first, second = talk.turns
     assert (first.follows_up, second.follows_up) == (False, True)
-    assert second.refers_to == ("Determination Date",)
+    assert second.refers_to == ["Determination Date"]
     assert second.find[0].section == "Section 1.02"
-    assert talk.document.is_file()
+    assert talk.path.is_file()
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 )
 def test_a_question_is_resolved_when_it_names_what_it_is_about(text: str, resolved: bool) -> None:
     question = Question(
-        "And what happens if it falls on a weekend?",
-        expanded=("And what happens if the Determination Date falls on a weekend?",),
-        refers_to=("the Determination Date",),
+        user="And what happens if it falls on a weekend?",
+        expanded=["And what happens if the Determination Date falls on a weekend?"],
+        refers_to=["the Determination Date"],
     )
     assert question.resolved(text) is resolved

@@ -53,7 +53,7 @@ def asked(fitted_workspace: Path) -> Iterator[list[Asked]]:
     place = Workspace.find(fitted_workspace)
     (talk,) = read_follow_ups(fitted_workspace / "talks.yaml")
     with DocumentPlace(place).made() as store:
-        add_documents(store, [talk.document])
+        add_documents(store, [talk.path])
     with QueryService.open(place) as service:
         yield list(ask_all(service, talk))
 

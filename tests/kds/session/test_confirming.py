@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import kds
-from kds.amnesia.forgetting import list_backups
+from kds.amnesia.backup import list_backups
 
 from ...agents.openai_server import FakeProvider, Text  # noqa: TID252  # one server for all
 from .conftest import Open

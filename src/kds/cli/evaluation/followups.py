@@ -87,12 +87,12 @@ def _ask(talks: Sequence[Talk], workspace: Workspace) -> list[Asked]:
 
 
 def _index(talks: Sequence[Talk], place: Workspace) -> None:
-    documents = list(dict.fromkeys(talk.document for talk in talks))
+    documents = list(dict.fromkeys(talk.path for talk in talks))
     with DocumentPlace(place).made() as store:
         for failed in add_documents(store, documents).of("failed"):
             raise failed.error or KdsError("cannot be read", where=str(failed.path))
         sections = {path: store.sections(str(path.resolve())) for path in documents}
-    problems = [one for talk in talks for one in unknown_places(talk, sections[talk.document])]
+    problems = [one for talk in talks for one in unknown_places(talk, sections[talk.path])]
     if problems:
         raise FollowUpFileError(problems)
 
