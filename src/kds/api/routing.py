@@ -174,7 +174,7 @@ class Router:
 
     def rehearse(self, clock: Clock) -> "Router":
         """Open a conversation in memory, with an empty context: the workspace sees nothing."""
-        return Router(self._parts, RehearsalJournal(clock=clock), clock=clock)
+        return rehearsed(self._parts, clock)
 
     def __call__(self, message: str, *, history: Sequence[Utterance] = ()) -> Turn:
         """Route ``message``, so that a router is a plain function too."""
@@ -233,6 +233,11 @@ class Router:
             return pipeline.run(turn)
         with self._journal.alone():
             return pipeline.run(turn)
+
+
+def rehearsed(parts: Parts, clock: Clock) -> Router:
+    """A router of what is loaded, whose conversation is in memory alone; it asks no model."""
+    return Router(parts, RehearsalJournal(clock=clock), clock=clock)
 
 
 def rewriting_steps(resolver: Resolver) -> tuple[Step, ...]:

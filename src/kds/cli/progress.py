@@ -15,6 +15,7 @@ from kds.cli.palette import asked_plain
 
 if TYPE_CHECKING:  # 50 ms of imports: only who waits for something pays
     from rich.console import Console
+    from rich.progress import Progress
     from rich.status import Status
 
 SLOW_S: Final = 0.5
@@ -70,9 +71,7 @@ def tracked(items: Sequence[Item], label: str) -> Iterator[Item]:
         with slow(f"{label} {len(items):,}"):
             yield from items
         return
-    from rich.progress import Progress
-
-    with Progress(console=_console(), auto_refresh=False, transient=True) as bar:
+    with _bar() as bar:
         task = bar.add_task(label, total=len(items))
         drawn = 0.0
         for item in items:
@@ -90,9 +89,7 @@ def reported(what: str) -> Iterator[Callable[[str, int, int], None]]:
         with slow(what):
             yield lambda what, done, total: None
         return
-    from rich.progress import Progress
-
-    with Progress(console=_console(), auto_refresh=False, transient=True) as bar:
+    with _bar() as bar:
         task = bar.add_task(what, total=None)
 
         def tell(what: str, done: int, total: int) -> None:
@@ -142,6 +139,12 @@ def _draws() -> bool:
 def _may_draw() -> bool:
     """Whether it is worth asking rich: 50 ms of imports."""
     return wanted() and not asked_plain() and (sys.stderr.isatty() or "FORCE_COLOR" in os.environ)
+
+
+def _bar() -> "Progress":
+    from rich.progress import Progress
+
+    return Progress(console=_console(), auto_refresh=False, transient=True)
 
 
 def _console() -> "Console":

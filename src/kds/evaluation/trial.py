@@ -14,17 +14,15 @@ from time import monotonic
 from typing import Final
 
 from kds.api.own_files import OwnFile, OwnFiles
-from kds.api.rehearsal import RehearsalJournal
-from kds.api.routing import Router, rewriting_steps
+from kds.api.routing import rehearsed, rewriting_steps
 from kds.api.rule_tests import describe_outcome, run_rule_tests
 from kds.api.workspace_parts import Parts, load_resolver
-from kds.brain.clock import Clock
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import ConfigError, DialogueFileError, Problem
 from kds.brain.workspace import BRAIN, Workspace
 from kds.evaluation.dialogues import find_dialogue_files, is_dialogue_file, read_dialogues
 from kds.evaluation.failures import describe
-from kds.evaluation.playback import OpenRoute, play
+from kds.evaluation.playback import play
 from kds.learning.library import with_learned
 from kds.router.intents.model_cache import open_model
 from kds.router.intents.turn_model import turn_model_for
@@ -49,15 +47,6 @@ class Trial:
     """How tests failed, in words."""
     left: int
     """Groups of tests that there was no time for: a rule's, or a file of dialogues."""
-
-
-def rehearsing(parts: Parts) -> OpenRoute:
-    """Opens conversations by these parts of which nothing remains, and no model is asked."""
-
-    def open_route(clock: Clock) -> Router:
-        return Router(parts, RehearsalJournal(clock=clock), clock=clock)
-
-    return open_route
 
 
 def check_change(parts: Parts, file: OwnFile) -> None:
@@ -152,7 +141,7 @@ def _dialogues(changed: Parts) -> Iterator[Test]:
 
 def _played(path: Path, changed: Parts) -> list[str | None]:
     try:
-        played = [play(one, rehearsing(changed)) for one in read_dialogues(path)]
+        played = [play(one, partial(rehearsed, changed)) for one in read_dialogues(path)]
     except DialogueFileError as error:
         return [str(error)]
     return [None if one.passed else describe(one) for one in played]

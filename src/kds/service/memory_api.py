@@ -124,9 +124,7 @@ async def grant(request: Request, asked: GrantRequest) -> Response:
         raise MessageError(
             "consent needs a purpose", where="purpose", hint="say what the profile is for"
         )
-    await archive_worker(request).run(
-        lambda: served.memory_for_writing().profile.grant(asked.purpose)
-    )
+    await archive_worker(request).run(lambda: served.consent(asked.purpose))
     return await _consent(request, served)
 
 
@@ -134,12 +132,7 @@ async def grant(request: Request, asked: GrantRequest) -> Response:
 async def revoke(request: Request, workspace: WorkspaceQuery = None) -> Response:
     """Withdraw consent, and erase the profile with its bytes in every file."""
     served = served_workspace(request, workspace)
-
-    def erase() -> None:
-        if (store := served.memory_if_any()) is not None:
-            store.profile.revoke()
-
-    await archive_worker(request).run(erase)
+    await archive_worker(request).run(served.revoke_consent)
     return await _consent(request, served)
 
 

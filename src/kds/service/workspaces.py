@@ -100,6 +100,15 @@ class ServedWorkspace:
             )
         return self.memory.store
 
+    def consent(self, purpose: str) -> None:
+        """Note that a profile may be kept for a purpose. Raises ConflictError, as above."""
+        self.memory_for_writing().profile.grant(purpose)
+
+    def revoke_consent(self) -> None:
+        """Withdraw that, and erase the profile with its bytes in every file."""
+        if (store := self.memory_if_any()) is not None:
+            store.profile.revoke()
+
     @property
     def contexts(self) -> Iterator[Contexts]:
         """The contexts of all whose messages come here."""

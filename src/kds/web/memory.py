@@ -92,18 +92,13 @@ async def grant(visit: Visit) -> Response:
         raise MessageError(
             "consent needs a purpose", where="purpose", hint="say what the profile is for"
         )
-    await visit.archive(lambda: visit.served.memory_for_writing().profile.grant(purpose))
+    await visit.archive(lambda: visit.served.consent(purpose))
     return visit.go("/memory#profile", "You consented. You can take that back at any time.")
 
 
 async def revoke(visit: Visit) -> Response:
     """Withdraw consent, and erase the profile with its bytes."""
-
-    def erase() -> None:
-        if (store := visit.served.memory_if_any()) is not None:
-            store.profile.revoke()
-
-    await visit.archive(erase)
+    await visit.archive(visit.served.revoke_consent)
     return visit.go("/memory#profile", "The profile is erased, and its bytes with it.")
 
 

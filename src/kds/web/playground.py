@@ -9,11 +9,12 @@ from starlette.responses import Response
 
 from kds.api.beginning import begin_prompt, begin_rule
 from kds.api.own_files import OwnFile, OwnFiles
+from kds.api.routing import rehearsed
 from kds.brain.errors import ConfigError, KdsError
 from kds.evaluation.dialogues import Dialogue
 from kds.evaluation.failures import describe
 from kds.evaluation.playback import PlayedTurn, play, turn_by_turn
-from kds.evaluation.trial import check_change, rehearsing, try_change
+from kds.evaluation.trial import check_change, try_change
 from kds.evaluation.typed import as_test, save_test, test_name, typed_dialogue
 from kds.service.workspaces import ServedWorkspace
 from kds.web.turn_view import TurnView, view_of
@@ -59,7 +60,7 @@ async def attempt(visit: Visit, _: str) -> Response:
         dialogue = await _typed_dialogue(visit)
         before = await _played(visit, dialogue)
         # What was never used before makes itself up at its first turn, which takes a second.
-        opened = rehearsing(trial.parts)
+        opened = partial(rehearsed, trial.parts)
         after = await _alone(visit, lambda: [*turn_by_turn(dialogue, opened)])
         turns = [
             (view_of(one.turn), view_of(two.turn)) for one, two in zip(before, after, strict=True)
@@ -85,7 +86,7 @@ async def keep(visit: Visit, _: str) -> Response:
     """Keep the conversation as a dialogue test, and say whether it passes."""
     name, text = visit.text("test-name").strip(), _plain(visit.text("test"))
     path, found = await visit.archive(lambda: save_test(visit.served.workspace, name, text))
-    opened = rehearsing(visit.served.conversations.parts)
+    opened = partial(rehearsed, visit.served.conversations.parts)
     played = [await visit.route(partial(play, one, opened)) for one in found]
     wrong = "\n".join(describe(one) for one in played if not one.passed)
     said = f"it fails as things are:\n{wrong}" if wrong else "it passes."
@@ -113,7 +114,7 @@ async def _typed_dialogue(visit: Visit) -> Dialogue:
 
 async def _played(visit: Visit, dialogue: Dialogue) -> list[PlayedTurn]:
     """Every turn is a job of its own: a hook that comes meanwhile waits for one of them."""
-    turns = turn_by_turn(dialogue, rehearsing(visit.served.conversations.parts))
+    turns = turn_by_turn(dialogue, partial(rehearsed, visit.served.conversations.parts))
     found: list[PlayedTurn] = []
     while (one := await visit.route(lambda: next(turns, None))) is not None:
         found.append(one)

@@ -5,16 +5,17 @@ import stat
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from kds.api.routing import rehearsed
 from kds.api.workspace_parts import Parts
 from kds.evaluation.dialogues import read_dialogues
 from kds.evaluation.playback import play
-from kds.evaluation.trial import rehearsing
 from kds.service.client import ServiceClient
 from kds.web import playground
 
@@ -279,7 +280,7 @@ def test_a_conversation_is_kept_as_a_dialogue_test_that_passes(
     assert "it passes." in page
     path = site.root / "tests" / "dialogues" / "fab-button.yaml"
     parts = Parts.load(site.workspace, may_write=False)
-    assert all(play(one, rehearsing(parts)).passed for one in read_dialogues(path))
+    assert all(play(one, partial(rehearsed, parts)).passed for one in read_dialogues(path))
     again = work(visitor, "keep", **{"test": text, "test-name": "fab-button"})
     assert "is there already" in again.text
     for name in ("../evil", "Fab Button", ""):

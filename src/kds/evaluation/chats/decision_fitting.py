@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kds.api.rehearsal import MinuteClock
-from kds.api.routing import workspace_at
+from kds.api.routing import rehearsed, workspace_at
 from kds.api.same_text import matches
 from kds.api.workspace_parts import Parts
 from kds.brain.turn import Edit, Turn, Utterance
 from kds.evaluation.chats.chat_file import read_chats
-from kds.evaluation.chats.playing import play_with, rehearsed
+from kds.evaluation.chats.playing import play_with
 from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
 from kds.router.references.decision import PRECISION, bar
 from kds.router.references.signs import Signs, edit_signs

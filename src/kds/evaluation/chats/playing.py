@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from time import process_time
 from typing import Final, Literal
 
-from kds.api.rehearsal import MinuteClock, RehearsalJournal
+from kds.api.rehearsal import MinuteClock
 from kds.api.routing import Router
-from kds.api.workspace_parts import Parts
 from kds.brain.turn import Edit, Turn, Utterance
 from kds.evaluation.chats.chat_file import Chat, ChatReference, ChatTurn
 
@@ -103,11 +102,6 @@ def play_chat(
             said.append(Utterance(expected.reply, "assistant"))
         tick()
     return played
-
-
-def rehearsed(parts: Parts, clock: MinuteClock) -> Router:
-    """A router of what is loaded, whose conversation is in memory alone."""
-    return Router(parts, RehearsalJournal(clock=clock), clock=clock)
 
 
 def play_with(

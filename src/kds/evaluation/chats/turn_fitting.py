@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 
 from kds.api.measures import share
 from kds.api.rehearsal import MinuteClock
-from kds.api.routing import workspace_at
+from kds.api.routing import rehearsed, workspace_at
 from kds.api.workspace_parts import Parts
 from kds.brain.turn import Turn
 from kds.evaluation.chats.chat_file import read_chats
 from kds.evaluation.chats.chat_scores import calibration_error
-from kds.evaluation.chats.playing import play_with, rehearsed
+from kds.evaluation.chats.playing import play_with
 from kds.evaluation.dialogues import read_dialogues
 from kds.router.classify import first_reading, place_of
 from kds.router.intents.calibration import sigmoid
