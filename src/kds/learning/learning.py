@@ -8,6 +8,7 @@ All of it can be looked at and taken back.
 import os
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -111,7 +112,7 @@ class Learning:
         one = next(one for one in self._candidates([*said, event]) if one.id == event.id)
         if not self._is_taught(event):
             self._check_harmless([one], library, else_="say it in other words")
-            self._take_in([one], by=YOU, said=[event])
+            self.take_in([one], by=YOU, said=[event])
         return self._named(one.id)
 
     def record(self, event: LearningEvent, *, cautious: Collection[str] = ()) -> Candidate:
@@ -141,7 +142,7 @@ class Learning:
         for one in chosen:
             _check_acceptable(one)
         self._check_harmless(chosen, library, else_="kds learn reject {id}")
-        self._take_in(chosen, by=YOU)
+        self.take_in(chosen, by=YOU)
         return tuple(chosen)
 
     def reject(self, ids: Iterable[str]) -> tuple[Candidate, ...]:
@@ -150,7 +151,7 @@ class Learning:
         for one in chosen:
             if one.state == "learned":
                 raise LearningError(f"{one.id} is learned", hint=f"kds learn undo {one.id}")
-        self._decide(chosen, "rejected")
+        self.events.append([_decision(self._clock(), "rejected", one) for one in chosen])
         return tuple(chosen)
 
     def undo(self, learned_id: str) -> Learned:
@@ -212,22 +213,26 @@ class Learning:
     def _act_on(self, one: Candidate, cautious: Collection[str]) -> bool:
         """Accept or take back by itself what has become sure or doubtful; whether it did."""
         if one.state == "due" and one.intent not in cautious:
-            self._take_in([one], by=ITSELF)
+            self.take_in([one], by=ITSELF)
         elif one.state == "learned" and one.adopted and one.confidence < ASK_MIN:
             self._take_out(one, "withdrawn")
         else:
             return False
         return True
 
-    def _take_in(
-        self, chosen: Sequence[Candidate], *, by: str, said: Sequence[LearningEvent] = ()
+    def take_in(
+        self,
+        chosen: Sequence[Candidate | LearnedReference],
+        *,
+        by: str,
+        said: Sequence[LearningEvent] = (),
     ) -> None:
-        """Add examples to the file, and write down that, and what was ``said`` for them."""
+        """Add what is learned to the file, and write down that, and what was ``said`` for it."""
         now, group = self._clock(), uuid.uuid4().hex[:12]
         blocks = self.file.add(chosen, by=by, now=now)
         kind: Decision = "accepted" if by == YOU else "adopted"
         taken = [
-            LearningEvent(now, kind, one.text, one.intent, None, None, block, group)
+            replace(_decision(now, kind, one), block=block, group=group)
             for one in chosen
             if (block := blocks.get(one.id)) is not None
         ]
@@ -236,15 +241,13 @@ class Learning:
     def _take_out(self, one: Candidate | Learned, kind: Decision) -> None:
         blocks = [event.block for event in self.events.load().events if event.id == one.id]
         self.file.remove(one.id, next((block for block in reversed(blocks) if block), None))
-        self._decide([one], kind)
-
-    def _decide(self, chosen: Sequence[Candidate | Learned], kind: Decision) -> None:
-        self.events.append([_decision(self._clock(), kind, one) for one in chosen])
+        self.events.append([_decision(self._clock(), kind, one)])
 
 
 def _decision(now: datetime, kind: Decision, one: Candidate | Learned) -> LearningEvent:
     if isinstance(one, LearnedReference):
-        return LearningEvent(now, kind, one.text, "", antecedent=one.antecedent)
+        meant = "meant" if kind == "accepted" else kind
+        return LearningEvent(now, meant, one.text, "", antecedent=one.antecedent)
     return LearningEvent(now, kind, one.text, one.intent)
 
 
@@ -269,14 +272,12 @@ def standing_of(one: Candidate) -> str:
 
 def _check_learnable(message: str) -> None:
     if reason := unlearnable(message):
+        text = storable(message)
+        shown = text if len(text) <= MAX_CHARACTERS else f"{text[:SHOWN]} ..."
         raise LearningError(
-            f"'{_shortened(storable(message))}' cannot be learned: {reason}",
+            f"'{shown}' cannot be learned: {reason}",
             hint="write it as an example or as an exact pattern into the prompt file of the intent",
         )
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_CHARACTERS else f"{text[:SHOWN]} ..."
 
 
 def _times(one: Candidate) -> str:

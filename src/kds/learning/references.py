@@ -1,11 +1,10 @@
 """Teaching KDS what a description means in a workspace, and what was taught, for the router."""
 
-import uuid
 from dataclasses import dataclass
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError, WorkspaceError
-from kds.brain.learning.event import LearningEvent, reference_id
+from kds.brain.learning.event import reference_id
 from kds.brain.learning.learned_file import YOU, LearnedFileError
 from kds.brain.learning.reference import LearnedReference, thing, unteachable, without_article
 from kds.brain.visible import one_line
@@ -51,7 +50,8 @@ def teach_reference(
         return TaughtReference(known[-1], new=False)
     if any(other.id == one.id for other in known):
         learning.undo(one.id)  # what was said last stands at the end
-    _take_in(learning, one, clock)
+    workspace.ensure()
+    learning.take_in([one], by=YOU)
     return TaughtReference(one, new=True)
 
 
@@ -67,13 +67,3 @@ def learned_references(workspace: Workspace) -> tuple[LearnedReference, ...]:
         return place.file.references()
     except (LearnedFileError, StoreError):
         return ()
-
-
-def _take_in(learning: Learning, one: LearnedReference, clock: Clock) -> None:
-    learning.workspace.ensure()
-    now, group = clock(), uuid.uuid4().hex[:12]
-    block = learning.file.add([one], by=YOU, now=now).get(one.id)
-    meant = LearningEvent(
-        now, "meant", one.text, "", block=block, group=group, antecedent=one.antecedent
-    )
-    learning.events.append([meant])

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from kds.api.conversations import Conversations
 from kds.brain.errors import KdsError, MessageError
@@ -37,18 +38,8 @@ async def routed(served: ServedWorkspace, worker: Worker, asked: RouteRequest) -
         elif not asked.log and asked.rewrite is None:
             served.turns += 1
             return read
-    return await worker.run(
-        lambda: served.route(
-            asked.message,
-            by=by,
-            conversation=asked.conversation,
-            join=asked.join,
-            log=asked.log,
-            history=_history(asked),
-            rewrite=asked.rewrite,
-            known=asked.known,
-        )
-    )
+    how = _how(asked) | {"log": asked.log, "rewrite": asked.rewrite}
+    return await worker.run(lambda: served.route(asked.message, by=by, **how))
 
 
 def _conversations(served: ServedWorkspace, asked: RouteRequest) -> Conversations:
@@ -63,8 +54,12 @@ def _conversations(served: ServedWorkspace, asked: RouteRequest) -> Conversation
     )
 
 
-def _history(asked: RouteRequest) -> tuple[Utterance, ...]:
-    return tuple(Utterance(one.text, one.role) for one in asked.history)
+def _how(asked: RouteRequest) -> dict[str, Any]:
+    history = tuple(Utterance(one.text, one.role) for one in asked.history)
+    return {
+        "conversation": asked.conversation, "join": asked.join, "history": history,
+        "known": asked.known,
+    }  # fmt: skip
 
 
 def _rewriter(by: Conversations) -> CheckedRewriter | None:
@@ -77,15 +72,7 @@ def _rewriter(by: Conversations) -> CheckedRewriter | None:
 
 def _read(by: Conversations, asked: RouteRequest) -> Turn:
     """The message as the rules alone read it."""
-    read = by.route(
-        asked.message,
-        conversation=asked.conversation,
-        join=asked.join,
-        log=False,
-        history=_history(asked),
-        rewrite=False,
-        known=asked.known,
-    )
+    read = by.route(asked.message, log=False, rewrite=False, **_how(asked))
     return replace(read, rewrite=asked.rewrite)
 
 
