@@ -107,9 +107,7 @@ def forget(workspace: Workspace, *, keep: Sequence[str] = (), clock: Clock = utc
     return Report(before, survey(workspace, keep=keep), backup, notes)
 
 
-def restore(
-    workspace: Workspace, name: str | None = None, *, force: bool = False, clock: Clock = utc_now
-) -> Restored:
+def restore(workspace: Workspace, name: str | None = None, *, force: bool = False) -> Restored:
     """Bring back what a backup holds: that of ``name``, a path, or the newest.
 
     With ``force`` what stands in its place is forgotten first, with a backup of its own. Raises
@@ -128,9 +126,7 @@ def restore(
         )
     if newer:
         kinds = {kind_of(one) for one in backup.files}
-        made = forget(
-            workspace, keep=[one for one in KINDS if one not in kinds], clock=clock
-        ).backup
+        made = forget(workspace, keep=[one for one in KINDS if one not in kinds]).backup
     workspace.ensure()
     files = tuple(one for one in backup.files if _put_back(workspace, backup, one))
     return Restored(backup, files, made)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kds.brain.turn import UNKNOWN
+from kds.clients.generated import PREFIX
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 
@@ -19,15 +20,13 @@ EXPANDED: Final = (
 )
 
 
-def render_static(
-    library: PromptLibrary, prompt: PromptFile, *, prefix: str, message: str = MESSAGE
-) -> str:
+def render_static(library: PromptLibrary, prompt: PromptFile, *, message: str = MESSAGE) -> str:
     """Render a prompt for a reader who has the conversation before them.
 
-    ``prefix`` is put before the names of the agents, as the files written for them are named.
+    Agents are called as the files written for them are named.
     Raises DispatchError when the template needs values of another kind.
     """
-    return library.render(prompt, _values(called_agents(library), prompt, prefix, message))
+    return library.render(prompt, _values(called_agents(library), prompt, message))
 
 
 def called_agents(library: PromptLibrary) -> tuple[PromptFile, ...]:
@@ -35,9 +34,7 @@ def called_agents(library: PromptLibrary) -> tuple[PromptFile, ...]:
     return tuple(agent for agent in library.agents() if agent.intent != UNKNOWN)
 
 
-def _values(
-    agents: Sequence[PromptFile], prompt: PromptFile, prefix: str, message: str
-) -> dict[str, object]:
+def _values(agents: Sequence[PromptFile], prompt: PromptFile, message: str) -> dict[str, object]:
     said = {
         "timestamp": "",
         "user_message": "what the user said in this conversation, oldest message first",
@@ -61,11 +58,7 @@ def _values(
         "candidates": [],
         "workspace": "the folder of the project",
         "agents": [
-            {
-                "name": f"{prefix}{agent.name}",
-                "intent": agent.intent,
-                "description": agent.description,
-            }
-            for agent in agents
+            {"name": f"{PREFIX}{one.name}", "intent": one.intent, "description": one.description}
+            for one in agents
         ],
     }

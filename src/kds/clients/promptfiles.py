@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
-from kds.brain.installation import kds_version
 from kds.clients.generated import (
     MAX_DESCRIPTION,
-    PREFIX,
     GeneratedFile,
     file_name,
     front_door,
@@ -92,8 +90,8 @@ def _handoff(target: PromptFile) -> dict[str, object]:
 
 
 def _body(library: PromptLibrary, prompt: PromptFile, **given: str) -> str:
-    body = render_static(library, prompt, prefix=PREFIX, **given)
-    return f"{body}\n\n{mark_comment(kds_version(), prompt.ref)}"
+    body = render_static(library, prompt, **given)
+    return f"{body}\n\n{mark_comment(prompt.ref)}"
 
 
 def _file(prompt: PromptFile, suffix: str, text: str) -> GeneratedFile:

@@ -3,11 +3,11 @@
 import json
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from kds.brain.clock import moment
+from kds.brain.clock import moment, utc_now
 from kds.brain.installation import kds_version
 from kds.brain.workspace import Workspace
 from kds.clients.entries import NO_START
@@ -85,9 +85,9 @@ def hook(workspace: Workspace, folder: Path, commands: Mapping[str, str]) -> Ite
         yield _round_trip(name, command, folder)
 
 
-def hook_log(workspace: Workspace, *, now: datetime | None = None) -> Iterator[Finding]:
+def hook_log(workspace: Workspace) -> Iterator[Finding]:
     """What the hook ran into within the last day."""
-    since = (now or datetime.now(UTC)) - RECENT
+    since = utc_now() - RECENT
     recent = [
         trouble for trouble in read_hook_log(workspace.brain)
         if trouble.at is not None and trouble.at >= since

@@ -3,7 +3,6 @@
 from pathlib import PurePosixPath
 from typing import Final
 
-from kds.brain.installation import kds_version
 from kds.clients.generated import (
     FRONT_DOOR,
     MAX_DESCRIPTION,
@@ -49,9 +48,9 @@ def _skill(
         "description": description,
         **({"disable-model-invocation": True} if only_by_user else {}),
         **({"allowed-tools": " ".join(ROUTING_TOOLS)} if routes else {}),
-        "metadata": dict(mark_fields(kds_version(), prompt.ref)),
+        "metadata": dict(mark_fields(prompt.ref)),
     }
-    text = with_front_matter(fields, render_static(library, prompt, prefix=PREFIX))
+    text = with_front_matter(fields, render_static(library, prompt))
     return GeneratedFile(PurePosixPath(name, "SKILL.md"), stamped(text))
 
 

@@ -5,7 +5,6 @@ from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import Final
 
-from kds.brain.installation import kds_version
 from kds.clients.generated import GeneratedFile, with_front_matter
 from kds.clients.mark import mark_comment, stamped
 from kds.clients.table import CURSOR_RULE
@@ -26,7 +25,7 @@ _WHEN: Final = (
 def cursor_rule() -> GeneratedFile:
     """The rule for Cursor, of which only the description is always read."""
     fields = {"description": _WHEN, "alwaysApply": False}
-    text = with_front_matter(fields, f"{_words()}\n{mark_comment(kds_version(), _SOURCE)}")
+    text = with_front_matter(fields, f"{_words()}\n{mark_comment(_SOURCE)}")
     return GeneratedFile(PurePosixPath(CURSOR_RULE), stamped(text))
 
 

@@ -55,15 +55,12 @@ class Traits:
     signs: tuple[str, ...] = ()
     hook: HookPlace | None = None
     server: ServerPlace | None = None
-    common_skills: bool = True
-    """Whether it reads `.agents/skills`; those of Claude Code are read by all but Codex, Gemini."""
 
 
 CLIENT_TABLE: Final[Mapping[Client, Traits]] = {
     "claude": Traits(
         "Claude Code", "claude", (".claude", "CLAUDE.md"),
         HookPlace(CLAUDE_SETTINGS, "claude"), ServerPlace(SHARED_MCP, "mcpServers", "claude"),
-        common_skills=False,
     ),
     "copilot": Traits(
         "Copilot CLI", "copilot",

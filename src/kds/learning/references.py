@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import StoreError, WorkspaceError
 from kds.brain.learning.event import reference_id
 from kds.brain.learning.learned_file import YOU, LearnedFileError
@@ -21,9 +20,7 @@ class TaughtReference:
     new: bool
 
 
-def teach_reference(
-    workspace: Workspace, description: str, antecedent: str, *, clock: Clock = utc_now
-) -> TaughtReference:
+def teach_reference(workspace: Workspace, description: str, antecedent: str) -> TaughtReference:
     """Let ``description`` ("the button") mean ``antecedent`` ("FAB button") from now on.
 
     It counts wherever the conversation has mentioned that thing, until `Learning.undo` takes it
@@ -41,7 +38,7 @@ def teach_reference(
             "name a thing as it was mentioned: kds learn teach-reference 'the button' 'FAB button'"
         )
         raise LearningError(f"that cannot be learned: {reason}", hint=hint)
-    learning = Learning(workspace, clock=clock)
+    learning = Learning(workspace)
     if not learning.enabled:
         raise LearningError("learning is off", hint=SWITCH_ON)
     one = LearnedReference(reference_id(said, meant), said, meant, YOU)

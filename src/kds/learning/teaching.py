@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import WorkspaceError
 from kds.brain.learning.candidate import Candidate
 from kds.brain.learning.phrase import without_marks
@@ -27,7 +26,7 @@ class Taught:
     warnings: tuple[str, ...] = ()
 
 
-def teach(workspace: Workspace, message: str, intent: str, *, clock: Clock = utc_now) -> Taught:
+def teach(workspace: Workspace, message: str, intent: str) -> Taught:
     """Let ``message`` be an example of ``intent`` from now on, and fit the model with it.
 
     It counts at once, for messages like it too, until `Learning.undo` takes it back. A running
@@ -41,7 +40,7 @@ def teach(workspace: Workspace, message: str, intent: str, *, clock: Clock = utc
         hint = "make it, or name another one"
         raise WorkspaceError("no such folder", where=str(workspace.root), hint=hint)
     shipped = PromptLibrary.load(workspace.prompts_dir)
-    learning = Learning(workspace, clock=clock)
+    learning = Learning(workspace)
     before = {one.id for one in learning.examples()}
     example = learning.teach(message, intent, shipped)
     warnings = fitted(shipped, learning.place)

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from kds.api.conversations import Conversations
 from kds.api.learned_parts import in_background
-from kds.brain.clock import Clock, moment, utc_now
+from kds.brain.clock import moment
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.postgres.upgrade import require
 from kds.brain.shared_database import shared_database
@@ -68,16 +68,14 @@ class Service:
         options: ServiceOptions,
         *,
         log: Log,
-        clock: Clock = utc_now,
         site: MakeSite | None = None,
     ) -> None:
         """``site`` makes the web page, when somebody asks for it."""
         self._workspaces = tuple(dict.fromkeys(workspaces))
         self._options = options.possible()
         self._log = log
-        self._clock = clock
         self._make_site = site
-        self._vitals = Vitals(clock=clock)
+        self._vitals = Vitals()
         self._attendance = Attendance()
         self._reason: str | None = None
         self.places: list[str] = []
@@ -154,10 +152,10 @@ class Service:
         return claimed
 
     def _load(self, workspace: Workspace) -> ServedWorkspace:
-        conversations = Conversations.open(workspace, clock=self._clock, later=in_background)
+        conversations = Conversations.open(workspace, later=in_background)
         for warning in conversations.warnings:
             self._log(f"warning: {warning}")
-        return ServedWorkspace(conversations, clock=self._clock)
+        return ServedWorkspace(conversations)
 
     def _listen(
         self, stack: ExitStack, instances: Mapping[Workspace, Instance], app: AsgiApp
