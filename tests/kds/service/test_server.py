@@ -341,17 +341,17 @@ def test_a_request_that_never_ends_does_not_keep_a_stopped_service_alive(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdout is not None
         assert "started" in started.stdout.readline()
-        with ServiceAddress(fitted_workspace / "kds-brain").connect(
-            timeout_s=PATIENCE_S
-        ) as connection:
-            body = b'{"message": "Make it purple"}'
-            connection.sendall(
-                b"POST /route HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
-            )
-            assert started.stdout.readline() == "routing\n"
-            signalled(fitted_workspace, signal.SIGTERM)
-            said = started.stdout.read()
+        brain = fitted_workspace / "kds-brain"
+        connection = connect(str(brain), monotonic() + PATIENCE_S).connection
+        body = b'{"message": "Make it purple"}'
+        connection.sendall(
+            b"POST /route HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+        )
+        assert started.stdout.readline() == "routing\n"
+        signalled(fitted_workspace, signal.SIGTERM)
+        said = started.stdout.read()
+        connection.close()
         assert "a request had not ended" in said
         assert started.wait(timeout=PATIENCE_S) == 70
     Instance.claim(Workspace.find(fitted_workspace)).release()
