@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
@@ -39,7 +39,6 @@ SessionPath = Annotated[
 LimitQuery = Annotated[int, Query(ge=1, le=MOST, description="Most entries of a page.")]
 OffsetQuery = Annotated[int, Query(ge=0, le=2**31, description="Entries to skip.")]
 
-_Result = TypeVar("_Result")
 
 router = APIRouter(prefix="/sessions", tags=["sessions"])
 
@@ -83,7 +82,7 @@ async def list_sessions(
         sessions, following = session_page(served.memory_if_any(), limit=limit, offset=offset)
         return SessionsReply.model_validate({"sessions": sessions, "next_offset": following})
 
-    return (await _work(request, read)).response()
+    return (await archive_worker(request).run(read)).response()
 
 
 @router.get(f"{_ONE}/export", responses=documented(ArchiveFile, 404, 422, 503) | {
@@ -101,7 +100,7 @@ async def export_session(
 ) -> Response:
     """Write a session out whole."""
     served = served_workspace(request, workspace)
-    found = await _work(request, lambda: archive(_store_of(served, session), session))
+    found = await archive_worker(request).run(lambda: archive(_store_of(served, session), session))
     if format == "markdown":
         return Response(to_markdown(found), media_type="text/markdown")
     return Response(to_json([found]), media_type="application/json")
@@ -126,7 +125,7 @@ async def show_session(
             return found, ()
         return found, store.messages(session, last=end - offset, before_seq=end + 1)
 
-    found, messages = await _work(request, read)
+    found, messages = await archive_worker(request).run(read)
     end = offset + limit
     more = {"page": messages, "next_offset": end if end < found.message_count else None}
     return SessionPage.model_validate(asdict(found) | more).response()
@@ -159,7 +158,7 @@ async def delete_session(
         _store_of(served, session)
         served.memory.delete(session)
 
-    await _work(request, delete)
+    await archive_worker(request).run(delete)
     return DeletedReply(deleted=session).response()
 
 
@@ -184,12 +183,8 @@ async def add_message(request: Request, session: SessionPath, asked: NewMessage)
         assert found is not None  # None means that the memory is off, which `writes` refuses
         return found
 
-    stored = await _work(request, add)
+    stored = await archive_worker(request).run(add)
     return MessageReply.model_validate(stored).response(201)
-
-
-async def _work(request: Request, call: Callable[[], _Result]) -> _Result:
-    return await archive_worker(request).run(call)
 
 
 def _store_of(served: ServedWorkspace, session: str, *, writes: bool = False) -> MemoryStore:
@@ -222,6 +217,6 @@ async def _saved(
         saved = save()
         return saved, served.queries.library.note_on(document) if document else None
 
-    session, note = await _work(request, work)
+    session, note = await archive_worker(request).run(work)
     warnings = [note] if note else []
     return SavedSession.model_validate(asdict(session) | {"warnings": warnings}).response(status)

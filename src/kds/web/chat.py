@@ -36,7 +36,7 @@ async def show(visit: Visit) -> Response:
     beside = await sidebar(visit, chosen)
     title = session.title if session and session.title else "New chat"
     model = visit.served.memory.settings.current().model
-    values = _values(visit, session, shown) | {
+    values = _values(session, shown) | {
         "beside": beside,
         "has_model": bool(model.name or model.base_url),
         "remembers": visit.served.memory.flags.enabled,
@@ -104,7 +104,7 @@ async def _events(visit: Visit, talk: Talk, telling: Telling) -> AsyncIterator[s
         shown = await asyncio.to_thread(unkept, talk)
     else:
         session, shown = await _newest(visit, talk, chosen)
-    values = _values(visit, session, shown)
+    values = _values(session, shown)
     yield _event("done", await asyncio.to_thread(lambda: visit.rendered("lines.html", **values)))
 
 
@@ -165,18 +165,13 @@ async def _newest(visit: Visit, talk: Talk, chosen: str) -> tuple[Session, Shown
 
 async def _part(visit: Visit, template: str, session: Session | None, shown: Shown) -> Response:
     """A part of a page. Markdown takes its time, which hooks that ask meanwhile have not."""
-    values = _values(visit, session, shown) | {"notes": visit.take_notes()}
+    values = _values(session, shown) | {"notes": visit.take_notes()}
     return await asyncio.to_thread(lambda: visit.part(template, **values))
 
 
-def _values(visit: Visit, session: Session | None, shown: Shown) -> dict[str, Any]:
+def _values(session: Session | None, shown: Shown) -> dict[str, Any]:
     """What the templates of a conversation need."""
-    return {
-        "session": session,
-        "shown": shown,
-        "html": as_html,
-        "notes": (),
-    }
+    return {"session": session, "shown": shown, "html": as_html, "notes": ()}
 
 
 def _message(visit: Visit) -> str:

@@ -223,25 +223,18 @@ class Talks:
             await asyncio.to_thread(self._open.pop(key).session.close)
 
 
+@dataclass(frozen=True, slots=True)
 class ServedDesk:
     """Routes for a session in the process of the service, on the thread that routes.
 
     Called from other threads than that of the event loop.
     """
 
+    served: ServedWorkspace
+    worker: Worker
+    loop: asyncio.AbstractEventLoop
+    known: Callable[[str | None], Callable[[], object]]
     alone = False
-
-    def __init__(
-        self,
-        served: ServedWorkspace,
-        worker: Worker,
-        loop: asyncio.AbstractEventLoop,
-        known: Callable[[str | None], Callable[[], object]],
-    ) -> None:
-        self._served = served
-        self._worker = worker
-        self._loop = loop
-        self._known = known
 
     def route(self, message: str, **how: Unpack[How]) -> Turn:
         """Route ``message``, as `POST /route` does."""
@@ -249,9 +242,9 @@ class ServedDesk:
             UtteranceRequest(text=one.text[:SAID_LIMIT], role=one.role)
             for one in how.get("history", ())
         ]
-        known = self._known(how.get("conversation"))()
+        known = self.known(how.get("conversation"))()
         terms = list(known)[-KNOWN_LIMIT:] if isinstance(known, list | tuple) else []
         given = how | {"history": said[-HISTORY_LIMIT:], "known": terms}
         asked = RouteRequest.model_validate({"message": message, **given})
-        turn = routed(self._served, self._worker, asked)
-        return asyncio.run_coroutine_threadsafe(turn, self._loop).result()
+        turn = routed(self.served, self.worker, asked)
+        return asyncio.run_coroutine_threadsafe(turn, self.loop).result()

@@ -83,7 +83,7 @@ def rewrites(
     rewritten = _rewrite_all(examples, resolver, rewriter)
     result = score_rewrites(rewritten)
     if errors is not None:
-        _write_errors(errors, rewritten)
+        write_json_lines(errors, (_error_dict(one) for one in rewritten if not one.exact))
     if as_json:
         print_json(result.as_dict())
     else:
@@ -105,10 +105,6 @@ def _rewrite_all(
     # The first message of a process also loads the language side: not what a turn costs.
     rewrite(WARM_UP, resolver)
     return [rewrite(example, resolver, rewriter) for example in tracked(examples, "rewriting")]
-
-
-def _write_errors(path: Path, rewritten: Iterable[Rewritten]) -> None:
-    write_json_lines(path, (_error_dict(one) for one in rewritten if not one.exact))
 
 
 def _error_dict(one: Rewritten) -> dict[str, object]:
