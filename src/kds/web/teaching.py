@@ -1,18 +1,19 @@
 """“Not what I meant”: the user says what was meant, an intent or a thing, and may take it back."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from starlette.responses import Response
 
-from kds.brain.learning.reference import LearnedReference
 from kds.brain.sessions.session_values import Session
 from kds.brain.turn import Turn
-from kds.learning.antecedents import Correction, corrections_of
+from kds.learning.antecedents import corrections_of
 from kds.learning.learning import Learning, LearningError
 from kds.learning.references import teach_reference
-from kds.learning.teaching import Taught, teach
+from kds.learning.teaching import teach
 from kds.router.references.resolver import Resolver
 from kds.service.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
@@ -23,6 +24,8 @@ from kds.web.visit import Visit, get, post
 from kds.web.visitors import Note
 
 UNDO: Final = "/chat/unlearn"
+
+_Result = TypeVar("_Result")
 
 
 async def mend(visit: Visit) -> Response:
@@ -56,7 +59,8 @@ async def point(visit: Visit) -> Note:
     if one is None:
         return Note("Said so. What it was said instead of is not known any more.")
     try:
-        learned = await asyncio.to_thread(_point, visit.served, one)
+        teach_it = partial(teach_reference, visit.served.workspace, one.text, one.antecedent)
+        learned = (await _learned(visit, teach_it)).reference
     except LearningError as error:
         return Note(f"Said so; {error.message}.")
     fields = (("id", learned.id), ("session", visit.text("session")))
@@ -84,7 +88,7 @@ async def _turn(visit: Visit) -> tuple[Session, Turn]:
 async def learn(visit: Visit) -> Response:
     """Let a message be an example of an intent from now on."""
     message, intent = visit.text("message"), visit.text("intent")
-    taught = await asyncio.to_thread(_teach, visit.served, message, intent)
+    taught = await _learned(visit, partial(teach, visit.served.workspace, message, intent))
     one = taught.example
     said = "Learned" if taught.new else "Learned before"
     secret = "; the secret in it is not kept" if taught.redacted else ""
@@ -95,8 +99,9 @@ async def learn(visit: Visit) -> Response:
 
 async def unlearn(visit: Visit) -> Response:
     """Take back what was learned: the file is what it was before."""
-    undone = await asyncio.to_thread(_undo, visit.served, visit.text("id"))
-    return _told(visit, Note(f"Taken back: {undone}."))
+    name = visit.text("id")
+    undone = await _learned(visit, lambda: Learning(visit.served.workspace).undo(name))
+    return _told(visit, Note(f"Taken back: {undone.told}."))
 
 
 def _told(visit: Visit, note: Note) -> Response:
@@ -105,31 +110,19 @@ def _told(visit: Visit, note: Note) -> Response:
     return visit.go(address(visit.text("session") or None), note)
 
 
-def _teach(served: ServedWorkspace, message: str, intent: str) -> Taught:
-    taught = teach(served.workspace, message, intent)
-    _use(served)
-    return taught
+async def _learned(visit: Visit, change: Callable[[], _Result]) -> _Result:
+    """Do it, and route by it from the next message on; the service would see it later."""
 
+    def work() -> _Result:
+        done = change()
+        visit.served.reloaded(visit.served.conversations.reloaded())
+        return done
 
-def _point(served: ServedWorkspace, one: Correction) -> LearnedReference:
-    taught = teach_reference(served.workspace, one.text, one.antecedent)
-    _use(served)
-    return taught.reference
-
-
-def _undo(served: ServedWorkspace, learned: str) -> str:
-    undone = Learning(served.workspace).undo(learned)
-    _use(served)
-    return undone.told
+    return await asyncio.to_thread(work)
 
 
 def _resolver(served: ServedWorkspace) -> Resolver:
     return served.conversations.parts.resolver
-
-
-def _use(served: ServedWorkspace) -> None:
-    """Route by it from the next message on; the service would see the file by itself, later."""
-    served.reloaded(served.conversations.reloaded())
 
 
 routes = (get("/chat/mend", mend), post("/chat/learn", learn), post(UNDO, unlearn))
