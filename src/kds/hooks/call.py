@@ -13,6 +13,7 @@ import os
 import stat
 import sys
 import time
+from _collections_abc import Callable  # loaded already, by `os`; `collections` is not
 
 from kds.hooks.json_text import parsed
 from kds.hooks.trouble import Late, NoService, Trouble
@@ -26,8 +27,10 @@ ANSWER_LIMIT = 2**18
 """Bytes of an answer: 10,000 characters, twice, with up to twelve bytes for each, fit."""
 
 PATH_LIMIT = 103
-"""Bytes of a socket's path that every system takes, as in `kds.service.address`."""
+"""Bytes of a socket's path that every system takes (sun_path: 104 on macOS, 108 on Linux,
+the closing zero included)."""
 
+_DESCRIPTORS = "/proc/self/fd"
 _STATE_LIMIT = 2**16
 _LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
 
@@ -107,7 +110,7 @@ def over_unix(path: str, ends: float) -> _socket.socket:
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         connection.settimeout(_left(ends))
-        _join(connection, path)
+        at_short(path, connection.connect)
         if (listens := peer(connection)) is not None:
             _check_owner(listens[1])
     except BaseException:
@@ -124,23 +127,28 @@ def peer(connection: _socket.socket) -> tuple[int, int] | None:
     return int.from_bytes(told[:4], sys.byteorder), int.from_bytes(told[4:8], sys.byteorder)
 
 
-def _join(connection: _socket.socket, path: str) -> None:
-    """Connect by a spelling of the socket's path that fits into an address."""
+def at_short(path: str, call: Callable[[str], object]) -> None:
+    """Call ``call`` with a spelling of a socket's path that fits into an address.
+
+    A long one goes by way of an open descriptor of its folder; where the system has no /proc, by
+    way of the current folder, which is put back: better called before there are threads. Raises
+    OSError when the folder does not exist, and what ``call`` raises.
+    """
     if len(os.fsencode(path)) <= PATH_LIMIT:
-        connection.connect(path)
+        call(path)
         return
     folder, name = os.path.split(path)
-    if os.path.isdir("/proc/self/fd"):
+    if os.path.isdir(_DESCRIPTORS):
         opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            connection.connect(f"/proc/self/fd/{opened}/{name}")
+            call(f"{_DESCRIPTORS}/{opened}/{name}")
         finally:
             os.close(opened)
         return
     here = os.getcwd()
     os.chdir(folder)
     try:
-        connection.connect(name)
+        call(name)
     finally:
         os.chdir(here)
 

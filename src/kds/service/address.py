@@ -3,23 +3,13 @@
 Standard library only, and little of it: the command line asks this on every call.
 """
 
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 LOOPBACK: Final = "127.0.0.1"
 
-PATH_LIMIT: Final = 103
-"""Bytes of a socket's path that every system takes (sun_path: 104 on macOS, 108 on Linux,
-the closing zero included)."""
-
 _PORT_MAX: Final = 65_535
-
-_DESCRIPTORS: Final = Path("/proc/self/fd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +60,3 @@ def host_and_port(text: str, *, host: str) -> tuple[str, int] | None:
     if not (port.isascii() and port.isdigit() and int(port) <= _PORT_MAX):
         return None
     return named.removeprefix("[").removesuffix("]") or host, int(port)
-
-
-@contextmanager
-def short_spelling(path: Path) -> Iterator[str]:
-    """Yield ``path`` as a socket address can hold it (see PATH_LIMIT).
-
-    A long one goes by way of an open descriptor of its folder; where the system has no /proc,
-    by way of the current folder, which is put back: better called before there are
-    threads. Raises OSError when the folder does not exist.
-    """
-    if len(os.fsencode(path)) <= PATH_LIMIT:
-        yield str(path)
-    elif _DESCRIPTORS.is_dir() and sys.platform != "win32":
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            yield str(_DESCRIPTORS / str(folder) / path.name)
-        finally:
-            os.close(folder)
-    else:
-        here = Path.cwd()
-        os.chdir(path.parent)
-        try:
-            yield path.name
-        finally:
-            os.chdir(here)

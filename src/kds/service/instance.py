@@ -22,7 +22,8 @@ from kds.brain.private_file import (
     replace_private,
 )
 from kds.brain.workspace import Workspace
-from kds.service.address import ServiceAddress, short_spelling
+from kds.hooks.call import at_short
+from kds.service.address import ServiceAddress
 from kds.service.errors import AlreadyServedError, ServiceError
 from kds.service.process import noted
 
@@ -109,8 +110,7 @@ def bind_private(path: Path) -> socket.socket:
     make_private_folder(beside)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        with short_spelling(beside / "s") as name:
-            listener.bind(name)
+        at_short(str(beside / "s"), listener.bind)
         (beside / "s").chmod(PRIVATE)
         listener.listen(BACKLOG)
         (beside / "s").replace(path)

@@ -27,7 +27,7 @@ from kds.hooks import start as hook_start
 from kds.hooks.log import read_hook_log
 from kds.hooks.prompt import OWN_LINE
 from kds.hooks.trouble import LOG_LIMIT, LOG_NAME, note
-from kds.service.address import PATH_LIMIT, ServiceAddress, short_spelling
+from kds.service.address import ServiceAddress
 from kds.service.limits import BODY_LIMIT
 
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
@@ -111,8 +111,7 @@ def _request(connection: socket.socket) -> bytes:
 @contextmanager
 def serving(brain: Path, answer: bytes | Answer) -> Iterator[FakeService]:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    with short_spelling(ServiceAddress(brain).socket_path) as path:
-        listener.bind(path)
+    hook_call.at_short(str(ServiceAddress(brain).socket_path), listener.bind)
     listener.listen()
     service = FakeService(listener, answer)
     try:
@@ -790,7 +789,6 @@ def test_what_it_repeats_of_other_modules_is_equal() -> None:
     paths = (address.socket_path, address.state_path, address.token_path, address.lock_path)
     for path in paths:
         assert f'"{path.name}"' in source
-    assert hook_call.PATH_LIMIT == PATH_LIMIT
     assert address.starting_path.name == hook_start.STAMP_NAME
     assert hook.INPUT_LIMIT == BODY_LIMIT
 

@@ -8,17 +8,16 @@ from time import monotonic
 
 import pytest
 
-from kds.hooks.call import connect
+from kds.hooks.call import PATH_LIMIT, at_short, connect
 from kds.hooks.trouble import NoService
-from kds.service.address import PATH_LIMIT, ServiceAddress, short_spelling
+from kds.service.address import ServiceAddress
 
 from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
 
 
 def _listen(address: ServiceAddress) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    with short_spelling(address.socket_path) as path:
-        listener.bind(path)
+    at_short(str(address.socket_path), listener.bind)
     listener.listen()
     return listener
 
@@ -54,6 +53,7 @@ def test_a_short_spelling_leaves_no_descriptor_open(tmp_path: Path) -> None:
     brain = tmp_path.joinpath(*["deep-folder"] * 30)
     brain.mkdir(parents=True)
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  # pathlib would open one more
-    with short_spelling(ServiceAddress(brain).socket_path) as path:
-        assert len(path) < PATH_LIMIT
+    said: list[str] = []
+    at_short(str(ServiceAddress(brain).socket_path), said.append)
+    assert len(said[0]) < PATH_LIMIT
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208

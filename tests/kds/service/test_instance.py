@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kds.brain.workspace import Workspace
-from kds.service.address import short_spelling
+from kds.hooks.call import at_short
 from kds.service.errors import AlreadyServedError, ServiceError
 from kds.service.instance import Instance, bind_private
 
@@ -22,9 +22,9 @@ def place(tmp_path: Path) -> Workspace:
 
 
 def connects(path: Path) -> bool:
-    with short_spelling(path) as name, socket.socket(socket.AF_UNIX) as connection:
+    with socket.socket(socket.AF_UNIX) as connection:
         try:
-            connection.connect(name)
+            at_short(str(path), connection.connect)
         except OSError:
             return False
         return True
@@ -102,7 +102,7 @@ def test_the_socket_may_have_a_long_path(tmp_path: Path) -> None:
 def test_without_proc_a_long_path_goes_by_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kds.service.address._DESCRIPTORS", tmp_path / "none")
+    monkeypatch.setattr("kds.hooks.call._DESCRIPTORS", str(tmp_path / "none"))
     folder = tmp_path / ("d" * 120)
     folder.mkdir()
     here = Path.cwd()
