@@ -69,12 +69,12 @@ def _spawn(root: str, *words: str, content: bytes = b"") -> None:
             pipe.write(content)
 
 
-def decline(brain: str) -> None:
-    """Leave word that the settings want no service to be started. Raises OSError."""
+def leave_word(brain: str, word: bytes) -> None:
+    """Leave word of a start: DECLINED, or the process that is on its way. Raises OSError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _SAFELY
     mark = os.open(os.path.join(brain, STAMP_NAME), flags, 0o600)
     try:
-        os.write(mark, DECLINED)
+        os.write(mark, word)
     finally:
         os.close(mark)
 

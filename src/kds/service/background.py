@@ -20,6 +20,7 @@ from kds.brain.errors import KdsError, StoreError, WorkspaceError
 from kds.brain.patience import Patience
 from kds.brain.private_file import read_private
 from kds.brain.workspace import Workspace
+from kds.hooks.start import leave_word
 from kds.service.address import ServiceAddress
 from kds.service.client import ServiceUnavailableError, reach
 from kds.service.process import is_service, lives, noted
@@ -102,7 +103,8 @@ def _spawned(workspace: Workspace, *, idle_minutes: float) -> Iterator[subproces
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             cwd=workspace.root, start_new_session=True, close_fds=True,
         )  # fmt: skip
-    _mark(ServiceAddress(workspace.brain).starting_path, process.pid)
+    with suppress(OSError):  # it is a second until the process holds its lock; it starts without
+        leave_word(str(workspace.brain), f"{process.pid}\n".encode())
     try:
         yield process
     finally:
@@ -221,17 +223,6 @@ def _pid(workspace: Workspace) -> int:
 def _signal(pid: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, number)
-
-
-def _mark(path: Path, pid: int) -> None:
-    """Write down who is on the way: it is a second until the process holds its lock."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
-    with suppress(OSError):  # the service starts without it
-        mark = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
-        try:
-            os.write(mark, f"{pid}\n".encode())
-        finally:
-            os.close(mark)
 
 
 def _open_log(path: Path) -> Any:

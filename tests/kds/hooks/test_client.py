@@ -678,13 +678,13 @@ def test_a_refusal_by_the_settings_holds_until_they_change(workspace: Path) -> N
     brain = workspace / "kds-brain"
     settings, stamp = brain / "settings.yaml", brain / hook_start.STAMP_NAME
     settings.write_text("service: {auto: false}")
-    hook_start.decline(str(brain))
+    hook_start.leave_word(str(brain), hook_start.DECLINED)
     before = time.time() - 2 * hook_start.PAUSE_S
     os.utime(stamp, (before, before))
     os.utime(settings, (before - 1, before - 1))
     assert not hook_start._may_start(str(stamp), (str(settings), "nowhere"))
     assert hook_start._may_start(str(stamp), ())  # the environment insists
-    hook_start.decline(str(brain))
+    hook_start.leave_word(str(brain), hook_start.DECLINED)
     os.utime(stamp, (before, before))
     os.utime(settings, (before + 1, before + 1))
     assert hook_start._may_start(str(stamp), (str(settings), "nowhere"))
@@ -692,7 +692,7 @@ def test_a_refusal_by_the_settings_holds_until_they_change(workspace: Path) -> N
 
 
 def test_a_refusal_is_asked_for_again_after_an_hour(workspace: Path) -> None:
-    hook_start.decline(str(workspace / "kds-brain"))
+    hook_start.leave_word(str(workspace / "kds-brain"), hook_start.DECLINED)
     stamp = workspace / "kds-brain" / hook_start.STAMP_NAME
     before = time.time() - hook_start.DECLINED_S - 1
     os.utime(stamp, (before, before))
@@ -720,7 +720,7 @@ def test_a_prompt_is_handed_over_unless_it_is_long_or_the_settings_want_no_servi
     monkeypatch.setattr(hook_start, "_spawn", lambda *_, content=b"": spawned.append(content))
     brain = str(workspace / "kds-brain")
     if declined:
-        hook_start.decline(brain)
+        hook_start.leave_word(brain, hook_start.DECLINED)
     else:
         assert hook_start._may_start(f"{brain}/{hook_start.STAMP_NAME}")
     assert not hook_start.start_service(str(workspace), brain, given)

@@ -67,7 +67,7 @@ def start(
     settings = load_settings(found).service
     idle = settings.idle_minutes if idle_minutes is None else idle_minutes
     if auto and not (settings.enabled and settings.auto):
-        hook_start.decline(str(found.brain))
+        hook_start.leave_word(str(found.brain), hook_start.DECLINED)
         return
     if not (no_wait or auto):
         with slow("waiting for the service to load"):
