@@ -2,12 +2,14 @@
 
 Two guards: patterns whose repeats backtrack exponentially are refused when they load, and
 every search, those of the check included, has a time limit, which also bounds the merely
-slow ones on very long messages.
+slow ones on very long messages; all searches of a turn share another one.
 """
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +25,12 @@ from kds.router.written_out import written_out
 SEARCH_LIMIT_S: Final = 0.02
 """Wall time of one search. Ordinary ones take 1-5 microseconds on a ten-word message."""
 
+TURN_LIMIT_S: Final = 1.0
+"""What the searches of one turn may spend on running out of time: a project may bring thousands."""
+
+HURRIED_LIMIT_S: Final = 0.001
+"""Wall time of one search when that is used up: for ordinary ones it is as good as no limit."""
+
 MAX_LENGTH: Final = 4_000
 """Characters of a pattern, its repeats written out. The longest that ships has below 1,000."""
 
@@ -32,6 +40,9 @@ _SIMPLER: Final = (
     "make slow patterns simpler; files in which all were checked are not checked again"
 )
 _QUOTES: Final = 'put it in single quotes: in double ones YAML reads "\\b" as a backspace'
+_left: Final[ContextVar[list[float] | None]] = ContextVar("left", default=None)
+"""Seconds that are left to the turn: one number, in a list since searches take from it."""
+
 _END_MARKS: Final = " \t\r\n.,;:!?…"
 _APOSTROPHE: Final = "['\u2019]"
 
@@ -105,16 +116,33 @@ class Pattern:
         """The first match in ``text``, or None. Running out of time is None and a line in notes."""
         if not self.may_match(text):
             return None
-        expression = _compiled(self._expression)
+        expression, limit_s = _compiled(self._expression), _limit_s()
         try:
             if self.exact:
                 start, end = _without_ends(text)
-                return expression.fullmatch(text, start, end, timeout=SEARCH_LIMIT_S)
-            return expression.search(text, timeout=SEARCH_LIMIT_S)
+                return expression.fullmatch(text, start, end, timeout=limit_s)
+            return expression.search(text, timeout=limit_s)
         except TimeoutError:
+            if (left := _left.get()) is not None:
+                left[0] -= limit_s
             if notes is not None:
                 notes.append(f"pattern at {self.where} ran out of time and was left out")
             return None
+
+
+@contextmanager
+def one_turn() -> Iterator[None]:
+    """Let all searches within share TURN_LIMIT_S."""
+    token = _left.set([TURN_LIMIT_S])
+    try:
+        yield
+    finally:
+        _left.reset(token)
+
+
+def _limit_s() -> float:
+    left = _left.get()
+    return SEARCH_LIMIT_S if left is None or left[0] > 0 else HURRIED_LIMIT_S
 
 
 def control_problem(source: str, where: str) -> Problem | None:

@@ -7,6 +7,7 @@ from time import process_time
 from kds.brain.errors import PipelineError
 from kds.brain.stages import watching
 from kds.brain.turn import StepRecord, Turn
+from kds.router.pattern import one_turn
 from kds.router.step import Step
 
 GIVEN = frozenset({"message", "at", "history", "rewrite"})
@@ -29,14 +30,19 @@ class Pipeline:
     def run(self, turn: Turn) -> Turn:
         """Carry ``turn`` through every step; each leaves one StepRecord."""
         turn = replace(turn, notes=())
-        for step in self.steps:
-            started = process_time()
-            with watching(step.name):
-                after = step.run(turn)
-            cpu_ms = (process_time() - started) * 1000.0
-            record = StepRecord(step.name, after.notes, cpu_ms)
-            turn = replace(after, notes=(), records=(*after.records, record))
+        with one_turn():
+            for step in self.steps:
+                turn = _run(step, turn)
         return turn
+
+
+def _run(step: Step, turn: Turn) -> Turn:
+    started = process_time()
+    with watching(step.name):
+        after = step.run(turn)
+    cpu_ms = (process_time() - started) * 1000.0
+    record = StepRecord(step.name, after.notes, cpu_ms)
+    return replace(after, notes=(), records=(*after.records, record))
 
 
 def _check(steps: tuple[Step, ...], given: frozenset[str]) -> None:

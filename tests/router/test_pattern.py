@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.errors import Problem
-from kds.router import hanging
+from kds.router import hanging, pattern
 from kds.router.pattern import Pattern
 
 from ..effort import bounded  # noqa: TID252  # one way of counting for all
@@ -205,3 +205,28 @@ def test_a_search_that_runs_out_of_time_is_no_match_and_says_so() -> None:
     with bounded():
         assert slow.search("a" * 2000, notes=notes) is None
     assert notes == ["pattern at f.md:3 ran out of time and was left out"]
+
+
+class Endless:
+    """An expression that always runs out of time, and notes how much it was given."""
+
+    def __init__(self) -> None:
+        self.given: list[float] = []
+
+    def search(self, text: str, *, timeout: float) -> None:
+        self.given.append(timeout)
+        raise TimeoutError
+
+
+def test_the_searches_of_one_turn_share_what_running_out_of_time_may_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    endless, slow = Endless(), compiled(r"\w*[@x]")
+    monkeypatch.setattr(pattern, "_compiled", lambda _: endless)
+    with pattern.one_turn():
+        for _ in range(1000):
+            assert slow.search("hello") is None
+    assert sum(endless.given) < 2 * pattern.TURN_LIMIT_S + 0.1
+    with pattern.one_turn():
+        slow.search("the next turn has all of it again")
+    assert endless.given[-1] == pattern.SEARCH_LIMIT_S
