@@ -160,9 +160,7 @@ def _over_tcp(brain: str, ends: float) -> Call:
     side = state.get("http") if isinstance(state, dict) else None
     if not isinstance(side, dict) or not isinstance(side.get("port"), int):
         raise NoService("no service is running")
-    host = _LOOPBACK.get(named := str(side.get("host")))
-    if named.startswith("127.") and named.replace(".", "").isdigit():
-        host = named
+    host = _on_loopback(str(side.get("host")))
     if host is None:  # a project may bring a file along that leads elsewhere
         raise Trouble("service.json names an address that is not on this machine")
     token = _read_own(os.path.join(brain, "service.token")).decode("ascii", "replace").split()
@@ -175,6 +173,13 @@ def _over_tcp(brain: str, ends: float) -> Call:
         connection.close()
         raise
     return Call(connection, f"Authorization: Bearer {token[0] if token else ''}\r\n")
+
+
+def _on_loopback(host: str) -> str | None:
+    """The address of a host that is this machine; None for every other."""
+    if host.startswith("127.") and host.replace(".", "").isdigit():
+        return host
+    return _LOOPBACK.get(host)
 
 
 def _is_held(path: str) -> bool:
