@@ -80,7 +80,7 @@ class ExampleFileError(ConfigError):
 
 
 class MessageError(KdsError):
-    """The message cannot be routed: it is no text, too long, or empty once cleaned."""
+    """What was given cannot be used: no text, too long, empty once cleaned, or of no such thing."""
 
 
 class WorkspaceError(KdsError):
@@ -89,6 +89,10 @@ class WorkspaceError(KdsError):
 
 class StoreError(KdsError):
     """Conversation state could not be read or written."""
+
+
+class UnknownNameError(StoreError):
+    """A store holds nothing of that name, or several things: another name would do."""
 
 
 class OutageError(StoreError):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.documents.document_values import Document
-from kds.brain.errors import StoreError
+from kds.brain.errors import UnknownNameError
 
 SHORTEST_ID: Final = 4
 """Characters of an id that may stand for it."""
@@ -55,8 +55,8 @@ _TESTS: Final = (*_WHOLE, _ends_path, _begins, _has_word)
 def find_whole(documents: Sequence[Document], name: str, *, where: str) -> Document:
     """Return the document with exactly this id, path, file's name or title, in any case.
 
-    For what cannot be taken back. Raises StoreError when none or several have it; it names those
-    that a part of their name may have meant.
+    For what cannot be taken back. Raises UnknownNameError when none or several have it; it names
+    those that a part of their name may have meant.
     """
     asked = name.strip()
     found = _found(documents, asked, _WHOLE, where) if asked else None
@@ -68,7 +68,7 @@ def find_whole(documents: Sequence[Document], name: str, *, where: str) -> Docum
         raise unknown_document(name, where)
     listed = ", ".join(f"'{one.title}' ({one.id})" for one in meant[:5])
     more = f" and {len(meant) - 5} more" if len(meant) > 5 else ""
-    raise StoreError(
+    raise UnknownNameError(
         f"no document is named just '{name}'; meant may be {listed}{more}",
         where=where,
         hint="give the id, the path, the file's name or the whole title",
@@ -79,7 +79,7 @@ def find(documents: Sequence[Document], name: str, *, where: str) -> Document | 
     """Return the document that ``name`` names: an id, a path, a file's name or a title.
 
     Also the beginning of an id or a title, the end of a path, or a word of name or title, when
-    only one has it. None when nothing has. Raises StoreError when several have.
+    only one has it. None when nothing has. Raises UnknownNameError when several have.
     """
     asked = name.strip()
     return _found(documents, asked, _TESTS, where) if asked else None
@@ -97,7 +97,7 @@ def _found(
             return chosen[0]
         if chosen:
             listed = ", ".join(f"{one.id} ({one.path})" for one in chosen[:3])
-            raise StoreError(
+            raise UnknownNameError(
                 f"{len(chosen)} documents are named '{asked}': {listed}",
                 where=where,
                 hint="give the id or the whole path of one of them",
@@ -105,9 +105,9 @@ def _found(
     return None
 
 
-def unknown_document(name: str, where: str) -> StoreError:
+def unknown_document(name: str, where: str) -> UnknownNameError:
     """Say that there is no such document."""
-    return StoreError(
+    return UnknownNameError(
         f"there is no document '{name}'",
         where=where,
         hint="see which documents there are: kds docs list",

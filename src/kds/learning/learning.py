@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.errors import KdsError
+from kds.brain.errors import MessageError
 from kds.brain.learning.candidate import Candidate, find_candidates
 from kds.brain.learning.event import Decision, LearningEvent
 from kds.brain.learning.evidence import ASK_MIN, MIN_OCCURRENCES
@@ -40,7 +40,7 @@ SHOWN: Final = 60
 """Characters that an error shows of a message that is too long."""
 
 
-class LearningError(KdsError):
+class LearningError(MessageError):
     """A message cannot be learned, or there is nothing of that name to decide about."""
 
 

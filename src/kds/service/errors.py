@@ -17,7 +17,13 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from kds.brain.errors import DispatchError, KdsError, MessageError, OutageError
+from kds.brain.errors import (
+    DispatchError,
+    KdsError,
+    MessageError,
+    OutageError,
+    UnknownNameError,
+)
 from kds.brain.message import well_formed
 from kds.service.hook_call import HookInputError
 
@@ -88,6 +94,7 @@ _STATUS: Final[tuple[tuple[type[KdsError], int], ...]] = (
     (BusyError, 503),
     (OutageError, 503),
     (MessageError, 400),
+    (UnknownNameError, 404),
     (DispatchError, 400),
     (HookInputError, 400),
     (ServiceError, 400),

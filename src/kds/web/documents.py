@@ -10,7 +10,7 @@ from starlette.responses import Response
 from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.documents.document_values import UPLOADS, Document, Section
 from kds.brain.documents.documents import Documents
-from kds.brain.errors import KdsError, MessageError
+from kds.brain.errors import KdsError, MessageError, UnknownNameError
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import Outcome, Report, State, add_documents
 from kds.documents.upload import keep_upload
@@ -165,7 +165,8 @@ async def _page(
 def _store(visit: Visit) -> Documents:
     store = visit.served.queries.library.store
     if store is None:
-        raise KdsError("no document was ever added", hint="add one on the page of documents")
+        hint = "add one on the page of documents"
+        raise UnknownNameError("no document was ever added", hint=hint)
     return store
 
 

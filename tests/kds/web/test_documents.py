@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_read_is_named_and_not_kept(
 def test_a_document_that_is_not_there_is_told(visitor: Visitor, name: str) -> None:
     dropped(visitor)
     answer = visitor.get("/documents/open", params={"path": name})
-    assert answer.status_code >= 400
+    assert answer.status_code == 404
     assert "no document" in answer.text
 
 
