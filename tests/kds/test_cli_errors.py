@@ -1,13 +1,17 @@
 """Errors of the command line as a program reads them, and the fixes it suggests."""
 
 import json
+import os
+import pty
+import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from kds.cli.guard import guarded
 
-from .conftest import BAD_INPUT, Run
+from .conftest import BAD_INPUT, KDS, Run
 
 
 def _broken_prompts(workspace: Path) -> Path:
@@ -136,3 +140,36 @@ def test_an_intent_that_no_agent_has_is_a_fault_of_the_dialogue_file(
     assert (result.code, result.out) == (BAD_INPUT, "")
     assert f"{path}:3: unknown intent 'EXECUT'" in result.err
     assert "did you mean EXECUTE?" in result.err
+
+
+def shown_on_a_terminal(*arguments: str, folder: Path) -> str:
+    """What a command writes to a terminal."""
+    end, inner = pty.openpty()
+    process = subprocess.Popen([*KDS, *arguments], cwd=folder, stdout=inner, stderr=inner)
+    os.close(inner)
+    shown = b""
+    with suppress(OSError):  # nobody writes to it any more
+        while piece := os.read(end, 4096):
+            shown += piece
+    os.close(end)
+    process.wait()
+    return shown.decode()
+
+
+def test_a_cloned_project_does_not_get_at_the_terminal(workspace: Path) -> None:
+    rules = workspace / "kds-brain" / "rules"
+    rules.mkdir(parents=True, exist_ok=True)
+    (rules / "a\x1b]0;title\x07.yaml").write_text("rules: []")
+    (rules / "b.yaml").write_text('"\\e[2Jkey\\u202e\\r": 1')
+    shown = shown_on_a_terminal("rules", "list", folder=workspace)
+    assert r"a\u001b]0;title\u0007.yaml" in shown
+    assert r"\u001b[2Jkey\u202e\u000d" in shown
+    assert "\x1b[1;31mkds:" in shown
+
+
+def test_a_document_does_not_get_at_the_terminal_while_it_is_read(workspace: Path) -> None:
+    (workspace / "[red]a\x1b]0;title\x07.md").write_text("# A\x1b[2J")
+    shown = shown_on_a_terminal("docs", "add", ".", folder=workspace)
+    assert r"[red]a\u001b]0;title\u0007.md" in shown
+    assert "\x1b]" not in shown
+    assert "\x1b[2J" not in shown

@@ -18,6 +18,7 @@ import click
 
 from kds.brain.errors import ConfigError, KdsError, Problem
 from kds.cli.palette import toned
+from kds.cli.terminal import guard_terminals
 
 TESTS_FAILED: Final = 1
 BAD_INPUT: Final = 2
@@ -215,7 +216,7 @@ def _leave_pipe() -> int:
 
 
 def _prepare_streams() -> None:
-    """Make bytes that are no text harmless: they print escaped, and read as surrogates."""
+    """Make harmless what is no text: it prints escaped, and bytes read as surrogates."""
     for stream, errors in (
         (sys.stdout, "backslashreplace"),
         (sys.stderr, "backslashreplace"),
@@ -223,3 +224,4 @@ def _prepare_streams() -> None:
     ):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=errors)
+    guard_terminals()

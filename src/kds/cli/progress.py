@@ -12,6 +12,7 @@ import click
 
 from kds.brain.settings_variables import switch
 from kds.cli.palette import asked_plain
+from kds.cli.terminal import spelt
 
 if TYPE_CHECKING:  # 50 ms of imports: only who waits for something pays
     from rich.console import Console
@@ -89,11 +90,14 @@ def reported(what: str) -> Iterator[Callable[[str, int, int], None]]:
         with slow(what):
             yield lambda what, done, total: None
         return
+    from rich.markup import escape
+
     with _bar() as bar:
         task = bar.add_task(what, total=None)
 
         def tell(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total, refresh=True)
+            said = escape(spelt(what))  # the name of a file, perhaps
+            bar.update(task, description=said, completed=done, total=total, refresh=True)
 
         yield tell
 
@@ -150,4 +154,4 @@ def _bar() -> "Progress":
 def _console() -> "Console":
     from rich.console import Console
 
-    return Console(stderr=True)
+    return Console(file=sys.__stderr__)  # drawing moves the cursor: see kds.cli.terminal

@@ -1,0 +1,47 @@
+"""A terminal that obeys nobody but KDS: a cloned project names files, rules and sessions.
+
+Whatever a command prints goes through here, so that no command has to think of it.
+"""
+
+import io
+import re
+import sys
+from typing import Final, TextIO
+
+_OBEYED: Final = re.compile(
+    r"\x1b\[[\d;]*m|\r\n"  # colours, and a line's end
+    r"|(?P<other>[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069])"
+)
+
+
+def spelt(text: str) -> str:
+    r"""Return ``text`` with what a terminal would obey spelt out, but for colours.
+
+    >>> spelt("\x1b[32mok\x1b[m \x1b]0;title\x07") == "\x1b[32mok\x1b[m \\u001b]0;title\\u0007"
+    True
+    """
+    return _OBEYED.sub(
+        lambda found: f"\\u{ord(found['other']):04x}" if found["other"] else found[0], text
+    )
+
+
+class _Terminal(io.TextIOWrapper):
+    """Shows controls instead of passing them on. What draws (rich) has the stream below."""
+
+    def write(self, text: str, /) -> int:
+        super().write(spelt(text))
+        return len(text)
+
+
+def guard_terminals() -> None:
+    """Put it in the place of the process's streams where these are terminals."""
+    sys.stdout, sys.stderr = _guarded(sys.stdout), _guarded(sys.stderr)
+
+
+def _guarded(stream: TextIO) -> TextIO:
+    guarded = isinstance(stream, _Terminal) or not isinstance(stream, io.TextIOWrapper)
+    if guarded or not stream.isatty():
+        return stream
+    return _Terminal(
+        stream.buffer, encoding=stream.encoding, errors=stream.errors, line_buffering=True
+    )
