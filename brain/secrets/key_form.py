@@ -20,7 +20,10 @@ PROVIDERS: Final[Mapping[str, str]] = {
         r"(?:hf_[A-Za-z0-9]{20,}|hvs\.[\w-]{20,}|dapi[0-9a-f]{32}|dop_v1_[0-9a-f]{32,}"
         r"|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{24,}|PMAK-[\w-]{30,}|lin_api_\w{24,}|ATATT3[\w=-]{30,}"
         r"|dckr_pat_[\w-]{20,}|ntn_\w{30,}|figd_[\w-]{30,}|sntrys_[\w+/=-]{30,}|xkeysib-[\w-]{30,}"
-        r"|AGE-SECRET-KEY-1[0-9A-Z]{20,}|sq0(?:atp|csp)-[\w-]{20,}|gsk_\w{30,}|xai-\w{30,})"
+        r"|AGE-SECRET-KEY-1[0-9A-Z]{20,}|sq0(?:atp|csp)-[\w-]{20,}|gsk_\w{30,}|xai-\w{30,}"
+        r"|NRAK-[A-Z0-9]{20,}|pscale_[a-z]{2,5}_[\w-]{30,}|dp\.[a-z]{2,5}\.[\w.-]{30,}"
+        r"|(?:bk[a-z]{2}|rubygems|sq[apu]|CLOJARS)_[0-9a-f]{32,}|pat[A-Za-z0-9]{14}\.[0-9a-f]{40,}"
+        r"|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])|[\w.~-]{3}\dQ~[\w.~-]{31,})"
     ),
 }
 """Kinds of tokens, with what one looks like from its beginning."""

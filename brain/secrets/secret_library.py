@@ -66,11 +66,11 @@ _SHORT: Final = frozenset({"ArtifactoryDetector", "JwtTokenDetector"})
 """Plugins that match as little as six to eleven signs: a value must hold a digit."""
 
 _RANDOM: Final = re.compile(
-    r"(?<![\w+/=.-])(?<!\bh1:)(?!sha\d+-|AAAA[BCE][23])[A-Za-z0-9+/_-]{32,}={0,2}(?![\w+/=.(])"
+    r"(?<![\w+/=.-])(?<!\bh1:)(?<!\bSHA256:)(?!sha\d+-|AAAA[BCE][23]|pk_(?:live|test)_)[A-Za-z0-9+/_-]{32,}={0,2}(?![\w+/=.(])"
 )
 """What the entropy plugin is asked about: unbroken, at least 32 signs. Hex is left out: in
 chat it is a commit or a checksum. So are `h1:...` (go.sum) and what npm and browsers call
-integrity; AAAAB3... begins a public key of ssh."""
+integrity; AAAAB3... begins a public key of ssh, SHA256: its fingerprint, pk_ one of Stripe."""
 
 _RANDOM_BITS: Final = 4.5
 """The library's own limit of Shannon entropy a sign for base64."""

@@ -73,7 +73,7 @@ _KEYWORD_KINDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 """The words of each kind, and its needles."""
 
 STEMS: Final = re.compile(
-    r"pass|pwd|pw\b|secret|token|key|auth|bearer|basic|credential|contrase|cookie|pin\b|creds|login|identified",
+    r"pass|pwd|pw\b|secret|token|key|auth|bearer|basic|credential|contrase|cookie|pin\b|creds|login|identified|mnemonic|seed",
     re.IGNORECASE,
 )
 """Every rule with a word in it has one of these, the library's too (shown by a test)."""
@@ -124,6 +124,10 @@ def _keyword_rules(kind: str, words: str, needles: tuple[str, ...]) -> Iterator[
         ),
         (rf"<[\w.:-]{{0,40}}(?:{words}){_SUFFIX}>(?P<value>[^<>\s]{{1,200}})</", is_bare_value),
         (rf"--(?:[a-z]+-)*(?:{words})[\"'],\s?{_QUOTED}", is_value),
+        (
+            rf"(?:{words}){_SUFFIX}[\"']\svalue={_QUOTED}",
+            is_value,
+        ),  # <add key="ApiSecret" value=...
         (rf"{said}{_BARE}", number),
         (rf"{said}{_QUOTED}", is_strong),
         (rf"\b(?:use|using|with|enter|try)\s(?:the\s|my\s)?(?:{words})\s{_BARE}", number),
@@ -151,8 +155,14 @@ def _password_rules() -> Iterator[SecretRule]:
         yield _rule("password", pattern, accept, needles=needles)
     yield _rule("password", rf"\b(?:{password})\s{_QUOTED}", is_strong, needles=needles)
     yield _rule("password", rf"\bidentified\sby\s{_QUOTED}", is_value, needles=("identif",))
-    pair = rf"\b(?:credentials?|creds|logins?)\s(?:is|are)\s\S{{1,80}}?\s?[/:]\s?{_BARE}"
-    yield _rule("password", pair, is_strong, needles=("cred", "log"))
+    pair = rf"\s[^\s/:]{{1,80}}\s?[/:](?!/)\s?{_BARE}"
+    given = r"(?:(?:credentials?|creds|logins?)\s(?:is|are)|(?:credentials?|creds):|login\swith)"
+    yield _rule("password", rf"\b{given}{pair}", is_strong, needles=("cred", "log"))
+    words = r"(?P<value>[a-z]{4}(?:[ -][a-z]{4}){3})(?![a-z])"  # as Google shows them
+    yield _rule(
+        "password", rf"\bapp\spassword[\"']?\s?(?:is|[:=])\s?[\"']?{words}", _any, needles=needles
+    )
+    yield _rule("password", rf"\s-pass(?:in|out)?\spass:{_BARE}", is_value, needles=needles)
     pin = rf"(?<![A-Za-z])pin(?:\scode)?(?:\sis\s|\s?[:=]\s?){_BARE}"
     yield _rule("password", pin, is_pin)
 
@@ -174,7 +184,7 @@ _TRANSPORT_RULES: Final = (
     ),
     _rule(
         "authorization",
-        r"\bbearer\s+(?P<value>[A-Za-z0-9_.~+/=-]{6,})",
+        r"\bbearer\s+(?P<value>[A-Za-z0-9_.~+/=%-]{6,})",
         is_long,
         token=True,
         needles=("bearer",),
@@ -191,6 +201,18 @@ _TRANSPORT_RULES: Final = (
         r"\b(?:set-)?cookie[\"']?:\s*[\"']?(?P<value>[\w.-]{1,80}=[^\s;\"'][^\"'\n]*)",
         _any,
         needles=("cook",),
+    ),
+    _rule(
+        "cookie",
+        r"\bcurl\b.{0,200}?\s(?:-b|--cookie)\s?[\"']?(?P<value>[\w.-]{1,80}=[^\s;\"'][^\"'\n]*)",
+        _any,
+        needles=("curl",),
+    ),
+    _rule(
+        "secret",
+        r"(?:mnemonic|seed\sphrase)[\"']?\s?(?:is|[:=])\s?[\"']?(?P<value>[a-z]{3,8}(?:\s[a-z]{3,8}){11,23})",
+        _any,
+        needles=("mnemonic", "seed"),
     ),
     _rule(
         "url password",

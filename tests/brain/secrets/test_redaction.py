@@ -46,6 +46,24 @@ LEAKS = [
     ("https://discord.com/api/webhooks/123456789012345678/jny6c76yMscbToFrayC7F", "jny6c76yM"),
     ("mailgun key-08660414c4d5f181b25e461b85a9eeaa", "08660414c4d5f181"),
     ("bob:$apr1$VjIATxim$iZMQmnEako2glbLWtv4bcP", "iZMQmnEako2glbLWtv4bcP"),
+    # ours: what tools and people write down otherwise
+    ("curl -b 'PHPSESSID=QpNxHvZyqbJmaKqd' https://app.example.com", "QpNxHvZyqbJmaKqd"),
+    ('<add key="ApiSecret" value="ZeUJDgVJhYkMzDcc" />', "ZeUJDgVJhYkMzDcc"),
+    ("login with admin / Sommer2024!", "Sommer2024"),
+    ("credentials: admin:Winter#99", "Winter#99"),
+    ("gmail app password: abcd efgh ijkl mnop", "efgh ijkl"),
+    ("openssl rsa -in k.pem -passin pass:PkStjqJZUZ", "PkStjqJZUZ"),
+    ('MNEMONIC="' + " ".join(["abandon", "ability", "able"] * 4) + '"', "ability able"),
+    ("bearer AAAAAAAAAAAAAAA57RkgYU1%zf%c2CEmnUxac1N21YGB", "c2CEmnUxac1N21YGB"),
+    # ours: further vendors
+    ("client secret ZgP8Q~7ena8D5VfLDpgyyjV~w5HanSBeVRsfA", "7ena8D5VfLDpgyyjV"),
+    ("mailgun e10cd79e048c07dd7753eda83d7c58df-e0d5a0cf-318656b3", "e10cd79e048c07dd"),
+    ("NRAK-2KXPOLCQWD9BDQ64DGJUAMT2G4U", "2KXPOLCQWD9B"),
+    ("patILo3ojQKDVzk80." + "0cd1c1bac7adac1a" * 4, "0cd1c1bac7adac1a"),
+    ("pscale_tkn_AFzVMGui6fzb0IdiawkFawDwHEcdoklzt8QjSOL19HQ", "AFzVMGui6fzb0I"),
+    ("dp.pt.d7fqkqfeNdSqiY3UvvGFjmM7JZdWj1SBysTbotZeZEg", "d7fqkqfeNdSqiY3U"),
+    ("bkua_7eafdbea13e284142e192ad24c3119432a5d575c", "7eafdbea13e2"),
+    ("sonar.login=squ_02216ef29a54358a557f78817592ce63dfa1c7ef", "02216ef29a54"),
     # ours: values without quotes
     ("password: hunter2", "hunter2"),
     ("password: swordfish", "swordfish"),
@@ -168,6 +186,14 @@ HARMLESS = [
     "Token: string | null",
     "login: make the button2 wider",
     "the server at 93.184.216.34:8080 is down",
+    "SHA256:S+yU93CvHFwivTi/Q7PpwRAONpq9CBJsz0AzEOXI0YI is the host's fingerprint",
+    "Stripe(pk_test_TYooMQauvdEDq54NiTphI7jx)",
+    "credentials: 'same-origin'",
+    "credentials: https://vault.example.com/v1/db2",
+    "login with google / github",
+    "the seed phrase is shown twice on this page and nobody can read it there",
+    "curl -b cookies.txt https://app.example.com",
+    "page-0f8fad5b-d9cb-469f-a165-70867728950e.css",
 ]
 
 
