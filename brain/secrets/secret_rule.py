@@ -290,13 +290,11 @@ _KEY_RULES: Final = (
     ),
 )
 
-_PROVIDER_RULES: Final = tuple(
-    _rule(kind, rf"(?<![A-Za-z0-9]){form}", _any, group=0, token=True, flags=re.NOFLAG)
-    for kind, form in PROVIDERS.items()
-)
-
 OWN_RULES: Final = (
-    *_PROVIDER_RULES,
+    *(
+        _rule(kind, rf"(?<![A-Za-z0-9]){form}", _any, group=0, token=True, flags=re.NOFLAG)
+        for kind, form in PROVIDERS.items()
+    ),
     *_TRANSPORT_RULES,
     *_KEY_RULES,
     *(rule for kind, words in _KEYWORD_KINDS.items() for rule in _keyword_rules(kind, *words)),

@@ -12,7 +12,7 @@ import click
 
 from kds.brain.settings_variables import switch
 from kds.cli.palette import asked_plain
-from kds.cli.terminal import spelt
+from kds.cli.terminal import drawn_on, spelt
 
 if TYPE_CHECKING:  # 50 ms of imports: only who waits for something pays
     from rich.console import Console
@@ -154,4 +154,4 @@ def _bar() -> "Progress":
 def _console() -> "Console":
     from rich.console import Console
 
-    return Console(file=sys.__stderr__)  # drawing moves the cursor: see kds.cli.terminal
+    return Console(file=drawn_on(sys.stderr))

@@ -3,10 +3,9 @@
 Whatever a command prints goes through here, so that no command has to think of it.
 """
 
-import io
 import re
 import sys
-from typing import Final, TextIO
+from typing import Any, Final, TextIO, cast
 
 _OBEYED: Final = re.compile(
     r"\x1b\[[\d;]*m|\r\n"  # colours, and a line's end
@@ -25,12 +24,21 @@ def spelt(text: str) -> str:
     )
 
 
-class _Terminal(io.TextIOWrapper):
-    """Shows controls instead of passing them on. What draws (rich) has the stream below."""
+class _Terminal:
+    """Shows controls instead of passing them on to the stream ``below``."""
+
+    def __init__(self, below: TextIO) -> None:
+        self.below = below
 
     def write(self, text: str, /) -> int:
-        super().write(spelt(text))
+        self.below.write(spelt(text))
         return len(text)
+
+    def isatty(self) -> bool:
+        return self.below.isatty()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.below, name)
 
 
 def guard_terminals() -> None:
@@ -39,9 +47,11 @@ def guard_terminals() -> None:
 
 
 def _guarded(stream: TextIO) -> TextIO:
-    guarded = isinstance(stream, _Terminal) or not isinstance(stream, io.TextIOWrapper)
-    if guarded or not stream.isatty():
+    if isinstance(stream, _Terminal) or not stream.isatty():
         return stream
-    return _Terminal(
-        stream.buffer, encoding=stream.encoding, errors=stream.errors, line_buffering=True
-    )
+    return cast("TextIO", _Terminal(stream))
+
+
+def drawn_on(stream: TextIO) -> TextIO:
+    """Return the stream below, for what moves the cursor itself."""
+    return stream.below if isinstance(stream, _Terminal) else stream

@@ -88,7 +88,7 @@ class Reloader:
 
     def _reload(self, served: ServedWorkspace) -> None:
         try:
-            conversations = served.conversations.reloaded()
+            served.read_anew()
         except KdsError as error:
             served.kept(error)
             self._log(f"reload failed, the last good set stays: {served.reload.error}")
@@ -96,7 +96,6 @@ class Reloader:
             served.kept(f"internal error: {describe_fault(error)}")
             self._log(f"reload failed, the last good set stays: {served.reload.error}")
         else:
-            served.reloaded(conversations)
             self._log(f"reloaded prompts and rules of {served.root}")
 
     def _watch(self) -> None:

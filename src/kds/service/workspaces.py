@@ -1,6 +1,7 @@
 """The workspaces of a service: the parts in use for each, and how their last reload went."""
 
 import os
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -75,6 +76,7 @@ class ServedWorkspace:
         self.reload = Reload()
         self.turns = 0
         self._clock = clock
+        self._reading = threading.Lock()
 
     @property
     def workspace(self) -> Workspace:
@@ -182,6 +184,14 @@ class ServedWorkspace:
             context_ref=clean_message(context_ref) if context_ref else None,
         )
 
+    def read_anew(self) -> None:
+        """Use rules and prompts as they are now from the next message on; raises as `open` does.
+
+        One at a time: what was read before must not take the place of what was read after it.
+        """
+        with self._reading:
+            self.reloaded(self.conversations.reloaded())
+
     def reloaded(self, conversations: Conversations) -> None:
         """Use a new set from the next message on."""
         self.conversations = conversations
@@ -192,7 +202,8 @@ class ServedWorkspace:
 
     def kept(self, error: KdsError | str) -> None:
         """Remember that the new set is broken, and go on with the last good one."""
-        self.reload = replace(self.reload, at=self._clock(), error=in_one_line(error))
+        told = "; ".join(line.strip() for line in str(error).splitlines())
+        self.reload = replace(self.reload, at=self._clock(), error=told)
 
 
 class People:
@@ -289,15 +300,6 @@ class Workspaces:
             where=root,
             hint="start it with `kds serve --workspace DIR`, or leave out the workspace",
         )
-
-
-def in_one_line(error: KdsError | str) -> str:
-    """What is wrong, where, and the fix, for a log or a warning.
-
-    >>> in_one_line(KdsError("no intent", where="prompts/internal/x.md:3", hint="add one"))
-    'prompts/internal/x.md:3: no intent; fix: add one'
-    """
-    return "; ".join(line.strip() for line in str(error).splitlines())
 
 
 def _resolved(path: str) -> Path | None:

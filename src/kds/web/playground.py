@@ -157,7 +157,7 @@ def _saved(served: ServedWorkspace, file: OwnFile) -> OwnFile:
 def _use(served: ServedWorkspace) -> None:
     """Route by it from the next message on; the service would see the file by itself, later."""
     try:
-        served.reloaded(served.conversations.reloaded())
+        served.read_anew()
     except ConfigError as error:  # another file: every page says so until it is mended
         served.kept(error)
 

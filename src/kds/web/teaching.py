@@ -115,7 +115,7 @@ async def _learned(visit: Visit, change: Callable[[], _Result]) -> _Result:
 
     def work() -> _Result:
         done = change()
-        visit.served.reloaded(visit.served.conversations.reloaded())
+        visit.served.read_anew()
         return done
 
     return await asyncio.to_thread(work)

@@ -1,6 +1,7 @@
 """Prompts and rules that change under a running service: used when they load, else not."""
 
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,33 @@ def test_a_fault_in_reading_is_no_end_of_the_service(
     assert served.reload.error is not None
     assert served.reload.error.startswith("internal error: RuntimeError at ")
     assert len(log) == 1
+
+
+def test_one_reads_at_a_time_so_that_nothing_older_replaces_what_is_newer(
+    place: Path, served: ServedWorkspace, reloader: Reloader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, most = [0], [0]
+    whole, installed = Conversations.reloaded, ServedWorkspace.reloaded
+
+    def read(conversations: Conversations) -> Conversations:
+        reading[0] += 1
+        most[0] = max(most[0], reading[0])
+        return whole(conversations)
+
+    def use(one: ServedWorkspace, conversations: Conversations) -> None:
+        installed(one, conversations)
+        reading[0] -= 1
+
+    monkeypatch.setattr(Conversations, "reloaded", read)
+    monkeypatch.setattr(ServedWorkspace, "reloaded", use)
+    write(place, PROMPT)
+    looking = threading.Thread(target=reloader.check)
+    saving = [threading.Thread(target=served.read_anew) for _ in range(6)]  # as the page does
+    for thread in (looking, *saving):
+        thread.start()
+    for thread in (looking, *saving):
+        thread.join()
+    assert (reading, most) == ([0], [1])
 
 
 def test_an_edit_of_the_same_size_is_seen(place: Path, served: ServedWorkspace) -> None:
