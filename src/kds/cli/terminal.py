@@ -47,7 +47,8 @@ def guard_terminals() -> None:
 
 
 def _guarded(stream: TextIO) -> TextIO:
-    if isinstance(stream, _Terminal) or not stream.isatty():
+    is_open = hasattr(stream, "isatty")  # a stream that is closed is None
+    if isinstance(stream, _Terminal) or not (is_open and stream.isatty()):
         return stream
     return cast("TextIO", _Terminal(stream))
 
