@@ -1,7 +1,7 @@
 """What may be stored of a text: secrets replaced by `[secret: <kind>]`, code by its size.
 
 The one door to the disk: the journal sends every text through `storable` (DESIGN 3). Secrets
-are found by the rules of detect-secrets and by ours (`secret_rule` says why there are any).
+are found by the rules of detect-secrets and by ours (`own_rules` says why there are any).
 """
 
 import re
@@ -11,9 +11,10 @@ from typing import Final, NamedTuple
 from kds.brain.code_block import summarise_code
 from kds.brain.message import well_formed
 from kds.brain.secrets.key_form import PRIVATE_KEY
+from kds.brain.secrets.own_rules import OWN_RULES, STEMS
 from kds.brain.secrets.secret_block import masked_blocks, public_lines
 from kds.brain.secrets.secret_library import LIBRARY_KINDS, library_rules
-from kds.brain.secrets.secret_rule import OWN_RULES, STEMS, SecretRule
+from kds.brain.secrets.secret_rule import SecretRule
 
 PRIVATE_KEY_KIND: Final = "private key"
 

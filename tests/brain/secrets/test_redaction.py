@@ -5,9 +5,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from kds.brain.secrets.own_rules import OWN_RULES
 from kds.brain.secrets.redaction import KINDS, may_hold_secret, redact_secrets, storable
 from kds.brain.secrets.secret_library import library_rules
-from kds.brain.secrets.secret_rule import OWN_RULES, SecretRule
+from kds.brain.secrets.secret_rule import SecretRule
 
 from ...effort import bounded  # noqa: TID252  # one way of counting for all
 
