@@ -12,8 +12,8 @@ from pydantic import ConfigDict, Field
 
 from kds.brain.passages.values import Role
 from kds.brain.turn import Action, IntentScore, Outcome, Reference, StepRecord
+from kds.service.records import Reload
 from kds.service.value_view import Reply
-from kds.service.workspaces import Reload
 
 
 class ErrorDetail(Reply):

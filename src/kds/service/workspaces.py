@@ -4,8 +4,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,25 +22,7 @@ from kds.brain.workspace import Workspace
 from kds.query.service import EARLIER_SETTINGS, QueryService
 from kds.service.caller import Callers
 from kds.service.errors import ConflictError, NotServedError
-
-
-@dataclass(frozen=True, slots=True)
-class Reload:
-    """How often prompts and rules were read anew, when last, and what is wrong with them now."""
-
-    count: int = 0
-    at: datetime | None = None
-    error: str | None = None
-
-
-@dataclass(slots=True)
-class EmbeddingRecord:
-    """What the background embedding has done since the service began."""
-
-    embedded: int = 0
-    failures: int = 0
-    last_error: str | None = None
-    """None when it works."""
+from kds.service.records import EmbeddingRecord, Reload
 
 
 class ServedWorkspace:
