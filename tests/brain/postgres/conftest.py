@@ -1,6 +1,7 @@
 """Memories and documents on a real server; its fixtures are those of tests/postgres.py."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -10,6 +11,7 @@ from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenants import tenant_number
+from kds.brain.workspace import Workspace
 
 from ...postgres import driver, of_database  # noqa: TID252  # what makes databases for all
 
@@ -61,3 +63,9 @@ def open_documents(shared_server: Server, clock: HandClock) -> Iterator[OpenDocu
     yield open_it
     for store in opened:
         store.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Workspace:
+    """What moves to the server."""
+    return Workspace(tmp_path, tmp_path / "kds-brain")

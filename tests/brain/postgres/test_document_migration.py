@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -29,11 +28,6 @@ Copy = Callable[..., Migrated]
 OpenDocuments = Callable[..., PostgresDocuments]
 
 QUESTIONS = ("What is the Payment Date?", "Section 4.03", "retries", "deposit and rent", "429")
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path, tmp_path / "kds-brain")
 
 
 @pytest.fixture

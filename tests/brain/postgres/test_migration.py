@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -46,11 +45,6 @@ AT_ONCE = 4
 """Messages in a transaction, so that a small memory takes many."""
 
 Copy = Callable[..., Migrated]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path, tmp_path / "kds-brain")
 
 
 @pytest.fixture
