@@ -21,7 +21,7 @@ from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.patience import Patience
 from kds.brain.workspace import Workspace
 from kds.readers.reading import read_document, read_source
-from kds.service.background import health
+from kds.service.resident.background import health
 
 DOCUMENTS: Final = Path(__file__).resolve().parent.parent / "tests" / "documents"
 START_S: Final = 120.0

@@ -27,7 +27,7 @@ from kds.api.routing import Router
 from kds.evaluation.chats.chat_file import read_chats
 from kds.evaluation.chats.playing import PlayedChatTurn, play_with
 from kds.hooks.prompt import is_for_routing
-from kds.service.hook_reply import hook_hint
+from kds.service.hook.hook_reply import hook_hint
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the fake model is a test's
 

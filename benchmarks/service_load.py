@@ -30,8 +30,8 @@ from kds.brain.contexts import conversation_path
 from kds.brain.errors import KdsError
 from kds.brain.journal import ContextJournal
 from kds.brain.workspace import Workspace
-from kds.service.address import ServiceAddress
-from kds.service.client import ServiceClient
+from kds.service.resident.address import ServiceAddress
+from kds.service.resident.service_client import ServiceClient
 
 THINGS: Final = ("FAB button", "progress bar", "login form", "search box", "date picker",
                  "side menu", "user table", "footer")  # fmt: skip

@@ -27,7 +27,7 @@ from common import cpu_s, ms, options, post, postgres, served
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import Team
 from kds.brain.workspace import Workspace
-from kds.service.address import ServiceAddress
+from kds.service.resident.address import ServiceAddress
 
 PEOPLE: Final = 20
 THINGS: Final = ("FAB button", "progress bar", "login form", "search box", "date picker")

@@ -10,7 +10,7 @@ from kds.agents import Agent, load_chat_model
 from kds.brain.settings import ModelSettings
 from kds.router.prompts.library import PromptLibrary
 
-from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ..effort import PATIENCE_S
 from .openai_server import MODEL, FakeProvider, serving
 
 PLANNER = """\

@@ -21,7 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import SHUT_RDWR
 from typing import Any
 
-from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ..effort import PATIENCE_S
 
 Json = dict[str, Any]
 MODEL = "fake-model"

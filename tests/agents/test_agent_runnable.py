@@ -33,7 +33,7 @@ from kds.brain.patience import Patience
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import ContextEntry, Turn
 
-from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ..effort import PATIENCE_S
 from .openai_server import (
     MODEL,
     Cut,

@@ -16,7 +16,7 @@ from kds.agents.model_error import model_error
 from kds.agents.model_http import PART_BYTES, STREAM_BYTES, _Meter, close_clients
 from kds.brain.settings import ModelSettings
 
-from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ..effort import PATIENCE_S
 from .openai_server import FakeProvider
 
 PIECE = b"z" * 65536

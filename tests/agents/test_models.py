@@ -17,7 +17,7 @@ from kds.agents.models import checked_model, model_label, model_secrets
 from kds.brain.installation import install_line
 from kds.brain.settings import ModelSettings
 
-from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ..effort import PATIENCE_S
 from .openai_server import Failure, FakeProvider, Raw, Slow, Text, garbage, wrong_shape
 
 KEYS = {"OPENAI_API_KEY": "sk-openai", "ANTHROPIC_API_KEY": "sk-ant"}

@@ -14,7 +14,7 @@ import pytest
 
 from kds.brain.journal import LIMIT, ContextJournal
 
-from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ..effort import PATIENCE_S
 
 PROCESSES = 8
 MESSAGES = 50

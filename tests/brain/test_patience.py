@@ -11,7 +11,7 @@ from kds.agents.run import LoopInbox
 from kds.brain import patience
 from kds.brain.patience import CallError, Patience, at_once, call_within
 
-from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ..effort import PATIENCE_S
 
 
 @pytest.fixture

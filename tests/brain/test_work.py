@@ -21,7 +21,7 @@ from kds.brain.turn import ContextEntry, Reference, Turn
 from kds.brain.work import NOTHING, Halted, Offer, Work, WorkInMemory
 from kds.brain.work_file import WorkFile, decode, encode, tidy_work
 
-from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ..effort import PATIENCE_S
 from .conftest import HandClock, MakeText
 
 PENDING = Work(exchange="e1", confirm="COMMIT", rest=("TEST",), session="s1")

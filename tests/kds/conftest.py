@@ -16,10 +16,10 @@ from kds.brain.workspace import Workspace
 from kds.cli import main
 from kds.learning.guard import find_refusals
 from kds.router.intents.model import IntentModel
-from kds.service import background
+from kds.service.resident import background
 
-from ..agents.openai_server import FakeProvider, serving  # noqa: TID252  # one server for all
-from ..effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ..agents.openai_server import FakeProvider, serving
+from ..effort import PATIENCE_S
 
 KDS = (sys.executable, "-c", "from kds.cli import main; main()")
 """What the installed script does, wherever it was installed to."""

@@ -17,7 +17,7 @@ from kds.brain.workspace import Workspace
 from kds.learning import Learning, teach_reference
 from kds.session.place import work_of
 
-from ..postgres import driver  # noqa: TID252  # what makes databases for all
+from ..postgres import driver
 
 
 @pytest.fixture

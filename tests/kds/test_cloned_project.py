@@ -22,8 +22,8 @@ from kds.brain.private_file import make_private_folder
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.clients.workspacehealth import make_private
-from kds.clients.workspacehealth import place as health
+from kds.clients.doctor.workspacehealth import make_private
+from kds.clients.doctor.workspacehealth import place as health
 from kds.hooks.trouble import note
 from kds.router import hanging
 from kds.router.references.ruleset import PACKAGED

@@ -13,7 +13,7 @@ from kds.brain.clock import utc_now
 from kds.brain.journal import LIMIT, MAX_AGE, ContextJournal
 from kds.brain.learning.event_log import MAX_EVENTS
 
-from ..agents.openai_server import FakeProvider, Text  # noqa: TID252  # one server for all
+from ..agents.openai_server import FakeProvider, Text
 from .conftest import Run
 
 README = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())

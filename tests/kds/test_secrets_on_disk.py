@@ -24,7 +24,7 @@ from kds.readers.reading import read_document, read_source
 from kds.router.prompts.library import PromptLibrary
 from kds.transit.history import Message
 
-from ..agents.openai_server import FakeProvider, Text  # noqa: TID252  # one server for all
+from ..agents.openai_server import FakeProvider, Text
 from .query.place import add_documents
 
 ALNUM = string.ascii_letters + string.digits

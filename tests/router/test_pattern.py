@@ -8,7 +8,7 @@ from kds.brain.errors import Problem
 from kds.router import hanging, pattern
 from kds.router.pattern import Pattern
 
-from ..effort import bounded  # noqa: TID252  # one way of counting for all
+from ..effort import bounded
 
 
 def compiled(source: str, *, exact: bool = False) -> Pattern:

@@ -12,8 +12,8 @@ from kds.brain.clock import minute
 from kds.brain.sessions.metrics import KEPT
 from kds.brain.sessions.session_values import Stats
 from kds.cli.guard import Refusal
-from kds.cli.memory.options import looking, read_span
-from kds.cli.memory.upkeep import EMPTY
+from kds.cli.memory.memory_options import looking, read_span
+from kds.cli.memory.memory_upkeep import EMPTY
 from kds.cli.options import check_picture, find_workspace, json_option, workspace_option
 from kds.cli.output import counted, fields, percent, print_json, print_line, print_table
 from kds.cli.progress import slow

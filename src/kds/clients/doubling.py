@@ -4,9 +4,9 @@ Claude Code runs the hooks of all its settings and plugins, even when two are th
 with 2.1.197); a message would be routed, and remembered, twice.
 """
 
-from kds.clients.generated import FRONT_DOOR
+from kds.clients.generated.generated_file import FRONT_DOOR
 from kds.clients.project import CLAUDE_LOCAL, Project
-from kds.clients.settingsfile import SettingsFile
+from kds.clients.settings.settingsfile import SettingsFile
 from kds.clients.table import CLAUDE_SETTINGS
 
 _PLUGINS = "enabledPlugins"

@@ -10,9 +10,9 @@ from pathlib import Path
 from shutil import which
 
 from kds.brain.errors import ConfigError
-from kds.clients.mark import digest_in
+from kds.clients.generated.mark import digest_in
 from kds.clients.project import Project
-from kds.clients.projectfile import read_project_text
+from kds.clients.settings.projectfile import read_project_text
 from kds.clients.table import CLIENT_TABLE, CLIENTS, Client
 
 

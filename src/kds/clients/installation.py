@@ -6,11 +6,9 @@ from typing import Final
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.installation import install_line
 from kds.brain.workspace import BRAIN
-from kds.clients.codexconfig import with_server
-from kds.clients.entries import mcp_server
-from kds.clients.export import plan_export
-from kds.clients.hookplan import plan_hooks
-from kds.clients.ignorefile import with_lines
+from kds.clients.generated.skills import skill_files
+from kds.clients.generated.standing_rules import cursor_rule, with_section
+from kds.clients.generated.writing_files import plan_export
 from kds.clients.ours import has_kds
 from kds.clients.planning import InstallPlan, PlannedFile, Planning, Wish
 from kds.clients.programs import Programs
@@ -26,8 +24,10 @@ from kds.clients.project import (
     Project,
 )
 from kds.clients.record import InitRecord
-from kds.clients.skills import skill_files
-from kds.clients.standing import cursor_rule, with_section
+from kds.clients.settings.codexconfig import with_server
+from kds.clients.settings.entries import mcp_server
+from kds.clients.settings.hookplan import plan_hooks
+from kds.clients.settings.ignorefile import with_lines
 from kds.clients.table import (
     AGENTS_PAGE,
     CLIENT_TABLE,

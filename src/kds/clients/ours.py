@@ -1,10 +1,10 @@
 """What of KDS a project has for a client already, whoever put it there."""
 
-from kds.clients.codexconfig import is_ours, server_in
-from kds.clients.entries import SERVER
 from kds.clients.project import Project
-from kds.clients.projectfile import read_project_text
-from kds.clients.settingsfile import SettingsFile
+from kds.clients.settings.codexconfig import is_ours, server_in
+from kds.clients.settings.entries import SERVER
+from kds.clients.settings.projectfile import read_project_text
+from kds.clients.settings.settingsfile import SettingsFile
 from kds.clients.table import CLIENT_TABLE, CODEX_CONFIG, Client
 
 

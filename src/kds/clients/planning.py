@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from kds.clients.jsontext import KeyPath
-from kds.clients.mark import FileState, state_of
+from kds.clients.generated.mark import FileState, state_of
 from kds.clients.programs import Programs
 from kds.clients.project import Project
-from kds.clients.projectfile import read_project_text
 from kds.clients.record import FileKind, InitRecord
-from kds.clients.settingsfile import EMPTY, SettingsFile
+from kds.clients.settings.jsontext import KeyPath
+from kds.clients.settings.projectfile import read_project_text
+from kds.clients.settings.settingsfile import EMPTY, SettingsFile
 from kds.clients.table import Client
 from kds.router.prompts.library import PromptLibrary
 

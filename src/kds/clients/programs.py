@@ -11,7 +11,7 @@ from typing import Final
 
 from kds.brain.errors import WorkspaceError
 from kds.brain.installation import install_line
-from kds.clients.entries import HOOK_PROGRAM, NEVER_FAILS, NO_START, SERVER, shared_command
+from kds.clients.settings.entries import HOOK_PROGRAM, NEVER_FAILS, NO_START, SERVER, shared_command
 
 _ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
 """What lies beside the `bin` folder of a virtual environment, and of a conda environment."""

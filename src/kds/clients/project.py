@@ -7,7 +7,7 @@ from typing import Final
 
 from kds.brain.errors import Problem
 from kds.brain.workspace import BRAIN, Workspace
-from kds.clients.projectfile import ProjectFileError
+from kds.clients.settings.projectfile import ProjectFileError
 from kds.clients.table import (
     CLAUDE_SETTINGS,
     CODEX_HOOKS,
@@ -30,7 +30,7 @@ OPENCODE_CONFIGS: Final = (OPENCODE_CONFIG, "opencode.jsonc")
 MCP_FILES: Final = (
     *(SHARED_MCP, COPILOT_MCP, VSCODE_MCP, CURSOR_MCP, GEMINI_SETTINGS), *OPENCODE_CONFIGS
 )  # fmt: skip
-"""Those in JSON; Codex has a TOML file (`kds.clients.codexconfig`)."""
+"""Those in JSON; Codex has a TOML file (`kds.clients.settings.codexconfig`)."""
 OWN_HOOK_FILES: Final = (CODEX_HOOKS, GEMINI_SETTINGS, CURSOR_HOOKS)
 """Each is read by one client alone; the others share theirs."""
 

@@ -31,7 +31,6 @@ from kds.brain.private_file import (
     remove_private,
     replace_private,
 )
-from kds.clients.jsontext import KeyPath
 from kds.clients.project import (
     CLAUDE_LOCAL,
     COPILOT_SETTINGS,
@@ -40,6 +39,7 @@ from kds.clients.project import (
     OWN_HOOK_FILES,
     SKILL_FOLDERS,
 )
+from kds.clients.settings.jsontext import KeyPath
 from kds.clients.table import (
     AGENTS_PAGE,
     CLAUDE_SETTINGS,

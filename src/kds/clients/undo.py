@@ -5,18 +5,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from kds.clients.codexconfig import without_server
-from kds.clients.export import leftovers
-from kds.clients.ignorefile import without_lines
+from kds.clients.generated.mark import digest_in, digest_of
+from kds.clients.generated.standing_rules import without_section
+from kds.clients.generated.writing_files import leftovers
 from kds.clients.installation import ignored_lines
-from kds.clients.jsontext import KeyPath
-from kds.clients.mark import digest_in, digest_of
 from kds.clients.planning import PlannedFile
 from kds.clients.project import MCP_FILES, SKILL_FOLDERS, Project
-from kds.clients.projectfile import read_project_text, remove_project_file, write_project_text
 from kds.clients.record import SINGLE_FILES, FileKind, FileRecord, InitRecord, RecordStore, digest
-from kds.clients.settingsfile import SettingsFile
-from kds.clients.standing import without_section
+from kds.clients.settings.codexconfig import without_server
+from kds.clients.settings.ignorefile import without_lines
+from kds.clients.settings.jsontext import KeyPath
+from kds.clients.settings.projectfile import (
+    read_project_text,
+    remove_project_file,
+    write_project_text,
+)
+from kds.clients.settings.settingsfile import SettingsFile
 
 
 def carry_out(

@@ -1,6 +1,6 @@
 """One request of the hook to the service of a workspace, written by hand (see `kds.hooks.client`).
 
-The commands connect to it in the same way (`kds.service.client`).
+The commands connect to it in the same way (`kds.service.resident.service_client`).
 
 Over the unix socket in ``kds-brain``; where there is none (Windows, `kds serve --no-socket`), over
 HTTP on loopback with the address in ``service.json`` and the token in ``service.token``.
@@ -183,7 +183,7 @@ def _on_loopback(host: str) -> str | None:
 
 
 def _is_held(path: str) -> bool:
-    """Whether a process holds the lock of the service, as `kds.service.instance` takes it.
+    """Whether a process holds the lock of the service, as `kds.service.resident.instance` takes it.
 
     A lock cannot be cloned, and nobody else can hold one that only this user can open.
     """

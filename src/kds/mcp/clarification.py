@@ -16,7 +16,7 @@ from mcp_types import ClientCapabilities, ElicitRequest, ElicitRequestFormParams
 from mcp_types.version import is_version_at_least
 from pydantic import ValidationError
 
-from kds.mcp.schemas import Clarification
+from kds.mcp.tool_schemas import Clarification
 
 ANSWER_S: Final = 55.0
 """Seconds to wait for the user. The TypeScript SDK, which most clients are built with, gives up

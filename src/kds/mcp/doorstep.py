@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Final
 from kds.mcp.greeting import Greeting, Json, method_of
 
 if TYPE_CHECKING:
-    from kds.mcp.server import KdsServer
+    from kds.mcp.mcp_server import KdsServer
 
 PROBE: Final = "server/discover"
 """What a client of the newer protocol asks first, and gives up on after some seconds."""

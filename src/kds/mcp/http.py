@@ -9,13 +9,13 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from kds.brain.errors import KdsError
-from kds.mcp.address import PATH, HttpAddress
-from kds.mcp.server import KdsServer
-from kds.service.address import ServiceAddress
-from kds.service.errors import AsgiApp, Receive, Scope, Send
-from kds.service.limits import BODY_LIMIT
+from kds.mcp.http_address import PATH, HttpAddress
+from kds.mcp.mcp_server import KdsServer
 from kds.service.listener import BATCH, KEEP_ALIVE_S, AcceptFaults, Connection, queue_up
-from kds.service.security import HttpDoor, is_loopback, open_token
+from kds.service.resident.address import ServiceAddress
+from kds.service.wire.errors import AsgiApp, Receive, Scope, Send
+from kds.service.wire.limits import BODY_LIMIT
+from kds.service.wire.security import HttpDoor, is_loopback, open_token
 
 GRACE_S: Final = 2
 """Seconds that open streams get to end when the server is stopped: clients hold one for as long

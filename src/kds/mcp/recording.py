@@ -16,7 +16,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from kds.brain.workspace import Workspace
 from kds.mcp.doorstep import Lines, Wire
 from kds.mcp.greeting import Json
-from kds.mcp.server import KdsServer
+from kds.mcp.mcp_server import KdsServer
 
 _NOWHERE: Final = Workspace.find(Path(os.devnull).parent)
 """Nothing is routed: any folder will do."""

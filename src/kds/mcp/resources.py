@@ -12,8 +12,8 @@ from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp_types import Resource
 
 from kds.brain.errors import DispatchError, KdsError
-from kds.mcp.prompts import title
-from kds.mcp.schemas import ContextView
+from kds.mcp.slash_prompts import title
+from kds.mcp.tool_schemas import ContextView
 from kds.mcp.workplace import Workplace
 from kds.router.prompts.promptfile import PromptFile
 

@@ -15,7 +15,7 @@ from kds.brain.message import MESSAGE_LIMIT, clean_message
 from kds.brain.turn import ContextEntry, Turn
 from kds.mcp.clarification import KEY, Answer, Question, ask, asks_by_result, can_ask
 from kds.mcp.results import result, told
-from kds.mcp.schemas import (
+from kds.mcp.tool_schemas import (
     Clarification,
     ClearedContext,
     ContextView,

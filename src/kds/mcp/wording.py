@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kds.brain.turn import Reference
-from kds.mcp.schemas import (
+from kds.mcp.tool_schemas import (
     ClearedContext,
     ContextView,
     Explanation,

@@ -17,8 +17,8 @@ from kds.brain.sessions.flags import LiveSettings
 from kds.brain.settings import Settings
 from kds.brain.settings_variables import PLACES, routing_variables
 from kds.brain.workspace import OWN_SETTINGS, Workspace
-from kds.service.client import SWITCHED_OFF
-from kds.service.errors import ConflictError
+from kds.service.resident.service_client import SWITCHED_OFF
+from kds.service.wire.errors import ConflictError
 
 KEPT: Final = 8
 """Environments whose settings and open memory are kept: a user has one or two."""

@@ -14,7 +14,7 @@ from typing import Final
 from kds.api.embeddings import embed_waiting
 from kds.brain.errors import KdsError
 from kds.brain.passages.store import Embedder, EmbeddingStore
-from kds.service.errors import describe_fault
+from kds.service.wire.errors import describe_fault
 from kds.service.workspaces import ServedWorkspace
 
 LOOK_S: Final = 5.0

@@ -18,11 +18,11 @@ from typing import Any, Final
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from kds.service.address import LOOPBACK
-from kds.service.errors import AsgiApp, LastResort, ServiceError
-from kds.service.instance import BACKLOG
-from kds.service.limits import connection_limit
-from kds.service.security import NEIGHBOUR, is_loopback, neighbour_is_trusted, peer_is_trusted
+from kds.service.resident.address import LOOPBACK
+from kds.service.resident.instance import BACKLOG
+from kds.service.wire.errors import AsgiApp, LastResort, ServiceError
+from kds.service.wire.limits import connection_limit
+from kds.service.wire.security import NEIGHBOUR, is_loopback, neighbour_is_trusted, peer_is_trusted
 
 GRACE_S: Final = 10
 """Seconds that requests in flight have to finish; a turn takes milliseconds."""

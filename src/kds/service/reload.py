@@ -21,7 +21,7 @@ from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.workspace import Workspace
 from kds.router.prompts.examplefile import SUFFIX
 from kds.router.prompts.texts import FOLDERS
-from kds.service.errors import describe_fault
+from kds.service.wire.errors import describe_fault
 from kds.service.workspaces import ServedWorkspace
 
 STEP_MS: Final = 200

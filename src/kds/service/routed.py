@@ -17,7 +17,7 @@ from kds.brain.errors import KdsError, MessageError
 from kds.brain.turn import Turn, Utterance
 from kds.query.speakers import Speakers
 from kds.router.rewriting.writer import CheckedRewriter
-from kds.service.schemas import RouteRequest
+from kds.service.wire.schemas import RouteRequest
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace
 

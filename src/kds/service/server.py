@@ -17,15 +17,8 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.postgres.upgrade import require
 from kds.brain.shared_database import shared_database
 from kds.brain.workspace import Workspace
-from kds.service.app import make_app
 from kds.service.catching_up import catch_up
 from kds.service.embedding import EmbeddingQueue
-from kds.service.errors import AsgiApp, describe_fault
-from kds.service.figures import Figures
-from kds.service.health import Vitals
-from kds.service.idle import Attendance, Attended
-from kds.service.instance import Instance
-from kds.service.limits import BodyLimit
 from kds.service.listener import (
     AcceptFaults,
     HttpAddress,
@@ -33,14 +26,21 @@ from kds.service.listener import (
     TeamAddress,
     bind_http,
 )
-from kds.service.options import ServiceOptions
-from kds.service.process import start_of
+from kds.service.page_listener import MakeSite, SiteHost
 from kds.service.reload import Reloader
-from kds.service.security import HttpDoor, SocketDoor, open_token
-from kds.service.signals import ended_by_signals, woken_by_signals
-from kds.service.site import MakeSite, SiteHost
-from kds.service.team import Passes, TeamDoor
-from kds.service.traces import Traces
+from kds.service.resident.idle import Attendance, Attended
+from kds.service.resident.instance import Instance
+from kds.service.resident.process import start_of
+from kds.service.resident.signals import ended_by_signals, woken_by_signals
+from kds.service.service_options import ServiceOptions
+from kds.service.wire.errors import AsgiApp, describe_fault
+from kds.service.wire.figures import Figures
+from kds.service.wire.health import Vitals
+from kds.service.wire.http_app import make_app
+from kds.service.wire.limits import BodyLimit
+from kds.service.wire.security import HttpDoor, SocketDoor, open_token
+from kds.service.wire.team_door import Passes, TeamDoor
+from kds.service.wire.traces import Traces
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace, Workspaces
 

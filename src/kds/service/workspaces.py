@@ -21,8 +21,8 @@ from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 from kds.query.service import EARLIER_SETTINGS, QueryService
 from kds.service.caller import Callers
-from kds.service.errors import ConflictError, NotServedError
-from kds.service.records import EmbeddingRecord, Reload
+from kds.service.wire.errors import ConflictError, NotServedError
+from kds.service.workspace_notes import EmbeddingRecord, Reload
 
 
 class ServedWorkspace:

@@ -17,7 +17,7 @@ from kds.router.prompts.library import PromptLibrary
 
 AMNESIA: Final = "AMNESIA"
 """The one intent that is known by name here: what follows a yes is done by KDS itself, not by a
-model that follows a prompt, so no prompt file can say it (`kds.session.forgetting`)."""
+model that follows a prompt, so no prompt file can say it (`kds.session.confirmed_amnesia`)."""
 
 MAX_CHAIN: Final = 5
 """Agents that serve one message without the user saying anything: PLAN, EXECUTE, TEST and two

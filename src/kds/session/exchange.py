@@ -15,14 +15,14 @@ from kds.agents.reply import AgentReply
 from kds.brain.errors import KdsError, StoreError, WorkspaceError
 from kds.brain.turn import Turn
 from kds.brain.work import Work, WorkStore
-from kds.session.agents import AgentDesk, Assignment, first_assignment
 from kds.session.answer import Answer
+from kds.session.confirmed_amnesia import Forgetting
 from kds.session.course import AMNESIA, Course
-from kds.session.forgetting import Forgetting
-from kds.session.memory import Said, SessionMemory
 from kds.session.opening import Opening
 from kds.session.run import AgentRun
 from kds.session.served import BETWEEN, Served
+from kds.session.serving_agents import AgentDesk, Assignment, first_assignment
+from kds.session.session_memory import Said, SessionMemory
 
 HALTED: Final = "[halted]"
 BROKEN_OFF: Final = "[broken off]"

@@ -12,9 +12,9 @@ from kds.brain.contexts import Contexts
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
-from kds.service.client import How
 from kds.service.desk import Desk
-from kds.session.memory import SessionMemory
+from kds.service.resident.service_client import How
+from kds.session.session_memory import SessionMemory
 
 
 class Routes(Protocol):

@@ -16,8 +16,8 @@ from kds.brain.work import Halted, Offer, Work, WorkInMemory, WorkStore
 from kds.router.log import entry_of
 from kds.router.prompts.promptfile import PromptFile
 from kds.session.course import Course
-from kds.session.memory import SessionMemory
 from kds.session.nearest import NearestConversations
+from kds.session.session_memory import SessionMemory
 from kds.session.words import goes_ahead, goes_on, reaction
 
 HaltAll = Callable[[], tuple[str, ...]]

@@ -14,7 +14,7 @@ from kds.brain.shared_database import shared_database
 from kds.brain.work import NOTHING, Edit, LoadedWork, Work
 from kds.brain.work_file import FOLDER, WorkFile, tidy_work
 from kds.brain.workspace import Workspace
-from kds.session.memory import SessionMemory
+from kds.session.session_memory import SessionMemory
 
 SHARED: Final = "workspace"
 """Name of the file for the conversation that all windows of a workspace share."""

@@ -19,15 +19,15 @@ from kds.brain.settings import load_settings
 from kds.brain.turn import Turn
 from kds.brain.work import Halted, Work, WorkInMemory, WorkStore
 from kds.brain.workspace import Workspace
-from kds.session.agents import AgentDesk, first_assignment
 from kds.session.answer import Answer
+from kds.session.confirmed_amnesia import Forgetting
 from kds.session.course import Course
 from kds.session.exchange import Exchange, Means
-from kds.session.forgetting import Forgetting
-from kds.session.memory import Said, SessionMemory
 from kds.session.nearest import NearestConversations
 from kds.session.opening import Opener, Opening
 from kds.session.place import resume, slip_notes, tidy, work_of
+from kds.session.serving_agents import AgentDesk, first_assignment
+from kds.session.session_memory import Said, SessionMemory
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

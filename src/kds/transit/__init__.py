@@ -5,7 +5,7 @@ in docs/history-transit.md; `history.mjs` and `client.mjs` beside this file are 
 JavaScript.
 """
 
-from kds.transit.client import Answer, QueryClient, QueryError
 from kds.transit.history import Message, transit
+from kds.transit.reference_client import Answer, QueryClient, QueryError
 
 __all__ = ["Answer", "Message", "QueryClient", "QueryError", "transit"]

@@ -1,7 +1,7 @@
 """The door of the page: this machine alone, by a link that works once, then by a cookie.
 
 Loopback TCP is open to every user and web page of the machine. What is looked at, in this order:
-`Host` and `Origin` (`kds.service.security`), `Sec-Fetch-Site`, the cookie. Only static files,
+`Host` and `Origin` (`kds.service.wire.security`), `Sec-Fetch-Site`, the cookie. Only static files,
 which say nothing of anybody, are served without one. Before all that, where the system tells whose
 process asks: it has to be this user's.
 """
@@ -14,10 +14,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 
-from kds.service.errors import AsgiApp, Receive, Scope, Send
-from kds.service.security import NEIGHBOUR, WORKSPACE, origin_fault
+from kds.service.wire.errors import AsgiApp, Receive, Scope, Send
+from kds.service.wire.security import NEIGHBOUR, WORKSPACE, origin_fault
 from kds.web.assets import PREFIX
-from kds.web.trouble import Trouble
+from kds.web.page_trouble import Trouble
 from kds.web.visitors import Visitors
 
 VISITOR: Final = "kds.visitor"

@@ -14,16 +14,23 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route, request_response
 
 from kds.brain.errors import KdsError
-from kds.service.errors import AsgiApp
-from kds.service.idle import Attended
-from kds.service.limits import DRAIN_LIMIT, BodyLimit
-from kds.web import analytics, chat, documents, memory, playground, settings
+from kds.service.resident.idle import Attended
+from kds.service.wire.errors import AsgiApp
+from kds.service.wire.limits import DRAIN_LIMIT, BodyLimit
+from kds.web import (
+    analytics_page,
+    chat_page,
+    documents_page,
+    memory_page,
+    playground_page,
+    settings_page,
+)
 from kds.web.assets import Assets
 from kds.web.door import LOGIN, Door
+from kds.web.page_trouble import Trouble
 from kds.web.rendering import NavEntry, Renderer
-from kds.web.sessions import Bin
+from kds.web.session_changes import Bin
 from kds.web.talks import Talks
-from kds.web.trouble import Trouble
 from kds.web.visit import THEME, THEMES, Visit, get, post
 from kds.web.visitors import Visitors
 
@@ -43,12 +50,12 @@ class Page:
 
 
 PAGES: Final = (
-    Page("Chat", "/chat", chat.routes),
-    Page("Memory", "/memory", memory.routes),
-    Page("Documents", "/documents", documents.routes),
-    Page("Analytics", "/analytics", analytics.routes),
-    Page("Playground", "/playground", playground.routes),
-    Page("Settings", "/settings", settings.routes),
+    Page("Chat", "/chat", chat_page.routes),
+    Page("Memory", "/memory", memory_page.routes),
+    Page("Documents", "/documents", documents_page.routes),
+    Page("Analytics", "/analytics", analytics_page.routes),
+    Page("Playground", "/playground", playground_page.routes),
+    Page("Settings", "/settings", settings_page.routes),
 )
 """In the order of the navigation."""
 
@@ -83,7 +90,7 @@ def open_site(state: State, port: int) -> WebSite:
         },
     )  # fmt: skip
     talks = Talks(state.worker)
-    own = {"talks": talks, "bin": Bin(), "trials": asyncio.Semaphore(playground.TRIALS)}
+    own = {"talks": talks, "bin": Bin(), "trials": asyncio.Semaphore(playground_page.TRIALS)}
     app.state = State({**state._state, "renderer": renderer, **own})
     inner = Attended(BodyLimit(app, limit=DRAIN_LIMIT), state.attendance)
     door = Door(inner, request_response(assets.serve), visitors, port, trouble)

@@ -17,17 +17,17 @@ from typing import Final, Unpack
 
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
-from kds.service.client import HISTORY_LIMIT, KNOWN_LIMIT, SAID_LIMIT, How
-from kds.service.errors import describe_fault
+from kds.service.resident.service_client import HISTORY_LIMIT, KNOWN_LIMIT, SAID_LIMIT, How
 from kds.service.routed import routed
-from kds.service.schemas import RouteRequest, UtteranceRequest
+from kds.service.wire.errors import describe_fault
+from kds.service.wire.schemas import RouteRequest, UtteranceRequest
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace
 from kds.session.answer import Answer
 from kds.session.exchange import Exchange
-from kds.session.memory import SessionMemory
 from kds.session.nearest import NearestConversations
 from kds.session.session import Session
+from kds.session.session_memory import SessionMemory
 from kds.web.markup import GrowingText
 
 MOST_TALKS: Final = 32

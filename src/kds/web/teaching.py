@@ -15,9 +15,9 @@ from kds.learning.learning import Learning, LearningError
 from kds.learning.references import teach_reference
 from kds.learning.teaching import teach
 from kds.router.references.resolver import Resolver
-from kds.service.errors import NotServedError
+from kds.service.wire.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
-from kds.web.sessions import address, store_of
+from kds.web.session_changes import address, store_of
 from kds.web.talks import Talks
 from kds.web.turn_view import choices_of
 from kds.web.visit import Visit, get, post

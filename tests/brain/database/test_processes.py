@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kds.brain.sessions.sqlite_store import SqliteStore
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 
 PROCESSES = 8
 MESSAGES = 25

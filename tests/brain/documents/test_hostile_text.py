@@ -18,7 +18,7 @@ from kds.readers.pages import page_lines
 from kds.readers.plain import parts_of
 from kds.readers.reading import read_document
 
-from ...effort import LINEAR, bounded, growth  # noqa: TID252  # one way of counting for all
+from ...effort import LINEAR, bounded, growth
 
 LENGTH = 3_000
 """Characters that are read to the end: what tries every way through them would never get there, nor

@@ -18,7 +18,7 @@ from kds.brain.learning.event_log import EventLog
 from kds.brain.learning.phrase import phrase_text
 from kds.brain.secrets.redaction import storable
 
-from ..conftest import MakeText  # noqa: TID252  # texts on either engine
+from ..conftest import MakeText
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -18,7 +18,7 @@ from kds.brain.learning.event import candidate_id
 from kds.brain.learning.learned_file import MAX_EXAMPLES, YOU, LearnedFile, LearnedFileError
 from kds.brain.learning.phrase import phrase_text
 
-from ..conftest import MakeText  # noqa: TID252  # texts on either engine
+from ..conftest import MakeText
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from kds.brain.learning.event import LearningEvent, decode, encode, reference_id
 from kds.brain.learning.learned_file import YOU, LearnedFile, LearnedFileError
 from kds.brain.learning.reference import LearnedReference, unteachable
 
-from ..conftest import MakeText  # noqa: TID252  # texts on either engine
+from ..conftest import MakeText
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"

@@ -13,7 +13,7 @@ from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenants import tenant_number
 from kds.brain.workspace import Workspace
 
-from ...postgres import driver, of_database  # noqa: TID252  # what makes databases for all
+from ...postgres import driver, of_database
 
 OpenStore = Callable[..., PostgresStore]
 OpenDocuments = Callable[..., PostgresDocuments]

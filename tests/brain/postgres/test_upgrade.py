@@ -31,7 +31,7 @@ from kds.brain.sessions.side_stores import Profile
 from kds.brain.turn import ContextEntry
 from kds.readers.plain import read_plain
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 
 DOCUMENTS_CAME = 2
 """The version with tables of documents."""

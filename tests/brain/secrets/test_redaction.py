@@ -10,7 +10,7 @@ from kds.brain.secrets.redaction import KINDS, may_hold_secret, redact_secrets, 
 from kds.brain.secrets.secret_library import library_rules
 from kds.brain.secrets.secret_rule import SecretRule
 
-from ...effort import bounded  # noqa: TID252  # one way of counting for all
+from ...effort import bounded
 
 # (message, the part that must not be stored)
 LEAKS = [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kds.brain.summaries import facts
 from kds.brain.summaries.facts import Told, facts_of
 
-from ...effort import LINEAR, bounded, growth  # noqa: TID252  # one way of counting for all
+from ...effort import LINEAR, bounded, growth
 
 
 def found(text: str) -> set[tuple[str, str]]:

@@ -23,7 +23,7 @@ from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.evaluation.metrics_report import report_metrics
 
-from ...agents.openai_server import Failure, FakeProvider, Slow, Text  # noqa: TID252  # one server for all
+from ...agents.openai_server import Failure, FakeProvider, Slow, Text
 
 VIEWS = "Create a settings view and a help view"
 SCROLLABLE = "Make it scrollable"

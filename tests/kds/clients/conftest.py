@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kds.clients.jsontext import parse_json_text
+from kds.clients.settings.jsontext import parse_json_text
 
 PROGRAM = """#!{python}
 from kds.{module} import main

@@ -17,9 +17,9 @@ import pytest
 
 from kds.brain.installation import install_line
 from kds.brain.workspace import Workspace
-from kds.service.address import ServiceAddress
-from kds.service.options import ServiceOptions
+from kds.service.resident.address import ServiceAddress
 from kds.service.server import Service
+from kds.service.service_options import ServiceOptions
 
 Call = Callable[..., Any]
 Write = Callable[[str, str], Path]
@@ -122,7 +122,7 @@ def test_a_command_that_came_with_the_project_is_told_and_not_run(
 def test_a_reload_that_failed_is_told(
     fitted_project: Path, service: Service, kds_call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kds.clients.servicehealth.kds_version", lambda: "9.9")
+    monkeypatch.setattr("kds.clients.doctor.servicehealth.kds_version", lambda: "9.9")
     _, checks = _doctor(kds_call)
     assert "the commands are kds 9.9" in _problems(checks)[0]
     path = fitted_project / "prompts" / "internal" / "bad.md"
@@ -385,7 +385,7 @@ def test_an_undo_names_the_service_that_runs_on(
 def test_another_distribution_called_kds_is_a_problem_with_its_fix(
     project: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kds.clients.health.other_kds", lambda: "another author's package")
+    monkeypatch.setattr("kds.clients.doctor.finding.other_kds", lambda: "another author's package")
     code, checks = _doctor(kds_call)
     assert (code, checks["kds"][1]["found"]) == (1, "another author's package")
     assert checks["kds"][1]["fix"].startswith("pip uninstall -y kds; pip install --force-reinstall")

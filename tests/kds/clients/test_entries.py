@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from kds.clients.entries import hook_settings, shared_command
+from kds.clients.settings.entries import hook_settings, shared_command
 
 PAGE = Path(__file__).parents[3] / "docs" / "hook.md"
 

@@ -11,7 +11,7 @@ import yaml
 from skills_ref.parser import parse_frontmatter
 from skills_ref.validator import validate_metadata
 
-from kds.clients.mark import digest_in, digest_of
+from kds.clients.generated.mark import digest_in, digest_of
 from kds.router.prompts.library import PromptLibrary
 
 NAME = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*$")

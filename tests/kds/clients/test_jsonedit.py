@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.clients.jsonedit import insert, remove, replace
-from kds.clients.jsontext import JsonTextError, parse_json_text
+from kds.clients.settings.jsonedit import insert, remove, replace
+from kds.clients.settings.jsontext import JsonTextError, parse_json_text
 
 ENTRY = {"command": "kds", "args": ["mcp"]}
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kds.clients.jsontext import parse_json_text
-from kds.clients.opencodeplugin import command_in
+from kds.clients.generated.opencodeplugin import command_in
+from kds.clients.settings.jsontext import parse_json_text
 
 from .conftest import Snapshot, read, set_up
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import WorkspaceError
-from kds.clients.entries import shared_command
 from kds.clients.programs import (
     Programs,
     beyond_launchers,
@@ -14,6 +13,7 @@ from kds.clients.programs import (
     find_programs,
     hook_arguments,
 )
+from kds.clients.settings.entries import shared_command
 
 
 def _install(folder: Path) -> Path:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.clients.entries import hook_settings, mcp_server, shared_command
-from kds.clients.jsonedit import insert, remove
-from kds.clients.jsontext import parse_json_text
-from kds.clients.settingsfile import SettingsFile, SettingsFileError
+from kds.clients.settings.entries import hook_settings, mcp_server, shared_command
+from kds.clients.settings.jsonedit import insert, remove
+from kds.clients.settings.jsontext import parse_json_text
+from kds.clients.settings.settingsfile import SettingsFile, SettingsFileError
 
 EVENTS = ("UserPromptSubmit", "SessionStart")
 SERVER = mcp_server("kds", style="claude")

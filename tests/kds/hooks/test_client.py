@@ -27,10 +27,10 @@ from kds.hooks import start as hook_start
 from kds.hooks.log import read_hook_log
 from kds.hooks.prompt import OWN_LINE
 from kds.hooks.trouble import LOG_LIMIT, LOG_NAME, note
-from kds.service.address import ServiceAddress
-from kds.service.limits import BODY_LIMIT
+from kds.service.resident.address import ServiceAddress
+from kds.service.wire.limits import BODY_LIMIT
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 
 HOOK = Path(sys.executable).with_name("kds-hook")
 PROMPT = "Make it chartreuse"
@@ -547,7 +547,7 @@ def serving_tcp(
 
 
 def locked(path: Path) -> FileLock:
-    """The lock as `kds.service.instance` takes it."""
+    """The lock as `kds.service.resident.instance` takes it."""
     return FileLock(path.with_suffix(".lock"), mode=0o600, timeout=PATIENCE_S)
 
 

@@ -19,7 +19,7 @@ from kds.learning.log import LearningLog
 from kds.mcp.workplace import Workplace
 from kds.router.prompts.library import PromptLibrary
 
-from ...effort import LINEAR, growth, steps  # noqa: TID252  # one way of counting for all
+from ...effort import LINEAR, growth, steps
 
 pytestmark = pytest.mark.usefixtures("quick_guard")
 

@@ -12,7 +12,7 @@ from mcp_types import UrlElicitationCapability as Url
 
 from kds.brain.workspace import Workspace
 from kds.mcp.clarification import Question, can_ask
-from kds.mcp.server import KdsServer
+from kds.mcp.mcp_server import KdsServer
 
 from .conftest import VAGUE, Connect, Talk
 

@@ -16,7 +16,7 @@ from kds.mcp.doorstep import Lines, Wire, greet
 from kds.mcp.greeting import FILE, Greeting
 from kds.mcp.recording import recorded
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 from .conftest import KDS
 
 HEAVY = {"mcp", "mcp_types", "pydantic", "anyio", "numpy", "spacy", "fastapi", "langchain_core"}

@@ -10,9 +10,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from kds.service.limits import CONNECTION_LIMIT
+from kds.service.wire.limits import CONNECTION_LIMIT
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 from .conftest import INITIALIZE, Connect, HttpServer
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}

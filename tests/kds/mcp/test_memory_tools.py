@@ -9,8 +9,8 @@ from mcp import Client
 
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.workspace import Workspace
+from kds.mcp.mcp_server import KdsServer
 from kds.mcp.memory_tools import EXPORT_CHARACTERS
-from kds.mcp.server import KdsServer
 
 from .conftest import Talk
 

@@ -8,7 +8,7 @@ import pytest
 from kds.api.embeddings import EmbeddingsError
 from kds.query.embedder import REST_S, EmbedderSlot, PatientEmbedder
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 
 
 class Model:

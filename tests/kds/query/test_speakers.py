@@ -7,7 +7,7 @@ import pytest
 
 from kds.query.speakers import Speakers, WaitError
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 
 
 def test_a_call_runs_elsewhere_and_its_error_is_its_own() -> None:

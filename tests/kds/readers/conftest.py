@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from ..documents.conftest import shelf, store  # noqa: TID252  # one store for all
+from ..documents.conftest import shelf, store
 
 __all__ = ["shelf", "store"]
 

@@ -13,7 +13,7 @@ from kds.brain.documents.definition import definitions
 from kds.readers.docx import read_docx
 from kds.readers.error import DocumentError
 
-from ...effort import LINEAR, growth  # noqa: TID252  # one way of counting for all
+from ...effort import LINEAR, growth
 
 FILE = Path("agreement.docx")
 

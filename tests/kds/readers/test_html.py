@@ -11,7 +11,7 @@ from kds.brain.documents.definition import definitions
 from kds.readers.error import DocumentError
 from kds.readers.html import read_html
 
-from ...effort import LINEAR, bounded, growth  # noqa: TID252  # one way of counting for all
+from ...effort import LINEAR, bounded, growth
 
 PAGE = """<!DOCTYPE html><html><head><title>Payments guide</title><style>p {color: red}</style>
 <script>var hidden = 1;</script></head><body>

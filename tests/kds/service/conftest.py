@@ -13,12 +13,12 @@ import httpx
 import pytest
 
 from kds.brain.workspace import Workspace
-from kds.service.address import ServiceAddress
 from kds.service.listener import HttpAddress
-from kds.service.options import ServiceOptions
+from kds.service.resident.address import ServiceAddress
 from kds.service.server import Service
+from kds.service.service_options import ServiceOptions
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 
 NO_SOCKETS = not hasattr(socket, "AF_UNIX")
 

@@ -14,7 +14,7 @@ from kds.brain.settings_variables import SPACY_MODEL, routing_variables
 from kds.brain.workspace import Workspace
 from kds.service import caller
 from kds.service.caller import Callers
-from kds.service.errors import ConflictError
+from kds.service.wire.errors import ConflictError
 
 FAB = "I want to add a FAB button"
 

@@ -13,7 +13,7 @@ from kds.brain.workspace import Workspace
 from kds.service.embedding import BACK_OFF_S, BATCH, EmbeddingQueue
 from kds.service.workspaces import ServedWorkspace
 
-from ..query.place import add_documents  # noqa: TID252  # one set of documents for both
+from ..query.place import add_documents
 
 MODEL = "tests.kds.service.embedding_model:Letters"
 

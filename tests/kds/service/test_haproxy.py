@@ -23,7 +23,7 @@ import pytest
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import Team
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 from .conftest import wait_until
 
 PROGRAM = shutil.which("haproxy", path=os.environ.get("PATH", "") + ":/usr/sbin")

@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 
 from kds.service import listener
-from kds.service.errors import Receive, Scope, Send
-from kds.service.instance import bind_private
 from kds.service.listener import (
     BATCH,
     FAULT_PAUSE_S,
@@ -22,8 +20,10 @@ from kds.service.listener import (
     Listener,
     bind_http,
 )
+from kds.service.resident.instance import bind_private
+from kds.service.wire.errors import Receive, Scope, Send
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 
 LIMIT = 4
 """Connections that the listeners of these tests hold."""

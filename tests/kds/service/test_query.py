@@ -14,12 +14,12 @@ from tests.agents.openai_server import Failure, FakeProvider, Slow, Text
 
 from kds.brain.workspace import Workspace
 from kds.service.listener import HttpAddress
-from kds.service.options import ServiceOptions
+from kds.service.service_options import ServiceOptions
 from kds.transit import Message, QueryClient, QueryError
 from kds.transit.history import transit
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
-from ..query.place import add_documents  # noqa: TID252  # one set of documents for both
+from ...effort import PATIENCE_S
+from ..query.place import add_documents
 from .conftest import ask
 
 KEYS = {

@@ -12,8 +12,8 @@ from kds.api.conversations import Conversations
 from kds.brain.workspace import Workspace
 from kds.query.values import Query
 from kds.service import reload
-from kds.service.health import Vitals
 from kds.service.reload import Reloader, fingerprint, watched_folders
+from kds.service.wire.health import Vitals
 from kds.service.workspaces import ServedWorkspace, Workspaces
 
 PROMPT = """---

@@ -22,14 +22,14 @@ from kds.brain.journal import ContextJournal
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.hooks.call import connect
-from kds.service import background
-from kds.service.address import ServiceAddress
-from kds.service.errors import AlreadyServedError, ServiceError
-from kds.service.instance import Instance
 from kds.service.listener import HttpAddress
-from kds.service.options import ServiceOptions
+from kds.service.resident import background
+from kds.service.resident.address import ServiceAddress
+from kds.service.resident.instance import Instance
+from kds.service.service_options import ServiceOptions
+from kds.service.wire.errors import AlreadyServedError, ServiceError
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 
 KEPT = {"service.lock", "service.token"}
 """What stays in `kds-brain/` when a service has ended."""

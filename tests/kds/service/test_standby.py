@@ -23,10 +23,10 @@ from kds.brain.postgres.team import Team
 from kds.brain.postgres.tenants import tenant_number
 from kds.brain.postgres.upgrade import upgrade
 from kds.service.listener import TeamAddress
-from kds.service.options import ServiceOptions
+from kds.service.service_options import ServiceOptions
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
-from ...postgres_pair import Node, following, two_nodes  # noqa: TID252
+from ...effort import PATIENCE_S
+from ...postgres_pair import Node, following, two_nodes
 from .conftest import Running, wait_until
 
 Pair = tuple[Node, Node]

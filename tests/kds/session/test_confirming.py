@@ -9,7 +9,7 @@ import pytest
 import kds
 from kds.amnesia.backup import list_backups
 
-from ...agents.openai_server import FakeProvider, Text  # noqa: TID252  # one server for all
+from ...agents.openai_server import FakeProvider, Text
 from .conftest import Open
 
 FAB = "I want to add a FAB button"

@@ -10,14 +10,14 @@ import pytest
 import kds
 from kds.brain.sessions.sqlite_store import SqliteStore
 
-from ...agents.openai_server import (  # noqa: TID252  # one server for all
+from ...agents.openai_server import (
     FakeProvider,
     Slow,
     Stall,
     Text,
     Trickle,
 )
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 from .conftest import Open
 
 DARK = "I want to add dark mode"

@@ -5,7 +5,7 @@ import pytest
 import kds
 from kds.brain.work import Offer
 
-from ...agents.openai_server import Calls, FakeProvider, Text  # noqa: TID252  # one server for all
+from ...agents.openai_server import Calls, FakeProvider, Text
 from .conftest import Open
 
 FAB = "I want to add a FAB button"

@@ -14,7 +14,7 @@ from kds.brain.installation import install_line
 from kds.brain.patience import Patience
 from kds.brain.settings import ModelSettings
 
-from ...agents.openai_server import (  # noqa: TID252  # one server for all
+from ...agents.openai_server import (
     Asked,
     Cut,
     Dead,
@@ -26,8 +26,8 @@ from ...agents.openai_server import (  # noqa: TID252  # one server for all
     Trickle,
     garbage,
 )
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
-from ..conftest import said_in  # noqa: TID252  # one way of reading for all
+from ...effort import PATIENCE_S
+from ..conftest import said_in
 from .conftest import Open
 from .test_session import remembered
 

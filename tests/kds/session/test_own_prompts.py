@@ -10,7 +10,7 @@ import kds
 from kds.amnesia.backup import list_backups
 from kds.brain.clock import utc_now
 
-from ...agents.openai_server import FakeProvider, Text  # noqa: TID252  # one server for all
+from ...agents.openai_server import FakeProvider, Text
 
 PROMPT = """---
 name: {name}

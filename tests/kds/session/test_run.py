@@ -13,7 +13,7 @@ from kds.brain.turn import Turn
 from kds.session import run as agent_run
 from kds.session.run import AgentRun, Speech
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 
 MOMENT_S = 0.05
 """In which somebody whose time is up notices it; nothing else hangs on it."""

@@ -14,8 +14,8 @@ from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.words.tokens import estimate_tokens
 from kds.documents.indexing import add_documents
 
-from ...agents.openai_server import Calls, FakeProvider, Text  # noqa: TID252  # one server for all
-from ..conftest import said_in  # noqa: TID252  # one way of reading for all
+from ...agents.openai_server import Calls, FakeProvider, Text
+from ..conftest import said_in
 from .conftest import Open
 
 FAB = "I want to add a FAB button"

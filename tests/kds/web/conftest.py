@@ -22,12 +22,12 @@ import httpx
 import pytest
 
 from kds.brain.workspace import Workspace
-from kds.service.client import ServiceClient
-from kds.service.options import ServiceOptions
+from kds.service.resident.service_client import ServiceClient
 from kds.service.server import Service
+from kds.service.service_options import ServiceOptions
 from kds.web.site import open_site
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",

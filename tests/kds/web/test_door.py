@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from kds.service.listener import Connection
-from kds.service.security import neighbour_is_trusted
+from kds.service.wire.security import neighbour_is_trusted
 from kds.web.visitors import LINK_S, MOST_VISITORS, VISIT_S, Visitors
 
 from .conftest import Site, Time, Visitor
@@ -68,7 +68,7 @@ def test_another_user_of_the_machine_gets_nothing_for_the_link_or_the_cookie(
     pages, mine = (f"{site.url}/chat", site.link()), os.geteuid()
     with monkeypatch.context() as patched:
         patched.setattr(os, "geteuid", lambda: mine + 1)
-        patched.setattr("kds.service.security._ROOT", -1)
+        patched.setattr("kds.service.wire.security._ROOT", -1)
         for path in pages:
             answer = httpx.get(path, cookies=visitor.cookies)
             assert answer.status_code == 403

@@ -12,7 +12,7 @@ from kds.web import teaching
 
 from .conftest import Site, Visitor
 from .furnished import archive
-from .test_chat import PAYLOADS
+from .test_chat_page import PAYLOADS
 
 ALL = " ".join(PAYLOADS)
 MARKUP = tuple(text for text in PAYLOADS if "<" in text)

@@ -10,12 +10,12 @@ import pytest
 from kds.api.conversations import Conversations
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.sessions.portable import from_json
-from kds.service.errors import NotServedError
-from kds.web.sessions import MOST_ERASED, UNDO_S, Bin
+from kds.service.wire.errors import NotServedError
+from kds.web.session_changes import MOST_ERASED, UNDO_S, Bin
 from kds.web.talks import Talk
 
-from ...agents.openai_server import FakeProvider, Stall, Text  # noqa: TID252  # one server for all
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...agents.openai_server import FakeProvider, Stall, Text
+from ...effort import PATIENCE_S
 from .conftest import Site, Time, Visitor, wait_until
 
 FAB = "I want to add a FAB button"

@@ -9,7 +9,7 @@ from typing import Any, cast
 from kds.session.exchange import Exchange
 from kds.web.talks import Telling
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 
 TABS = 50
 

@@ -11,7 +11,7 @@ from kds.router.language.analysis import Language
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.references.ruleset import RuleSet
 
-from ..conftest import Write  # noqa: TID252  # one type for all
+from ..conftest import Write
 
 ROUTER = PACKAGED.parent
 

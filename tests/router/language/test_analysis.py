@@ -8,7 +8,7 @@ from kds.brain.errors import KdsError
 from kds.router.language.analysis import Language
 from kds.router.language.words import Analysis
 
-from ...effort import LINEAR, bounded, growth, steps  # noqa: TID252  # one way of counting for all
+from ...effort import LINEAR, bounded, growth, steps
 
 MOST_STEPS = 1_500_000
 """Lines of Python for one message: three times what the most laborious needs, brackets."""

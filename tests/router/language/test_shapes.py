@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kds.router.language.shapes import shape, whole_token
 
-from ...effort import bounded  # noqa: TID252  # one way of counting for all
+from ...effort import bounded
 
 
 @pytest.mark.parametrize(

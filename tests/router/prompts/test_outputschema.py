@@ -21,7 +21,7 @@ from kds.router.prompts.outputschema import (
     schema_problems,
 )
 
-from ...effort import LINEAR, bounded, growth  # noqa: TID252  # one way of counting for all
+from ...effort import LINEAR, bounded, growth
 
 ENDLESS = r"a.*a.*a.*a.*a.*a.*a.*z$"
 """A pattern that never ends with a text of two thousand a: no check when it loads can tell."""

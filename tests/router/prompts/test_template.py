@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from kds.brain.errors import DispatchError
 from kds.router.prompts.template import MAX_OUTPUT_CHARS, TemplateSet, TemplateSource
 
-from ...effort import bounded  # noqa: TID252  # one way of counting for all
+from ...effort import bounded
 
 
 def templates(**texts: str) -> TemplateSet:

@@ -7,7 +7,7 @@ import pytest
 from kds.brain.turn import Turn
 from kds.router.prompts.values import prompt_values
 
-from ...effort import bounded  # noqa: TID252  # one way of counting for all
+from ...effort import bounded
 
 
 def framed(message: str) -> str:

@@ -12,7 +12,7 @@ from kds.brain.turn import ContextEntry, Edit
 from kds.router.discourse.history import Discourse, Moment
 from kds.router.references.resolver import Resolution, Resolver, apply_edits
 
-from ...effort import bounded, steps  # noqa: TID252  # one way of counting for all
+from ...effort import bounded, steps
 
 MOST_STEPS = 7_000_000
 """Lines of Python for one message, with and without a context: three times what the most laborious

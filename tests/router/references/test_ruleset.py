@@ -10,7 +10,7 @@ from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.references.rule import AntecedentNeed, Signal
 from kds.router.references.ruleset import load_rules
 
-from ..conftest import Write  # noqa: TID252  # one type for all
+from ..conftest import Write
 
 TESTS = "tests: [{context: [Add a map], in: Make it red, out: Make the map red}, {in: Hello}]"
 GOOD = f"rules:\n  - id: my.rule\n    signal: {{kind: pronoun, lemma: [it]}}\n    {TESTS}\n"

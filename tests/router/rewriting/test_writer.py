@@ -14,7 +14,7 @@ from kds.router.references.resolver import Resolver
 from kds.router.resolve import make_resolve
 from kds.router.rewriting.writer import HISTORY, REST_S, CheckedRewriter, Mode, rewrite_turn
 
-from ...effort import PATIENCE_S  # noqa: TID252  # one way of waiting for all
+from ...effort import PATIENCE_S
 
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 VIEWS = "Create a settings view and a help view"

@@ -15,7 +15,7 @@ from kds.cli.moments import shown_text
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_line
 from kds.hooks.log import read_hook_log
-from kds.service.address import ServiceAddress
+from kds.service.resident.address import ServiceAddress
 
 SHOWN: Final = 20
 

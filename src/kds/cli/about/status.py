@@ -15,9 +15,9 @@ from kds.brain.workspace import Workspace
 from kds.cli.guard import BAD_INPUT, complain_about
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import counted, print_json, print_line
-from kds.clients.clienthealth import installed_hooks
+from kds.clients.doctor.clienthealth import installed_hooks
 from kds.clients.project import Project
-from kds.service.standing import standing_of
+from kds.service.resident.standing import standing_of
 
 
 @click.command(epilog="\b\nExamples:\n  kds status\n  kds status --json")

@@ -14,7 +14,7 @@ from kds.brain.postgres.tenants import tenant_number
 from kds.brain.postgres.upgrade import require
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.shared_database import SharedDatabase
-from kds.cli.database.server import named_database, opened
+from kds.cli.database.named_server import named_database, opened
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import counted, fields, print_json, print_table

@@ -8,7 +8,7 @@ import click
 from kds.api.embeddings import EmbeddingsError, embed_waiting
 from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError
-from kds.cli.docs.options import changing, document_dict, shown_path
+from kds.cli.docs.document_options import changing, document_dict, shown_path
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain, complain_about
 from kds.cli.options import NamedPath, common_options
 from kds.cli.output import counted, print_json

@@ -8,7 +8,7 @@ import click
 
 from kds.brain.documents.document_values import Document, Section
 from kds.brain.documents.heading import number_key
-from kds.cli.docs.options import (
+from kds.cli.docs.document_options import (
     NOTHING,
     document_argument,
     document_dict,

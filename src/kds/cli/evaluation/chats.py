@@ -11,7 +11,7 @@ from kds.api.rehearsal import MinuteClock
 from kds.api.routing import precision_of
 from kds.api.workspace_parts import load_resolver
 from kds.brain.turn import Turn, Utterance
-from kds.cli.evaluation.dialogues import WARM_UP
+from kds.cli.evaluation.dialogue_tests import WARM_UP
 from kds.cli.options import (
     check_apart,
     check_picture,

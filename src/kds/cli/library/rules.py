@@ -9,7 +9,7 @@ import click
 from kds.api.beginning import begin_rule
 from kds.api.rule_tests import RuleOutcome, describe_outcome
 from kds.brain.errors import ConfigError
-from kds.cli.evaluation.dialogues import play_all, read_all
+from kds.cli.evaluation.dialogue_tests import play_all, read_all
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about, problem_rows
 from kds.cli.options import common_options, find_workspace, open_router, workspace_option
 from kds.cli.output import fields, print_json, print_table

@@ -9,7 +9,7 @@ import click
 
 from kds.brain.sessions.side_stores import Consent, ConsentEvent, Profile
 from kds.cli.guard import Refusal
-from kds.cli.memory.options import changing, looking
+from kds.cli.memory.memory_options import changing, looking
 from kds.cli.moments import shown
 from kds.cli.options import common_options
 from kds.cli.output import fields, print_json, print_line, print_table

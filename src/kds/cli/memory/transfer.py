@@ -14,8 +14,8 @@ from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
 from kds.brain.sessions.session_values import Archive, Session
 from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal
-from kds.cli.memory.options import changing, looking
-from kds.cli.memory.sessions import print_sessions, session_dict
+from kds.cli.memory.memory_options import changing, looking
+from kds.cli.memory.session_commands import print_sessions, session_dict
 from kds.cli.options import STDIN, NamedPath, common_options
 from kds.cli.output import counted, print_json
 from kds.cli.progress import tracked

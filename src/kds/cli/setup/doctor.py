@@ -9,9 +9,9 @@ from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
-from kds.clients import workspacehealth
-from kds.clients.diagnosis import findings_of
-from kds.clients.health import Finding, is_well
+from kds.clients.doctor import workspacehealth
+from kds.clients.doctor.diagnosis import findings_of
+from kds.clients.doctor.finding import Finding, is_well
 from kds.clients.project import Project
 
 

@@ -7,7 +7,7 @@ import click
 from kds.cli.options import NamedPath, common_options, find_workspace
 from kds.cli.output import fields, print_json, print_line
 from kds.cli.progress import slow
-from kds.clients.export import (
+from kds.clients.generated.writing_files import (
     ExportConflictError,
     FileChange,
     Kind,

@@ -14,18 +14,18 @@ from kds.cli.guard import Refusal
 from kds.cli.options import common_options, find_workspace
 from kds.cli.progress import slow
 from kds.cli.setup.changes import Outcome, report
+from kds.clients.doctor.workspacehealth import make_private, ours_too_open
 from kds.clients.evidence import clients_in_use
-from kds.clients.hookplan import HOOK_CLIENTS
 from kds.clients.installation import plan_install
 from kds.clients.planning import InstallPlan, PlannedFile, Wish
 from kds.clients.programs import find_programs
 from kds.clients.project import Project, repository_of
 from kds.clients.record import InitRecord, RecordStore
+from kds.clients.settings.hookplan import HOOK_CLIENTS
 from kds.clients.table import CLIENTS, Client
 from kds.clients.undo import carry_out, plan_undo, undo
-from kds.clients.workspacehealth import make_private, ours_too_open
 from kds.router.prompts.library import PromptLibrary
-from kds.service.client import reach
+from kds.service.resident.service_client import reach
 
 WAYS: Final = """\
 KDS can come to your assistant in two ways; one is enough:

@@ -10,11 +10,11 @@ import click
 
 from kds.brain.workspace import Workspace
 from kds.cli.options import find_workspace, workspace_option
-from kds.mcp.address import HttpAddress
 from kds.mcp.doorstep import Lines, Wire, claimed, greet
+from kds.mcp.http_address import HttpAddress
 
 if TYPE_CHECKING:
-    from kds.mcp.server import KdsServer
+    from kds.mcp.mcp_server import KdsServer
 
 WAITING: Final = (
     "kds: waiting for an MCP client on stdin. Assistants start `kds mcp` themselves: "
@@ -64,6 +64,6 @@ def mcp(*, address: str | None, workspace: Path | None) -> None:
 
 def load_server(workspace: Workspace) -> "KdsServer":
     """The server, and the MCP package with it: over a second of CPU."""
-    from kds.mcp.server import KdsServer
+    from kds.mcp.mcp_server import KdsServer
 
     return KdsServer(workspace)

@@ -8,7 +8,7 @@ import click
 
 from kds.cli.guard import Refusal
 from kds.cli.options import NamedPath, find_workspace
-from kds.service.address import LOOPBACK, host_and_port
+from kds.service.resident.address import LOOPBACK, host_and_port
 
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)

@@ -18,8 +18,8 @@ from kds.cli.output import counted, print_json, print_line
 from kds.cli.palette import for_people
 from kds.cli.progress import slow
 from kds.hooks import start as hook_start
-from kds.service import background
-from kds.service.standing import standing_of
+from kds.service.resident import background
+from kds.service.resident.standing import standing_of
 
 STOPPING: Final = "waiting for the service to end"
 

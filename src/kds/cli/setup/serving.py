@@ -12,11 +12,11 @@ from starlette.datastructures import State
 from kds.brain.clock import moment, utc_now
 from kds.brain.workspace import Workspace
 from kds.cli.guard import complain_about
-from kds.service.errors import AlreadyServedError
 from kds.service.listener import HttpAddress, TeamAddress
-from kds.service.options import ServiceOptions
+from kds.service.page_listener import Site
 from kds.service.server import Service
-from kds.service.site import Site
+from kds.service.service_options import ServiceOptions
+from kds.service.wire.errors import AlreadyServedError
 
 ALREADY_SERVED: Final = 3
 """Exit code when another process serves the workspace: for a start that is as good."""

@@ -13,8 +13,8 @@ from kds.brain.settings import load_settings
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
-from kds.service import background
-from kds.service.client import reach
+from kds.service.resident import background
+from kds.service.resident.service_client import reach
 
 _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 

@@ -16,7 +16,7 @@ from kds.brain.errors import KdsError
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.cli.dashes import MessageCommand
 from kds.cli.guard import Refusal, complain, complain_about
-from kds.cli.memory.sessions import print_sessions
+from kds.cli.memory.session_commands import print_sessions
 from kds.cli.options import find_workspace, message_argument, start_now, workspace_option
 from kds.cli.output import print_entries, print_line, print_turn, print_why
 from kds.cli.palette import for_people, toned

@@ -1,0 +1,126 @@
+"""Is the workspace in order: its folder, its rights, what is stored and what the user wrote."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from kds.brain.journal import ContextJournal
+from kds.brain.settings import load_settings
+from kds.brain.workspace import Workspace
+from kds.clients.doctor.finding import Finding
+from kds.learning.library import with_learned
+from kds.router.english import load_english
+from kds.router.intents.model_cache import needs_fit
+from kds.router.prompts.library import PromptLibrary
+from kds.router.references.ruleset import load_rules
+
+PRIVATE_FILE: Final = 0o600
+PRIVATE_FOLDER: Final = 0o700
+OTHERS: Final = 0o077
+"""The rights of group and others."""
+
+_USERS_OWN: Final = ("rules", "english", "settings.yaml", "README.md", ".gitignore")
+"""What people write by hand, and commit: there is nothing of a conversation in it."""
+
+_SHOWN: Final = 3
+
+
+def place(workspace: Workspace) -> Iterator[Finding]:
+    """Where the workspace is, and whether it can be written to. Raises WorkspaceError."""
+    workspace.check()
+    if not workspace.brain.is_dir():
+        found = f"{workspace.root} has no {workspace.brain.name} yet; the first message makes it"
+        yield Finding("workspace", "note", found, "kds init")
+    else:
+        yield Finding("workspace", "ok", str(workspace.brain))
+
+
+def rights(workspace: Workspace) -> Iterator[Finding]:
+    """Whether anybody else may read what is stored."""
+    if sys.platform == "win32" or not workspace.brain.is_dir():
+        return
+    open_ones = list(too_open(workspace))
+    if not open_ones:
+        yield Finding("privacy", "ok", "nobody else may read what is stored")
+        return
+    shown = ", ".join(f"{path.name} ({stat.S_IMODE(path.stat().st_mode):04o})"
+                      for path in open_ones[:_SHOWN])  # fmt: skip
+    more = f" and {len(open_ones) - _SHOWN} more" if len(open_ones) > _SHOWN else ""
+    yield Finding("privacy", "problem", f"others may read {shown}{more}", "kds doctor --fix")
+
+
+def too_open(workspace: Workspace) -> Iterator[Path]:
+    """The folders and files of the workspace that others have rights to; none behind a link."""
+    if workspace.brain.is_symlink():
+        return
+    if workspace.brain.stat().st_mode & OTHERS:
+        yield workspace.brain
+    for path in sorted(workspace.brain.rglob("*")):
+        if path.relative_to(workspace.brain).parts[0] in _USERS_OWN or path.is_symlink():
+            continue
+        if path.stat().st_mode & OTHERS:
+            yield path
+
+
+def ours_too_open(workspace: Workspace) -> list[Path]:
+    """What others have rights to, and we may take them from."""
+    if sys.platform == "win32" or not workspace.brain.is_dir():
+        return []
+    return [path for path in too_open(workspace) if path.stat().st_uid == os.geteuid()]
+
+
+def make_private(workspace: Workspace) -> int:
+    """Take the rights of others away, and return from how many files and folders.
+
+    What belongs to somebody else is left to them.
+    """
+    paths = ours_too_open(workspace)
+    for path in paths:
+        path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
+    return len(paths)
+
+
+def context(workspace: Workspace) -> Iterator[Finding]:
+    """Whether the conversation context can be read."""
+    if not workspace.context_path.exists():
+        yield Finding("context", "ok", "nothing is remembered yet")
+        return
+    loaded = ContextJournal(workspace.context_path).load()
+    for warning in loaded.warnings:
+        yield Finding("context", "note", warning)
+    count = len(loaded.entries)
+    yield Finding("context", "ok", f"{count} {'message' if count == 1 else 'messages'} remembered")
+
+
+def settings(workspace: Workspace) -> Iterator[Finding]:
+    """Whether the settings load."""
+    service = load_settings(workspace).service
+    switched = "on" if service.enabled else "off"
+    yield Finding("settings", "ok", f"service {switched}, idle after {service.idle_minutes:g} min")
+
+
+def rules(workspace: Workspace) -> Iterator[Finding]:
+    """Whether the rules load, and the word lists that they read with."""
+    load_rules(workspace.rules_dir)
+    load_english(workspace.english_dir)
+    own = len(list(workspace.rules_dir.glob("*.yaml"))) if workspace.rules_dir.is_dir() else 0
+    yield Finding("rules", "ok", f"the rules load, {own} files of this workspace among them")
+
+
+def prompts(workspace: Workspace, library: PromptLibrary) -> Iterator[Finding]:
+    """How many prompts there are, and whether their intent model is there already."""
+    agents = len(library.agents())
+    yield Finding("prompts", "ok", f"{len(library.prompts())} prompts load, {agents} are agents")
+    if library.passed_over:
+        count = len(library.passed_over)
+        found = f"{count} {'file' if count == 1 else 'files'} in {workspace.prompts_dir} without"
+        yield Finding("prompts", "note", f"{found} front matter: not of KDS, and passed over")
+    used, _ = with_learned(library, workspace, may_write=False)
+    if needs_fit(used.prompts(), workspace.cache_dir):
+        found = "the intent model is not fitted yet: the first message takes some seconds more"
+        yield Finding("model", "note", found, "kds service start")
+    else:
+        yield Finding("model", "ok", "the intent model is fitted")

@@ -1,0 +1,1 @@
+"""Files that KDS writes for assistants: skills, prompt files, plugins, standing rules."""

@@ -1,0 +1,1 @@
+"""What the hook of an assistant asks of the service, and what it is told."""

@@ -1,0 +1,171 @@
+"""Asking the service of a workspace, over its unix socket or the HTTP side it names."""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypedDict, Unpack
+
+from kds.brain.errors import KdsError, StoreError
+from kds.brain.settings_variables import routing_variables
+from kds.brain.turn import Turn, Utterance
+from kds.brain.wire import from_wire
+from kds.brain.workspace import Workspace
+from kds.hooks.call import Call, connect
+from kds.hooks.trouble import Trouble
+from kds.service.resident.address import ServiceAddress
+from kds.service.resident.http_exchange import exchange
+
+CONNECT_S: Final = 0.5
+"""Seconds to connect on one machine: it takes well under a millisecond, or never succeeds."""
+
+ANSWER_S: Final = 30.0
+"""Seconds to wait for an answer. A turn takes milliseconds; a queue of 256 some seconds."""
+
+BUSY: Final = 503
+"""Status of a service whose queue is full, or that is stopping."""
+
+CONFLICT: Final = 409
+"""Status of what does not go with how the service was started."""
+
+UNREADABLE: Final = 422
+"""Status of a request with fields that the service does not know: it is an older one."""
+
+SWITCHED_OFF: Final = "service.enabled"
+"""Where a service declines because the settings say that commands are not to ask: no fault."""
+
+HISTORY_LIMIT: Final = 32
+"""Utterances that go along with a message: a rewriter reads six."""
+
+SAID_LIMIT: Final = 8_000
+"""Characters of each: a rewriter reads 600, once the code is taken out."""
+
+KNOWN_LIMIT: Final = 200
+"""Terms that go along: a conversation refers to a handful."""
+
+
+class ServiceUnavailableError(KdsError):
+    """There is no service, or it went away while it was asked."""
+
+
+class ServiceDeclinedError(KdsError):
+    """The service runs, and this is not for it: it is switched off, or was started otherwise."""
+
+
+class How(TypedDict, total=False):
+    """How a message is to be routed, of what `kds.api.conversations.Conversations.route` takes."""
+
+    conversation: str | None
+    join: bool
+    log: bool
+    history: Sequence[Utterance]
+    rewrite: bool | None
+
+
+class ServiceClient:
+    """Asks one service. Every call is a connection of its own, so threads may share it."""
+
+    def __init__(self, workspace: Workspace, *, timeout_s: float = ANSWER_S) -> None:
+        self._workspace = workspace
+        self._address = ServiceAddress(workspace.brain)
+        self._timeout_s = timeout_s
+
+    def route(
+        self,
+        message: str,
+        *,
+        known: Sequence[str] | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+        **how: Unpack[How],
+    ) -> Turn:
+        """Have ``message`` routed; see `kds.api.conversations.Conversations.route`.
+
+        The settings of this process's environment count. ``tell`` hears the warnings of the
+        service. Raises ServiceUnavailableError when nobody answers, ServiceDeclinedError when
+        the service cannot do it as it would be done here, KdsError as the service reports it.
+        """
+        said = [{"text": one.text[:SAID_LIMIT], "role": one.role} for one in how.get("history", ())]
+        asked = {
+            **how, "message": message, "history": said[-HISTORY_LIMIT:],
+            "known": None if known is None else list(known)[-KNOWN_LIMIT:],
+            "variables": routing_variables(), "workspace": str(self._workspace.root),
+        }  # fmt: skip
+        answer = self._ask("POST", "/route", asked)
+        for warning in answer.get("warnings", ()) if isinstance(answer, dict) else ():
+            tell(str(warning))
+        return from_wire(answer)
+
+    def hook(self, given: Mapping[str, object]) -> None:
+        """Have the prompt of a hook remembered. Raises what `route` raises."""
+        self._ask("POST", "/hook", given)
+
+    def web(self, port: int | None) -> tuple[str, str]:
+        """Have the web page opened; its address, and a link that lets one browser in.
+
+        Raises what `route` raises.
+        """
+        asked = {"port": port, "workspace": str(self._workspace.root)}
+        answer = self._ask("POST", "/web", asked)
+        return str(answer["url"]), str(answer["login"])
+
+    def health(self) -> Mapping[str, Any]:
+        """What the service says of itself; see the HTTP contract in docs/service.md."""
+        answer = self._ask("GET", "/healthz")
+        if not isinstance(answer, dict):
+            raise StoreError("the service's health is no object", hint="kds service stop")
+        return answer
+
+    def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
+        content = None if body is None else json.dumps(body).encode()
+        try:
+            call = _connected(self._workspace)
+            try:
+                call.connection.settimeout(self._timeout_s)
+                status, answer = exchange(call.connection, method, path, content, call.header)
+            finally:
+                call.connection.close()
+        except TimeoutError as error:
+            raise KdsError(
+                f"the service took longer than {self._timeout_s:g} s",
+                where=str(self._address.socket_path),
+                hint="see `kds service status`; the message may have been remembered",
+            ) from error
+        except (OSError, Trouble) as error:
+            raise ServiceUnavailableError(
+                f"the service does not answer: {str(error) or type(error).__name__}",
+                where=str(self._address.socket_path),
+                hint="see `kds service status`",
+            ) from error
+        return _answer(status, answer)
+
+
+def reach(workspace: Workspace, *, timeout_s: float = ANSWER_S) -> ServiceClient | None:
+    """Return a client when a service of ``workspace`` accepts connections, else None."""
+    try:
+        _connected(workspace).connection.close()
+    except (OSError, Trouble):
+        return None
+    return ServiceClient(workspace, timeout_s=timeout_s)
+
+
+def _connected(workspace: Workspace) -> Call:
+    return connect(str(workspace.brain), time.monotonic() + CONNECT_S)
+
+
+def _answer(status: int, content: bytes) -> Any:
+    try:
+        answer = json.loads(content) if content else None
+    except ValueError as error:
+        raise StoreError("the service's answer is no JSON", hint="kds service stop") from error
+    if status < 400:
+        return answer
+    if status == BUSY:
+        raise ServiceUnavailableError("the service is busy or stopping", hint="try again")
+    problem = answer.get("error") if isinstance(answer, dict) else None
+    if not isinstance(problem, dict):
+        raise KdsError(f"the service answered with status {status}", hint="kds service status")
+    message, where, hint = str(problem.get("message")), problem.get("where"), problem.get("hint")
+    if status == UNREADABLE and "is not known here" in message:
+        hint = "kds service stop: the next command starts one that is"
+        raise ServiceDeclinedError("the running service is not of this version", hint=hint)
+    kind = ServiceDeclinedError if status == CONFLICT else KdsError
+    raise kind(message, where=where, hint=hint)

@@ -1,0 +1,1 @@
+"""The HTTP side of the service: what goes over the wire, and the doors in front of it."""

@@ -1,0 +1,179 @@
+"""The agents of a session at work: what each of them sees, and who answers for it.
+
+An agent sees its rendered prompt, then what was said before within the budget of the memory,
+then what the agent before it left (`prompts/internal/agent-handover.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from kds.agents.agent import Agent
+from kds.agents.models import checked_model, load_chat_model, model_timeout
+from kds.agents.reply import AgentReply
+from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.settings import ModelSettings
+from kds.brain.turn import Turn, Utterance
+from kds.brain.work import Halted
+from kds.brain.workspace import Workspace
+from kds.session.opening import Opening
+from kds.session.run import AgentRun, Speech
+from kds.session.session_memory import Said, SessionMemory
+
+if TYPE_CHECKING:  # imported with the model (decision 4)
+    from langchain_core.language_models import BaseChatModel
+
+    from kds.agents.tools import AnyTool
+
+HANDOVER: Final = "agent-handover"
+"""The prompt file with what an agent is told about the one before it."""
+
+BEFORE_CHARS: Final = 16_000
+"""Of the reply that an agent builds on: about 4,000 tokens, more than any plan of seven tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What an agent is to do, and all that it gets to see."""
+
+    agent: Agent
+    turn: Turn
+    earlier: tuple[Said, ...] = ()
+    before: Said | None = None
+    """The reply that the work is handed over with, whole."""
+    asked: str = ""
+    """What that was the reply to."""
+    stopped: Halted | None = None
+
+    def as_turn(self) -> Turn:
+        """The turn as the agent answers it: its prompt whole, and what was said before."""
+        note = self._handover()
+        prompt = f"{self.turn.prompt}\n\n{note}" if note else self.turn.prompt
+        return replace(self.turn, prompt=prompt, history=self._history())
+
+    def _history(self) -> tuple[Utterance, ...]:
+        earlier = self.earlier
+        if self.before is not None:
+            # The window has the beginning of that reply, if it has it: here is the whole.
+            if earlier and earlier[-1].role == "assistant":
+                earlier = earlier[:-1]
+            text = self.before.text
+            cut = text if len(text) <= BEFORE_CHARS else f"{text[:BEFORE_CHARS].rstrip()} …"
+            asked = () if earlier else (Said("user", self.asked),)
+            earlier = (*earlier, *asked, Said("assistant", cut))
+        # A summary is told as the user's: some providers take one system message, and no more.
+        return tuple(one.as_utterance() for one in earlier)
+
+    def _handover(self) -> str:
+        if self.before is None and self.stopped is None:
+            return ""
+        stopped = self.stopped or Halted()
+        values: Mapping[str, object] = {
+            "previous": self.before.speaker or "the agent before" if self.before else "",
+            "agent": self.agent.name,
+            "halted": list(stopped.agents),
+            "dropped": list(stopped.dropped),
+        }
+        library = self.agent.library
+        return library.render(library.get(HANDOVER), values)
+
+
+def first_assignment(opening: Opening, agent: Agent, memory: SessionMemory) -> Assignment:
+    """What the first agent of an exchange is to do."""
+    return Assignment(
+        agent,
+        opening.turn,
+        earlier=memory.earlier(opening.said),
+        before=memory.last_reply() if opening.handed else None,
+        asked=opening.handed,
+        stopped=opening.stopped,
+    )
+
+
+class AgentDesk:
+    """Puts agents to work, with the model of the settings or the one that was given."""
+
+    def __init__(
+        self, settings: ModelSettings, model: BaseChatModel | None = None, *, workspace: Workspace
+    ) -> None:
+        """Ask ``model``, or that of the settings; tools search what ``workspace`` has stored."""
+        self._settings = settings
+        self._model = model
+        # A model of the caller's own brings its time along, where its class says what that is.
+        self._timeout_s = model_timeout(model) or settings.timeout_s
+        self._workspace = workspace
+        self._lock = Lock()
+
+    @classmethod
+    def of(
+        cls, settings: ModelSettings, model: BaseChatModel | str | None, *, workspace: Workspace
+    ) -> AgentDesk:
+        """The desk for a model, for the name of one, or (None) for that of the settings.
+
+        Raises ModelError for what can be no model.
+        """
+        checked_model(model)
+        if isinstance(model, str):
+            chosen = settings.model_copy(update={"name": model})
+            return cls(chosen, workspace=workspace)
+        return cls(settings, model, workspace=workspace)
+
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model to ask. It is loaded, and may fail, when it is asked."""
+        settings = self._settings
+        return bool(self._model is not None or settings.name or settings.base_url)
+
+    def start(self, assignment: Assignment) -> AgentRun:
+        """Have an agent work, in a thread of its own, while it is listened to."""
+        return AgentRun(
+            lambda: self._speech(assignment),
+            agent=assignment.agent.name,
+            timeout_s=self._timeout_s,
+            load=self._loaded,
+        )
+
+    def messages(self, assignment: Assignment) -> tuple[Said, ...]:
+        """Everything that the agent's model would be sent first; its tools aside."""
+        turn = assignment.as_turn()
+        return (
+            Said("system", turn.prompt),
+            *(Said(one.role, one.text) for one in turn.history),
+            Said("user", turn.expanded or turn.message),
+        )
+
+    def _speech(self, assignment: Assignment) -> Speech:
+        turn, agent = assignment.turn, assignment.agent
+        model = self._loaded()
+        if model is None:
+            yield AgentReply(agent.name, turn.intent, turn.prompt, turn.prompt, turn)
+            return
+        runnable = agent.as_runnable(model, tools=self._tools(), timeout_s=self._timeout_s)
+        pieces = runnable.stream(assignment.as_turn())
+        whole = next(pieces)
+        yield whole.text
+        for piece in pieces:
+            whole = whole + piece
+            if piece.text:
+                yield piece.text
+        yield replace(whole, turn=turn)
+
+    def _tools(self) -> Sequence[AnyTool]:
+        """The tools that prompt files may name; they come with LangChain, so with a model."""
+        from kds.agents.tools import built_in_tools  # LangChain: for who has a model
+        from kds.brain.documents.document_place import DocumentPlace  # 0.1 s of imports
+
+        return built_in_tools(
+            memory=MemoryPlace.of(self._workspace),
+            documents=DocumentPlace.of(self._workspace),
+        )
+
+    def _loaded(self) -> BaseChatModel | None:
+        """The model, if there is any; loading it imports LangChain: about a second."""
+        with self._lock:
+            if self._model is None:
+                self._model = load_chat_model(self._settings)
+            return self._model

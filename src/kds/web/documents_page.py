@@ -1,0 +1,179 @@
+"""The page of documents: add, list, search and ask on, and open the place that is cited."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_values import UPLOADS, Document, Section
+from kds.brain.documents.documents import Documents
+from kds.brain.errors import KdsError, MessageError, UnknownNameError
+from kds.brain.workspace import Workspace
+from kds.documents.indexing import Outcome, Report, State, add_documents
+from kds.documents.upload import keep_upload
+from kds.query.values import Chunk, Query, QueryReply
+from kds.readers.error import DocumentError
+from kds.service.wire.query_api import answered
+from kds.transit.history import Message
+from kds.web.visit import Visit, get, post
+
+ASKED: Final = 6
+"""Questions that a follow-up is read after: more than the router's context needs."""
+
+READ: Final[tuple[State, ...]] = ("added", "replaced", "unchanged")
+
+LONGEST: Final = 20_000
+"""Characters of a section that are shown at once."""
+
+
+async def show(visit: Visit) -> Response:
+    """The documents; with ``q``, what they say about that."""
+    return await _page(visit)
+
+
+async def ask(visit: Visit) -> Response:
+    """Answer a question, in the light of those before it that the page sends along."""
+    question = visit.text("q").strip()
+    before = [text for text in visit.form.getlist("before") if isinstance(text, str)][-ASKED:]
+    if not question:
+        return await _page(visit)
+    query = Query(
+        question, context=tuple(Message("user", text) for text in before), scope="documents"
+    )
+    reply = await answered(visit.request, visit.served, query)
+    return await _page(visit, reply=reply, asked=[*before, question][-ASKED:])
+
+
+async def add(visit: Visit) -> Response:
+    """Keep the files that were sent, and read them."""
+    files = await _sent(visit)
+    path = visit.text("path").replace("\0", "").strip()  # no system has it in a path
+    if not files and not path:
+        raise MessageError("no file was chosen", where="file", hint="choose one, or name a path")
+    report = await visit.archive(lambda: _read(visit.served.workspace, files, path))
+    names = ", ".join(one.path.name for state in READ for one in report.of(state))
+    if failed := [one.error for one in report.of("failed") if one.error]:
+        return await _page(visit, failed=failed, added=names)
+    return visit.go("/documents", f"Read: {names}" if names else "There was nothing to read.")
+
+
+async def _sent(visit: Visit) -> list[tuple[str, bytes]]:
+    uploads = [one for one in visit.form.getlist("file") if not isinstance(one, str)]
+    return [(name, await one.read()) for one in uploads if (name := one.filename)]
+
+
+async def remove(visit: Visit) -> Response:
+    """Take a document out of the store, and the copy that was sent out of its folder."""
+    name = visit.text("document")
+
+    def erase() -> Document:
+        store = _store(visit)
+        document = store.document(name)
+        store.remove([document.id])
+        path = Path(document.path)
+        if path.parent == visit.served.workspace.brain.resolve() / UPLOADS:
+            path.unlink(missing_ok=True)
+        return document
+
+    gone = await visit.archive(erase)
+    return visit.go("/documents", f"“{gone.title}” is taken out.")
+
+
+async def open_(visit: Visit) -> Response:
+    """A document's outline, and the section that a citation names by its line or number."""
+    name, line = visit.text("path") or visit.text("document"), visit.number("line", 0)
+    number = visit.number("section", -1) if visit.text("section") else None
+
+    def read() -> tuple[Document, tuple[Section, ...]]:
+        store = _store(visit)
+        document = store.document(name)
+        return document, store.sections(document.id)
+
+    document, sections = await visit.archive(read)
+    chosen = _chosen(sections, line, number)
+    return visit.page(
+        "document.html", title=document.title, document=document, sections=sections,
+        chosen=chosen, text=chosen.text[:LONGEST] if chosen else "", longest=LONGEST,
+    )  # fmt: skip
+
+
+def place(chunk: Chunk) -> str:
+    """Where the page opens what a passage cites."""
+    where = {"path": chunk.source_path or ""} | ({"line": str(chunk.line)} if chunk.line else {})
+    return f"/documents/open?{urlencode(where)}#text"
+
+
+def _read(workspace: Workspace, files: Sequence[tuple[str, bytes]], path: str) -> Report:
+    """Keep the files and read them, and what stands at a path of the workspace, if any."""
+    kept: list[Path] = []
+    refused: list[Outcome] = []
+    for name, content in files:
+        try:
+            kept.append(keep_upload(workspace, name, content))
+        except DocumentError as error:
+            refused.append(Outcome(error.path, "failed", error=error))
+    if path:
+        kept.append(workspace.root / _at_home(path))
+    workspace.ensure()
+    with DocumentPlace.of(workspace).made() as store:
+        report = add_documents(store, kept)
+    for one in report.of("failed"):
+        if one.path.parent == workspace.brain.resolve() / UPLOADS:
+            one.path.unlink(missing_ok=True)  # a copy of what says nothing is of no use
+    return Report((*refused, *report.outcomes))
+
+
+def _at_home(text: str) -> Path:
+    """A path with its ~ written out, where it is the home of anybody."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
+
+
+def _chosen(sections: Sequence[Section], line: int, number: int | None) -> Section | None:
+    """The section with a number, else the one that holds a line, else the first with a text."""
+    if number is not None:
+        return next((one for one in sections if one.index == number), None)
+    return _at_line(sections, line) or next((one for one in sections if one.text.strip()), None)
+
+
+def _at_line(sections: Sequence[Section], line: int) -> Section | None:
+    begun = [one for one in sections if line and one.first_line and one.first_line <= line]
+    return max(begun, key=lambda one: one.first_line or 0, default=None)
+
+
+async def _page(
+    visit: Visit,
+    *,
+    reply: QueryReply | None = None,
+    asked: Sequence[str] = (),
+    failed: Sequence[KdsError] = (),
+    added: str = "",
+) -> Response:
+    library = visit.served.queries.library
+    found = await visit.archive(lambda: library.store.documents() if library.store else ())
+    return visit.page(
+        "documents.html", title="Documents", documents=found, reply=reply, asked=asked,
+        failed=failed, added=added, link=place,
+    )  # fmt: skip
+
+
+def _store(visit: Visit) -> Documents:
+    store = visit.served.queries.library.store
+    if store is None:
+        hint = "add one on the page of documents"
+        raise UnknownNameError("no document was ever added", hint=hint)
+    return store
+
+
+routes = (
+    get("/documents", show),
+    post("/documents", ask),
+    post("/documents/add", add),
+    post("/documents/remove", remove),
+    get("/documents/open", open_),
+)

@@ -1,0 +1,193 @@
+"""The page of the memory: search, sessions with what they were about, profile, upkeep."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from starlette.responses import Response
+
+from kds.api.session_names import all_sessions, session_page
+from kds.brain.errors import MessageError
+from kds.brain.passages.values import Summary
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.portable import archive, to_json
+from kds.brain.sessions.session_values import EntityMemory, Session, Stats
+from kds.brain.sessions.side_stores import Consent, ConsentEvent, Profile
+from kds.query.values import Query
+from kds.service.wire.memory_api import look
+from kds.web.session_changes import address, store_of
+from kds.web.visit import Visit, get, post
+
+SHOWN: Final = 20
+"""Sessions on a page."""
+
+FOUND: Final = 12
+"""Passages of either kind that a search shows."""
+
+EVENTS: Final = 20
+"""Lines of the audit log, the latest first."""
+
+MOST_DAYS: Final = 3650
+SHOWING: Final = "shown to its owner on the page"
+EDITING: Final = "edited by its owner on the page"
+PURPOSE: Final = "answers that suit me"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """What is known about the user, and what was done with it."""
+
+    consent: Consent
+    profile: Profile | None
+    events: tuple[ConsentEvent, ...]
+
+
+NOBODY: Final = Person(Consent(given=False), None, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the memory holds: figures, a page of the sessions, the person."""
+
+    stats: Stats | None
+    sessions: tuple[Session, ...]
+    later: int | None
+    person: Person
+
+
+async def show(visit: Visit) -> Response:
+    """What is remembered; with ``q``, what was found about that."""
+    question, offset = visit.text("q").strip(), visit.number("offset", 0)
+    held = await visit.archive(lambda: _held(visit.served.memory_if_any(), offset))
+    found = None
+    if question:
+        asked = Query(question, scope="all", limit=FOUND, answer=False)
+        found = await visit.route(lambda: look(visit.served.queries, asked))
+    return visit.page(
+        "memory.html", title="Memory", held=held, found=found, question=question,
+        earlier=max(offset - SHOWN, 0) if offset else None, purpose=PURPOSE,
+        flags=visit.served.memory.flags, link=address,
+    )  # fmt: skip
+
+
+async def about(visit: Visit) -> Response:
+    """What one session was about: its summaries and terms."""
+    name = visit.text("session")
+
+    def read() -> tuple[Session, tuple[Summary, ...], EntityMemory | None]:
+        store = store_of(visit.served, name)
+        return store.session(name), store.summaries(name), store.entities.load(name)
+
+    session, summaries, terms = await visit.archive(read)
+    return visit.page(
+        "session.html", title=session.title or "A session", session=session, summaries=summaries,
+        terms=terms, link=address,
+    )  # fmt: skip
+
+
+async def grant(visit: Visit) -> Response:
+    """Note the consent to a profile."""
+    purpose = visit.text("purpose").strip()
+    if not purpose:
+        raise MessageError(
+            "consent needs a purpose", where="purpose", hint="say what the profile is for"
+        )
+    await visit.archive(lambda: visit.served.consent(purpose))
+    return visit.go("/memory#profile", "You consented. You can take that back at any time.")
+
+
+async def revoke(visit: Visit) -> Response:
+    """Withdraw consent, and erase the profile with its bytes."""
+    await visit.archive(visit.served.revoke_consent)
+    return visit.go("/memory#profile", "The profile is erased, and its bytes with it.")
+
+
+async def save_profile(visit: Visit) -> Response:
+    """Keep what the user tells about themselves."""
+    pairs = [line.partition("=") for line in visit.text("preferences").splitlines()]
+    profile = Profile(
+        name=visit.text("name").strip(),
+        role=visit.text("role").strip(),
+        languages=tuple(one.strip() for one in visit.text("languages").split(",") if one.strip()),
+        preferences={key.strip(): value.strip() for key, mark, value in pairs if mark},
+        about=visit.text("about").strip(),
+    )
+
+    def save() -> None:
+        store = visit.served.memory_for_writing()
+        store.profile.use(EDITING)
+        store.profile.save(profile)
+
+    await visit.archive(save)
+    return visit.go("/memory#profile", "The profile is saved.")
+
+
+async def clean_up(visit: Visit) -> Response:
+    """Erase what nothing happened in for a while; without ``sure``, say what that would be."""
+    days = visit.number("days", 0, most=MOST_DAYS)
+    if not days:
+        raise MessageError("how many days?", where="days", hint="a whole number from 1 on")
+    sure = visit.text("sure") == "yes"
+
+    def clean() -> tuple[Session, ...]:
+        store = visit.served.memory_if_any()
+        if store is None:
+            return ()
+        return store.cleanup(timedelta(days=days), dry_run=not sure).sessions
+
+    gone = await visit.archive(clean)
+    if sure:
+        return visit.go("/memory#upkeep", f"{len(gone)} sessions are erased.")
+    return visit.page("cleanup.html", title="Clean up", sessions=gone, days=days)
+
+
+async def check(visit: Visit) -> Response:
+    """Examine the whole memory, or make its index anew."""
+    anew = visit.text("rebuild") == "yes"
+
+    def examine() -> tuple[str, ...]:
+        store = visit.served.memory_if_any()
+        if store is None:
+            return ()
+        return (store.rebuild() if anew else store.check()).problems
+
+    problems = await visit.archive(examine)
+    told = "The search index has been made anew." if anew else "The memory is in order."
+    if not problems:
+        return visit.go("/memory#upkeep", told)
+    return visit.page("check.html", title="Check", problems=problems)
+
+
+async def backup(visit: Visit) -> Response:
+    """Every session in one file, which can be imported again."""
+
+    def read() -> str:
+        store = visit.served.memory_if_any()
+        found = all_sessions(store)[::-1] if store else ()
+        return to_json([archive(store, one.id) for one in found] if store else [])
+
+    headers = {"Content-Disposition": 'attachment; filename="kds-memory.json"'}
+    text = await visit.archive(read)
+    return Response(text, media_type="application/json", headers=headers)
+
+
+def _held(store: MemoryStore | None, offset: int) -> Held:
+    sessions, later = session_page(store, limit=SHOWN, offset=offset)
+    if store is None:
+        return Held(None, sessions, later, NOBODY)
+    given = store.profile.consent()
+    profile = store.profile.use(SHOWING) if given.given else None
+    events = store.profile.events()[: -EVENTS - 1 : -1]
+    return Held(store.stats(), sessions, later, Person(given, profile, events))
+
+
+routes = (
+    get("/memory", show),
+    get("/memory/session", about),
+    get("/memory/backup", backup),
+    post("/memory/consent", grant),
+    post("/memory/revoke", revoke),
+    post("/memory/profile", save_profile),
+    post("/memory/cleanup", clean_up),
+    post("/memory/check", check),
+)

@@ -1,0 +1,170 @@
+"""What is done with a whole session: renamed, written out, erased and brought back, read in."""
+
+import re
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from kds.brain.errors import MessageError, StoreError
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
+from kds.brain.sessions.session_values import Archive, Session
+from kds.service.wire.errors import NotServedError
+from kds.service.workspaces import ServedWorkspace
+from kds.web.talks import Talks
+from kds.web.visit import Visit, get, post
+from kds.web.visitors import Note
+
+UNDO_S: Final = 600.0
+"""Seconds for which an erased session can be brought back. It is in memory alone, so it is gone
+with the service, too."""
+
+MOST_ERASED: Final = 8
+
+_NO_NAME: Final = re.compile(r"[^A-Za-z0-9]+")
+
+
+class Bin:
+    """Sessions that were just erased. For one thread, that of the loop."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._kept: OrderedDict[str, tuple[float, str, Archive]] = OrderedDict()
+
+    def put(self, root: str, erased: Archive) -> str:
+        """Keep a session for a while; returns the name under which it can be taken out."""
+        self._sweep()
+        name = uuid.uuid4().hex
+        self._kept[name] = (self._clock() + UNDO_S, root, erased)
+        while len(self._kept) > MOST_ERASED:
+            self._kept.popitem(last=False)
+        return name
+
+    def take(self, root: str, name: str) -> Archive:
+        """The session of that name. Raises NotServedError when it is gone."""
+        self._sweep()
+        _, owner, found = self._kept.get(name, (0.0, "", None))
+        if found is None or owner != root:
+            raise NotServedError(
+                "the session cannot be brought back any more",
+                hint="it is kept for ten minutes; a file that it was exported to can be imported",
+            )
+        del self._kept[name]
+        return found
+
+    def _sweep(self) -> None:
+        for name, (until, _, _) in list(self._kept.items()):
+            if self._clock() > until:
+                del self._kept[name]
+
+
+def address(session: str | None) -> str:
+    """Where a session is shown; None: a new one."""
+    return "/chat" if session is None else f"/chat?session={quote(session, safe='')}"
+
+
+def store_of(served: ServedWorkspace, session: str, *, writes: bool = False) -> MemoryStore:
+    """The memory that holds ``session``. Raises NotServedError when there is no such session."""
+    store = served.memory_for_writing() if writes else served.memory_if_any()
+    if store is None or store.find_session(session) is None:
+        raise NotServedError("no such session", where=session, hint="choose one of the list")
+    return store
+
+
+def talks_of(visit: Visit) -> Talks:
+    """The conversations that run here."""
+    found: Talks = visit.request.app.state.talks
+    return found
+
+
+async def rename(visit: Visit) -> Response:
+    """Give a session a title that stays."""
+    session, title = visit.text("session"), visit.text("title")
+    await visit.archive(lambda: store_of(visit.served, session, writes=True).rename(session, title))
+    return visit.go(address(session))
+
+
+async def delete(visit: Visit) -> Response:
+    """Erase a session and its bytes; for a while it can be brought back."""
+    session, talks = visit.text("session"), talks_of(visit)
+
+    def erase() -> Archive:
+        found = archive(store_of(visit.served, session), session)
+        visit.served.memory.delete(session)
+        return found
+
+    await talks.close(visit.served, session)
+    erased = await visit.archive(erase)
+    name = _bin(visit).put(visit.served.root, erased)
+    title = erased.session.title or "without a title"
+    said = f"The session “{title}” is erased."
+    return visit.go("/chat", Note(said, "/chat/bring-back", (("erased", name),)))
+
+
+async def bring_back(visit: Visit) -> Response:
+    """Store an erased session as it was."""
+    erased = _bin(visit).take(visit.served.root, visit.text("erased"))
+    back = await visit.archive(lambda: visit.served.memory_for_writing().restore(erased))
+    return visit.go(address(back.id), "The session is back.")
+
+
+async def export(visit: Visit) -> Response:
+    """Write a session out as a file."""
+    session, markdown = visit.text("session"), visit.text("format") == "markdown"
+    found = await visit.archive(lambda: archive(store_of(visit.served, session), session))
+    text, kind = (
+        (to_markdown(found), "text/markdown")
+        if markdown
+        else (to_json([found]), "application/json")
+    )
+    name = _NO_NAME.sub("-", found.session.title).strip("-").lower()[:60] or "session"
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name}.{"md" if markdown else "json"}"'
+    }
+    return Response(text, media_type=kind, headers=headers)
+
+
+async def import_(visit: Visit) -> Response:
+    """Store the sessions of a file that was exported."""
+    upload = visit.upload("file")
+    if upload is None:
+        raise MessageError("no file was chosen", where="file", hint="choose one, then import")
+    text = (await upload.read()).decode("utf-8", "replace")
+    name = upload.filename or "the file"
+
+    def restore() -> list[Session]:
+        archives = _read(text, name)
+        store = visit.served.memory_for_writing()
+        return [store.restore(one) for one in archives]
+
+    restored = await visit.archive(restore)
+    count = len(restored)
+    note = f"{count} {'session' if count == 1 else 'sessions'} imported."
+    return visit.go(address(restored[0].id if restored else None), note)
+
+
+def _read(text: str, name: str) -> tuple[Archive, ...]:
+    """The sessions of a file. Raises MessageError: whoever sent it can mend it."""
+    try:
+        return from_json(text, where=name)
+    except StoreError as error:
+        raise MessageError(error.message, where=error.where, hint=error.hint) from error
+
+
+def _bin(visit: Visit) -> Bin:
+    found: Bin = visit.request.app.state.bin
+    return found
+
+
+routes = (
+    post("/chat/rename", rename),
+    post("/chat/delete", delete),
+    post("/chat/bring-back", bring_back),
+    get("/chat/export", export),
+    post("/chat/import", import_),
+)

@@ -1,0 +1,173 @@
+"""The page of settings: what each does and where its value comes from; how KDS is."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.responses import Response
+
+from kds.api.settings_keys import (
+    KEYS,
+    is_set,
+    meanings,
+    place_of,
+    set_setting,
+    shown,
+    unset_setting,
+    value_of,
+)
+from kds.brain.errors import MessageError
+from kds.brain.settings import USERS_ALONE, Layers, Settings, load_layers
+from kds.brain.settings_variables import Place
+from kds.clients.doctor.diagnosis import findings_of
+from kds.clients.doctor.finding import Finding, is_well
+from kds.clients.project import Project
+from kds.service.wire.health import Vitals
+from kds.service.wire.security import is_loopback
+from kds.web.visit import Visit, get, post
+
+OWN: Final = "own"
+"""The user's own file, in a form; else the workspace's."""
+
+CODE: Final = "recall.embeddings"
+BASE: Final = "model.base_url"
+PLACES: Final = ("model.name", BASE, "database.url")
+"""Settings that may name code to run, and where messages and keys go."""
+
+ELSEWHERE: Final = frozenset({"host", "hostaddr", "service", "servicefile"})
+"""What may stand behind the address of a database and names another one (libpq's URI)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A setting as the page shows it."""
+
+    key: str
+    meaning: str
+    value: str
+    source: str
+    choices: Sequence[str]
+    """The values it may have, when they are few."""
+    default: str
+    in_workspace: bool
+    in_own: bool
+    fixed: bool
+    """A variable of the service's environment stands over the files."""
+
+
+async def show(visit: Visit) -> Response:
+    """Every setting, and the state of the service."""
+    layers = await visit.archive(lambda: load_layers(visit.served.workspace))
+    vitals: Vitals = visit.request.app.state.vitals
+    sections = [
+        (section, type(kind.default).__doc__ or "", list(_rows(layers, section)))
+        for section, kind in Settings.model_fields.items()
+    ]
+    health = vitals.report(visit.request.app.state.workspaces)
+    return visit.page(
+        "settings.html", title="Settings", sections=sections, health=health, alone=USERS_ALONE
+    )
+
+
+async def change(visit: Visit) -> Response:
+    """Write a value into a file; the service reads it before its next message."""
+    key, own, value = visit.text("key"), visit.text("file") == OWN, visit.text("value")
+    _check_confined(key, value)
+    change = partial(set_setting, visit.served.workspace, key, value, own=own)
+    await visit.archive(change)
+    return await _told(visit, key)
+
+
+async def reset(visit: Visit) -> Response:
+    """Take a value out of a file."""
+    key, own = visit.text("key"), visit.text("file") == OWN
+    await visit.archive(partial(unset_setting, visit.served.workspace, key, own=own))
+    return await _told(visit, key)
+
+
+async def doctor(visit: Visit) -> Response:
+    """What `kds doctor` finds. It takes seconds and asks the hook, so on a thread of its own."""
+    project = Project.of(visit.served.workspace)
+    found: list[Finding] = await asyncio.to_thread(lambda: list(findings_of(project)))
+    return visit.page("doctor.html", title="Health", findings=found, well=is_well(found))
+
+
+def _check_confined(key: str, value: str) -> None:
+    """Raise MessageError for what a page must not do: whoever got hold of a cookie could run code
+    as the user, or have the keys of the environment sent elsewhere."""
+    if key == CODE and ":" in value:
+        does = "names code to run"
+    elif key in PLACES and not _stays_here(value, whole=key == BASE):
+        does = "names another machine"
+    else:
+        return
+    raise MessageError(
+        f"{key} is not set from the page when it {does}",
+        where=key,
+        hint=f"kds config set {key} VALUE --own",
+    )
+
+
+def _stays_here(value: str, *, whole: bool) -> bool:
+    """Whether no other machine is named: a provider by its name, or a URL of this one.
+
+    ``whole``: it can only be a URL; a client of models takes "evil.example:80" for one, too.
+
+    >>> texts = ("openai:x", "http://localhost:1/v1#x", "https://evil.example")
+    >>> [_stays_here(one, whole=False) for one in texts]
+    [True, True, False]
+    """
+    if "//" not in value and not whole:
+        return True
+    try:
+        parts = urlsplit(value.strip())
+        loopback = is_loopback(parts.hostname or "")
+    except ValueError:
+        return False
+    return loopback and not ELSEWHERE & parse_qs(parts.query, keep_blank_values=True).keys()
+
+
+async def _told(visit: Visit, key: str) -> Response:
+    """Say what holds now, which need not be what was set."""
+    layers = await visit.archive(lambda: load_layers(visit.served.workspace))
+    place = place_of(key)
+    value = shown(value_of(layers.settings(), place))
+    section = place[0]
+    return visit.go(f"/settings#{section}", f"{key} is {value}, from {layers.source(place)}")
+
+
+def _rows(layers: Layers, section: str) -> Iterator[Row]:
+    settings, defaults = layers.settings(), Settings()
+    for key, place in KEYS.items():
+        if place[0] == section:
+            yield Row(
+                key=key,
+                meaning=meanings().get(place, ""),
+                value=shown(value_of(settings, place)),
+                source=layers.source(place),
+                choices=_choices(place),
+                default=shown(value_of(defaults, place)),
+                in_workspace=is_set(layers, place, own=False),
+                in_own=is_set(layers, place, own=True),
+                fixed=place in layers.variables,
+            )
+
+
+def _choices(place: Place) -> tuple[str, ...]:
+    section = type(Settings.model_fields[place[0]].default)
+    kind = section.model_fields[place[1]].annotation
+    if kind in (bool, bool | None):
+        return ("on", "off")
+    named = getattr(kind, "__args__", ())
+    return named if all(isinstance(one, str) for one in named) else ()
+
+
+routes = (
+    get("/settings", show),
+    post("/settings", change),
+    post("/settings/reset", reset),
+    get("/settings/health", doctor),
+)

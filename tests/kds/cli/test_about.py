@@ -1,0 +1,252 @@
+"""`kds help`, `status`, `config`, `logs`: what KDS is, here and now; files to begin with."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from click.shell_completion import ShellComplete
+
+from kds.brain.settings import load_settings
+from kds.brain.workspace import Workspace
+from kds.cli.about import help as help_module
+from kds.cli.app import app
+from kds.cli.commands import GROUPS
+
+from ..conftest import BAD_INPUT, Run
+
+DOCS = Path(__file__).parents[3] / "docs"
+NEW_AGENT = "deploy-runner"
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's own settings file, which is not there yet."""
+    path = tmp_path / "own" / "settings.yaml"
+    monkeypatch.setenv("KDS_CONFIG", str(path))
+    return path
+
+
+def _completed(*words: str) -> list[str]:
+    *before, last = words
+    shell = ShellComplete(app, {}, "kds", "_KDS_COMPLETE")
+    return [item.value for item in shell.get_completions(before, last)]
+
+
+def test_the_help_lists_every_command_once_in_a_group(kds_call: Run) -> None:
+    shown = kds_call("--help").out
+    headings = [line.rstrip(":") for line in shown.splitlines() if line.rstrip(":") in GROUPS]
+    assert headings == list(GROUPS)
+    named = [name for group in GROUPS.values() for name in group]
+    assert sorted(named) == sorted(set().union(*GROUPS.values()))
+    assert list(GROUPS["Begin here"]) == ["route", "init", "doctor"]
+
+
+def test_help_says_what_the_option_says(kds_call: Run) -> None:
+    assert kds_call("help").out.startswith(kds_call("--help").out)
+    assert kds_call("help", "route").out == kds_call("route", "--help").out
+    assert kds_call("help", "rules", "check").out == kds_call("rules", "check", "--help").out
+
+
+def test_every_page_of_the_documentation_can_be_read_offline(kds_call: Run) -> None:
+    topics = kds_call("help", "topics").out
+    for page in DOCS.glob("*.md"):
+        assert kds_call("help", page.stem, "--page").out == page.read_text(encoding="utf-8")
+        lines = [line for line in topics.splitlines() if line.startswith(f"  {page.stem} ")]
+        assert len(lines) == (page.stem != "index")
+    assert topics in kds_call("help").out
+    assert kds_call("help", "docs/models.md").out == kds_call("help", "models").out
+
+
+def test_a_page_opens_in_the_pager_on_a_terminal(
+    kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paged: list[str] = []
+    monkeypatch.setattr(help_module.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(help_module.click, "echo_via_pager", paged.append)
+    kds_call("help", "references")
+    assert paged == [(DOCS / "references.md").read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (("refrences",), "kds help references"),
+        (("rout",), "kds help route"),
+        (("context", "lod"), "kds help context"),
+        (("xyzzy",), "kds help topics"),
+    ],
+)
+def test_what_has_no_help_is_told_what_may_be_meant(
+    words: tuple[str, ...], near: str, kds_call: Run
+) -> None:
+    result = kds_call("help", *words)
+    assert result.code == BAD_INPUT
+    assert near in result.err
+
+
+def test_config_says_where_each_value_comes_from(
+    own: Path, workspace: Path, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_REFERENCES_PRECISION", "0.8")
+    kds_call("config", "set", "service.idle_minutes", "5", "--own")
+    kds_call("config", "set", "hook.mode", "agent", "--own")
+    kds_call("config", "set", "hook.mode", "line")
+    settings = json.loads(kds_call("config", "--json").out)
+    assert settings["references.precision"] == {"value": 0.8, "from": "$KDS_REFERENCES_PRECISION"}
+    assert settings["service.idle_minutes"] == {"value": 5.0, "from": f"{own}:2"}
+    project = workspace / "kds-brain" / "settings.yaml"
+    assert settings["hook.mode"] == {"value": "line", "from": f"{project}:2"}
+    assert settings["learning.enabled"]["from"] == "default"
+    assert own.stat().st_mode & 0o777 == project.stat().st_mode & 0o777 == 0o600
+    assert kds_call("config", "get", "service.idle_minutes").out == "5\n"
+    assert "hook.mode" in kds_call("config").out
+
+
+def test_setting_a_value_keeps_comments_and_other_values(
+    own: Path, workspace: Path, kds_call: Run
+) -> None:
+    own.parent.mkdir()
+    own.write_text('# mine\nmodel:\n  name: "http://a/#b"  # the fast one\n  timeout_s: 9\n')
+    kds_call("config", "set", "model.name", "http://c/#d", "--own")
+    assert own.read_text() == (
+        '# mine\nmodel:\n  name: "http://c/#d"  # the fast one\n  timeout_s: 9\n'
+    )
+    kds_call("config", "unset", "model.name", "--own")
+    assert own.read_text() == "# mine\nmodel:\n  timeout_s: 9\n"
+    kds_call("config", "unset", "model.timeout_s", "--own")
+    assert own.read_text() == "# mine\n"
+    assert load_settings(Workspace.find(workspace)).model.name is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("set", "hook.mode", "loud"), "'line' or 'agent'"),
+        (("set", "hook.mod", "line"), "did you mean hook.mode?"),
+        (("set", "precision", "1"), "did you mean references.precision?"),
+        (("set", "model.name", "ollama:x"), "--own"),
+        (("set", "recall.embeddings", "mine:Model"), "cloned project"),
+        (("unset", "hook.mode"), "is not set"),
+        (("get", "nothing"), "no setting 'nothing'"),
+    ],
+)
+def test_what_would_be_wrong_is_refused_and_nothing_is_written(
+    arguments: tuple[str, ...], says: str, own: Path, workspace: Path, kds_call: Run
+) -> None:
+    result = kds_call("config", *arguments)
+    assert result.code == BAD_INPUT
+    assert says in result.err
+    assert not own.exists()
+    assert not (workspace / "kds-brain" / "settings.yaml").exists()
+
+
+def test_settings_that_do_not_go_together_are_not_written(
+    own: Path, workspace: Path, kds_call: Run
+) -> None:
+    kds_call("config", "set", "recall.rerank_beta", "0", "--own")
+    assert kds_call("config", "set", "recall.rerank_gamma", "0").code == BAD_INPUT
+    assert not (workspace / "kds-brain" / "settings.yaml").exists()
+
+
+def test_status_says_what_there_is_and_makes_nothing(
+    own: Path, workspace: Path, kds_call: Run
+) -> None:
+    (workspace / "kds-brain").rmdir()
+    assert "nothing is kept yet" in kds_call("status").out
+    assert not (workspace / "kds-brain").exists()
+    kds_call("config", "set", "memory.enabled", "on")
+    kds_call("config", "set", "model.name", "ollama:small", "--own")
+    for message in ("Make it purple", "Make it wider"):
+        kds_call("context", "log", "--message", message, "--intent", "EXECUTE")
+    kds_call("memory", "new", "Dark mode")
+    kds_call("init", "--client", "claude")
+    found = json.loads(kds_call("status", "--json").out)
+    assert found["workspace"] == {"root": str(workspace), "exists": True}
+    assert found["service"]["state"] == "not running"
+    assert found["memory"]["on"]
+    assert found["model"]["name"] == "ollama:small"
+    assert found["hooks"]
+    assert (found["counts"]["context"], found["counts"]["sessions"]) == (2, 1)
+    assert "2 messages in the context, 1 session" in kds_call("status").out
+
+
+def test_status_shows_the_rest_where_a_part_of_it_is_damaged(
+    kds_call: Run, fitted_workspace: Path
+) -> None:
+    kds_call("context", "log", "--message", "open the page", "--intent", "ASK")
+    (fitted_workspace / "kds-brain" / "memory.db").mkdir()
+    shown, told = kds_call("status"), kds_call("status", "--json")
+    assert (shown.code, told.code) == (BAD_INPUT, BAD_INPUT)
+    assert "1 message in the context" in shown.out
+    assert "memory.db: it is a folder" in shown.err
+    assert json.loads(told.out)["problems"][0]["message"] == "it is a folder"
+
+
+def test_logs_show_hook_and_service_by_time(workspace: Path, kds_call: Run) -> None:
+    assert kds_call("logs").out == "nothing was written down\n"
+    brain = workspace / "kds-brain"
+    (brain / "hook.log").write_text("2025-11-03T09:00:00Z no service\n2025-11-03T09:02:00Z late\n")
+    (brain / "service.log").write_text("2025-11-03T09:01:00Z started\n  and a trace\n")
+    (brain / "hook.log").chmod(0o600)
+    (brain / "service.log").chmod(0o600)
+    shown = [line["text"] for line in json.loads(kds_call("logs", "--json").out)]
+    assert shown == ["no service", "started", "  and a trace", "late"]
+    newest = json.loads(kds_call("logs", "-n", "1", "--json").out)
+    assert newest == [{"log": "hook", "at": "2025-11-03T09:02:00Z", "text": "late"}]
+    assert "late" not in kds_call("logs", "--log", "service").out
+
+
+def test_a_new_agent_passes_the_check_and_takes_its_message(
+    fitted_workspace: Path, kds_call: Run
+) -> None:
+    path = Path(kds_call("prompts", "new", NEW_AGENT).out.splitlines()[0])
+    assert path == fitted_workspace / "prompts" / "internal" / "deploy-runner.md"
+    agents = json.loads(kds_call("agents", "--json").out)
+    assert {"DEPLOY_RUNNER"} <= {agent["intent"] for agent in agents}
+    report = json.loads(kds_call("prompts", "check", "--json").out)
+    assert (report["problems"], report["strays"]) == ([], [])
+    again = kds_call("prompts", "new", NEW_AGENT)
+    assert (again.code, "there is a prompt" in again.err) == (BAD_INPUT, True)
+    assert kds_call("prompts", "new", "Deploy Runner").code == BAD_INPUT
+
+
+def test_an_agent_is_shown_by_its_name_or_intent(workspace: Path, kds_call: Run) -> None:
+    shown = kds_call("agents", "show", "commit-handler").out
+    assert kds_call("agents", "show", "commit").out == shown
+    for part in ("COMMIT", "asks you before it begins", "such as 'Commit'", "hands to   EXECUTE"):
+        assert part in shown
+    card = json.loads(kds_call("agents", "show", "COMMIT", "--json").out)
+    assert (card["confirm"], card["handoffs"]) == (True, ["EXECUTE"])
+    assert Path(card["prompt_file"]).is_file()
+    assert "did you mean COMMIT?" in kds_call("agents", "show", "COMIT").err
+
+
+def test_a_new_rule_passes_the_check(fitted_workspace: Path, kds_call: Run) -> None:
+    path = Path(kds_call("rules", "new", "place").out.splitlines()[0])
+    assert yaml.safe_load(path.read_text())["rules"][0]["id"] == "my.place"
+    assert kds_call("rules", "check").code == 0
+    assert "my.place" in kds_call("rules", "list").out
+    usual = Path(kds_call("rules", "new", "usual-place").out.splitlines()[0])
+    assert "Open the usual place," in usual.read_text()
+    assert kds_call("rules", "new", "place").code == BAD_INPUT
+    assert "packaged" in kds_call("rules", "new", "pronouns").err
+    for name in ("x" * 300, "../x", "a/b", "_x", "x\n"):
+        assert "can be no name" in kds_call("rules", "new", name).err
+
+
+def test_rules_are_listed_in_the_order_in_which_they_are_tried(
+    workspace: Path, kds_call: Run
+) -> None:
+    found = json.loads(kds_call("rules", "list", "--json").out)
+    assert [rule["priority"] for rule in found] == sorted(rule["priority"] for rule in found)
+    assert all(rule["description"] for rule in found)
+
+
+def test_the_shell_completes_names(workspace: Path, kds_call: Run) -> None:
+    kds_call("memory", "new", "Dark mode")
+    assert _completed("prompts", "show", "work-") == ["work-planner"]
+    assert _completed("ask", "--agent", "PLA") == ["PLAN"]
+    assert _completed("context", "log", "--intent", "EXE") == ["EXECUTE"]
+    assert _completed("config", "get", "hook") == ["hook.mode"]
+    assert _completed("memory", "show", "Dark") == ["Dark mode"]

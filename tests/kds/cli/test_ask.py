@@ -1,0 +1,361 @@
+"""`kds ask` and `kds chat` with a model behind them, in real processes where it matters."""
+
+import io
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from ...agents.openai_server import (
+    Cut,
+    Dead,
+    Failure,
+    FakeProvider,
+    Slow,
+    Stall,
+    Text,
+)
+from ...effort import PATIENCE_S
+from ..conftest import BAD_INPUT, FAB, KDS, Run, said_in
+
+NO_ANSWER = 3
+
+
+def test_the_conversation_goes_on_from_process_to_process(
+    model: FakeProvider, kds_spawn: Run, fitted_workspace: Path
+) -> None:
+    model.play(Text("1. Add the button."), Text("committed"))
+    first = kds_spawn("ask", *FAB.split())
+    assert (first.code, first.out, first.err) == (0, "1. Add the button.\n", "")
+    asked = kds_spawn("ask", "commit this")
+    assert asked.code == 0
+    assert "Shall it commit or push the work?" in asked.out
+    assert kds_spawn("ask", "yes").out == "committed\n"
+    assert "1. Add the button." in model.asked[1].text
+    assert said_in(fitted_workspace) == [FAB, "commit this", "yes"]
+
+
+def test_without_a_model_the_prompt_is_printed(kds_call: Run, fitted_workspace: Path) -> None:
+    result = kds_call("ask", FAB)
+    assert result.code == 0
+    assert result.out.startswith("# Work planner")
+
+
+def test_json_is_one_document(model: FakeProvider, kds_call: Run, fitted_workspace: Path) -> None:
+    model.play(Text("a plan"))
+    answer = json.loads(kds_call("ask", FAB, "--json").out)
+    assert answer["text"] == "a plan"
+    assert answer["answered"] is True
+    assert answer["turn"]["agent"] == "work-planner"
+    assert answer["replies"][0]["model"] == "fake"
+    assert [one["intent"] for one in answer["handoffs"]] == ["EXECUTE", "TEST"]
+    assert answer["error"] is None
+
+
+def test_a_dry_run_shows_what_would_be_sent_and_keeps_nothing(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    shown = kds_call("ask", FAB, "--dry-run").out
+    preview = json.loads(kds_call("ask", FAB, "--dry-run", "--json").out)
+    assert model.asked == []
+    assert said_in(fitted_workspace) == []
+    assert not (fitted_workspace / "kds-brain" / "memory.db").exists()
+    assert not (fitted_workspace / "kds-brain" / "work").exists()
+    assert shown.startswith("--- system")
+    assert [one["role"] for one in preview["messages"]] == ["system", "user"]
+    kds_call("ask", FAB)
+    assert [one["content"] for one in model.asked[0].messages] == [
+        one["content"] for one in preview["messages"]
+    ]
+
+
+def test_a_dry_run_of_what_asks_first_says_so(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    result = kds_call("ask", "commit this", "--dry-run")
+    assert "commit-handler is asked only after a yes" in result.err
+    assert "# Commit handler" in result.out
+
+
+def test_a_message_may_come_through_a_pipe(
+    model: FakeProvider, kds_spawn: Run, fitted_workspace: Path
+) -> None:
+    assert kds_spawn("ask", "-", stdin=f"{FAB}\n".encode()).out == "ok\n"
+    assert said_in(fitted_workspace) == [FAB]
+
+
+@pytest.mark.parametrize("form", [[], ["--no-stream"]])
+def test_a_model_that_fails_is_told_of_on_stderr(
+    form: list[str], model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    model.play(default=Failure(401, "Incorrect API key provided"))
+    result = kds_call("ask", FAB, *form)
+    assert (result.code, result.out) == (NO_ANSWER, "")
+    assert "Incorrect API key provided" in result.err
+    assert "fix:" in result.err
+    assert "kds ask continue" in result.err
+    assert said_in(fitted_workspace) == [FAB]
+
+
+def test_json_carries_the_error_and_the_prompt(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    model.play(default=Failure(429, "Rate limit reached"))
+    result = kds_call("ask", FAB, "--json")
+    assert result.code == NO_ANSWER
+    answer = json.loads(result.out)
+    assert "Rate limit reached" in answer["error"]["message"]
+    assert answer["replies"][0]["prompt"].startswith("# Work planner")
+
+
+def test_what_came_before_a_stream_broke_off_is_printed(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    model.play(Dead("1. Add"))
+    result = kds_call("ask", FAB)
+    assert (result.code, result.out) == (NO_ANSWER, "1. Add\n")
+
+
+def test_a_slow_model_is_given_up_in_time(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_MODEL_TIMEOUT_S", "0.5")
+    model.play(default=Slow())
+    result = kds_call("ask", FAB)
+    assert result.code == NO_ANSWER
+    assert re.search(r"(?:fake did not answer within|had no answer after) 0\.5 s", result.err)
+
+
+def test_the_agent_and_the_model_can_be_chosen(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KDS_MODEL")
+    kds_call("ask", FAB, "--agent", "test-generator", "--model", f"{model.url}#other")
+    assert model.asked[0].body["model"] == "other"
+    assert model.asked[0].text.startswith("# Test generator")
+    wrong = kds_call("ask", FAB, "--agent", "test-generater")
+    assert wrong.code == BAD_INPUT
+    assert "did you mean 'test-generator'?" in wrong.err
+
+
+def test_a_conversation_can_be_named_and_resumed(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    model.play(Text("a plan"))
+    missing = kds_call("ask", FAB, "--session", "last")
+    assert missing.code == BAD_INPUT
+    kds_call("ask", FAB, "--session", "Buttons")
+    kds_call("ask", "Make it purple", "--session", "last")
+    assert "a plan" in model.asked[1].text
+    assert said_in(fitted_workspace) == []
+
+
+def test_a_slip_in_the_name_of_a_conversation_is_told(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    kds_call("ask", FAB, "--session", "Bells")
+    result = kds_call("ask", FAB, "--session", "bels")
+    assert result.code == 0
+    assert "'bels' is a new conversation; did you mean 'Bells'?" in result.err
+
+
+@pytest.mark.parametrize("command", ["ask", "chat"])
+def test_the_first_message_of_a_fresh_folder_is_answered(
+    command: str, tmp_path: Path, launchers: Path
+) -> None:
+    folder = tmp_path / "fresh"
+    folder.mkdir()
+    words = [FAB, "--no-stream"] if command == "ask" else []
+    done = subprocess.run(
+        [str(launchers / "kds"), command, *words],
+        cwd=folder, input=FAB, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "work-planner" in done.stdout or "# Work planner" in done.stdout
+    assert said_in(folder) == [FAB]
+
+
+def test_an_answer_that_breaks_off_or_is_empty_is_none(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    model.play(Cut("1. Add"), Text(""), Text("a plan"))
+    cut = kds_call("ask", FAB)
+    assert (cut.code, cut.out) == (NO_ANSWER, "1. Add\n")
+    assert "broke off" in cut.err
+    empty = kds_call("ask", "continue")
+    assert (empty.code, empty.out) == (NO_ANSWER, "")
+    assert "gave no text" in empty.err
+    assert kds_call("ask", "continue").out == "a plan\n"
+
+
+def test_bad_input_names_this_command_and_keeps_nothing(
+    kds_call: Run, fitted_workspace: Path
+) -> None:
+    empty = kds_call("ask", "")
+    assert empty.code == BAD_INPUT
+    assert "fix: write what you want" in empty.err
+    unknown = kds_call("ask", FAB, "--model", "opnai:x")
+    assert unknown.code == BAD_INPUT
+    assert "did you mean openai:...?" in unknown.err
+    assert "did you mean PLAN?" in kds_call("ask", FAB, "--agent", "PLANN").err
+    assert said_in(fitted_workspace) == []
+
+
+def test_nothing_is_kept_with_no_log(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    assert kds_call("ask", FAB, "--no-log").out == "ok\n"
+    assert said_in(fitted_workspace) == []
+    assert not (fitted_workspace / "kds-brain" / "memory.db").exists()
+
+
+def test_the_work_is_followed(model: FakeProvider, kds_call: Run, fitted_workspace: Path) -> None:
+    model.play(Text("a plan"), Text("built"), Text("12 passed"))
+    assert kds_call("ask", FAB, "--follow").out == "a plan\n\nbuilt\n\n12 passed\n"
+
+
+def test_a_model_does_not_get_at_the_terminal(
+    model: FakeProvider, kds_call: Run, fitted_workspace: Path
+) -> None:
+    model.play(Text("red\x1b[31m \x1b]52;c;cHduZWQ=\x07 end"))
+    out = kds_call("ask", FAB).out
+    assert "\x1b" not in out
+    assert "\x07" not in out
+
+
+CHAT = """I want to add a FAB button
+/prompt
+/sessions
+commit this
+no
+/nothing
+/quit
+never read
+"""
+
+
+@pytest.fixture
+def chat(kds_call: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run `kds chat` in this process on piped lines."""
+
+    def run(lines: str) -> Any:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+        return kds_call("chat")
+
+    return run
+
+
+def test_a_chat_with_a_model_through_a_pipe(
+    model: FakeProvider, chat: Run, fitted_workspace: Path
+) -> None:
+    model.play(Text("1. Add the button."))
+    result = chat(CHAT)
+    assert result.code == 0
+    assert result.out.startswith("1. Add the button.\n\n# Work planner")
+    assert "I want to add a FAB button" in result.out
+    assert "Shall it commit or push the work?" in result.out
+    assert "commit-handler was not started" in result.out
+    assert "no such command '/nothing'" in result.err
+    assert "never read" not in result.out
+
+
+def test_a_chat_without_a_model_asks_first_too(chat: Run, fitted_workspace: Path) -> None:
+    result = chat("commit this\n/why\n")
+    assert "commit-handler" in result.out
+    assert "Shall it commit or push the work?" in result.out
+
+
+def test_a_chat_goes_on_after_a_model_failed(
+    model: FakeProvider, chat: Run, fitted_workspace: Path
+) -> None:
+    model.play(Failure(500, "down"), Text("a plan"))
+    result = chat(f"{FAB}\ncontinue\n")
+    assert (result.code, result.out.strip()) == (0, "a plan")
+    assert "down" in result.err
+
+
+class Terminal:
+    """A process at a terminal of its own."""
+
+    def __init__(self, *arguments: str, folder: Path) -> None:
+        self._end, inner = pty.openpty()
+        self.process = subprocess.Popen(
+            [*KDS, *arguments], cwd=folder, stdin=inner, stdout=inner, stderr=inner,
+            start_new_session=True, preexec_fn=_own_terminal,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+        )  # fmt: skip
+        os.close(inner)
+        self.shown = ""
+
+    def type(self, keys: str) -> None:
+        os.write(self._end, keys.encode())
+
+    def wait_for(self, text: str, *, timeout_s: float = PATIENCE_S) -> None:
+        """Wait until ``text`` is shown behind what was waited for before."""
+        end = monotonic() + timeout_s
+        while text not in self.shown:
+            assert select.select([self._end], [], [], end - monotonic())[0], self.shown
+            self.shown += os.read(self._end, 4096).decode(errors="replace")
+        self.shown = self.shown.partition(text)[2]
+
+    def interrupt_until(self, text: str) -> None:
+        """Press Ctrl-C until ``text`` is shown, as people do.
+
+        One that comes between readline's prompt and its waiting shows only at the next key.
+        """
+        while text not in self.shown:
+            self.type("\x03")
+            if select.select([self._end], [], [], 1)[0]:
+                self.shown += os.read(self._end, 4096).decode(errors="replace")
+        self.wait_for(text)
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._end)
+
+
+def _own_terminal() -> None:
+    """Make the standard input the controlling terminal, so that Ctrl-C is a signal.
+
+    Whoever runs the tests in the background has it ignored, and hands that on.
+    """
+    import fcntl
+    import signal
+    import termios
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_ctrl_c_halts_a_running_answer_and_not_the_chat(
+    model: FakeProvider, fitted_workspace: Path
+) -> None:
+    model.play(Stall("1. Add the button\n\nThen"), Text("a toggle, then"))
+    with Terminal("chat", folder=fitted_workspace) as terminal:
+        terminal.wait_for("kds> ")
+        terminal.type(f"{FAB}\n")
+        terminal.wait_for("Add the button")
+        terminal.type("\x03")
+        terminal.wait_for("halted; what was said so far is kept")
+        terminal.wait_for("kds> ")
+        terminal.type("Use toggle switch, not button\n")
+        terminal.wait_for("a toggle, then")
+        terminal.wait_for("next: TEST (test-generator); say 'go ahead'")
+        terminal.wait_for("kds> ")
+        terminal.interrupt_until("/quit leaves")
+        terminal.type("/quit\n")
+        assert terminal.process.wait(PATIENCE_S) == 0
+    assert "1. Add the button\n\nThen\n\n[halted]" in model.asked[1].text

@@ -1,0 +1,253 @@
+"""The commands that need no router: help, context, prompts; and how every error looks."""
+
+import json
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from kds.cli.app import app
+from kds.cli.guard import guarded
+
+from ...effort import PATIENCE_S
+from ..conftest import BAD_INPUT, KDS, Run, refused
+
+MANAGER = "#file:KDS/prompts/internal/conversation-context-manager.md"
+
+
+def _commands(
+    command: click.Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            assert child is not None
+            yield from _commands(child, (*path, name))
+
+
+COMMANDS = dict(_commands(app))
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "kds")
+def test_every_command_explains_itself_with_an_example(
+    path: tuple[str, ...], kds_call: Run
+) -> None:
+    result = kds_call(*path, "--help")
+    assert result.code == 0
+    assert "Example" in result.out
+    assert "kds " + " ".join(path) in result.out
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "kds")
+def test_every_option_has_a_help_text(path: tuple[str, ...]) -> None:
+    options = [one for one in COMMANDS[path].params if isinstance(one, click.Option)]
+    assert [one.name for one in options if not one.help] == []
+
+
+def test_the_version_is_printed(kds_call: Run) -> None:
+    assert kds_call("--version").out == "kds 0.1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "fix"),
+    [
+        (["rout", "x"], "no such command 'rout'", "try kds rout"),
+        (["Make it purple"], "no such command 'Make it purple'", "try kds route 'Make it purple'"),
+        (["route", "--jsn", "x"], "--jsn", "see kds route --help"),
+        (["route", "--workspace", "nowhere", "x"], "no such folder", "check --workspace"),
+        (["context", "log"], "--message", "see kds context log --help"),
+        (["context", "log", "--message", "x", "--intent", "EXECUT"], "EXECUT", "mean EXECUTE?"),
+        (["context", "log", "--message", " ", "--intent", "PLAN"], "message is empty", "write"),
+        (["prompts", "show", "work-planer"], "no prompt file", "did you mean 'work-planner'?"),
+        (["prompts", "render", "work-planner", "--set", "expandd=x"], "sets no input", "expanded"),
+        (["test", "nowhere.yaml"], "no such file", "check the path"),
+        (["eval", "dialogues", "nowhere.json"], "cannot be read", "check the path"),
+        (["make", "it", "purple"], "no such command 'make'", "try kds route 'make it purple'"),
+        (["init", "--client", "vs-code"], "vs-code", "did you mean 'vscode'?"),
+        (["mcp", "--workspace", "nowhere"], "no such folder", "check --workspace"),
+        ([f"{MANAGER} lod"], "unknown operation 'lod'", "did you mean 'load'?"),
+        ([f'{MANAGER} log --message "open'], "cannot be read", ""),
+        (["#file:KDS/prompts/internal/work-planer.md hello"], "no prompt file", "did you mean"),
+        (["#file:KDS/prompts/user/kds.md"], "message is empty", "write"),
+        (["learn", "correct", "do it", "PLAN"], "says too little", "prompt file"),
+        (["learn", "correct", "open the page", "PLAM"], "unknown intent", "did you mean PLAN?"),
+        (["learn", "accept", "12345678"], "no one candidate", "kds learn list"),
+        (["learn", "reject", "12345678"], "no one candidate", "kds learn list"),
+        (["learn", "undo", "12345678"], "no one learned example", "kds learn list"),
+        (["learn", "undo", "--last"], "nothing to undo", "kds learn list"),
+        (["learn", "undo"], "name what to take back", "--last"),
+        (["learn", "undo", "x", "--last"], "name what to take back", "--last"),
+        (["learn", "accept"], "ID", "see kds learn accept --help"),
+        (["metrics", "--since", "yesterday"], "no span of time", "36h, 30d or 2w"),
+        (["metrics", "--since", "31d"], "longer than measurements are kept", "at most 30d"),
+        (["metrics", "--plot", "kds.txt"], "cannot draw", ".png or .svg"),
+        (["metrics", "--plot", "no/where.png"], "no such folder", "make it"),
+        (["amnesia", "restore"], "there is no backup to restore", "kds amnesia"),
+        (["amnesia", "restore", "lunch"], "no backup 'lunch'", ""),
+        (["amnesia", "backups", "--remove", "lunch"], "no backup 'lunch'", ""),
+        (["amnesia", "--keep", "rules"], "rules", ""),
+        (["service", "nope"], "No such command", "has: restart, start, status, stop"),
+        (["agents", "list"], "No such command 'list'", "try kds agents alone; it also has: show"),
+        (["docs", "add", ""], "the path is empty", "see kds docs add --help"),
+        (["export", "skills", "--to", ""], "the path is empty", "see kds export --help"),
+        (["status", "--workspace", ""], "the path is empty", "see kds status --help"),
+        (["memory", "search", " "], "the question is empty", "kds memory search WORDS"),
+        (["config", "set", "memory.enable", "on"], "no setting", "did you mean memory.enabled?"),
+        (["config", "set", "idle", "5"], "no setting 'idle'", "did you mean service.idle_minutes?"),
+        (["config", "set", "KDS_MODEL", "x"], "no setting", "did you mean model.name?"),
+        (["config", "set", "zz", "1"], "no setting 'zz'", "kds config lists them"),
+        (["- fix the list"], "no such command '- fix", "try kds route '- fix the list'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_bad_usage_is_one_line_and_its_fix_on_stderr(
+    arguments: list[str], message: str, fix: str, kds_call: Run, workspace: Path
+) -> None:
+    refused(kds_call(*arguments), message, fix)
+
+
+@pytest.mark.parametrize("arguments", [[], ["context"], ["prompts"]])
+def test_a_command_without_its_subcommand_shows_the_help(
+    arguments: list[str], kds_call: Run
+) -> None:
+    result = kds_call(*arguments)
+    assert (result.code, result.out) == (BAD_INPUT, "")
+    assert result.err.startswith("Usage: kds")
+
+
+def test_closed_and_full_streams_are_no_fault(kds_spawn: Run, workspace: Path) -> None:
+    for redirection, code in ((">&-", 0), ("<&-", 0), ("> /dev/full", BAD_INPUT)):
+        line = f"{shlex.join(KDS)} context load {redirection}"
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=workspace, capture_output=True, timeout=PATIENCE_S
+        )
+        assert (redirection, done.returncode) == (redirection, code)
+        assert b"Traceback" not in done.stderr
+        assert b"internal error" not in done.stderr
+
+
+def test_a_fault_in_kds_is_one_line_without_a_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def break_down() -> None:
+        raise ZeroDivisionError("oh\nno")
+
+    assert guarded(break_down) == 70
+    assert capsys.readouterr().err == (
+        "kds: internal error: ZeroDivisionError: oh no\n"
+        "  fix: run it again with KDS_DEBUG=1 for the trace, and report that\n"
+    )
+
+
+def test_the_trace_of_a_fault_is_shown_on_demand(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_DEBUG", "1")
+    assert guarded(lambda: 1 / 0) == 70
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_quietly(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    assert guarded(interrupt) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_a_logged_message_is_loaded_again(kds_call: Run, workspace: Path) -> None:
+    logged = kds_call(
+        "context", "log", "--message", "Make it purple", "--intent", "execute", "--context-ref",
+        "FAB button", "--session-id", "fab-button-20251103", "--json",
+    )  # fmt: skip
+    assert logged.code == 0
+    loaded = json.loads(kds_call("context", "load", "--json").out)
+    (entry,) = loaded["entries"]
+    assert list(entry) == ["timestamp", "user_message", "intent", "session_id", "context_ref"]
+    assert (entry["user_message"], entry["intent"]) == ("Make it purple", "EXECUTE")
+    assert entry["timestamp"].endswith("Z")
+    assert "Make it purple" in kds_call("context", "load").out
+
+
+def test_the_context_can_be_cleared(kds_call: Run, workspace: Path) -> None:
+    kds_call("context", "log", "--message", "Hello", "--intent", "ASK")
+    assert kds_call("context", "clear").out == "cleared 1 entry\n"
+    assert kds_call("context", "clear", "--json").out == '{\n  "cleared": 0\n}\n'
+    assert kds_call("context", "load").out == "the conversation context is empty\n"
+
+
+def test_the_path_of_the_context_is_printed_and_nothing_is_made(
+    kds_call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = kds_call("context", "path").out.strip()
+    assert path == str(tmp_path / "kds-brain" / "conversation-context.jsonl")
+    assert list(tmp_path.iterdir()) == [] or not (tmp_path / "kds-brain").exists()
+
+
+def test_a_damaged_line_is_a_warning_on_stderr(kds_call: Run, workspace: Path) -> None:
+    (workspace / "kds-brain" / "conversation-context.jsonl").write_text("{broken\n")
+    result = kds_call("context", "load", "--json")
+    assert json.loads(result.out) == {"entries": []}
+    assert result.code == 0
+    assert result.err.startswith("kds: ")
+    assert "set aside" in result.err
+
+
+def test_routing_tells_of_a_line_that_it_set_aside(kds_call: Run, workspace: Path) -> None:
+    (workspace / "kds-brain" / "conversation-context.jsonl").write_text("{broken\n")
+    told = kds_call("route", "Make it purple").err
+    assert "conversation-context.jsonl:1: " in told
+    assert "set aside in conversation-context.jsonl.bad" in told
+    assert kds_call("route", "Make it purple").err == ""
+
+
+def test_the_prompts_are_listed_with_their_intents(kds_call: Run, workspace: Path) -> None:
+    listed = json.loads(kds_call("prompts", "list", "--json").out)
+    by_name = {prompt["name"]: prompt["intent"] for prompt in listed}
+    assert by_name["work-planner"] == "PLAN"
+    assert by_name["kds"] is None
+    assert "work-planner" in kds_call("prompts", "list").out
+
+
+def test_a_prompt_is_shown_as_its_file_stands(kds_call: Run, workspace: Path) -> None:
+    shown = kds_call("prompts", "show", "code-executor").out
+    assert shown.startswith("---\nname: code-executor\n")
+
+
+def test_a_prompt_is_rendered_with_the_inputs_given(kds_call: Run, workspace: Path) -> None:
+    result = kds_call("prompts", "render", "code-executor", "--set", "expanded=Paint the door")
+    assert result.code == 0
+    assert "Paint the door" in result.out
+
+
+def test_every_prompt_that_ships_is_in_order(kds_call: Run, workspace: Path) -> None:
+    checked = json.loads(kds_call("prompts", "check", "--json").out)
+    assert checked["problems"] == []
+    assert checked["agents"] >= 12
+
+
+def test_json_is_ascii_where_the_stream_is(kds_spawn: Run) -> None:
+    kds_spawn("context", "log", "--message", "Färbe 🎨", "--intent", "EXECUTE")
+    result = kds_spawn("context", "load", "--json", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert result.out.isascii()
+    assert json.loads(result.out)["entries"][0]["user_message"] == "Färbe 🎨"
+
+
+def test_a_closed_pipe_is_no_error(kds_spawn: Run, workspace: Path) -> None:
+    line = f"{shlex.join(KDS)} prompts list | true"
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=workspace, capture_output=True, timeout=PATIENCE_S
+    )
+    assert done.stderr == b""
+
+
+def test_no_colour_goes_into_a_pipe_or_against_no_color(kds_spawn: Run) -> None:
+    kds_spawn("context", "log", "--message", "Hello", "--intent", "ASK")
+    assert "\x1b" not in kds_spawn("context", "load").out
+    assert "\x1b[3" not in kds_spawn("context", "load", NO_COLOR="1", FORCE_COLOR="1").out

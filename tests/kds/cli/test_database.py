@@ -1,0 +1,215 @@
+"""`kds db`: making, examining and filling the database that the user named."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import pytest
+
+from kds.brain.sessions.sqlite_store import SqliteStore
+
+from ...postgres import driver
+from ..conftest import data
+
+Run = Callable[..., Any]
+
+BAD_INPUT = 2
+TESTS_FAILED = 1
+
+
+@pytest.fixture
+def named(url: str, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A database with tables, named by the user."""
+    monkeypatch.setenv("KDS_DATABASE", url)
+    monkeypatch.setenv("KDS_DATABASE_PERSON", "ann")
+    return url
+
+
+@pytest.fixture
+def empty(named: str) -> str:
+    """A database without tables, named by the user."""
+    with driver().connect(named, autocommit=True) as admin:
+        admin.execute("DROP SCHEMA kds, kds_documents CASCADE")
+    return named
+
+
+@pytest.fixture
+def remembered(workspace: Path) -> Path:
+    """A memory in a file; returns the file."""
+    with SqliteStore(workspace / "kds-brain" / "memory.db") as store:
+        session = store.create_session(session_id="dark")
+        store.append(session.id, "user", "I want to add a dark mode toggle")
+        store.append(session.id, "assistant", "It goes into the header.")
+        return store.path
+
+
+COMMANDS = (["upgrade"], ["upgrade", "--check"], ["check"], ["stats"], ["migrate", "--from=sqlite"])
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_where_no_database_is_named_every_command_says_how_to_name_one(
+    command: list[str], kds_call: Run, workspace: Path
+) -> None:
+    result = kds_call("db", *command)
+    assert (result.code, result.out) == (BAD_INPUT, "")
+    assert "no database is named" in result.err
+    assert "KDS_DATABASE=postgresql://" in result.err
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_server_that_is_away_is_told_of_without_its_password(
+    command: list[str], kds_call: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_DATABASE", "postgresql://ann:hunter2@127.0.0.1:9/team")
+    result = kds_call("db", *command, "--json")
+    assert result.code == BAD_INPUT
+    error = json.loads(result.out)["error"]
+    assert "cannot be reached" in error["message"]
+    assert error["where"] == "postgresql://127.0.0.1:9/team"
+    assert "hunter2" not in result.out + result.err
+
+
+@pytest.mark.parametrize("command", [["stats"], ["migrate", "--from=sqlite"]], ids=" ".join)
+def test_where_there_are_no_tables_it_says_how_to_make_them(
+    command: list[str], kds_call: Run, empty: str, remembered: Path
+) -> None:
+    result = kds_call("db", *command)
+    assert result.code == BAD_INPUT
+    assert "no tables of KDS" in result.err
+    assert "kds db upgrade" in result.err
+
+
+def test_an_upgrade_makes_the_tables_once(kds_call: Run, empty: str) -> None:
+    due = kds_call("db", "upgrade", "--check")
+    assert due.code == TESTS_FAILED
+    assert "are of version 0; this KDS needs " in due.out
+    made = kds_call("db", "upgrade")
+    assert (made.code, made.err) == (0, "")
+    assert "went from version 0 to " in made.out
+    again = data(kds_call("db", "upgrade", "--json"))
+    assert again["before"] == again["after"] > 0
+    assert kds_call("db", "upgrade").out.startswith("nothing to do")
+    assert kds_call("db", "upgrade", "--check").code == 0
+
+
+def test_a_check_says_what_the_server_is_and_warns_of_a_superuser(
+    kds_call: Run, named: str
+) -> None:
+    result = kds_call("db", "check")
+    assert result.code == 0
+    assert "PostgreSQL" in result.out
+    assert "pgvector" in result.out
+    assert "the database is in order" in result.out
+    assert "is a superuser" in result.err
+    assert data(kds_call("db", "check", "--json"))["problems"] == []
+
+
+def test_a_check_finds_what_is_wrong(kds_call: Run, named: str, remembered: Path) -> None:
+    kds_call("db", "migrate", "--from", "sqlite")
+    with driver().connect(named, autocommit=True) as admin:
+        admin.execute("UPDATE kds.session SET token_count = token_count + 1")
+    found = data(kds_call("db", "check", "--json"), TESTS_FAILED)
+    assert found["problems"] == ["sessions count their tokens wrong: 1"]
+    assert "count their tokens wrong" in kds_call("db", "check").out
+
+
+def test_what_was_learned_is_counted_and_examined(
+    kds_call: Run, named: str, workspace: Path
+) -> None:
+    kds_call("learn", "teach-reference", "the button", "save button")
+    own = data(kds_call("db", "stats", "--json"))["own"]
+    assert (own["learned"], own["events"], own["work"]) == (1, 1, 0)
+    assert "learned" in kds_call("db", "stats").out
+    assert not (workspace / "kds-brain" / "learned.yaml").exists()
+    with driver().connect(named, autocommit=True) as admin:
+        admin.execute("UPDATE kds.kept_text SET content = content || 'what'")
+    problems = data(kds_call("db", "check", "--json"), TESTS_FAILED)["problems"]
+    assert "learning.jsonl that cannot be read: 1" in problems[0]
+    assert "what was learned is not used: postgresql://" in problems[1]
+
+
+def test_a_check_without_tables_is_a_finding(kds_call: Run, empty: str) -> None:
+    found = data(kds_call("db", "check", "--json"), TESTS_FAILED)
+    assert found["problems"] == ["the database has no tables of KDS: run `kds db upgrade`"]
+
+
+def test_a_memory_is_copied_and_the_statistics_count_it(
+    kds_call: Run, named: str, remembered: Path
+) -> None:
+    first = kds_call("db", "migrate", "--from", "sqlite")
+    assert (first.code, first.err) == (0, "")
+    assert "copied 2 messages to postgresql://" in first.out
+    assert "is as it was, and not used while the database is named" in first.out
+    again = data(kds_call("db", "migrate", "--from", "sqlite", "--json"))
+    assert (again["copied_messages"], again["complete"]) == (0, True)
+    assert {one["what"]: one["on_server"] for one in again["compared"]}["messages"] == 2
+    own = data(kds_call("db", "stats", "--json"))
+    assert (own["own"]["sessions"], own["own"]["messages"]) == (1, 2)
+    assert own["tenant"]["person"] == "ann"
+    assert own["connections"] >= 1
+    assert own["indexes"]["chunk_words"] > 0
+    assert "largest indexes" in kds_call("db", "stats").out
+    assert "dark" in kds_call("memory", "show", "--json").out
+
+
+def test_what_differs_on_the_server_is_named_and_exits_with_1(
+    kds_call: Run, named: str, remembered: Path
+) -> None:
+    kds_call("db", "migrate", "--from", "sqlite")
+    with driver().connect(named, autocommit=True) as admin:
+        admin.execute("UPDATE kds.message SET content = 'x' WHERE seq = 1")
+    result = kds_call("db", "migrate", "--from", "sqlite")
+    assert result.code == TESTS_FAILED
+    assert "sessions: dark differs there, and was left as it is" in result.out
+    assert "not used" not in result.out
+
+
+def test_a_role_of_its_own_makes_tables_and_works_without_a_warning(
+    kds_call: Run, empty: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = uuid4().hex[:8]
+    database = empty.rpartition("@")[2].partition("/")[2].partition("?")[0]
+    with driver().connect(empty, autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE kds_{name} LOGIN PASSWORD 'secret'")
+        admin.execute(f"GRANT kds_member TO kds_{name}")
+        admin.execute(f"ALTER DATABASE {database} OWNER TO kds_{name}")
+    try:
+        own = urlsplit(empty)
+        netloc = f"kds_{name}:secret@{own.netloc.rpartition('@')[2]}"
+        monkeypatch.setenv("KDS_DATABASE", own._replace(netloc=netloc).geturl())
+        assert kds_call("db", "upgrade").code == 0
+        checked = kds_call("db", "check")
+        assert (checked.code, checked.err) == (0, "")
+        with SqliteStore(workspace / "kds-brain" / "memory.db") as store:
+            store.append(store.create_session().id, "user", "hello")
+        assert kds_call("db", "migrate", "--from", "sqlite").code == 0
+    finally:
+        with driver().connect(empty, autocommit=True) as admin:
+            admin.execute(f"REASSIGN OWNED BY kds_{name} TO current_user")
+            admin.execute(f"ALTER DATABASE {database} OWNER TO current_user")
+            admin.execute(f"DROP OWNED BY kds_{name}")
+            admin.execute(f"DROP ROLE kds_{name}")
+
+
+def test_what_was_routed_while_the_database_was_away_is_stored_later(
+    kds_call: Run,
+    named: str,
+    fitted_workspace: Path,
+    outage: Callable[[bool], None],
+) -> None:
+    outage(True)
+    routed = kds_call("route", "I want to add a FAB button")
+    assert routed.code == 0
+    assert "1 not stored yet, and kept on this machine until then" in routed.err
+    outage(False)
+    assert data(kds_call("route", "Make it purple", "--json"))["expanded"] == (
+        "Make the FAB button purple"
+    )
+    entries = data(kds_call("context", "load", "--json"))["entries"]
+    assert [one["user_message"] for one in entries] == [
+        "I want to add a FAB button",
+        "Make it purple",
+    ]

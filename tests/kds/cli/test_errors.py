@@ -1,0 +1,175 @@
+"""Errors of the command line as a program reads them, and the fixes it suggests."""
+
+import json
+import os
+import pty
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from kds.cli.guard import guarded
+
+from ..conftest import BAD_INPUT, KDS, Run
+
+
+def _broken_prompts(workspace: Path) -> Path:
+    own = workspace / "prompts" / "internal"
+    own.mkdir(parents=True)
+    (own / "mine.md").write_text("---\nname: mine\ndescripton: x\npriority: high\n---\nHello\n")
+    return own / "mine.md"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (["route", "--json", " "], "the message is empty", "write what you want"),
+        (["route", "--json", "--workspace", "nowhere", "x"], "no such folder", "--workspace"),
+        (["route", "--json", "--jsn", "x"], "--jsn", "see kds route --help"),
+        (["rout", "--json", "x"], "no such command 'rout'", "try kds route"),
+        (["memory", "list", "--json"], "No such command 'list'", "search, show, stats"),
+        (["memory", "show", "nope", "--json"], "no session 'nope'", "memory.enabled on"),
+        (["context", "log", "--json"], "--message", "see kds context log --help"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_with_json_an_error_is_one_json_object_on_stdout_and_text_on_stderr(
+    arguments: list[str], message: str, hint: str, kds_call: Run, workspace: Path
+) -> None:
+    result = kds_call(*arguments)
+    told = json.loads(result.out)["error"]
+    assert result.code == BAD_INPUT
+    assert set(told) == {"message", "where", "hint"}
+    assert message in told["message"]
+    assert hint in told["hint"]
+    assert result.err.startswith("kds: ")
+    assert message in result.err
+
+
+def test_with_json_a_wrong_file_is_told_with_all_its_problems(
+    kds_call: Run, workspace: Path
+) -> None:
+    path = _broken_prompts(workspace)
+    result = kds_call("route", "--json", "Make it purple")
+    told = json.loads(result.out)["error"]
+    assert result.code == BAD_INPUT
+    assert told["where"] == told["problems"][0]["where"]
+    assert {problem["where"] for problem in told["problems"]} >= {f"{path}:3", f"{path}:4"}
+
+
+def test_a_check_of_prompts_lists_its_problems_in_its_report(
+    kds_call: Run, workspace: Path
+) -> None:
+    path = _broken_prompts(workspace)
+    result = kds_call("prompts", "check", "--json")
+    problems = json.loads(result.out)["problems"]
+    assert result.code == BAD_INPUT
+    assert {"where": f"{path}:3", "message": "unknown key 'descripton'",
+            "hint": "did you mean 'description'?"} in problems  # fmt: skip
+    assert f"{path}:3" in result.err
+    assert "descripton" in result.err
+    assert "did you mean 'description'?" in result.err
+
+
+def test_a_check_of_prompts_lists_all_that_do_not_render(kds_call: Run, workspace: Path) -> None:
+    own = workspace / "prompts" / "internal"
+    own.mkdir(parents=True)
+    for name in ("one", "two"):
+        text = f"---\nname: {name}\ndescription: x\ninputs: [message]\n---\n{{{{ message / 2 }}}}\n"
+        (own / f"{name}.md").write_text(text)
+    result = kds_call("prompts", "check", "--json")
+    problems = json.loads(result.out)["problems"]
+    assert [problem["where"] for problem in problems] == [
+        f"{own / 'one.md'}:6",
+        f"{own / 'two.md'}:6",
+    ]
+
+
+def test_a_check_of_rules_reads_the_words_of_the_workspace(kds_call: Run, workspace: Path) -> None:
+    words = workspace / "kds-brain" / "english"
+    words.mkdir(parents=True)
+    (words / "people.yaml").write_text("nouns:\n  bosun\n  Skipper\n")
+    result = kds_call("rules", "check", "--json")
+    assert result.code == BAD_INPUT
+    (problem,) = json.loads(result.out)["problems"]
+    assert problem["where"] == f"{words / 'people.yaml'}:3"
+    assert problem["hint"] == "write 'skipper'"
+
+
+def test_a_check_of_rules_lists_its_problems_in_its_report(kds_call: Run, workspace: Path) -> None:
+    rules = workspace / "kds-brain" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "mine.yaml").write_text("- id: mine\n")
+    result = kds_call("rules", "check", "--json")
+    (problem,) = json.loads(result.out)["problems"]
+    assert result.code == BAD_INPUT
+    assert problem["where"] == f"{rules / 'mine.yaml'}:1"
+    assert "rules:" in problem["hint"]
+
+
+def test_with_json_a_fault_in_kds_is_told_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert guarded(lambda: 1 / 0, as_json=True) == 70
+    streams = capsys.readouterr()
+    assert "ZeroDivisionError" in json.loads(streams.out)["error"]["message"]
+    assert "ZeroDivisionError" in streams.err
+
+
+def test_json_that_is_a_word_of_the_message_asks_for_none(kds_call: Run, workspace: Path) -> None:
+    result = kds_call("context", "log", "--intent", "PLAN", "--", "--json")
+    assert (result.code, result.out) == (BAD_INPUT, "")
+
+
+@pytest.mark.parametrize("arguments", [["context", "load"], ["context", "path"]], ids=" ".join)
+def test_a_home_that_is_not_there_is_no_empty_workspace(
+    arguments: list[str], kds_call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_HOME", str(tmp_path / "nowhere"))
+    result = kds_call(*arguments)
+    assert (result.code, result.out) == (BAD_INPUT, "")
+    assert "no such folder" in result.err
+    assert "check $KDS_HOME" in result.err
+
+
+def test_an_intent_that_no_agent_has_is_a_fault_of_the_dialogue_file(
+    kds_call: Run, workspace: Path
+) -> None:
+    path = workspace / "fab.dialogue.yaml"
+    path.write_text("- id: fab\n  turns:\n    - {user: Make it purple, intent: EXECUT}\n")
+    result = kds_call("test", str(path))
+    assert (result.code, result.out) == (BAD_INPUT, "")
+    assert f"{path}:3: unknown intent 'EXECUT'" in result.err
+    assert "did you mean EXECUTE?" in result.err
+
+
+def shown_on_a_terminal(*arguments: str, folder: Path) -> str:
+    """What a command writes to a terminal."""
+    end, inner = pty.openpty()
+    process = subprocess.Popen([*KDS, *arguments], cwd=folder, stdout=inner, stderr=inner)
+    os.close(inner)
+    shown = b""
+    with suppress(OSError):  # nobody writes to it any more
+        while piece := os.read(end, 4096):
+            shown += piece
+    os.close(end)
+    process.wait()
+    return shown.decode()
+
+
+def test_a_cloned_project_does_not_get_at_the_terminal(workspace: Path) -> None:
+    rules = workspace / "kds-brain" / "rules"
+    rules.mkdir(parents=True, exist_ok=True)
+    (rules / "a\x1b]0;title\x07.yaml").write_text("rules: []")
+    (rules / "b.yaml").write_text('"\\e[2Jkey\\u202e\\r": 1')
+    shown = shown_on_a_terminal("rules", "list", folder=workspace)
+    assert r"a\u001b]0;title\u0007.yaml" in shown
+    assert r"\u001b[2Jkey\u202e\u000d" in shown
+    assert "\x1b[1;31mkds:" in shown
+
+
+def test_a_document_does_not_get_at_the_terminal_while_it_is_read(workspace: Path) -> None:
+    (workspace / "[red]a\x1b]0;title\x07.md").write_text("# A\x1b[2J")
+    shown = shown_on_a_terminal("docs", "add", ".", folder=workspace)
+    assert r"[red]a\u001b]0;title\u0007.md" in shown
+    assert "\x1b]" not in shown
+    assert "\x1b[2J" not in shown

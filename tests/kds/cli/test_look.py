@@ -1,0 +1,162 @@
+"""How the command line looks: on a terminal, with --plain, with NO_COLOR, and in a pipe."""
+
+import io
+import re
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kds.brain.clock import moment
+from kds.cli import palette
+from kds.cli.app import app, main
+from kds.cli.moments import ago, shown, shown_text
+from kds.cli.talk.prose import Prose
+
+from ..conftest import Result
+
+Call = Callable[..., Result]
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+AT = datetime(2025, 11, 3, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes of the captured streams, which there must be by now, those of a terminal."""
+    """Makes of the captured streams, which there must be by now, those of a terminal."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True)
+
+
+@pytest.fixture
+def logged(kds_call: Call, workspace: Path) -> Call:
+    kds_call("context", "log", "--message", "Make it purple", "--intent", "EXECUTE")
+    return kds_call
+
+
+def test_a_pipe_gets_no_colour_and_whole_moments(logged: Call) -> None:
+    out = logged("context", "load").out
+    assert not ANSI.search(out)
+    assert re.search(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  EXECUTE", out)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_gets_colours_and_relative_times(logged: Call) -> None:
+    out = logged("context", "load").out
+    assert "\x1b[1;36m" in out
+    assert "just now" in ANSI.sub("", out)
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize("arguments", ["--plain context load", "context load --plain"])
+def test_plain_is_what_a_pipe_gets_wherever_it_stands(
+    logged: Call, monkeypatch: pytest.MonkeyPatch, arguments: str
+) -> None:
+    plain = logged(*arguments.split()).out
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: False)
+    assert plain == logged("context", "load").out
+
+
+@pytest.mark.usefixtures("terminal")
+def test_no_color_takes_the_colours_alone(logged: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    out = logged("context", "load").out
+    assert not ANSI.search(out)
+    assert "just now" in out
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize("columns", ["60", "80"])
+def test_no_moment_is_wrapped_on_a_narrow_terminal(
+    logged: Call, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    logged("context", "log", "--message", "a long message " * 9, "--intent", "ASK")
+    lines = ANSI.sub("", logged("context", "load").out).splitlines()
+    assert max(map(len, lines)) <= int(columns)
+    assert sum(line.startswith("just now ") for line in lines) == 2
+
+
+@pytest.mark.usefixtures("terminal")
+def test_an_error_says_its_fix_in_the_palette(kds_call: Call) -> None:
+    err = kds_call("nosuch", "thing").err
+    assert err.startswith("\x1b[1;31mkds:\x1b[0m no such command")
+    assert ANSI.sub("", err).splitlines()[1].startswith("  fix: ")
+
+
+@pytest.mark.usefixtures("terminal")
+def test_expected_and_actual_have_tones_of_their_own() -> None:
+    told = palette.compared("  intent       - PLAN\n               + EXECUTE\n  why          x - y")
+    expected, actual, why = told.split("\n")
+    assert expected.startswith("\x1b[32m")
+    assert actual.startswith("\x1b[31m")
+    assert why == "  why          x - y"
+
+
+@pytest.mark.usefixtures("terminal")
+def test_words_that_were_resolved_are_marked() -> None:
+    assert palette.marked("Make it red", [(5, 7)]) == "Make \x1b[1;35mit\x1b[0m red"
+
+
+def test_every_column_and_style_of_the_palette_is_known() -> None:
+    assert {*palette.COLUMNS.values()} <= {*palette.STYLES}
+
+
+def test_a_moment_is_told_as_people_would() -> None:
+    yesterday = AT.astimezone().replace(hour=14, minute=5) - timedelta(days=1)
+    assert ago(yesterday, now=AT) == "yesterday 14:05"
+    assert ago(AT - timedelta(minutes=3), now=AT) == "3 min ago"
+    assert ago(AT + timedelta(days=400), now=AT).endswith("2026")
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_moment_that_is_text_is_told_too_and_other_text_stays() -> None:
+    assert shown_text(moment(datetime.now(UTC))) == "just now"
+    assert shown_text("once") == "once"
+    assert shown(datetime.now(UTC)) == "just now"
+
+
+def test_prose_comes_as_it_is_where_it_is_not_rendered(capsys: pytest.CaptureFixture[str]) -> None:
+    prose = Prose(lambda: None, rendered=False)
+    for piece in ("**a", "**", " b"):
+        prose.add(piece)
+    prose.end()
+    assert capsys.readouterr().out == "**a** b\n"
+
+
+def test_markdown_is_rendered_by_paragraphs_and_code_stays_whole(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    began: list[str] = []
+    prose = Prose(lambda: began.append("!"), rendered=True)
+    prose.add("# Plan\n\n**bold** te")
+    first = capsys.readouterr().out
+    assert "Plan" in first
+    assert "bold" not in first
+    prose.add("xt\n\n```python\nx = 1\n\n")
+    assert "x = 1" not in capsys.readouterr().out
+    prose.add("y = 2\n```\n")
+    prose.end()
+    rest = capsys.readouterr().out
+    assert "x = 1" in rest
+    assert "y = 2" in rest
+    assert "**" not in rest
+    assert began
+
+
+def test_a_chat_takes_its_first_message_as_an_argument(
+    fitted_workspace: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    out = kds_call("chat", "I", "want", "to", "add", "a", "FAB", "button").out
+    assert out.startswith("message    I want to add a FAB button\n")
+
+
+def test_plain_behind_two_dashes_is_a_word_of_the_message() -> None:
+    assert "plain" in [one.name for one in app.params]
+    with pytest.raises(SystemExit) as stop:
+        main(["route", "--no-log", "--json", "--", "--plain"])
+    assert stop.value.code == 0

@@ -1,0 +1,405 @@
+"""`kds memory`: sessions, search, transfer, upkeep, profile and consent on the command line."""
+
+import json
+import re
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kds.brain.sessions.session_values import Session
+from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.cli.guard import Refusal
+from kds.cli.memory.memory_options import read_span
+
+from ..conftest import BAD_INPUT, Run, data, refused
+
+TESTS_FAILED = 1
+PURPLE = "Ada Aardvark likes purple headers"
+
+
+@pytest.fixture
+def memory_file(workspace: Path) -> Path:
+    return workspace / "kds-brain" / "memory.db"
+
+
+@pytest.fixture
+def staging(memory_file: Path) -> Session:
+    """A session about staging, and a later one about dark mode."""
+    with SqliteStore(memory_file) as store:
+        session = store.create_session()
+        store.append(session.id, "user", "Which port does staging use?")
+        store.append(session.id, "assistant", "Staging uses port 8443.")
+        store.append(session.id, "user", "And the retry policy?")
+        code = "See\n```python\ndef get_user_name(uid):\n    return db[uid].name\n```\n"
+        store.append(session.id, "assistant", code)
+        dark = store.create_session(title="Dark mode", document_context="ui.md")
+        store.append(dark.id, "user", "I want to add a dark mode toggle")
+        store.append(dark.id, "assistant", "It goes into the header.")
+        return store.session(session.id)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show"],
+        ["search", "port"],
+        ["stats"],
+        ["check"],
+        ["rebuild"],
+        ["cleanup", "--older-than", "30d", "--yes"],
+        ["export", "--all"],
+        ["backfill", "--off"],
+        ["profile", "show"],
+        ["profile", "clear"],
+        ["consent", "show"],
+        ["consent", "revoke"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_looking_at_nothing_says_so_and_makes_no_file(
+    arguments: list[str], as_json: bool, kds_call: Run, memory_file: Path
+) -> None:
+    result = kds_call("memory", *arguments, *(["--json"] if as_json else []))
+    assert (result.code, result.err) == (0, "")
+    assert result.out
+    if as_json:
+        json.loads(result.out)
+    assert not memory_file.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "fix"),
+    [
+        (["show", "lunch"], "no session 'lunch'", "kds memory show"),
+        (["rename", "lunch", "Dinner"], "no session 'lunch'", "kds memory show"),
+        (["rename", "Dark mode", " "], "the title is empty", "write some words"),
+        (["delete", "lunch"], "no session 'lunch'", "kds memory show"),
+        (["show", "o"], "may be any of 2 sessions", "name one:"),
+        (["search"], "QUERY", "see kds memory search --help"),
+        (["export"], "name the sessions", "--all"),
+        (["export", "last", "--all"], "name the sessions", "--all"),
+        (["export", "last", "--to", "no/where.json"], "no such folder", "make it"),
+        (["import", "nowhere.json"], "nowhere.json", "check the file"),
+        (["cleanup", "--older-than", "soon"], "no span of time", "36h, 30d or 2w"),
+        (["cleanup"], "--older-than", "see kds memory cleanup --help"),
+        (["backfill"], "no embedding model", "--embeddings"),
+        (["backfill", "--embeddings", "nowhere:Model"], "nowhere", "install it"),
+        (["backfill", "--embeddings", "json:loads"], "json:loads", ""),
+        (["backfill", "--off", "--embeddings", "a:b"], "exclude each other", "one of them"),
+        (["profile", "set"], "nothing to set", "--role"),
+        (["profile", "set", "--prefer", "short"], "no preference", "KEY=VALUE"),
+        (["profile", "set", "--name", "Ada"], "there is no consent", "consent grant"),
+        (["consent", "grant", "--for", " "], "consent needs a purpose", "what the profile is for"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_bad_usage_is_one_line_and_its_fix_on_stderr(
+    arguments: list[str], message: str, fix: str, kds_call: Run, staging: Session
+) -> None:
+    refused(kds_call("memory", *arguments), message, fix)
+
+
+def test_sessions_are_listed_the_latest_first_and_a_page_at_a_time(
+    kds_call: Run, staging: Session
+) -> None:
+    titles = [one["title"] for one in data(kds_call("memory", "show", "--json"))]
+    assert titles == ["Dark mode", staging.title]
+    [second] = data(kds_call("memory", "show", "--limit", "1", "--offset", "1", "--json"))
+    assert (second["id"], second["messages"]) == (staging.id, 4)
+    table = kds_call("memory", "show").out
+    assert staging.id[:8] in table
+    assert "ui.md" in table
+
+
+def test_a_session_is_found_by_id_its_beginning_title_part_of_it_or_last(
+    kds_call: Run, staging: Session
+) -> None:
+    for name in (staging.id, staging.id[:8], staging.title, staging.title.upper(), "staging"):
+        assert data(kds_call("memory", "show", name, "--json"))["id"] == staging.id
+    assert data(kds_call("memory", "show", "last", "--json"))["title"] == "Dark mode"
+
+
+def test_a_session_is_shown_with_its_messages_whole(kds_call: Run, staging: Session) -> None:
+    shown = kds_call("memory", "show", "staging").out
+    assert "def get_user_name(uid):\n    return db[uid].name" in shown
+    assert "2 assistant" in shown
+    last = data(kds_call("memory", "show", "staging", "--last", "1", "--json"))
+    assert [(one["seq"], one["role"]) for one in last["messages"]] == [(4, "assistant")]
+    assert last["messages"][0]["content"].startswith("See\n```python\n")
+
+
+def test_a_new_session_has_the_title_and_document_given(kds_call: Run, memory_file: Path) -> None:
+    made = kds_call("memory", "new", "The lease", "--document", "lease.md")
+    assert re.fullmatch(r"[0-9a-f]{32}\n", made.out)
+    found = data(kds_call("memory", "show", made.out.strip(), "--json"))
+    assert (found["title"], found["document_context"]) == ("The lease", "lease.md")
+    assert stat.S_IMODE(memory_file.stat().st_mode) == 0o600
+
+
+def test_a_session_is_renamed_and_its_document_set(kds_call: Run, staging: Session) -> None:
+    assert "is now 'Night mode'" in kds_call("memory", "rename", "Dark mode", "Night mode").out
+    arguments = ("memory", "rename", "Night mode", "Night", "--document", "", "--json")
+    assert data(kds_call(*arguments))["document_context"] is None
+
+
+def test_deleting_shows_first_and_does_it_only_when_told(
+    kds_call: Run, staging: Session, memory_file: Path
+) -> None:
+    shown = kds_call("memory", "delete", "staging")
+    assert "would delete 1 session, 4 messages; --yes does it" in shown.out
+    assert len(data(kds_call("memory", "show", "--json"))) == 2
+    assert "deleted 1 session, 4 messages" in kds_call("memory", "delete", "staging", "--yes").out
+    assert [one["title"] for one in data(kds_call("memory", "show", "--json"))] == ["Dark mode"]
+    assert b"8443" not in memory_file.read_bytes()
+
+
+def test_cleanup_takes_only_what_is_old_and_only_when_told(
+    kds_call: Run, staging: Session, memory_file: Path
+) -> None:
+    long_ago = datetime.now(UTC) - timedelta(days=40)
+    with SqliteStore(memory_file, clock=lambda: long_ago) as store:
+        old = store.create_session(title="Old")
+        store.append(old.id, "user", "hello")
+    dry = data(kds_call("memory", "cleanup", "--older-than", "30d", "--json"))
+    assert ([one["title"] for one in dry["sessions"]], dry["dry_run"]) == (["Old"], True)
+    done = data(kds_call("memory", "cleanup", "--older-than", "30d", "--yes", "--json"))
+    assert (done["messages"], done["dry_run"]) == (1, False)
+    titles = {one["title"] for one in data(kds_call("memory", "show", "--json"))}
+    assert "Old" not in titles
+    assert len(titles) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [("36h", timedelta(hours=36)), ("30d", timedelta(days=30)), (" 2W ", timedelta(weeks=2))],
+)
+def test_spans_of_time_are_read(text: str, span: timedelta) -> None:
+    assert read_span(text) == span
+
+
+@pytest.mark.parametrize("text", ["", "d", "1.5d", "-3d", "3m", "999999d", "30 days"])
+def test_what_is_no_span_of_time_is_refused(text: str) -> None:
+    with pytest.raises(Refusal):
+        read_span(text)
+
+
+def test_search_finds_and_explains(kds_call: Run, staging: Session) -> None:
+    found = data(kds_call("memory", "search", "which", "port", "--json"))
+    assert found["query"] == "which port"
+    best = found["hits"][0]
+    assert (best["session"], best["elsewhere"]) == (staging.id, False)
+    assert set(best["scores"]) == {"dense", "lexical", "code"}
+    assert best["why"]
+    assert found["counts"]["lexical"] > 0
+    assert found["timings_ms"]["total"] > 0
+    text = kds_call("memory", "search", "staging port", "--explain").out
+    assert "Staging uses port 8443." in text
+    assert "why " in text
+    assert "candidates" in text
+
+
+def test_search_in_a_session_marks_what_is_of_another(kds_call: Run, staging: Session) -> None:
+    arguments = ("memory", "search", "getUserName", "--session", "Dark mode", "--json")
+    best = data(kds_call(*arguments))["hits"][0]
+    assert best["elsewhere"]
+    assert "get_user_name" in best["text"]
+    assert "another session" in kds_call(*arguments[:-1]).out
+
+
+def test_search_that_finds_nothing_says_so(kds_call: Run, staging: Session) -> None:
+    result = kds_call("memory", "search", "zeppelin")
+    assert (result.code, result.out) == (0, "nothing was found\n")
+
+
+def test_search_obeys_limit_and_settings(
+    kds_call: Run, staging: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(data(kds_call("memory", "search", "port", "--limit", "1", "--json"))["hits"]) == 1
+    monkeypatch.setenv("RAG_HYBRID", "off")
+    assert data(kds_call("memory", "search", "getUserName", "--json"))["counts"]["code"] == 0
+
+
+def test_search_puts_a_context_together_within_its_budget(kds_call: Run, staging: Session) -> None:
+    arguments = ("memory", "search", "which port does staging use", "--budget", "30")
+    found = data(kds_call(*arguments, "--json"))["context"]
+    assert 0 < found["tokens"] <= found["budget_tokens"] == 30
+    assert found["left_out"] > 0
+    printed = kds_call(*arguments)
+    assert printed.out == found["text"] + "\n"
+    assert "left out for 30 tokens" in printed.err
+    budget = json.loads(kds_call("metrics", "--json").out)["recalls"]["budget"]
+    assert (budget["recalls"], budget["over"]) == (2, 0)
+
+
+def test_backfill_makes_vectors_that_search_then_uses(
+    kds_call: Run, staging: Session, embeddings: str
+) -> None:
+    first = data(kds_call("memory", "backfill", "--embeddings", embeddings, "--json"))
+    [model] = first["models"]
+    assert first["embedded"] == model["vectors"] > 0
+    assert (model["waiting"], model["state"], model["dimensions"]) == (0, "serving", 26)
+    again = kds_call("memory", "backfill", "--embeddings", embeddings)
+    assert again.out.startswith("there was nothing to do\n")
+    found = data(kds_call("memory", "search", "port", "--embeddings", embeddings, "--json"))
+    assert found["counts"]["dense"] > 0
+    assert found["hits"][0]["scores"]["dense"] is not None
+
+
+def test_the_model_of_the_settings_is_used(
+    kds_call: Run, staging: Session, embeddings: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)
+    assert data(kds_call("memory", "backfill", "--json"))["embedded"] > 0
+    assert data(kds_call("memory", "search", "port", "--json"))["counts"]["dense"] > 0
+
+
+def test_backfill_goes_on_after_an_outage(
+    kds_call: Run, staging: Session, embeddings: str, tmp_path: Path
+) -> None:
+    (tmp_path / "down").touch()
+    failed = kds_call("memory", "backfill", "--embeddings", embeddings)
+    assert failed.code == BAD_INPUT
+    assert "the model is down" in failed.err
+    searched = kds_call("memory", "search", "port", "--embeddings", embeddings)
+    assert "Staging uses port 8443." in searched.out
+    assert "words only" in searched.err
+    (tmp_path / "down").unlink()
+    assert data(kds_call("memory", "backfill", "--embeddings", embeddings, "--json"))["embedded"]
+
+
+def test_stats_count_what_is_there(kds_call: Run, staging: Session, memory_file: Path) -> None:
+    found = data(kds_call("memory", "stats", "--json"))
+    assert (found["sessions"], found["messages"]) == (2, 6)
+    assert found["path"] == str(memory_file)
+    assert found["size_bytes"] >= memory_file.stat().st_size
+    assert found["profile_consent"] is False
+    assert "no consent" in kds_call("memory", "stats").out
+
+
+def test_a_damaged_index_is_reported_and_rebuilt(
+    kds_call: Run, staging: Session, memory_file: Path
+) -> None:
+    with SqliteStore(memory_file) as store, store.database.write() as connection:
+        connection.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('delete-all')")
+    damaged = kds_call("memory", "check")
+    assert damaged.code == TESTS_FAILED
+    assert "chunk_fts" in damaged.out
+    assert data(kds_call("memory", "rebuild", "--json")) == {"sound": True, "problems": []}
+    assert data(kds_call("memory", "check", "--json"))["sound"]
+
+
+def test_an_export_comes_back_the_same(
+    kds_call: Run, staging: Session, workspace: Path, memory_file: Path
+) -> None:
+    written = kds_call("memory", "export", "--all", "--to", "all.json")
+    assert "2 sessions, 6 messages in all.json" in written.out
+    file = workspace / "all.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    before = file.read_text()
+    memory_file.unlink()
+    imported = data(kds_call("memory", "import", "all.json", "--json"))
+    assert [one["messages"] for one in imported["sessions"]] == [4, 2]
+    assert kds_call("memory", "export", "--all").out == before
+
+
+def test_an_export_does_not_overwrite_unasked(kds_call: Run, staging: Session) -> None:
+    Path("all.json").write_text("mine")
+    result = kds_call("memory", "export", "--all", "--to", "all.json")
+    assert (result.code, Path("all.json").read_text()) == (BAD_INPUT, "mine")
+    assert kds_call("memory", "export", "--all", "--to", "all.json", "--force").code == 0
+    told = ("memory", "export", "--all", "--to", "all.json", "--force", "--json")
+    assert data(kds_call(*told)) == {"sessions": 2, "messages": 6, "path": "all.json"}
+
+
+def test_markdown_on_stdout_does_not_go_with_json(kds_call: Run, staging: Session) -> None:
+    result = kds_call("memory", "export", "last", "--format", "markdown", "--json")
+    assert result.code == BAD_INPUT
+    assert "--json does not go with Markdown on stdout" in result.out + result.err
+
+
+def test_an_export_for_reading_is_markdown(kds_call: Run, staging: Session) -> None:
+    text = kds_call("memory", "export", "Dark mode", "staging", "--format", "markdown").out
+    assert text.startswith("# Dark mode\n")
+    assert "\n---\n\n# Which port" in text
+    assert "```python\ndef get_user_name(uid):" in text
+
+
+def test_importing_what_is_here_copies_it_or_leaves_it_out(kds_call: Run, staging: Session) -> None:
+    kds_call("memory", "export", "staging", "--to", "one.json")
+    copy = kds_call("memory", "import", "one.json")
+    assert "imported 1 session, 4 messages" in copy.out
+    assert len(data(kds_call("memory", "show", "--json"))) == 3
+    skipped = kds_call("memory", "import", "one.json", "--skip-known")
+    assert skipped.out == "imported 0 sessions, 0 messages\n"
+
+
+def test_a_wrong_import_names_the_place_and_stores_nothing(
+    kds_call: Run, memory_file: Path, workspace: Path
+) -> None:
+    (workspace / "wrong.json").write_text('{"kds_memory": 1, "sessions": [{"id": 7}]}')
+    result = kds_call("memory", "import", "wrong.json")
+    assert result.code == BAD_INPUT
+    assert "wrong.json" in result.err
+    assert "sessions[0]" in result.err
+    assert not memory_file.exists()
+
+
+def test_an_import_reads_a_pipe(kds_spawn: Run, kds_call: Run, staging: Session) -> None:
+    exported = kds_call("memory", "export", "Dark mode").out
+    result = kds_spawn("memory", "import", "-", stdin=exported.encode())
+    assert (result.code, result.err) == (0, "")
+    assert "imported 1 session, 2 messages" in result.out
+
+
+def test_a_file_that_is_no_database_is_set_aside_with_a_warning_or_refused(
+    kds_call: Run, memory_file: Path
+) -> None:
+    memory_file.write_bytes(b"not a database at all" * 200)
+    memory_file.chmod(0o600)
+    result = kds_call("memory", "show")
+    assert result.err.startswith("kds: ")
+    assert "Traceback" not in result.err
+
+
+def test_the_profile_needs_consent_and_every_use_is_logged(kds_call: Run, workspace: Path) -> None:
+    assert "there is no consent" in kds_call("memory", "profile", "show").out
+    granted = data(kds_call("memory", "consent", "grant", "--for", "my stack", "--json"))
+    assert (granted["given"], granted["purpose"]) == (True, "my stack")
+    arguments = ("--name", "Ada", "--language", "go", "--prefer", "tests=pytest")
+    saved = data(kds_call("memory", "profile", "set", *arguments, "--json"))["profile"]
+    assert (saved["name"], saved["languages"]) == ("Ada", ["go"])
+    changed = kds_call("memory", "profile", "set", "--prefer", "tests=", "--about", PURPLE)
+    assert PURPLE in changed.out
+    assert "pytest" not in changed.out
+    shown = data(kds_call("memory", "profile", "show", "--json"))["profile"]
+    assert (shown["name"], shown["preferences"], shown["about"]) == ("Ada", {}, PURPLE)
+    log = data(kds_call("memory", "consent", "show", "--json"))["events"]
+    assert [one["action"] for one in log] == [
+        "granted", "used", "changed", "used", "changed", "used",
+    ]  # fmt: skip
+    assert PURPLE not in json.dumps(log)
+    assert len(data(kds_call("memory", "consent", "show", "--limit", "2", "--json"))["events"]) == 2
+
+
+def test_revoking_wipes_the_profile_from_the_disk(
+    kds_call: Run, workspace: Path, memory_file: Path
+) -> None:
+    kds_call("memory", "consent", "grant")
+    kds_call("memory", "profile", "set", "--about", PURPLE)
+    assert "nothing is kept about you; revoked" in kds_call("memory", "consent", "revoke").out
+    for file in (workspace / "kds-brain").rglob("*"):
+        if file.is_file():
+            assert PURPLE.encode() not in file.read_bytes()
+    kds_call("memory", "consent", "grant")
+    assert kds_call("memory", "profile", "show").out == "the profile is empty\n"
+
+
+def test_clearing_keeps_the_consent(kds_call: Run, workspace: Path) -> None:
+    kds_call("memory", "consent", "grant")
+    kds_call("memory", "profile", "set", "--name", "Ada")
+    assert data(kds_call("memory", "profile", "clear", "--json")) == {"cleared": True}
+    assert kds_call("memory", "profile", "show").out == "the profile is empty\n"
+    assert data(kds_call("memory", "consent", "show", "--json"))["given"]

@@ -1,0 +1,85 @@
+"""`kds metrics`: tables, JSON, a picture."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kds.api.turn_metric import TURN, turn_metric
+from kds.brain.clock import utc_now
+from kds.brain.sessions.metrics import logged_recall
+from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.turn import StepRecord, Turn
+from kds.cli.metrics import sparkline
+
+from ..conftest import Run
+
+
+@pytest.fixture
+def measured(workspace: Path) -> Path:
+    """A workspace with three turns, one of them corrected, and two recalls."""
+    with SqliteStore(workspace / "kds-brain" / "memory.db") as store:
+        session = store.create_session()
+        store.append(session.id, "user", "Staging uses port 8443.")
+        for intent in ("PLAN", "EXECUTE", "CORRECT"):
+            records = (StepRecord("classify", (), 4.0),)
+            turn = Turn("x", utc_now(), intent=intent, action="route", confidence=0.9,
+                        records=records)  # fmt: skip
+            store.metrics.add(TURN, turn_metric(turn))
+        for query in ("staging port", "zeppelin"):
+            logged_recall(store, query, surface="test")
+    return workspace
+
+
+def test_without_measurements_it_says_how_to_get_them(kds_call: Run, workspace: Path) -> None:
+    result = kds_call("metrics")
+    assert (result.code, result.err) == (0, "")
+    assert "nothing was measured" in result.out
+    assert "KDS_MEMORY=on" in result.out
+    found = json.loads(kds_call("metrics", "--json").out)
+    assert (found["turns"], found["recalls"]) == (None, None)
+    assert not (workspace / "kds-brain" / "memory.db").exists()
+
+
+def test_the_tables_say_what_was_measured(kds_call: Run, measured: Path) -> None:
+    text = kds_call("metrics").out
+    for part in ("1 of 2 judged", "EXECUTE", "33.3%", "found something", "of 2", "classify",
+                 "candidates: lexical", "asked by: test", "p99", "█"):  # fmt: skip
+        assert part in text
+
+
+def test_the_json_has_the_same_figures(kds_call: Run, measured: Path) -> None:
+    found = json.loads(kds_call("metrics", "--since", "24h", "--json").out)
+    corrections = found["turns"]["corrections"]
+    bins = corrections.pop("bins")
+    assert corrections == {
+        "judged": 2, "corrected": 1, "accuracy": 0.5, "by_intent": {"EXECUTE": 1},
+    }  # fmt: skip
+    assert sum(one["count"] for one in bins) == 2
+    assert set(found["turns"]["references"]) == {"resolved", "left_alone"}
+    assert found["recalls"]["hit_rate"] == 0.5
+    assert set(found["recalls"]["latency_ms"]) == {"p50", "p95", "p99"}
+    assert len(found["buckets"]) == 25
+    assert found["memory"]["messages"] == 1
+
+
+@pytest.mark.parametrize(("suffix", "span"), [("png", "7d"), ("svg", "24h")])
+def test_the_picture_is_drawn(suffix: str, span: str, kds_call: Run, measured: Path) -> None:
+    assert kds_call("metrics", "--plot", f"kds.{suffix}", "--since", span).code == 0
+    assert (measured / f"kds.{suffix}").stat().st_size > 5000
+
+
+def test_a_picture_of_nothing_is_drawn_too(kds_call: Run, workspace: Path) -> None:
+    assert kds_call("metrics", "--plot", "kds.png").code == 0
+
+
+def test_a_terminal_without_unicode_gets_plain_bars(kds_spawn: Run, measured: Path) -> None:
+    result = kds_spawn("metrics", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert result.code == 0
+    assert "%#" in result.out or "#]" in result.out
+    assert "\\u" not in result.out
+
+
+def test_sparklines_keep_what_is_small_visible() -> None:
+    assert sparkline([0, 1, 1000]) == " ▁█"
+    assert sparkline([]) == ""

@@ -1,0 +1,288 @@
+"""The commands that route: their output, their forms, and the bad input they must survive."""
+
+import json
+import re
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..conftest import BAD_INPUT, FAB, Run, said_in
+
+
+def test_the_conversation_of_the_issue_in_real_processes(
+    kds_spawn: Run, fitted_workspace: Path
+) -> None:
+    """Example 1, each message in a process of its own."""
+    day = datetime.now(UTC).strftime("%Y%m%d")
+    turns = [
+        json.loads(kds_spawn("route", message, "--json").out)
+        for message in (FAB, "Make it purple", "Add a pulse animation")
+    ]
+    assert [turn["intent"] for turn in turns] == ["PLAN", "EXECUTE", "PLAN"]
+    assert [turn["agent"] for turn in turns] == ["work-planner", "code-executor", "work-planner"]
+    assert [turn["expanded"] for turn in turns] == [
+        FAB,
+        "Make the FAB button purple",
+        "Add a pulse animation to the FAB button",
+    ]
+    assert [turn["context_ref"] for turn in turns] == [None, "FAB button", "FAB button"]
+    assert turns[0]["session_id"] in (f"fab-button-{day}", turns[1]["session_id"])
+    assert {turn["session_id"] for turn in turns} == {turns[0]["session_id"]}
+    assert said_in(fitted_workspace) == [FAB, "Make it purple", "Add a pulse animation"]
+
+
+def test_words_need_no_quotes(kds_call: Run, fitted_workspace: Path) -> None:
+    result = kds_call("route", *FAB.split(), "--json")
+    assert json.loads(result.out)["message"] == FAB
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["--- FAIL: TestBatch (0.02s)\n    batch_test.go:77: expected 3 got 2", "- fix the list",
+     "-1 is no valid index, why?", "--- a=b\n+++ a=c"],
+)  # fmt: skip
+def test_a_message_may_begin_with_a_dash(
+    message: str, kds_call: Run, fitted_workspace: Path
+) -> None:
+    result = kds_call("route", "--json", message, "--no-log")
+    assert json.loads(result.out)["message"] == message
+
+
+def test_an_option_that_there_is_not_is_no_message(kds_call: Run, workspace: Path) -> None:
+    result = kds_call("route", "- fix the list", "--josn")
+    assert result.code == BAD_INPUT
+    assert "Did you mean '--json'" in result.err
+
+
+def test_a_message_with_a_dash_and_no_command_is_told_the_command(
+    kds_call: Run, workspace: Path
+) -> None:
+    result = kds_call("- fix the list")
+    assert result.code == BAD_INPUT
+    assert "kds route '- fix the list'" in result.err
+
+
+def test_people_see_expansion_intent_and_agent(kds_call: Run, fitted_workspace: Path) -> None:
+    kds_call("route", FAB)
+    shown = kds_call("route", "Make it purple", "--why").out
+    for part in ("Make the FAB button purple", "EXECUTE", "code-executor", "FAB button", "why"):
+        assert part in shown
+
+
+def test_the_prompt_alone_can_be_printed(kds_call: Run, fitted_workspace: Path) -> None:
+    assert kds_call("route", FAB, "--prompt").out.startswith("# Work planner")
+
+
+def test_no_log_leaves_the_context_alone(kds_call: Run, fitted_workspace: Path) -> None:
+    kds_call("route", FAB, "--no-log")
+    kds_call("explain", FAB)
+    assert said_in(fitted_workspace) == []
+
+
+def test_explain_shows_every_step(kds_call: Run, fitted_workspace: Path) -> None:
+    steps = json.loads(kds_call("explain", FAB, "--json").out)["steps"]
+    assert (steps[0]["step"], steps[-1]["step"]) == ("load", "dispatch")
+    assert "classify" in kds_call("explain", FAB).out
+
+
+def test_a_message_may_come_through_a_pipe(kds_spawn: Run, fitted_workspace: Path) -> None:
+    for arguments in (["route", "-"], ["route"]):
+        result = kds_spawn(*arguments, "--json", stdin=f"{FAB}\n".encode())
+        assert json.loads(result.out)["message"] == FAB
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [f"#file:KDS/prompts/user/kds.md {FAB}", "--json"],
+        ["#file:KDS/prompts/user/kds.md", *FAB.split(), "--json"],
+    ],
+)
+def test_the_file_form_routes(arguments: list[str], kds_call: Run, fitted_workspace: Path) -> None:
+    turn = json.loads(kds_call(*arguments).out)
+    assert (turn["message"], turn["intent"]) == (FAB, "PLAN")
+
+
+def test_the_file_forms_of_the_context(kds_call: Run, fitted_workspace: Path) -> None:
+    manager = "#file:KDS/prompts/internal/conversation-context-manager.md"
+    log = 'log --message "Make it purple" --intent EXECUTE --context-ref "FAB button"'
+    assert kds_call(f"{manager} {log}").code == 0
+    words = ("log", "--message", "Make it red", "--intent", "EXECUTE")
+    assert kds_call(manager, *words).code == 0
+    assert said_in(fitted_workspace) == ["Make it purple", "Make it red"]
+    assert re.search(r"Make it purple +FAB button", shown := kds_call(f"{manager} load").out)
+    assert "Make it red" in shown
+    assert kds_call(f"{manager} clear").out == "cleared 2 entries\n"
+    kds_call(manager, *words)
+    assert kds_call("#file:KDS/prompts/internal/clear-conversation.md").code == 0
+    assert said_in(fitted_workspace) == []
+
+
+@pytest.mark.parametrize(
+    ("argument", "code"),
+    [
+        (b"", BAD_INPUT),
+        (b" \t ", BAD_INPUT),
+        (b"Make \xff\xfe it purple", 0),
+        ("Färbe es 🎨".encode(), 0),
+        ("اجعل الزر أرجوانيًا".encode(), 0),
+        (b"it " * 33_000, 0),
+    ],
+    ids=["empty", "blank", "no utf-8", "emoji", "arabic", "100 kB"],
+)
+def test_odd_arguments_from_a_shell(
+    argument: bytes, code: int, kds_spawn: Run, fitted_workspace: Path
+) -> None:
+    result = kds_spawn("route", argument, "--json")
+    assert result.code == code
+    assert "Traceback" not in result.err
+    if code == 0:
+        assert json.loads(result.out)["action"] in ("route", "clarify", "abstain")
+        assert len(said_in(fitted_workspace)) == 1
+    else:
+        assert result.err.startswith("kds: ")
+
+
+def test_nul_bytes_through_a_pipe(kds_spawn: Run, fitted_workspace: Path) -> None:
+    result = kds_spawn("route", "-", "--json", stdin=b"I want\0 to add a FAB button\0")
+    assert json.loads(result.out)["message"] == FAB
+
+
+def test_a_read_only_workspace_is_a_clear_error(kds_spawn: Run, fitted_workspace: Path) -> None:
+    kds_spawn("route", FAB)
+    context = fitted_workspace / "kds-brain" / "conversation-context.jsonl"
+    before = context.read_bytes()
+    context.chmod(stat.S_IRUSR)
+    result = kds_spawn("route", "Make it purple")
+    assert result.code == BAD_INPUT
+    assert "read-only" in result.err
+    assert "Traceback" not in result.err
+    assert context.read_bytes() == before
+    unlogged = json.loads(kds_spawn("route", "Make it purple", "--no-log", "--json").out)
+    assert unlogged["context_ref"] == "FAB button"
+
+
+RULE = """
+rules:
+  - id: mine
+    signal: {{kind: question, cues: ['{regex}']}}
+    tests:
+      - {{context: [Add a button], in: what about tests, out: Add tests}}
+      - {{context: [Add a button], in: Hello, out: unchanged}}
+"""
+
+
+@pytest.mark.parametrize("regex", ["(unclosed", "(a+)+$"], ids=["invalid", "endless"])
+def test_a_rule_with_a_bad_regex_is_refused(
+    regex: str, kds_call: Run, fitted_workspace: Path
+) -> None:
+    folder = fitted_workspace / "kds-brain" / "rules"
+    folder.mkdir()
+    (folder / "mine.yaml").write_text(RULE.format(regex=regex))
+    result = kds_call("route", FAB)
+    assert (result.code, result.out) == (BAD_INPUT, "")
+    assert f"{folder / 'mine.yaml'}:" in result.err
+    assert "rule 'mine'" in result.err
+    assert said_in(fitted_workspace) == []
+
+
+def test_the_rules_that_ship_pass_their_own_tests(kds_call: Run, fitted_workspace: Path) -> None:
+    result = kds_call("rules", "check")
+    assert result.code == 0, result.out
+    assert json.loads(kds_call("rules", "check", "--json").out)["failed"] == []
+
+
+CHAT = b"""I want to add a FAB button
+/help
+
+Make it purple
+/why
+/context
+/cear
+\xff
+/clear
+/quit
+never read
+"""
+
+
+def test_a_chat_through_a_pipe(kds_spawn: Run, fitted_workspace: Path) -> None:
+    result = kds_spawn("chat", stdin=CHAT)
+    assert result.code == 0
+    assert "Make the FAB button purple" in result.out
+    assert "code-executor" in result.out
+    assert "FAB button" in result.out
+    assert "never read" not in result.out
+    assert "no such command '/cear'" in result.err
+    assert "try /clear" in result.err
+    assert "cleared 3 entries" in result.out
+    assert said_in(fitted_workspace) == []
+
+
+def test_a_chat_ends_with_its_input(kds_spawn: Run, fitted_workspace: Path) -> None:
+    result = kds_spawn("chat", stdin=b"/why\n")
+    assert (result.code, result.out) == (0, "nothing was routed yet\n")
+
+
+DIALOGUES = """
+- id: right
+  turns:
+    - {user: I want to add a FAB button, intent: PLAN}
+- id: wrong
+  turns:
+    - {user: I want to add a FAB button, intent: PLAN}
+    - {user: Make it purple, intent: COMMIT, expanded: Paint it black}
+"""
+
+
+def test_failing_dialogues_are_explained_with_exit_code_1(
+    kds_call: Run, fitted_workspace: Path
+) -> None:
+    path = fitted_workspace / "a.dialogue.yaml"
+    path.write_text(DIALOGUES)
+    result = kds_call("test", ".")
+    assert (result.code, result.err) == (1, "")
+    assert "a.dialogue.yaml:8: wrong, turn 2 of 2" in result.out
+    assert "- Paint it black\n" in result.out
+    assert "+ Make the FAB button purple\n" in result.out
+    assert result.out.endswith("1 passed, 1 failed\n")
+    (failed,) = json.loads(kds_call("test", str(path), "--json").out)["failed"]
+    assert failed["id"] == "wrong"
+    assert [one["field"] for one in failed["turns"][0]["mismatches"]] == ["expanded", "intent"]
+
+
+def test_dialogues_are_listed_without_being_played(kds_call: Any, workspace: Path) -> None:
+    path = workspace / "fab.dialogue.yaml"
+    path.write_text("# one\n- id: fab\n  turns: [{user: Make it purple, intent: COMMIT}]\n")
+    (listed,) = json.loads(kds_call("test", str(path), "--list", "--json").out)["dialogues"]
+    assert listed == {"id": "fab", "where": f"{path}:2", "turns": 1}
+    assert kds_call("test", str(path), "--list").out.split() == [
+        "where",
+        "dialogue",
+        f"{path}:2",
+        "fab",
+    ]
+
+
+def test_passing_dialogues_leave_no_trace(kds_call: Run, fitted_workspace: Path) -> None:
+    path = fitted_workspace / "a.yaml"
+    path.write_text(DIALOGUES.split("- id: wrong")[0])
+    result = kds_call("test", str(path))
+    assert (result.code, result.out) == (0, "1 passed, 0 failed\n")
+    assert said_in(fitted_workspace) == []
+
+
+def test_dialogues_are_scored(kds_call: Run, fitted_workspace: Path) -> None:
+    path = fitted_workspace / "a.yaml"
+    path.write_text(DIALOGUES)
+    result = json.loads(kds_call("eval", "dialogues", str(path), "--json").out)
+    assert (result["turns"], result["needed"], result["kept"]) == (3, 1, 2)
+    assert result["intent_accuracy"] == pytest.approx(2 / 3, abs=1e-4)
+    assert (result["expanded_exact"], result["false_rewrites"]) == (0.0, 0.0)
+    shown = kds_call("eval", "dialogues", str(path), "--errors").out
+    assert "66.7%" in shown
+    assert "wrong, turn 2 of 2" in shown
+    assert said_in(fitted_workspace) == []

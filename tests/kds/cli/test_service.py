@@ -1,0 +1,310 @@
+"""The command line with a service: the same answers, sooner; and `kds service` itself."""
+
+import io
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kds
+from kds.brain.workspace import Workspace
+from kds.hooks import start as hook_start
+from kds.service.desk import Desk
+from kds.service.resident import background
+from kds.service.resident.address import ServiceAddress
+
+from ...effort import PATIENCE_S
+from ..conftest import Run
+
+REALLY = background.COMMAND
+DEGRADED = 1
+NOT_RUNNING = 3
+
+
+@pytest.fixture
+def place(served_place: Workspace) -> Workspace:
+    return served_place
+
+
+def _without_times(text: str) -> Any:
+    data = json.loads(text)
+    return {key: value for key, value in data.items() if key != "why"}
+
+
+def test_a_service_is_used_when_it_runs_and_the_answer_is_the_same(
+    place: Workspace, kds_call: Run
+) -> None:
+    assert kds_call("service", "status").code == NOT_RUNNING
+    alone = kds_call("route", "I want to add a FAB button", "--no-log", "--json")
+    assert json.loads(kds_call("service", "start", "--json").out)["status"] == "ok"
+    served = kds_call("route", "I want to add a FAB button", "--json")
+    assert _without_times(served.out) == _without_times(alone.out)
+    assert "FAB button" in kds_call("route", "Make it purple", "--why").out
+    health = json.loads(kds_call("service", "status", "--json").out)
+    assert health["turns"] == 2
+    assert "2 turns" in kds_call("service", "status").out
+    assert kds_call("explain", "Make it round", "--json").code == 0
+    assert len(json.loads(kds_call("context", "load", "--json").out)["entries"]) == 2
+    assert kds_call("service", "stop").out == "stopped\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the hook knows a service by its socket here")
+def test_the_prompt_that_finds_no_service_is_in_the_context_when_one_is_up(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KDS_SERVICE_AUTO", raising=False)
+    secret = "AKIA" + "IOSFODNN7EXAMPLQ"
+    prompt = f"I want to add a FAB button, my key is {secret}"
+    given = {"session_id": "s1", "cwd": str(place.root), "prompt": prompt}
+    hook = Path(sys.executable).with_name("kds-hook")
+    done = subprocess.run([hook], input=json.dumps(given).encode(), capture_output=True, check=True)
+    assert done.stdout == b""
+    said = []
+    ends = time.monotonic() + PATIENCE_S
+    while not said and time.monotonic() < ends:
+        entries = json.loads(kds_call("context", "load", "--json").out)["entries"]
+        said = [entry["user_message"] for entry in entries]
+        time.sleep(0.1)
+    assert len(said) == 1
+    assert said[0].startswith("I want to add a FAB button")
+    written = [path for path in place.brain.rglob("*") if path.is_file()]
+    assert not [path for path in written if secret.encode() in path.read_bytes()]
+
+
+def test_a_prompt_is_not_handed_over_where_the_settings_want_no_service(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed: list[object] = []
+    monkeypatch.delenv("KDS_SERVICE_AUTO")
+    monkeypatch.setattr(background, "hand_over", lambda _, given: handed.append(given))
+    for auto in ("false", "true"):
+        place.settings_path.write_text(f"service: {{auto: {auto}}}")
+        given = io.TextIOWrapper(io.BytesIO(b'{"prompt": "hm"}'))
+        monkeypatch.setattr("sys.stdin", given)
+        assert kds_call("service", "hand-over").code == 0
+        assert bool(handed) is (auto == "true")
+
+
+def test_nothing_is_handed_over_where_no_service_comes(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "COMING_S", 0.1)
+    assert not background.hand_over(place, {"prompt": "hm"})
+
+
+def test_errors_of_the_service_look_like_errors_of_the_command(
+    place: Workspace, kds_call: Run
+) -> None:
+    wrong = "#file:KDS/prompts/internal/conversation-context-manager.md fly"
+    alone = kds_call("route", wrong)
+    background.start(place, idle_minutes=5)
+    served = kds_call("route", wrong)
+    assert (served.code, served.err) == (alone.code, alone.err)
+    assert served.code != 0
+
+
+def test_the_service_is_left_alone_when_it_is_switched_off(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    background.start(place, idle_minutes=5)
+    monkeypatch.setenv("KDS_SERVICE", "0")
+    assert kds_call("route", "I want to add a FAB button").code == 0
+    health = background.health(place)
+    assert health is not None
+    assert health["turns"] == 0
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The roots of the workspaces for which a command started a service; none really is."""
+    roots: list[str] = []
+    monkeypatch.setenv("KDS_SERVICE_AUTO", "1")
+
+    def start(root: str, brain: str) -> bool:
+        roots.append(root)
+        return True
+
+    monkeypatch.setattr("kds.cli.options.start_service", start)
+    return roots
+
+
+def test_the_first_use_starts_one_for_the_next(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KDS_SERVICE_AUTO", "1")
+    assert kds_call("route", "I want to add a FAB button").code == 0
+    mark = ServiceAddress(place.brain).starting_path
+    assert mark.exists()
+    made = mark.stat().st_ino
+    kds_call("ask", "Make it purple")
+    assert mark.stat().st_ino == made, "within a minute it is not tried again"
+    background.start(place, idle_minutes=5)
+    assert background.is_running(place)
+
+
+@pytest.mark.parametrize(
+    ("command", "starts"),
+    [
+        (("route", "Add a map"), True),
+        (("route", "Add a map", "--no-log"), False),
+        (("explain", "Add a map"), True),
+        (("ask", "Add a map"), True),
+        (("ask", "Add a map", "--no-log"), False),
+        (("ask", "Add a map", "--dry-run"), False),
+        (("context", "load"), False),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, tuple) else "",
+)
+def test_commands_that_route_start_one(
+    place: Workspace, kds_call: Run, started: list[str], command: tuple[str, ...], *, starts: bool
+) -> None:
+    assert kds_call(*command).code == 0
+    assert started == ([str(place.root)] if starts else [])
+
+
+def test_a_look_makes_no_workspace_and_starts_nothing_there(
+    tmp_path: Path, kds_call: Run, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "new").mkdir()
+    monkeypatch.chdir(tmp_path / "new")
+    assert kds_call("explain", "Add a map").code == 0
+    assert list(Path.cwd().iterdir()) == []
+    assert started == []
+
+
+@pytest.mark.usefixtures("place")
+def test_one_that_cannot_be_started_costs_a_line(
+    kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(root: str, brain: str) -> bool:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr("kds.cli.options.start_service", start)
+    result = kds_call("route", "Add a map", "--json")
+    assert (result.code, json.loads(result.out)["intent"]) == (0, "PLAN")
+    assert result.err == "kds: the service was not started: Cannot allocate memory\n"
+
+
+def test_the_settings_of_the_workspace_have_the_last_word(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KDS_SERVICE_AUTO")
+    place.settings_path.write_text("service: {auto: false}")
+    assert kds_call("service", "start", "--auto").out == ""
+    assert ServiceAddress(place.brain).starting_path.read_bytes() == hook_start.DECLINED
+    assert not background.is_running(place)
+    assert hook_start.start_service(str(place.root), str(place.brain)) is False
+
+
+def test_a_message_has_the_settings_of_its_own_environment(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    background.start(place, idle_minutes=5)
+    kds_call("route", "I want to add a FAB button")
+    assert not (place.brain / "memory.db").exists()
+    monkeypatch.setenv("KDS_MEMORY", "on")
+    assert kds_call("route", "I want to add a FAB button").err == ""
+    assert (place.brain / "memory.db").exists()
+    monkeypatch.setenv("KDS_MEMORY", "perhaps")
+    wrong = kds_call("route", "I want to add a FAB button")
+    assert (wrong.code, "$KDS_MEMORY" in wrong.err) == (2, True)
+    monkeypatch.delenv("KDS_MEMORY")
+    assert json.loads(kds_call("service", "status", "--json").out)["turns"] == 2
+    monkeypatch.setenv("KDS_LEARNING", "off")
+    alone = kds_call("route", "Make it purple", "--json")
+    assert json.loads(alone.out)["expanded"] == "Make the FAB button purple"
+    assert alone.err == "kds: the running service has another KDS_LEARNING; routing without it\n"
+    monkeypatch.delenv("KDS_LEARNING")
+    place.settings_path.write_text("service: {enabled: false}")
+    assert kds_call("route", "Make it purple").err == ""
+    assert json.loads(kds_call("service", "status", "--json").out)["turns"] == 2
+
+
+def test_the_agents_messages_are_routed_by_the_service_too(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    background.start(place, idle_minutes=5)
+
+    def own(_: Desk) -> None:
+        raise AssertionError("rules and prompts were loaded here")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Desk, "own", own)
+        assert kds_call("ask", "I want to add a FAB button").out.startswith("# Work planner")
+        asked = json.loads(kds_call("ask", "Make it purple", "--json").out)
+    assert asked["turn"]["expanded"] == "Make the FAB button purple"
+    assert len(json.loads(kds_call("context", "load", "--json").out)["entries"]) == 2
+    with kds.Session.open(place) as session:
+        session.ask("Make it round")
+        background.stop(place)
+        answer = session.ask("What about the header?")
+    assert answer.turn.action
+    assert session.alone
+
+
+def test_nothing_is_started_where_that_is_switched_off(place: Workspace, kds_call: Run) -> None:
+    kds_call("route", "I want to add a FAB button")
+    assert not ServiceAddress(place.brain).starting_path.exists()
+    assert not background.is_running(place)
+
+
+def test_wrong_settings_are_an_error_with_their_line(place: Workspace, kds_call: Run) -> None:
+    place.settings_path.write_text("service:\n  auto: maybe\n")
+    result = kds_call("route", "I want to add a FAB button")
+    assert result.code == 2
+    assert "settings.yaml:2" in result.err
+
+
+def test_a_service_on_its_way_is_starting_and_not_started_twice(
+    place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "COMMAND", REALLY)  # a fork has another number
+    first = json.loads(kds_call("service", "start", "--no-wait", "--json").out)
+    again = json.loads(kds_call("service", "start", "--no-wait", "--json").out)
+    assert again == first
+    early = kds_call("service", "status", "--json")
+    assert json.loads(early.out) == {"status": "starting", "pid": first["pid"]}
+    assert early.code == NOT_RUNNING
+    assert "it answers in some seconds" in kds_call("service", "status").out
+    up = json.loads(kds_call("service", "start", "--json").out)
+    assert up["pid"] == first["pid"]
+    later = json.loads(kds_call("service", "start", "--no-wait", "--json").out)
+    assert (later["status"], later["pid"]) == ("ok", first["pid"])
+    log = ServiceAddress(place.brain).log_path.read_text()
+    assert log.count("started: ") == 1
+
+
+def test_the_status_names_the_address_and_a_failed_reload_once(
+    place: Workspace, kds_call: Run
+) -> None:
+    background.start(place, idle_minutes=5)
+    socket = str(ServiceAddress(place.brain).socket_path)
+    assert json.loads(kds_call("service", "status", "--json").out)["socket"] == socket
+    assert f"address    {socket}" in kds_call("service", "status").out
+    place.rules_dir.mkdir()
+    (place.rules_dir / "broken.yaml").write_text("rules: [")
+    deadline = time.monotonic() + PATIENCE_S
+    while kds_call("service", "status").code != DEGRADED:
+        assert time.monotonic() < deadline
+    assert kds_call("service", "status").out.count("broken.yaml") == 1
+
+
+def test_a_service_that_does_not_answer_is_not_said_to_be_starting(
+    place: Workspace, kds_call: Run
+) -> None:
+    pid = background.start(place, idle_minutes=5)["pid"]
+    ServiceAddress(place.brain).socket_path.unlink()
+    told = kds_call("service", "status")
+    assert told.code == NOT_RUNNING
+    assert told.out.startswith(f"the service is not answering, pid {pid}; end it with")
+
+
+def test_a_restart_is_another_process(place: Workspace, kds_call: Run) -> None:
+    first = json.loads(kds_call("service", "restart", "--json").out)
+    second = json.loads(kds_call("service", "restart", "--json").out)
+    assert first["status"] == second["status"] == "ok"
+    assert first["pid"] != second["pid"]

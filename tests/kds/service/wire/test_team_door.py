@@ -1,0 +1,421 @@
+"""A service that people share: tokens, each person's own rows, several services, outages."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from kds.brain.clock import utc_now
+from kds.brain.errors import StoreError
+from kds.brain.learning.event import LearningEvent
+from kds.brain.postgres.server import Server
+from kds.brain.postgres.team import Team
+from kds.learning import Learning, teach, teach_reference
+from kds.service.listener import TeamAddress
+from kds.service.service_options import ServiceOptions
+from kds.service.wire import team_door as module
+from kds.service.wire.team_door import Passes
+
+from ....effort import PATIENCE_S
+from ..conftest import Running, wait_until
+
+Start = Callable[[], Running]
+Client = Callable[..., httpx.Client]
+
+
+@pytest.fixture
+def start(
+    running: Callable[..., AbstractContextManager[Running]],
+    new_workspace: Callable[[], Path],
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Start]:
+    """Starts services of one database, each in a folder of its own, as on machines of their own."""
+    monkeypatch.setenv("KDS_DATABASE", url)
+    monkeypatch.setenv("KDS_DATABASE_PROJECT", "shop")
+    monkeypatch.setenv("KDS_MEMORY", "on")
+    monkeypatch.setattr(module, "BELIEVED_S", 0.0)
+    with ExitStack() as stack:
+
+        def begin() -> Running:
+            options = ServiceOptions(team=TeamAddress("127.0.0.1", 0))
+            return stack.enter_context(running(new_workspace(), options=options))
+
+        yield begin
+
+
+@pytest.fixture
+def team(server: Server) -> Team:
+    return Team(server, actor="root")
+
+
+@pytest.fixture
+def client_of() -> Iterator[Client]:
+    with ExitStack() as stack:
+
+        def client(service: Running, token: str = "") -> httpx.Client:
+            where = next(place for place in service.service.places if place.startswith("http"))
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            return stack.enter_context(
+                httpx.Client(base_url=where, headers=headers, timeout=PATIENCE_S)
+            )
+
+        yield client
+
+
+def expanded(client: httpx.Client, message: str, conversation: str = "c") -> str:
+    reply = client.post("/route", json={"message": message, "conversation": conversation})
+    assert reply.status_code == 200, reply.text
+    return str(reply.json()["expanded"])
+
+
+def test_a_conversation_goes_on_at_another_service(
+    start: Start, team: Team, client_of: Client
+) -> None:
+    token = team.make_token("acme", "ann")
+    one, other = (client_of(start(), token) for _ in range(2))
+    expanded(one, "I want to add a FAB button")
+    assert expanded(other, "Make it purple") == "Make the FAB button purple"
+    context = one.get("/context", params={"conversation": "c"}).json()
+    assert [entry["user_message"] for entry in context["entries"]] == [
+        "I want to add a FAB button",
+        "Make it purple",
+    ]
+    assert len(other.get("/sessions").json()["sessions"]) == 1
+
+
+def test_people_see_nothing_of_one_another(start: Start, team: Team, client_of: Client) -> None:
+    service = start()
+    ann = client_of(service, team.make_token("acme", "ann"))
+    bob = client_of(service, team.make_token("acme", "bob"))
+    expanded(ann, "I want to add a FAB button")
+    assert expanded(bob, "Make it purple") == "Make it purple"
+    assert [one["title"] for one in ann.get("/sessions").json()["sessions"]] != []
+    assert "FAB" not in bob.get("/sessions").text
+    assert bob.delete("/sessions/c").status_code == 200
+    assert len(ann.get("/sessions").json()["sessions"]) == 1
+
+
+def test_without_a_token_there_is_nothing_but_yes_and_no(
+    start: Start, team: Team, client_of: Client
+) -> None:
+    stranger = client_of(start())
+    assert stranger.get("/livez").text == "ok\n"
+    assert stranger.get("/readyz").text == "ok\n"
+    for path in ("/context", "/sessions", "/metrics", "/openapi.json", "/healthz"):
+        assert stranger.get(path).status_code == 401
+    assert (
+        client_of(start(), team.make_token("acme", "ann") + "x").get("/context").status_code == 401
+    )
+
+
+def test_what_cannot_be_a_token_is_not_asked_of_the_database(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(module, "person_of", lambda _, token: asked.append(token))
+    passes = Passes(server)
+    for token in ("", "x" * 10_000, "kds_guess"):
+        assert asyncio.run(passes.find(token)) is None
+    assert asked == ["kds_guess"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/sessions/a%00b"),
+        ("DELETE", "/sessions/a%00b"),
+        ("DELETE", "/context?conversation=a%00b"),
+    ],
+)
+def test_a_zero_byte_in_a_name_is_the_callers_mistake(
+    start: Start, team: Team, client_of: Client, method: str, path: str
+) -> None:
+    ann = client_of(start(), team.make_token("acme", "ann"))
+    answer = ann.request(method, path)
+    assert answer.status_code == 400
+    assert "zero byte" in answer.text
+    assert "postgres" not in answer.text
+
+
+def test_what_reads_files_of_the_machine_is_not_there_for_others(
+    start: Start, team: Team, client_of: Client
+) -> None:
+    ann = client_of(start(), team.make_token("acme", "ann"))
+    for method, path in (("POST", "/hook"), ("POST", "/web"), ("GET", "/api/memory/debug/stats")):
+        assert ann.request(method, path).status_code == 404
+    variables = {"KDS_MODEL_URL": "http://127.0.0.1:9"}
+    refused = ann.post("/route", json={"message": "plan it", "variables": variables})
+    assert refused.status_code == 400
+    assert "variables" in refused.text
+
+
+def test_a_revoked_token_lets_nobody_in(start: Start, team: Team, client_of: Client) -> None:
+    ann = client_of(start(), team.make_token("acme", "ann"))
+    assert ann.get("/context").status_code == 200
+    team.revoke("acme", "ann")
+    assert ann.get("/context").status_code == 401
+
+
+def test_figures_are_for_admins(start: Start, team: Team, client_of: Client) -> None:
+    service = start()
+    ann = client_of(service, team.make_token("acme", "ann"))
+    expanded(ann, "I want to add a FAB button")
+    assert ann.get("/metrics").status_code == 403
+    figures = client_of(service, team.make_token("acme", "eve", "admin")).get("/metrics").text
+    assert 'kds_request_seconds_count{operation="route",status="200"} 1.0' in figures
+    assert "FAB" not in figures
+    assert "ann" not in figures.replace("channel", "")
+
+
+@contextmanager
+def acting_as(person: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As somebody at a machine of their own, with the database in the environment."""
+    with monkeypatch.context() as own:
+        own.setenv("KDS_DATABASE_ORGANISATION", "acme")
+        own.setenv("KDS_DATABASE_PERSON", person)
+        yield
+
+
+def intent(client: httpx.Client, message: str, *, log: bool = False) -> str:
+    asked = {"message": message, "conversation": "learning", "log": log}
+    reply = client.post("/route", json=asked)
+    assert reply.status_code == 200, reply.text
+    return str(reply.json()["intent"])
+
+
+DASHBOARD = "give the dashboard some love"
+
+
+@pytest.mark.usefixtures("quick_guard")
+def test_what_one_person_teaches_counts_for_nobody_else_and_at_every_service(
+    start: Start, team: Team, client_of: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = [start(), start()]
+    place = services[0].workspaces[0]
+    anns = [client_of(one, team.make_token("acme", "ann")) for one in services]
+    bob = client_of(services[0], team.make_token("acme", "bob"))
+    before = intent(bob, DASHBOARD)
+    assert [intent(ann, DASHBOARD) for ann in anns] == [before, before]
+    with acting_as("ann", monkeypatch):
+        done = teach(place, DASHBOARD, "PLAN")
+        teach_reference(place, "the button", "save button")
+    for ann in anns:
+        assert intent(ann, DASHBOARD, log=True) == "PLAN"
+        assert intent(ann, "can you give the dashboard some love?") == "PLAN"
+        assert "Add" in expanded(ann, "Add a save button to the toolbar", "d")
+        assert expanded(ann, "Add a cancel button to the footer", "d")
+        assert expanded(ann, "Make the button red", "d") == "Make the save button red"
+    assert intent(bob, DASHBOARD, log=True) == before
+    for message in ("Add a save button to the toolbar", "Add a cancel button to the footer"):
+        expanded(bob, message, "d")
+    assert expanded(bob, "Make the button red", "d") == "Make the cancel button red"
+    with acting_as("bob", monkeypatch):
+        assert Learning(place).examples() == ()
+    with acting_as("ann", monkeypatch):
+        Learning(place).undo(done.example.id)
+    assert [intent(ann, DASHBOARD) for ann in anns] == [before, before]
+
+
+@pytest.mark.usefixtures("quick_guard")
+def test_corrections_teach_the_person_who_made_them(
+    start: Start,
+    team: Team,
+    client_of: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[..., object],
+) -> None:
+    service = start()
+    ann = client_of(service, team.make_token("acme", "ann"))
+    bob = client_of(service, team.make_token("acme", "bob"))
+    before = intent(bob, DASHBOARD)
+    with acting_as("ann", monkeypatch):
+        learning = Learning(service.workspaces[0])
+        for days in range(5, 0, -1):
+            at = utc_now() - timedelta(days=days)
+            learning.events.append([LearningEvent(at, "told", DASHBOARD, "PLAN")])
+    for client in (ann, bob):
+        assert intent(client, DASHBOARD, log=True) == before
+        said = {"message": "I meant plan it", "conversation": "learning"}
+        assert client.post("/route", json=said).json()["noted"].startswith(f"'{DASHBOARD}' as PLAN")
+    # The guard tries it in the background, and then the next message has it.
+    wait_until(lambda: intent(ann, DASHBOARD) == "PLAN")
+    assert intent(bob, DASHBOARD) == before
+    with acting_as("bob", monkeypatch):
+        found = Learning(service.workspaces[0]).candidates()
+    assert [(one.state, one.occurrences) for one in found] == [("waiting", 1)]
+
+
+@pytest.mark.usefixtures("quick_guard")
+def test_what_was_learned_counts_on_while_the_database_is_away(
+    start: Start,
+    team: Team,
+    client_of: Client,
+    outage: Callable[[bool], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    service = start()
+    ann = client_of(service, team.make_token("acme", "ann"))
+    with acting_as("ann", monkeypatch):
+        done = teach(service.workspaces[0], DASHBOARD, "PLAN")
+    assert intent(ann, DASHBOARD) == "PLAN"
+    outage(True)
+    assert intent(ann, DASHBOARD, log=True) == "PLAN"
+    said = {"message": "I meant test it", "conversation": "learning"}
+    assert ann.post("/route", json=said).json()["noted"] is None
+    outage(False)
+    assert intent(ann, DASHBOARD, log=True) == "PLAN"
+    with acting_as("ann", monkeypatch):
+        Learning(service.workspaces[0]).undo(done.example.id)
+    assert intent(ann, DASHBOARD) != "PLAN"
+
+
+def test_two_services_share_a_folder_and_see_what_is_edited_at_the_next_message(
+    running: Callable[..., AbstractContextManager[Running]],
+    new_workspace: Callable[[], Path],
+    start: Start,
+    team: Team,
+    client_of: Client,
+) -> None:
+    folder = new_workspace()
+    options = ServiceOptions(team=TeamAddress("127.0.0.1", 0), unix_socket=False)
+    token = team.make_token("acme", "ann")
+    with running(folder, options=options) as one, running(folder, options=options) as other:
+        anns = [client_of(service, token) for service in (one, other)]
+        for ann in anns:
+            assert expanded(ann, "Open the usual suspects") == "Open the usual suspects"
+        rules = folder / "kds-brain" / "rules"
+        rules.mkdir()
+        text = begun_rule("suspects")
+        for rendered in ("the three old tests", "the new tests"):
+            (rules / "suspects.yaml").write_text(text.format(rendered=rendered))
+            for ann in anns:
+                said = expanded(ann, "Open the usual suspects")
+                assert said == f"Open {rendered}"
+        prompts = folder / "prompts" / "user"
+        prompts.mkdir(parents=True)
+        (prompts / "waterer.md").write_text(WATERER)
+        for ann in anns:
+            assert intent(ann, "water the plants") == "WATER"
+        (prompts / "waterer.md").write_text("---\nname: [")
+        for ann, service in zip(anns, (one, other), strict=True):
+            assert intent(ann, "water the plants") == "WATER"
+            assert "the last good set stays" in service.lines[-1]
+
+
+WATERER = """\
+---
+name: waterer
+description: Waters the plants.
+intent: WATER
+patterns:
+  - {literal: water the plants, exact: true, weight: 0.9}
+examples: [water the plants]
+---
+Go.
+"""
+
+
+def begun_rule(name: str) -> str:
+    return (
+        f"rules:\n  - id: my.{name}\n    description: what the usual {name} are\n"
+        f"    signal:\n      kind: pattern\n      cues: ['\\bthe usual {name}\\b']\n"
+        "    render: {{text: {rendered}}}\n    tests:\n"
+        f"      - {{{{in: Open the usual {name}, out: 'Open {{rendered}}'}}}}\n"
+        "      - {{in: Open the settings page, out: unchanged}}\n"
+    )
+
+
+def test_an_outage_is_said_and_got_over(
+    start: Start,
+    team: Team,
+    client_of: Client,
+    outage: Callable[[bool], None],
+) -> None:
+    ann = client_of(start(), team.make_token("acme", "ann"))
+    expanded(ann, "I want to add a FAB button")
+    outage(True)
+    reply = ann.post("/route", json={"message": "Make it purple", "conversation": "c"}).json()
+    assert reply["expanded"] == "Make the FAB button purple"
+    assert "cannot be reached" in str(reply)
+    assert ann.get("/readyz").status_code == 503
+    assert ann.get("/sessions").status_code == 503
+    outage(False)
+    assert ann.get("/readyz").status_code == 200
+    expanded(ann, "Add tests for that")
+    entries = ann.get("/context", params={"conversation": "c"}).json()["entries"]
+    assert [entry["user_message"] for entry in entries] == [
+        "I want to add a FAB button",
+        "Make it purple",
+        "Add tests for that",
+    ]
+
+
+def test_after_an_outage_another_service_soon_knows_what_one_heard_meanwhile(
+    start: Start,
+    team: Team,
+    client_of: Client,
+    outage: Callable[[bool], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kds.service.catching_up.PAUSE_S", 0.01)
+    token = team.make_token("acme", "ann")
+    one, other = (client_of(start(), token) for _ in range(2))
+    expanded(one, "I want to add a FAB button")
+    outage(True)
+    expanded(one, "Make it purple")
+    outage(False)
+
+    def known() -> list[str]:
+        entries = other.get("/context", params={"conversation": "c"}).json()["entries"]
+        return [entry["user_message"] for entry in entries]
+
+    wait_until(lambda: known() == ["I want to add a FAB button", "Make it purple"])
+
+
+def test_the_log_has_who_asked_what_and_no_text(
+    running: Callable[..., AbstractContextManager[Running]],
+    new_workspace: Callable[[], Path],
+    start: Start,
+    team: Team,
+    client_of: Client,
+) -> None:
+    told: list[Mapping[str, object]] = []
+    options = ServiceOptions(team=TeamAddress("127.0.0.1", 0), tell=told.append)
+    with running(new_workspace(), options=options) as service:
+        expanded(client_of(service, team.make_token("acme", "ann")), "I want to add a FAB button")
+    (line,) = told
+    assert (line["operation"], line["status"], line["person"]) == ("route", 200, "ann")
+    assert "FAB" not in str(line)
+
+
+def test_a_shared_service_needs_a_database(
+    running: Callable[..., AbstractContextManager[Running]], new_workspace: Callable[[], Path]
+) -> None:
+    options = ServiceOptions(team=TeamAddress("127.0.0.1", 0))
+    with (
+        pytest.raises(StoreError, match="none is named"),
+        running(new_workspace(), options=options),
+    ):
+        pass
+
+
+def test_a_service_that_drains_answers_on_and_says_that_it_is_not_ready(
+    running: Callable[..., AbstractContextManager[Running]],
+    new_workspace: Callable[[], Path],
+    start: Start,
+    team: Team,
+    client_of: Client,
+) -> None:
+    options = ServiceOptions(team=TeamAddress("127.0.0.1", 0), drain_s=10 * PATIENCE_S)
+    with running(new_workspace(), options=options) as service:
+        ann = client_of(service, team.make_token("acme", "ann"))
+        assert "connection" not in ann.get("/readyz").headers
+        service.service.stop("SIGTERM")
+        assert ann.get("/readyz").status_code == 503
+        reply = ann.post("/route", json={"message": "I want to add a FAB button"})
+        assert (reply.status_code, reply.headers["connection"]) == (200, "close")

@@ -1,0 +1,238 @@
+"""Both reference clients: they send the same, understand the same, and lose no history."""
+
+import json
+import socketserver
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kds.transit import Message, QueryClient, QueryError
+
+from ...effort import PATIENCE_S
+from .conftest import RunNode
+
+
+@dataclass
+class Script:
+    """What the server answers, one after the other; what it was asked."""
+
+    replies: list[tuple[int, bytes]] = field(default_factory=list)
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    released: threading.Event = field(default_factory=threading.Event)
+
+    def answers(self, *contents: dict[str, Any] | tuple[int, bytes]) -> None:
+        for content in contents:
+            done = content if isinstance(content, tuple) else (200, json.dumps(content).encode())
+            self.replies.append(done)
+
+
+class _UnixServer(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = True
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script()
+
+
+@pytest.fixture(params=["http", "unix"])
+def address(request: pytest.FixtureRequest, tmp_path: Path, script: Script) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            asked = {"path": self.path, "key": self.headers["Authorization"], **json.loads(body)}
+            script.asked.append(asked)
+            status, content = script.replies.pop(0)
+            if status == 0:  # never
+                script.released.wait()
+                return
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def address_string(self) -> str:
+            return "client"
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server: socketserver.BaseServer
+    if request.param == "unix":
+        server = _UnixServer(str(tmp_path / "s"), Handler)
+        found = f"unix:{tmp_path / 's'}"
+    else:
+        http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server, found = http, f"http://127.0.0.1:{http.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield found
+    script.released.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+FIRST = {
+    "rewritten_query": "What is the fee?",
+    "chunks": [{"text": "1 %"}],
+    "answer": "word " * 150,
+}
+SECOND = {"rewritten_query": "When is the fee due?", "chunks": [], "answer": None}
+
+TALK = """
+const client = new QueryClient(given.address, { token: "t", sessionId: "s", sourcePath: "a.md" });
+const first = await client.ask("What is the fee?");
+const second = await client.ask("When is it due?", { limit: 3 });
+done([first, second, client.history]);
+"""
+
+
+def _talk(address: str) -> list[Any]:
+    client = QueryClient(address, token="t", session_id="s", source_path="a.md")
+    first = client.ask("What is the fee?")
+    second = client.ask("When is it due?", limit=3)
+    assert (second.rewritten, second.text, first.chunks) == (
+        "When is the fee due?", None, [{"text": "1 %"}],
+    )  # fmt: skip
+    return [first.data, second.data, [message.as_dict() for message in client.history]]
+
+
+def test_a_conversation_goes_along_with_the_next_question(address: str, script: Script) -> None:
+    script.answers(FIRST, SECOND)
+    _, _, history = _talk(address)
+    first, second = script.asked
+    assert first == {
+        "path": "/query", "key": "Bearer t", "query": "What is the fee?",
+        "conversation_context": [], "session_id": "s", "source_path": "a.md",
+    }  # fmt: skip
+    assert second["limit"] == 3
+    assert second["conversation_context"] == history[:2]
+    assert [len(message["content"]) for message in history] == [16, 496, 15]
+
+
+def test_both_clients_say_and_understand_the_same(
+    address: str, script: Script, node: RunNode
+) -> None:
+    script.answers(FIRST, SECOND, FIRST, SECOND)
+    assert _talk(address) == node(TALK, {"address": address})
+    assert script.asked[:2] == script.asked[2:]
+
+
+REFUSAL = json.dumps({"error": {"message": "the query is empty", "where": "q", "hint": "ask"}})
+TROUBLES: list[tuple[tuple[int, bytes], tuple[str, int, str | None]]] = [
+    ((400, REFUSAL.encode()), ("q: the query is empty", 400, "ask")),
+    ((502, b"[]"), ("the service answered with status 502", 502, None)),
+    ((200, b"<html>"), ("the answer is no JSON", 200, "is it a KDS service?")),
+    ((200, b"{}"), ("this is no answer to a question", 0, "is it a KDS service?")),
+    ((200, b"[]"), ("the service answered with status 200", 200, None)),
+    ((0, b""), ("no answer within 0.3 s", 0, "see `kds service status`")),
+]
+FAIL = """
+const failures = [];
+for (const [address, timeoutS] of given.addresses) {
+  const client = new QueryClient(address, { timeoutS });
+  client.history = [{ role: "user", content: "before" }];
+  try {
+    await client.ask("x");
+  } catch (error) {
+    if (!(error instanceof QueryError)) throw error;
+    failures.push([error.message, error.status, error.hint, client.history.length]);
+  }
+}
+done(failures);
+"""
+
+
+def _limits(address: str) -> list[tuple[str, float]]:
+    """The address for each of the troubles; only what never comes is not waited for."""
+    return [(address, PATIENCE_S if status else 0.3) for (status, _), _ in TROUBLES]
+
+
+def _failures(addresses: list[tuple[str, float]]) -> list[list[Any]]:
+    failures: list[list[Any]] = []
+    for address, timeout_s in addresses:
+        client = QueryClient(address, timeout_s=timeout_s, history=[Message("user", "before")])
+        with pytest.raises(QueryError) as caught:
+            client.ask("x")
+        error = caught.value
+        failures.append([str(error), error.status, error.hint, len(client.history)])
+    return failures
+
+
+def test_a_failure_is_explained_and_leaves_the_history(address: str, script: Script) -> None:
+    script.answers(*(reply for reply, _ in TROUBLES))
+    wanted = [[*said, 1] for _, said in TROUBLES]
+    assert _failures(_limits(address)) == wanted
+
+
+def test_both_clients_fail_alike(address: str, script: Script, node: RunNode) -> None:
+    nowhere = ["nonsense", "ftp://127.0.0.1", "http://[::1", "http://127.0.0.1:x", ""]
+    script.answers(*(reply for reply, _ in TROUBLES), *(reply for reply, _ in TROUBLES))
+    addresses = [*_limits(address), *((one, PATIENCE_S) for one in nowhere)]
+    assert _failures(addresses) == node(FAIL, {"addresses": addresses})
+
+
+ODD = """
+const found = [];
+for (const options of given.options) {
+  const client = new QueryClient(given.address, options);
+  try {
+    found.push([(await client.ask("x")).rewritten_query]);
+  } catch (error) {
+    if (!(error instanceof QueryError)) throw error;
+    found.push([error.message, error.hint]);
+  }
+}
+done(found);
+"""
+ANSWERED = ["What is the fee?"]
+FOREIGN = ["the token is not one of KDS", "use the content of kds-brain/service.token"]
+TIMELESS = ["the timeout is no number of seconds", "give one above 0"]
+ODD_ONES: list[tuple[str, Any, list[str]]] = [
+    ("t\n", 5, ANSWERED),  # as the file has it
+    ("", 5, ANSWERED),
+    ("geheim-ü", 5, FOREIGN),
+    ("two words", 5, FOREIGN),
+    ("two\nlines", 5, FOREIGN),
+    ("t", "soon", TIMELESS),
+    ("t", 0, TIMELESS),
+    ("t", None, TIMELESS),
+]
+
+
+def _odd(address: str, token: str, timeout: Any) -> list[str]:
+    try:
+        return [QueryClient(address, token=token, timeout_s=timeout).ask("x").rewritten]
+    except QueryError as error:
+        return [str(error), str(error.hint)]
+
+
+def test_odd_tokens_and_timeouts_are_explained_without_telling_the_token(
+    address: str, script: Script, node: RunNode
+) -> None:
+    script.answers(FIRST, FIRST, FIRST, FIRST)
+    found = [_odd(address, token, timeout) for token, timeout, _ in ODD_ONES]
+    options = [{"token": token, "timeoutS": timeout} for token, timeout, _ in ODD_ONES]
+    assert found == [said for *_, said in ODD_ONES]
+    assert node(ODD, {"address": address, "options": options}) == found
+
+
+def test_an_option_that_there_is_none_of_is_refused(node: RunNode) -> None:
+    made = 'try { new QueryClient("", { tokn: 1 }); } catch (error) { done(error.message); }'
+    assert node(made, None) == "there is no option 'tokn'"
+
+
+@pytest.mark.parametrize("address", ["unix:/nowhere/s", "http://127.0.0.1:9"])
+def test_a_service_that_is_not_there_is_named_as_the_trouble(address: str, node: RunNode) -> None:
+    ((said, status, hint, _),) = _failures([(address, PATIENCE_S)])
+    assert said.startswith("the service does not answer: ")
+    assert (status, hint) == (0, "start it: kds service start")
+    ((also_said, *others),) = node(FAIL, {"addresses": [(address, PATIENCE_S)]})
+    assert also_said.startswith("the service does not answer: ")
+    assert others == [0, hint, 1]

@@ -1,0 +1,103 @@
+"""The page of figures."""
+
+import csv
+import io
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+
+from kds.brain.clock import utc_now
+from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.evaluation.metrics_report import report_metrics
+from kds.router.intents.calibration import ReliabilityBin
+from kds.web.analytics_page import figures
+from kds.web.assets import Assets
+from kds.web.charts import Series, bars, columns, reliability
+from kds.web.rendering import Renderer
+
+from .conftest import Site, Visitor
+
+
+def measured(site: Site) -> None:
+    """Three turns of a conversation, the second of them corrected, and a recall; what other tests
+    have left is gone."""
+    path = site.workspace.brain / "memory.db"
+    with SqliteStore(path) as store, closing(sqlite3.connect(path, isolation_level=None)) as file:
+        file.execute("DELETE FROM metric")
+        for intent, certain in (("PLAN", 0.9), ("EXECUTE", 0.6), ("CORRECT", 0.8)):
+            store.metrics.add("turn", {
+                "conversation": "a", "intent": intent, "action": "route", "confidence": certain,
+                "references": 2, "unresolved": 1, "cpu_ms": {"resolve": 3.0, "classify": 5.0},
+            })  # fmt: skip
+        store.metrics.add("recall", {
+            "hits": 3, "counts": {"words": 5, "vectors": 2}, "timings_ms": {"total": 4.0},
+            "used_tokens": 50, "budget_tokens": 100,
+        })  # fmt: skip
+
+
+def test_where_nothing_was_measured_the_page_says_what_will_appear() -> None:
+    now = utc_now()
+    report = report_metrics((), since=now - timedelta(days=7), until=now, corrections=())
+    values = dict.fromkeys(("csrf", "here", "theme", "workspace"), "")
+    page = Renderer(Assets(), []).render("analytics.html", {
+        **values, "title": "", "notes": (), "warnings": (), "days": 7, "ranges": {},
+        "figures": list(figures(report)),
+    })  # fmt: skip
+    assert "Nothing was measured in this time" in page
+
+
+def test_figures_are_drawn_and_stand_in_tables(site: Site, visitor: Visitor) -> None:
+    measured(site)
+    page = visitor.get("/analytics?days=1").text
+    for told in (
+        "<title>EXECUTE: 1 corrected</title>",
+        "certain 60%, right 0%, 1 turns",
+        '<td>left alone</td><td class="number">3</td>',
+        '<td>token budget used</td><td class="number">50.0%</td>',
+    ):
+        assert told in page
+    assert page.count("<svg") >= 6
+
+
+def test_every_table_can_be_downloaded(site: Site, visitor: Visitor) -> None:
+    measured(site)
+    page = visitor.get("/analytics").text
+    keys = [part.split('"', 1)[0] for part in page.split("table=")[1:]]
+    assert {"activity", "intents", "certainty", "latency", "candidates"} <= {*keys}
+    for key in keys:
+        answer = visitor.get("/analytics.csv", params={"days": 7, "table": key})
+        assert answer.headers["content-type"].startswith("text/csv")
+        heads, *rows = csv.reader(io.StringIO(answer.text))
+        assert all(len(row) == len(heads) for row in rows)
+
+
+def test_a_table_that_is_not_there_is_told_with_those_that_are(
+    site: Site, visitor: Visitor
+) -> None:
+    measured(site)
+    answer = visitor.get("/analytics.csv?table=nothing")
+    assert answer.status_code == 404
+    assert "intents" in answer.text
+
+
+@pytest.mark.parametrize("days", ["0", "31", "-1", "a week", "<script>"])
+def test_days_that_are_no_choice_show_a_week(visitor: Visitor, days: str) -> None:
+    page = visitor.get("/analytics", params={"days": days}).text
+    assert 'href="/analytics?days=7" aria-current="true"' in page
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><b>'])
+def test_names_in_charts_are_text(name: str) -> None:
+    drawn = [
+        columns(name, [name], [Series(name, [1.0])]),
+        bars(name, [(name, (1.0,))], [name]),
+    ]
+    assert all("<script" not in one and "<b>" not in one for one in drawn)
+
+
+def test_an_empty_chart_is_one_nevertheless() -> None:
+    assert "<svg" in columns("none", [], [])
+    assert "<svg" in bars("none", [], [])
+    assert "<circle" in reliability("one", [ReliabilityBin(0.5, 1.0, 3)])

@@ -1,0 +1,287 @@
+"""The chat in a real browser: journeys from the first visit on."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ...agents.openai_server import FakeProvider, Text, Trickle
+from ...effort import PATIENCE_S
+from .conftest import SMALL, Site
+
+FAB = "I want to add a FAB button"
+VAGUE = ("login form", "look at the header again", "the design of the login", "header")
+"""Messages that call for a question; one of them always does."""
+
+MARKDOWN = "# Done\n\n**Well**, it is `there`:\n\n```python\ndef here():\n    return 1\n```\n"
+
+
+def say(page: Any, message: str) -> Any:
+    """Type a message and send it by the keyboard; returns what KDS shows of it."""
+    count = page.locator(".line.user").count()
+    page.locator("#message").fill(message)
+    page.locator("#message").press("Enter")
+    turn = page.locator(".line.user").nth(count)
+    turn.locator(".chip").first.wait_for()
+    return turn
+
+
+def test_from_the_first_visit_to_the_first_answer(browser: Any) -> None:
+    turn = say(browser, FAB)
+    assert "session=" in browser.url
+    assert "PLAN" in turn.locator(".chip.intent").inner_text()
+    assert "work-planner" in turn.inner_text()
+    assert "No model is set" in browser.locator(".no-model").inner_text()
+    assert "FAB button" in browser.locator("#tail pre").inner_text()
+
+    turn = say(browser, "Make it purple")
+    assert "read as Make the FAB button purple" in turn.inner_text()
+    word = turn.locator(".ref")
+    assert word.evaluate("one => one.firstChild.data") == "it"
+    tip = word.locator(".tip")
+    assert not tip.is_visible()
+    word.focus()
+    assert tip.is_visible()
+    assert "FAB button" in tip.inner_text()
+    assert "%" in tip.inner_text()
+    turn.locator("summary", has_text="Why").click()
+    assert turn.locator("details[open] li").count() > 1
+    turn.locator("summary", has_text="Prompt").click()
+    assert "purple" in turn.locator("details[open] pre").inner_text()
+    assert browser.locator(".line.user").count() == 2
+    assert browser.locator("#message").input_value() == ""
+
+
+def test_the_keys_do_what_the_page_says(browser: Any) -> None:
+    say(browser, FAB)
+    field = browser.locator("#message")
+    browser.locator("h1").click()
+    browser.keyboard.press("/")
+    assert browser.evaluate("document.activeElement.id") == "message"
+    assert field.input_value() == ""
+    browser.keyboard.press("ArrowUp")
+    assert field.input_value() == FAB
+    field.fill("one")
+    browser.keyboard.press("Shift+Enter")
+    browser.keyboard.type("two")
+    assert field.input_value() == "one\ntwo"
+    assert browser.locator(".line.user").count() == 1
+
+
+def test_two_tabs_show_one_conversation(browser: Any) -> None:
+    say(browser, FAB)
+    other = browser.context.new_page()
+    other.goto(browser.url)
+    assert other.locator(".line.user").count() == 1
+    turn = say(other, "Make it purple")
+    assert "the FAB button" in turn.inner_text()
+    say(browser, "Now add a tooltip to it")
+    said = browser.locator(".line.user .said")
+    sent = [said.nth(place).get_attribute("data-source") for place in range(said.count())]
+    assert sent == [FAB, "Make it purple", "Now add a tooltip to it"]
+    other.evaluate("dispatchEvent(new Event('focus'))")
+    other.locator(".line.user").nth(2).wait_for()
+    assert other.locator(".line.user").count() == 3
+
+
+def test_an_answer_streams_as_markdown_and_is_stopped(browser: Any, provider: FakeProvider) -> None:
+    provider.play(Text(MARKDOWN), Trickle("and **more** "))
+    say(browser, FAB)
+    reply = browser.locator(".line.reply .md").first
+    reply.locator("strong").wait_for()
+    assert reply.locator("h1").inner_text() == "Done"
+    assert reply.locator("pre .c-k").first.inner_text() == "def"
+    browser.get_by_role("button", name="Hand over to code-executor").wait_for()
+
+    say(browser, "Make it purple")
+    running = browser.locator(".running")
+    running.locator("strong").nth(2).wait_for()
+    browser.locator("#message").focus()
+    browser.keyboard.press("Escape")
+    browser.locator(".line.reply", has_text="[halted]").wait_for()
+    assert running.count() == 0
+    browser.reload()
+    assert browser.locator(".line.reply").count() == 2
+    assert "[halted]" in browser.locator(".line.reply").last.inner_text()
+
+
+def test_a_session_is_renamed_exported_deleted_brought_back_and_imported(
+    site: Site, browser: Any, tmp_path: Path
+) -> None:
+    say(browser, FAB)
+    browser.locator(".menu summary").click()
+    browser.get_by_label("Title").fill("A button <b>of mine</b>")
+    browser.get_by_role("button", name="Rename").click()
+    browser.locator("h1", has_text="A button <b>of mine</b>").wait_for()
+
+    browser.locator(".menu summary").click()
+    with browser.expect_download() as download:
+        browser.get_by_role("link", name="Export JSON").click()
+    saved = tmp_path / download.value.suggested_filename
+    download.value.save_as(saved)
+    assert saved.name == "a-button-b-of-mine-b.json"
+    assert json.loads(saved.read_text())["sessions"][0]["messages"][0]["content"] == FAB
+
+    browser.get_by_role("button", name="Delete").click()
+    assert browser.locator(".sessions li").count() == 0
+    browser.get_by_role("button", name="Undo").click()
+    browser.locator("h1", has_text="A button").wait_for()
+    assert FAB in browser.locator(".line.user").inner_text()
+    assert browser.locator(".sessions li").count() == 1
+
+    browser.locator(".import summary").click()
+    browser.locator("#file").set_input_files(saved)
+    browser.locator(".import button").click()
+    browser.get_by_text("1 session imported").wait_for()
+    assert browser.locator(".sessions li").count() == 2
+
+
+def test_a_correction_changes_the_next_routing_and_is_undone_in_one_click(
+    browser: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The guard takes four seconds of CPU, and is tried where it is at home (tests/kds/learning).
+    monkeypatch.setattr("kds.learning.library.find_refusals", lambda *_, **__: {})
+    message = "give the dashboard some love"
+    turn = say(browser, message)
+    assert "EXECUTE" in turn.locator(".chip.intent").inner_text()
+    turn.locator("summary", has_text="Not what I meant").click()
+    turn.get_by_label("The intent that was meant").select_option("PLAN")
+    turn.get_by_role("button", name="Learn that").click()
+    undo = browser.locator("#alerts").get_by_role("button", name="Undo")
+    undo.wait_for(timeout=PATIENCE_S * 1000)
+    assert "PLAN" in say(browser, message).locator(".chip.intent").inner_text()
+    undo.click()
+    browser.locator("#alerts", has_text="Taken back").wait_for(timeout=PATIENCE_S * 1000)
+    assert "EXECUTE" in say(browser, message).locator(".chip.intent").inner_text()
+
+
+def test_another_thing_that_was_meant_is_said_in_its_place(browser: Any) -> None:
+    say(browser, "I want to add a login form")
+    say(browser, FAB)
+    turn = say(browser, "Make it purple")
+    turn.locator("summary", has_text="Not what I meant").click()
+    count = browser.locator(".line.user").count()
+    turn.get_by_label("What was meant").select_option("Make the login form purple")
+    turn.get_by_role("button", name="Say it so").click()
+    browser.locator(".line.user").nth(count).wait_for()
+    assert "Make the login form purple" in browser.locator(".line.user").last.inner_text()
+
+
+def test_the_thing_that_was_meant_is_learned_and_forgotten_in_one_click(browser: Any) -> None:
+    say(browser, "Add a save button to the toolbar")
+    say(browser, "Add a cancel button to the footer")
+    turn = say(browser, "Make the button red")
+    assert "read as Make the cancel button red" in turn.inner_text()
+    turn.locator("summary", has_text="Not what I meant").click()
+    count = browser.locator(".line.user").count()
+    turn.get_by_label("What was meant").select_option("Make the save button red")
+    turn.get_by_role("button", name="Say it so").click()
+    browser.locator(".line.user").nth(count).wait_for()
+    undo = browser.locator("#alerts").get_by_role("button", name="Undo")
+    undo.wait_for()
+    assert "“the button” is “save button”" in browser.locator("#alerts").inner_text()
+
+    turn = say(browser, "Test the button")
+    assert "read as Test the save button" in turn.inner_text()
+    turn.locator("summary", has_text="Why").click()
+    assert "you taught it" in turn.locator("details[open]").inner_text()
+    undo.click()
+    browser.locator("#alerts", has_text="Taken back").wait_for()
+    assert "save" not in say(browser, "Move the cancel button up").inner_text()
+    turn = say(browser, "Test the button")
+    assert "read as Test the cancel button" in turn.inner_text()
+
+
+def test_questions_and_confirmations_are_buttons(browser: Any) -> None:
+    say(browser, "commit this")
+    browser.get_by_role("button", name="No").click()
+    browser.get_by_text("was not started; nothing has changed").wait_for()
+    assert browser.get_by_role("button", name="Yes, do it").count() == 0
+    for message in VAGUE:
+        turn = say(browser, message)
+        if turn.locator(".chip.warn", has_text="not sure").count():
+            break
+    choices = browser.locator("#tail .next button")
+    assert choices.count() >= 2
+    count = browser.locator(".line.user").count()
+    choices.first.click()
+    browser.locator(".line.user").nth(count).locator(".chip.intent").wait_for()
+
+
+PAYLOADS = tuple(
+    text
+    for run in ("alert(1)", "console.error('xss')")
+    for text in (
+        f"<script>{run}</script>",
+        f"<img src=x onerror={run}>",
+        f"<svg onload={run}>",
+        f"<svg><script>{run}</script></svg>",
+        f'"><script>{run}</script>',
+        f"'><img src=x onerror={run}>",
+        f"</textarea><script>{run}</script>",
+        f"</title><script>{run}</script>",
+        f"</script><script>{run}</script>",
+        f"<iframe srcdoc='<script>parent.{run}</script>'></iframe>",
+        f'<a href="javascript:{run}">here</a>',
+        f"[here](javascript:{run})",
+        f"[here](JaVaScRiPt:{run})",
+        f"[here](data:text/html,<script>{run}</script>)",
+        f'![x](x" onerror="{run})',
+        f"![x](javascript:{run})",
+        f"<javascript:{run}>",
+        f"`<img src=x onerror={run}>`",
+        f"```html\n<img src=x onerror={run}>\n```",
+        f'```"><img src=x onerror={run}>\ncode\n```',
+        f"{{{{ ''.__class__ }}}} {{% print({run}) %}}",
+        f"<div hx-get=/logout hx-trigger=load hx-on:click={run}></div>",
+        f"<button autofocus onfocus={run}>x</button>",
+        f"<details open ontoggle={run}>x</details>",
+        f"&lt;script&gt;{run}&lt;/script&gt;",
+        f"<style>@import 'javascript:{run}';</style>",
+    )
+)
+
+
+def test_nothing_that_is_said_or_named_runs(
+    site: Site, new_page: Callable[..., Any], provider: FakeProvider
+) -> None:
+    assert len(PAYLOADS) >= 50
+    messages = [
+        {"role": role, "content": text, "at": "2025-11-03T09:00:00Z", "speaker": text[:40]}
+        for text in PAYLOADS
+        for role in ("user", "assistant")
+    ]
+    times = {"created_at": "2025-11-03T09:00:00Z", "updated_at": "2025-11-03T09:00:00Z"}
+    sessions = [
+        {"id": f"x{number}", "title": text, "messages": [], **times}
+        for number, text in enumerate(PAYLOADS)
+    ]
+    sessions.append({"id": "all", "title": PAYLOADS[0], "messages": messages, **times})
+    page = new_page()
+    with site.visitor() as visitor:
+        file = json.dumps({"kds_memory": 1, "sessions": sessions}).encode()
+        visitor.send_form("/chat/import", files={"file": ("<b>.json", file)})
+    page.goto(f"{site.url}/chat?session=all")
+    while (more := page.locator(".earlier a")).count():
+        shown = page.locator(".line").count()
+        more.click()
+        page.locator(".line").nth(shown).wait_for()
+    assert page.locator(".line").count() == len(messages)
+    provider.play(*(Text(text) for text in PAYLOADS[:3]))
+    for text in PAYLOADS[:3]:
+        say(page, text.replace("\n", " "))
+        page.locator("#tail:not(:has(.running))").wait_for()
+    page.goto(f"{site.url}/chat?search={PAYLOADS[4]}")
+    assert page.locator("#turns script, #turns img, #turns iframe, #turns style").count() == 0
+    assert page.url.startswith(site.url)
+
+
+def test_the_page_fits_a_small_screen(new_page: Callable[..., Any]) -> None:
+    page = new_page()
+    page.set_viewport_size(SMALL["viewport"])
+    say(page, "I want to add a " + "very" * 60 + " long button")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.get_by_text("Sessions", exact=True).click()
+    assert page.locator(".sessions a").first.is_visible()

@@ -1,0 +1,104 @@
+"""The page of settings, and the health page."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kds.api.settings_keys import KEYS, meanings
+from kds.brain.workspace import OWN_SETTINGS
+from kds.service.resident.service_client import ServiceClient
+
+from .conftest import Site, Visitor
+
+
+@pytest.fixture(autouse=True)
+def unset(site: Site) -> Iterator[None]:
+    """The service serves other tests, too."""
+    yield
+    site.workspace.settings_path.unlink(missing_ok=True)
+
+
+def test_every_setting_stands_there_with_what_it_does(visitor: Visitor) -> None:
+    page = visitor.get("/settings").text
+    assert all(f"<code>{key}</code>" in page for key in KEYS)
+    assert [key for key, place in KEYS.items() if not meanings().get(place)] == []
+
+
+def test_a_change_is_written_beside_what_stands_in_the_file(site: Site, visitor: Visitor) -> None:
+    path: Path = site.workspace.settings_path
+    path.write_text("recall:\n  hybrid: true  # mine\n", encoding="utf-8")
+    page = visitor.send_form("/settings", key="hook.mode", value="agent", file="workspace").text
+    assert "hook.mode is agent, from " in page
+    assert path.read_text(encoding="utf-8").startswith("recall:\n  hybrid: true  # mine\n")
+    page = visitor.send_form("/settings/reset", key="hook.mode", file="workspace").text
+    assert "hook.mode is line, from default" in page
+
+
+def test_a_change_counts_from_the_next_message_on(site: Site, visitor: Visitor) -> None:
+    client = ServiceClient(site.workspace)
+    client.route("I want to add a FAB button")
+    assert client.route("Make it purple").expanded == "Make the FAB button purple"
+    visitor.send_form("/settings", key="references.precision", value="1", file="workspace")
+    assert client.route("Make it purple").expanded == "Make it purple"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("hook.mode", "loud", "hook.mode: input should be"),
+        ("hook.mood", "line", "did you mean hook.mode?"),
+        ("model.name", "openai:x", "a workspace cannot set &#39;model&#39;"),
+        ("references.precision", "much", "valid number"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_way_out(
+    site: Site, visitor: Visitor, key: str, value: str, told: str
+) -> None:
+    answer = visitor.send_form("/settings", key=key, value=value, file="workspace")
+    assert answer.status_code == 400
+    assert told in answer.text
+    assert not site.workspace.settings_path.exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("recall.embeddings", "antigravity:fly"),
+        ("model.base_url", "https://evil.example/v1"),
+        ("model.base_url", " //evil.example"),
+        ("model.base_url", "http://[evil/"),
+        ("model.base_url", "evil.example:443"),
+        ("database.url", "postgresql://localhost/kds?host=evil.example"),
+        ("database.url", "postgresql://localhost/kds?sslmode=disable&hostaddr=192.0.2.1"),
+        ("database.url", "postgresql://127.0.0.1/kds?%68ost=evil.example"),
+        ("database.url", "postgresql://localhost/kds?service=evil"),
+        ("model.name", "http://127.0.0.1@evil.example/v1#x"),
+    ],
+)
+def test_a_page_chooses_neither_code_to_run_nor_another_machine_for_messages_and_keys(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, key: str, value: str
+) -> None:
+    monkeypatch.setenv(OWN_SETTINGS, str(tmp_path / "own.yaml"))
+    answer = visitor.send_form("/settings", key=key, value=value, file="own")
+    assert answer.status_code == 400
+    assert f"kds config set {key} VALUE --own" in answer.text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_of_this_machine_and_one_by_its_name_are_set_from_the_page(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.yaml"
+    monkeypatch.setenv(OWN_SETTINGS, str(own))
+    url = "http://localhost:11434/v1"
+    assert visitor.send_form("/settings", key="model.base_url", value=url, file="own").is_success
+    assert visitor.send_form("/settings", key="model.name", value="openai:x", file="own").is_success
+    assert url in own.read_text(encoding="utf-8")
+    assert "openai:x" in own.read_text(encoding="utf-8")
+
+
+def test_health_says_what_doctor_finds(visitor: Visitor) -> None:
+    page = visitor.get("/settings/health").text
+    assert "<strong>workspace</strong>" in page
+    assert "<strong>service</strong>" in page
