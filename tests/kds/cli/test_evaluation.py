@@ -119,7 +119,7 @@ def test_several_intents_are_scored(kds_call: Run, fitted_workspace: Path) -> No
         ("follow-ups", ["bad.yaml", "--errors", "no/such/x.jsonl"], "no such folder 'no/such'"),
         ("follow-ups", ["bad.yaml", "--errors", "bad.yaml"], "names the file of examples itself"),
         ("retrieval", ["bad.json", "--write"], "add --tune"),
-        ("retrieval", ["bad.json"], "bad.json: queries is missing"),
+        ("retrieval", ["bad.json"], "bad.json:1: key 'queries' is missing"),
         ("rewrites", ["good.json", "--errors", "no/x.jsonl"], "no such folder 'no'"),
     ],
 )

@@ -85,18 +85,22 @@ def test_every_problem_of_a_file_is_reported_at_once_with_its_line() -> None:
     )
     text = "\n".join(problems)
     for expected in (
-        "a.yaml:3: unknown key 'turn' in a dialogue\n  fix: did you mean 'turns'?",
-        "a.yaml:2: a dialogue needs a list of turns",
-        "a.yaml:6: unknown key 'expandd' in a turn\n  fix: did you mean 'expanded'?",
-        "a.yaml:6: 'user' must be a text, not a number",
-        "a.yaml:7: 'user' is missing or empty",
-        "a.yaml:7: 'switch' must be true or false",
-        "a.yaml:8: a turn must be a mapping, not a text",
-        "a.yaml:9: a dialogue must be a mapping, not a number",
+        "a.yaml:3: unknown key 'turn' (in item 1)\n  fix: did you mean 'turns'?",
+        "a.yaml:6: unknown key 'expandd' (in item 2, turns, item 1)\n  fix: did you mean",
+        "a.yaml:6: 'user' (in item 2, turns, item 1) must be text, not 12",
+        "a.yaml:7: 'user' (in item 2, turns, item 2) must not be empty",
+        "a.yaml:7: 'switch' (in item 2, turns, item 2) must be true or false",
+        "a.yaml:8: item 3 (in item 2, turns) must be a mapping, not 'hello'",
+        "a.yaml:9: item 3 must be a mapping, not 3",
         "a.yaml:4: id 'a' is already used at a.yaml:2",
     ):
         assert expected in text
-    assert len(problems) == 9
+    assert len(problems) == 8
+
+
+def test_a_dialogue_needs_turns() -> None:
+    assert "'turns' (in item 1) must have at least 1 items" in _problems("[{id: a, turns: []}]")[0]
+    assert "key 'turns' is missing" in _problems("id: a")[0]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", "null", "just text"])

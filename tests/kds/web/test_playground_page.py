@@ -98,7 +98,7 @@ def test_a_conversation_may_say_who_says_what_or_be_a_dialogue_test(
         ("", "this one 0"),
         ("assistant: Hello", "the assistant speaks first"),
         ("hello\n" * 51, "this one 51"),
-        ("- id: a\n  turns: []", "a dialogue needs a list of turns"),
+        ("- id: a\n  turns: []", "must have at least 1 items"),
         ("x" * 100_001, "more than 100,000 characters"),
     ],
 )
