@@ -112,7 +112,7 @@ def test_several_intents_are_scored(kds_call: Run, fitted_workspace: Path) -> No
         ("chats", ["none.jsonl"], "none.jsonl"),
         ("chats", ["bad.json"], "bad.json:1"),
         ("chats", ["good.json", "--errors", "good.json"], "names the file of examples itself"),
-        ("chats", ["good.json", "--plot", "curve.png"], "fix: end its name in .svg"),
+        ("chats", ["good.json", "--plot", "curve.gif"], "fix: end its name in .png or .svg"),
         ("chats", ["good.json", "--plot", "none/curve.svg"], "no such folder 'none'"),
         ("follow-ups", ["none.yaml"], "none.yaml"),
         ("follow-ups", ["bad.yaml"], "bad.yaml:5"),

@@ -25,10 +25,11 @@ from kds.cli.output import decimal, fields, percent, print_json, print_table, wr
 from kds.cli.progress import tracked
 from kds.evaluation.chats.chat_file import CHAT_FORM, Chat, read_chats
 from kds.evaluation.chats.chat_scores import ChatScore, EditCount, score_chats
-from kds.evaluation.chats.curve_plot import curve_svg
+from kds.evaluation.chats.curve_plot import draw_curve
 from kds.evaluation.chats.playing import PlayedChatTurn, play_chat, play_with
 from kds.evaluation.chats.precision_curve import precision_curve
 from kds.evaluation.chats.recent_noun import recent_noun_turn
+from kds.evaluation.intents.plots import SUFFIXES, load_drawing
 from kds.router.language.words import Analysis
 
 COMPARED: Final = (
@@ -79,7 +80,8 @@ def chats(
     """
     check_apart(errors, file)
     if plot is not None:
-        check_picture(plot, (".svg",))
+        check_picture(plot, SUFFIXES)
+        load_drawing()
     found = read_chats(file)
     router = open_router(workspace, log=False)
     router.rehearse(MinuteClock()).route(WARM_UP)
@@ -106,7 +108,7 @@ def _drawn(
 ) -> dict[str, object]:
     """Write the picture; what it shows, for JSON."""
     points = precision_curve(played, precision_of(find_workspace(workspace))())
-    plot.write_text(curve_svg(points), encoding="utf-8")
+    draw_curve(plot, points)
     return {"curve": [point.as_dict() for point in points]}
 
 
