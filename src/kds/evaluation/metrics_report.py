@@ -123,16 +123,9 @@ class MetricsReport:
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form, as `kds metrics --json` prints it."""
-        return {
-            "since": moment(self.since),
-            "until": moment(self.until),
-            "turns": rounded(asdict(self.turns)) if self.turns else None,
-            "recalls": rounded(asdict(self.recalls)) if self.recalls else None,
-            "session_memory": self.session_memory.as_dict(),
-            "buckets": [
-                {**asdict(bucket), "start": moment(bucket.start)} for bucket in self.buckets
-            ],
-        }
+        buckets = [{**asdict(one), "start": moment(one.start)} for one in self.buckets]
+        times = {"since": moment(self.since), "until": moment(self.until)}
+        return rounded(asdict(self)) | times | {"buckets": buckets}
 
 
 def read_report(
