@@ -30,11 +30,15 @@ START_S: Final = 120.0
 POLL_S: Final = 0.02
 
 
-def options(about: str | None, *flags: str) -> argparse.ArgumentParser:
-    """A parser that takes ``flags`` without a value, such as ``--json``."""
+def options(about: str | None, *flags: str, **numbers: int) -> argparse.ArgumentParser:
+    """A parser that takes ``flags`` without a value, such as ``--json``, and numbers, as
+    ``rounds=30`` does with ``--rounds``.
+    """
     parser = argparse.ArgumentParser(description=(about or "").split("\n")[0])
     for flag in flags:
         parser.add_argument(flag, action="store_true")
+    for name, usual in numbers.items():
+        parser.add_argument(f"--{name}", type=int, default=usual, help=f"[{usual}]")
     return parser
 
 
@@ -45,6 +49,16 @@ def show(figures: Mapping[str, object], *, as_json: bool) -> None:
         return
     for name, value in figures.items():
         print(f"{name:<36} {value}")
+
+
+def write_between(page: Path, part: str, text: str) -> None:
+    """Put a text between the marks that ``page`` has for a part of it."""
+    begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"{page} has no marks {begin} and {end}")
+    page.write_text(f"{before}{begin}\n{text}{end}{after}", encoding="utf-8")
 
 
 def cpu_ms(call: Callable[[], object]) -> float:

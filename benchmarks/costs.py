@@ -45,9 +45,7 @@ Case = tuple[str, Callable[[int], object]]
 
 def main() -> None:
     """Measure and print."""
-    parser = options(__doc__, "--json")
-    parser.add_argument("--runs", type=int, default=RUNS)
-    given = parser.parse_args()
+    given = options(__doc__, "--json", runs=RUNS).parse_args()
     rows = {name: _median_ms(work, given.runs) for name, work in _cases()}
     rows["import kds"] = median(_import_ms() for _ in range(given.runs))
     show({name: round(ms, 4) for name, ms in rows.items()}, as_json=given.json)

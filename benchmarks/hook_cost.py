@@ -1,11 +1,10 @@
 """What the hook costs a prompt: CPU and wall time of whole `kds-hook` processes.
 
-    python benchmarks/hook_cost.py [--runs N] [--fake] [--json]
+    python benchmarks/hook_cost.py [--runs N] [--json]
 
 Four processes take turns, so that what else the machine does falls on all alike: `python -c pass`
 (what no Python program can be below), `kds-hook` with a warm service, with none, and for a prompt
-that it leaves alone. CPU is that of the process alone (wait4), the service's is not in it. The
-service is a real one; with --fake a thread that answers at once with a text of the usual size.
+that it leaves alone. CPU is that of the process alone (wait4), the service's is not in it.
 
 Byte code is cached, as it is after `pip install`, whatever the environment says.
 """
@@ -13,13 +12,9 @@ Byte code is cached, as it is after `pip install`, whatever the environment says
 import json
 import os
 import shutil
-import socket
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,19 +54,17 @@ class Cost:
 
 def main() -> None:
     """Measure and print."""
-    parser = options(__doc__, "--json")
-    parser.add_argument("--runs", type=int, default=RUNS, help=f"processes of each [{RUNS}]")
-    parser.add_argument("--fake", action="store_true", help="answer from a thread instead")
-    given = parser.parse_args()
+    given = options(__doc__, "--json", runs=RUNS).parse_args()
     with tempfile.TemporaryDirectory(prefix="kds") as name:
         folder = Path(name)
         environ = _environment(folder)
         cases = _cases(folder)
-        with _service(folder / "served", environ, fake=given.fake):
+        with served(Workspace.find(folder / "served", environ={}), environ=environ):
+            _await_answer(folder / "served", environ)
             costs = _measure(cases, environ, given.runs)
     rows = {name: _summary(costs[name], costs["python -c pass"]) for name in costs}
     if given.json:
-        print(json.dumps({"runs": given.runs, "fake": given.fake, "cases": rows}, indent=2))
+        print(json.dumps({"runs": given.runs, "cases": rows}, indent=2))
     else:
         _print(rows, given.runs)
 
@@ -137,50 +130,13 @@ def _environment(folder: Path) -> dict[str, str]:
     return environ | own
 
 
-@contextmanager
-def _service(workspace: Path, environ: dict[str, str], *, fake: bool) -> Iterator[None]:
-    if fake:
-        with _fake_service(workspace / "kds-brain" / "service.sock"):
-            yield
-        return
-    with served(Workspace.find(workspace, environ={}), environ=environ):
-        _await_answer(workspace, environ)
-        yield
-
-
 def _await_answer(workspace: Path, environ: dict[str, str]) -> None:
     """Wait until a prompt gets an answer, which also gives the conversation its object."""
     case = Case("first", [HOOK], _input(workspace, "I want to add a FAB button"))
     patient = environ | {"KDS_HOOK_TIMEOUT_MS": "20000"}
     # a loading service needs the processor more
     if not Patience(START_S).until(lambda: _run(case, patient).printed > 0, pause_s=POLL_S):
-        raise SystemExit("the service does not answer: try --fake")
-
-
-@contextmanager
-def _fake_service(path: Path) -> Iterator[None]:
-    context = "KDS: " + "x" * 2400
-    body = json.dumps(
-        {"additionalContext": context, "hookSpecificOutput": {"additionalContext": context}}
-    ).encode()
-    head = f"HTTP/1.1 200 OK\r\ncontent-length: {len(body)}\r\n\r\n".encode()
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    with closing(listener):
-        listener.bind(str(path))
-        listener.listen()
-        threading.Thread(target=_answer_all, args=(listener, head + body), daemon=True).start()
-        yield
-
-
-def _answer_all(listener: socket.socket, answer: bytes) -> None:
-    while True:
-        try:
-            connection, _ = listener.accept()
-        except OSError:  # closed: the measurement is over
-            return
-        with closing(connection):
-            connection.recv(65_536)
-            connection.sendall(answer)
+        raise SystemExit("the service does not answer")
 
 
 def _summary(costs: list[Cost], base: list[Cost]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from typing import Final
 from kds.brain.errors import StoreError
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.query.metric import QUERY, query_metric
-from kds.query.session import QuestionCount, Recollection, recollect, remember, shown_terms
+from kds.query.session import QuestionCount, Recollection, recollect, shown_terms
 from kds.query.understood import Understood, resolved_by_session
 from kds.query.values import Query, QueryReply, SessionTurn
 
@@ -56,14 +56,15 @@ class Keeper:
             return None, ()
         hit = found.findings.steered or resolved_by_session(found.query, found.turn, known)
         first = [one for one in found.findings.chunks[:SECTIONS_KEPT] if one.source_path]
+        documents = list(dict.fromkeys(one.source_path for one in first if one.source_path))
+        sections = list(dict.fromkeys(one.section for one in first if one.section))
         try:
-            remember(
-                self._memory,
+            self._memory.remember_turn(
                 known.session,
                 list(terms),
                 answer=answer or "",
-                documents=list(dict.fromkeys(one.source_path for one in first if one.source_path)),
-                sections=list(dict.fromkeys(one.section for one in first if one.section)),
+                documents=documents or None,  # what found nothing leaves those before in place
+                sections=sections or None,
                 fresh=found.turn.context_switch,
             )
             if answer:

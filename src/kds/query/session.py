@@ -1,6 +1,5 @@
 """What a stored session remembers for its next question, and what a question leaves in it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -133,30 +132,6 @@ def shown_terms(memory: ConversationMemory, session: str) -> tuple[str, ...]:
     """Return what a session talks about now, the latest first."""
     known = _known(memory, session)
     return tuple(reversed(_recent_terms(known)))[:TERMS_SHOWN]
-
-
-def remember(
-    memory: ConversationMemory,
-    session: str,
-    terms: Sequence[str],
-    *,
-    answer: str = "",
-    documents: Sequence[str] = (),
-    sections: Sequence[str] = (),
-    fresh: bool = False,
-) -> None:
-    """Note what a question referred to and was answered from. Raises StoreError.
-
-    What found nothing leaves the documents and sections of the turns before in place.
-    """
-    memory.remember_turn(
-        session,
-        terms,
-        answer=answer,
-        documents=list(documents) or None,
-        sections=list(sections) or None,
-        fresh=fresh,
-    )
 
 
 def _known(memory: ConversationMemory, session: str) -> EntityMemory | None:
