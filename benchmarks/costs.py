@@ -22,7 +22,7 @@ from kds.api.conversations import Conversations
 from kds.brain.summaries.facts import facts_of
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.learning.log import LearningLog
+from kds.learning.learning_log import LearningLog
 from kds.readers.docx import read_docx
 from kds.readers.html import read_html
 from kds.router.language.analysis import Language

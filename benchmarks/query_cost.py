@@ -20,7 +20,7 @@ from kds.brain.clock import utc_now
 from kds.brain.workspace import Workspace
 from kds.evaluation.followup_data import read_follow_ups
 from kds.query.metric import SessionHits, session_hits
-from kds.query.service import QueryService
+from kds.query.query_service import QueryService
 from kds.query.values import Query, QueryReply
 from kds.transit.history import Message
 

@@ -10,7 +10,7 @@ import yaml
 
 from kds.brain.document import parse_yaml
 from kds.brain.errors import RuleFileError
-from kds.evaluation.dialogues import read_dialogues
+from kds.evaluation.dialogue_file import read_dialogues
 from kds.router.english import PACKAGED as TABLES
 from kds.router.english import table
 from kds.router.prompts.library import PromptLibrary
@@ -26,7 +26,7 @@ sys.modules["yaml._yaml"] = None
 import json
 import yaml
 from pathlib import Path
-from kds.evaluation.dialogues import read_dialogues
+from kds.evaluation.dialogue_file import read_dialogues
 from kds.router.english import PACKAGED, table
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.ruleset import load_rules

@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from kds.brain.turn import StepRecord as StepRecord
     from kds.brain.turn import Turn as Turn
     from kds.brain.workspace import Workspace as Workspace
-    from kds.evaluation.dialogues import Dialogue as Dialogue
-    from kds.evaluation.dialogues import ExpectedTurn as ExpectedTurn
-    from kds.evaluation.dialogues import find_dialogue_files as find_dialogue_files
-    from kds.evaluation.dialogues import is_dialogue_file as is_dialogue_file
-    from kds.evaluation.dialogues import read_dialogues as read_dialogues
+    from kds.evaluation.dialogue_file import Dialogue as Dialogue
+    from kds.evaluation.dialogue_file import ExpectedTurn as ExpectedTurn
+    from kds.evaluation.dialogue_file import find_dialogue_files as find_dialogue_files
+    from kds.evaluation.dialogue_file import is_dialogue_file as is_dialogue_file
+    from kds.evaluation.dialogue_file import read_dialogues as read_dialogues
     from kds.evaluation.failures import describe as describe
     from kds.evaluation.playback import PlayedDialogue as PlayedDialogue
     from kds.evaluation.playback import Score as Score
     from kds.evaluation.playback import play as play
     from kds.evaluation.playback import score as score
-    from kds.learning.log import LearningLog as LearningLog
+    from kds.learning.learning_log import LearningLog as LearningLog
     from kds.router.prompts.library import PromptLibrary as PromptLibrary
     from kds.service.desk import Desk as Desk
     from kds.service.desk import open_desk as open_desk
@@ -68,11 +68,11 @@ _HOMES = {
     "kds.brain.workspace": "Workspace",
     "kds.api.conversations": "Conversations",
     "kds.service.desk": "Desk open_desk",
-    "kds.evaluation.dialogues": (
+    "kds.evaluation.dialogue_file": (
         "Dialogue ExpectedTurn find_dialogue_files is_dialogue_file read_dialogues"
     ),
     "kds.evaluation.failures": "describe",
-    "kds.learning.log": "LearningLog",
+    "kds.learning.learning_log": "LearningLog",
     "kds.evaluation.playback": "PlayedDialogue Score play score",
     "kds.router.prompts.library": "PromptLibrary",
     "kds.api.routing": "Router",

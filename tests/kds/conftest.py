@@ -14,7 +14,7 @@ import pytest
 
 from kds.brain.workspace import Workspace
 from kds.cli import main
-from kds.learning.guard import find_refusals
+from kds.learning.example_guard import find_refusals
 from kds.router.intents.model import IntentModel
 from kds.service.resident import background
 

@@ -17,8 +17,8 @@ from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.secrets.redaction import storable
 from kds.brain.workspace import Workspace
 from kds.learning.learning import Learning, LearningError
-from kds.query.history import REPLIES_READ
-from kds.query.service import QueryService
+from kds.query.query_service import QueryService
+from kds.query.question_history import REPLIES_READ
 from kds.query.values import Query
 from kds.readers.reading import read_document, read_source
 from kds.router.prompts.library import PromptLibrary

@@ -15,8 +15,8 @@ from typing import Final
 from kds.api.workspace_parts import Parts
 from kds.brain.contexts import Marks
 from kds.brain.errors import KdsError
+from kds.learning.learning_place import LearningPlace
 from kds.learning.library import Tried, tried, with_learned
-from kds.learning.place import LearningPlace
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from kds.brain.journal import MAX_AGE, Journal, LoadedContext
 from kds.brain.turn import NOTED, WARNING, ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.learning.learning import standing_of
-from kds.learning.log import LearningLog
+from kds.learning.learning_log import LearningLog
 from kds.learning.signs import IntentNames, sign_in
 from kds.router.log import make_log
 from kds.router.pipeline import Pipeline

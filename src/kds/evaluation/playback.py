@@ -13,7 +13,7 @@ from kds.api.measures import Figures, percentile, share
 from kds.api.rehearsal import MinuteClock
 from kds.brain.clock import Clock
 from kds.brain.turn import Turn, Utterance
-from kds.evaluation.dialogues import Dialogue, ExpectedTurn
+from kds.evaluation.dialogue_file import Dialogue, ExpectedTurn
 from kds.evaluation.scoring import Verdict, judge
 
 

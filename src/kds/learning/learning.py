@@ -29,9 +29,9 @@ from kds.brain.learning.reference import LearnedReference
 from kds.brain.message import clean_message
 from kds.brain.secrets.redaction import storable
 from kds.brain.workspace import Workspace
-from kds.learning.guard import find_clashes
+from kds.learning.example_guard import find_clashes
+from kds.learning.learning_place import LearningPlace
 from kds.learning.library import refused_examples
-from kds.learning.place import LearningPlace
 from kds.router.prompts.library import PromptLibrary
 
 LIST: Final = "see `kds learn list`"

@@ -16,8 +16,8 @@ from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.learned_file import ITSELF, LearnedExample, LearnedFileError
 from kds.brain.learning.reference import LearnedReference
 from kds.brain.workspace import Workspace
-from kds.learning.guard import find_clashes, find_refusals
-from kds.learning.place import LearningPlace
+from kds.learning.example_guard import find_clashes, find_refusals
+from kds.learning.learning_place import LearningPlace
 from kds.router.intents.lessons import lessons
 from kds.router.intents.model_cache import cache_key
 from kds.router.prompts.library import PromptLibrary

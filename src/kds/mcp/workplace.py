@@ -18,7 +18,7 @@ from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.message import clean_message
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.learning.log import LearningLog
+from kds.learning.learning_log import LearningLog
 from kds.router.prompts.examplefile import SUFFIX
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile

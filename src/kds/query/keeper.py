@@ -10,7 +10,7 @@ from typing import Final
 from kds.brain.errors import StoreError
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.query.metric import QUERY, query_metric
-from kds.query.session import QuestionCount, Recollection, recollect, shown_terms
+from kds.query.recollection import QuestionCount, Recollection, recollect, shown_terms
 from kds.query.understood import Understood, resolved_by_session
 from kds.query.values import Query, QueryReply, SessionTurn
 

@@ -19,7 +19,7 @@ from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
-from kds.query.service import EARLIER_SETTINGS, QueryService
+from kds.query.query_service import EARLIER_SETTINGS, QueryService
 from kds.service.caller import Callers
 from kds.service.wire.errors import ConflictError, NotServedError
 from kds.service.workspace_notes import EmbeddingRecord, Reload

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from kds.brain.sessions.session_values import Session
 from kds.brain.turn import Turn
 from kds.learning.antecedents import corrections_of
+from kds.learning.example_teaching import teach
 from kds.learning.learning import Learning, LearningError
 from kds.learning.references import teach_reference
-from kds.learning.teaching import teach
 from kds.router.references.resolver import Resolver
 from kds.service.wire.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace

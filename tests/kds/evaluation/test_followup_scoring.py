@@ -10,7 +10,7 @@ from kds.brain.workspace import Workspace
 from kds.documents.indexing import add_documents
 from kds.evaluation.followup_data import read_follow_ups
 from kds.evaluation.followup_scoring import Asked, ask_all, score_follow_ups
-from kds.query.service import QueryService
+from kds.query.query_service import QueryService
 
 DOCUMENT = """\
 # Harbor Agreement

@@ -14,7 +14,7 @@ import pytest
 
 from kds.api.routing import rehearsed
 from kds.api.workspace_parts import Parts
-from kds.evaluation.dialogues import read_dialogues
+from kds.evaluation.dialogue_file import read_dialogues
 from kds.evaluation.playback import play
 from kds.service.resident.service_client import ServiceClient
 from kds.web import playground_page

@@ -20,7 +20,7 @@ from kds.cli.options import (
 from kds.cli.output import decimal, fields, percent, print_json, print_table
 from kds.cli.palette import compared, toned
 from kds.cli.progress import tracked
-from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
+from kds.evaluation.dialogue_file import find_dialogue_files, read_dialogues
 from kds.evaluation.failures import describe
 from kds.evaluation.playback import PlayedDialogue, Score, play, score
 

@@ -32,7 +32,7 @@ from kds.evaluation.followup_scoring import (
     score_follow_ups,
     unknown_places,
 )
-from kds.query.service import QueryService
+from kds.query.query_service import QueryService
 from kds.service.desk import LOADING
 
 SHOWN: Final = CUTOFFS[-1]

@@ -27,7 +27,7 @@ from kds.cli.learning.view import (
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
-from kds.learning import references, teaching
+from kds.learning import example_teaching, references
 from kds.learning.learning import SWITCH_ON, Learning, standing_of
 from kds.router.prompts.library import PromptLibrary
 
@@ -138,7 +138,7 @@ def teach(*, message: str, intent: str, as_json: bool, workspace: Path | None) -
     """
     found = find_workspace(workspace)
     with slow("trying it against the examples that ship"):
-        done = teaching.teach(found, message, intent)
+        done = example_teaching.teach(found, message, intent)
     for warning in done.warnings:
         complain(warning)
     one = done.example
@@ -185,7 +185,7 @@ def accept(*, ids: tuple[str, ...], as_json: bool, workspace: Path | None) -> No
     shipped = PromptLibrary.load(found.prompts_dir)
     with slow("trying it against the examples that ship"):
         chosen = learning.accept(ids, shipped)
-        warnings = teaching.fitted(shipped, learning.place)
+        warnings = example_teaching.fitted(shipped, learning.place)
     for warning in warnings:
         complain(warning)
     _show_decided(chosen, "learned", as_json=as_json, back="kds learn undo")

@@ -19,7 +19,7 @@ from kds.api.workspace_parts import Parts
 from kds.brain.turn import Turn
 from kds.evaluation.chats.chat_file import read_chats
 from kds.evaluation.chats.playing import play_with
-from kds.evaluation.dialogues import read_dialogues
+from kds.evaluation.dialogue_file import read_dialogues
 from kds.router.classify import first_reading, place_of
 from kds.router.intents.lessons import lessons
 from kds.router.intents.model import IntentModel

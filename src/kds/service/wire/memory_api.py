@@ -14,7 +14,7 @@ from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_table import ID_LIMIT
 from kds.brain.sessions.side_stores import Consent
 from kds.evaluation.metrics_report import read_report
-from kds.query.service import QueryService
+from kds.query.query_service import QueryService
 from kds.query.understood import rewriting_of
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
 from kds.query.values import Query as Question

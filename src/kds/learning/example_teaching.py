@@ -7,8 +7,8 @@ from kds.brain.learning.candidate import Candidate
 from kds.brain.learning.phrase import without_marks
 from kds.brain.workspace import Workspace
 from kds.learning.learning import Learning
+from kds.learning.learning_place import LearningPlace
 from kds.learning.library import with_learned
-from kds.learning.place import LearningPlace
 from kds.router.intents.model_cache import open_model
 from kds.router.prompts.library import PromptLibrary
 

@@ -13,7 +13,7 @@ from kds.brain.errors import MessageError
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.workspace import Workspace
 from kds.query.metric import session_hits
-from kds.query.service import QueryService
+from kds.query.query_service import QueryService
 from kds.query.values import Query, QueryReply
 from kds.transit.history import Message
 

@@ -15,7 +15,7 @@ from kds.brain.kept_text import KeptText
 from kds.brain.turn import ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.learning.learning import Learning
-from kds.learning.log import LearningLog
+from kds.learning.learning_log import LearningLog
 from kds.mcp.workplace import Workplace
 from kds.router.prompts.library import PromptLibrary
 

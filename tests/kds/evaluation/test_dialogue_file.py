@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.brain.errors import DialogueFileError
-from kds.evaluation.dialogues import (
+from kds.evaluation.dialogue_file import (
     Dialogue,
     find_dialogue_files,
     is_dialogue_file,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kds.brain.learning.learned_file import LearnedExample
-from kds.learning.guard import find_refusals
+from kds.learning.example_guard import find_refusals
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 

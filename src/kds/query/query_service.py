@@ -24,14 +24,14 @@ from kds.brain.sessions.remembering import ConversationMemory, Tools
 from kds.brain.settings import Settings
 from kds.brain.turn import NOT_ENGLISH
 from kds.brain.workspace import Workspace
-from kds.query.answer import Answerer, Models, Spoken, told
-from kds.query.documents import Library
+from kds.query.document_library import Library
 from kds.query.embedder import EmbedderSlot
-from kds.query.history import known_before, said_before, within_contract
 from kds.query.keeper import Keeper
-from kds.query.reading import Reader, Reading
-from kds.query.search import Search
-from kds.query.session import Recollection, checked_session
+from kds.query.passage_answer import Answerer, Models, Spoken, told
+from kds.query.passage_search import Search
+from kds.query.question_history import known_before, said_before, within_contract
+from kds.query.question_reading import Reader, Reading
+from kds.query.recollection import Recollection, checked_session
 from kds.query.speakers import Speakers
 from kds.query.tally import Counter, Tally, timed
 from kds.query.understood import Understood, rewriting_of

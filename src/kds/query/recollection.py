@@ -10,7 +10,7 @@ from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.sessions.session_table import ID_LIMIT
 from kds.brain.sessions.session_values import EntityMemory, Session
-from kds.query.history import within_contract
+from kds.query.question_history import within_contract
 from kds.transit.history import TURNS, Message
 
 READ: Final = 3 * TURNS

@@ -13,9 +13,9 @@ from kds.brain.passages.values import Scope as Where
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.turn import Turn
-from kds.query.documents import Library
+from kds.query.document_library import Library
 from kds.query.embedder import EmbedderSlot
-from kds.query.session import Recollection
+from kds.query.recollection import Recollection
 from kds.query.values import Chunk, Query
 
 MEMORY_SHARE: Final = 3

@@ -12,8 +12,8 @@ from kds.api.workspace_parts import Parts
 from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.settings import ModelSettings
 from kds.brain.workspace import Workspace
-from kds.query.answer import CITATION_CHARS, RETRIEVER, Answerer, Models, cited, quoted
-from kds.query.service import QueryService
+from kds.query.passage_answer import CITATION_CHARS, RETRIEVER, Answerer, Models, cited, quoted
+from kds.query.query_service import QueryService
 from kds.query.values import Query
 from kds.readers.reading import read_document, read_source
 
