@@ -146,7 +146,8 @@ def parse_dialogues(text: str, path: Path) -> tuple[Dialogue, ...]:
     if not alone and not (isinstance(document.data, list) and document.data):
         message = "no dialogues: a list of them is expected"
         raise DialogueFileError([Problem(document.where(), message, f"write - {_EXAMPLE}")])
-    found = validate(document, _Dialogue if alone else _File)
+    found: _Dialogue | _File | tuple[Problem, ...]
+    found = validate(document, _Dialogue) if alone else validate(document, _File)
     problems = [*(found if isinstance(found, tuple) else ()), *_repeated(document)]
     if problems or isinstance(found, tuple):
         raise DialogueFileError(problems)

@@ -181,12 +181,12 @@ def _show(score: ChatScore, baselines: dict[str, ChatScore]) -> None:
 
 
 def _of(score: ChatScore, key: str) -> str:
-    whole = sum((score.edits.right, score.edits.wrong, score.edits.false))
+    whole = sum((score.edits_right, score.edits_wrong, score.edits_false))
     counts = {
         "precision": f"{whole} edits of KDS",
         "harmed": f"{score.turns} turns",
-        "must_recall_user": f"{score.must['user'][0]} references",
-        "must_recall_assistant": f"{score.must['assistant'][0]} references",
+        "must_recall_user": f"{score.must_user} references",
+        "must_recall_assistant": f"{score.must_assistant} references",
     }
     return counts[key]
 
