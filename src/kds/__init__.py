@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from kds.evaluation.dialogue_file import find_dialogue_files as find_dialogue_files
     from kds.evaluation.dialogue_file import is_dialogue_file as is_dialogue_file
     from kds.evaluation.dialogue_file import read_dialogues as read_dialogues
-    from kds.evaluation.failures import describe as describe
     from kds.evaluation.playback import PlayedDialogue as PlayedDialogue
     from kds.evaluation.playback import Score as Score
+    from kds.evaluation.playback import describe as describe
     from kds.evaluation.playback import play as play
     from kds.evaluation.playback import score as score
     from kds.learning.learning_log import LearningLog as LearningLog
@@ -71,9 +71,8 @@ _HOMES = {
     "kds.evaluation.dialogue_file": (
         "Dialogue ExpectedTurn find_dialogue_files is_dialogue_file read_dialogues"
     ),
-    "kds.evaluation.failures": "describe",
     "kds.learning.learning_log": "LearningLog",
-    "kds.evaluation.playback": "PlayedDialogue Score play score",
+    "kds.evaluation.playback": "PlayedDialogue Score describe play score",
     "kds.router.prompts.library": "PromptLibrary",
     "kds.api.routing": "Router",
     "kds.service.resident.background": "spawn_service",

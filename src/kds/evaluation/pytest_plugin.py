@@ -75,8 +75,7 @@ class DialogueItem(pytest.Item):
 
     def runtest(self) -> None:
         """Play it; DialogueFailedError when a turn comes out wrong."""
-        from kds.evaluation.failures import describe
-        from kds.evaluation.playback import play
+        from kds.evaluation.playback import describe, play
 
         played = play(self.dialogue, _router(self.config).rehearse)
         if not played.passed:

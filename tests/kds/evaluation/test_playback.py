@@ -9,8 +9,7 @@ import pytest
 from kds.brain.clock import Clock
 from kds.brain.turn import Turn, Utterance
 from kds.evaluation.dialogue_file import parse_dialogues
-from kds.evaluation.failures import describe
-from kds.evaluation.playback import PlayedDialogue, Route, play, score
+from kds.evaluation.playback import PlayedDialogue, Route, describe, play, score
 
 TEXT = """
 - id: a

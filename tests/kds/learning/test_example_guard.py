@@ -40,14 +40,19 @@ def test_plausible_examples_are_let_in(refusals: dict[str, str]) -> None:
     assert "is the pipeline happy" not in refusals
 
 
-def test_what_contradicts_the_shipped_examples_clearly_is_refused(
-    refusals: dict[str, str],
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("commit the changes and push them", "speak clearly for COMMIT"),
+        ("make the button purple", "speak clearly for EXECUTE"),
+        ("Run the tests!", "is an example of TEST in its prompt file"),
+        ("book me a train to Rome", "no prompt file has the intent TRAVEL"),
+    ],
+)
+def test_what_contradicts_the_prompt_files_is_refused_with_the_reason(
+    refusals: dict[str, str], text: str, reason: str
 ) -> None:
-    for text, owner in (
-        ("commit the changes and push them", "COMMIT"),
-        ("make the button purple", "EXECUTE"),
-    ):
-        assert f"speak clearly for {owner}" in refusals[text]
+    assert reason in refusals[text]
 
 
 def test_what_is_contradicted_clearly_is_tried_against_no_unseen_example(
@@ -57,14 +62,6 @@ def test_what_is_contradicted_clearly_is_tried_against_no_unseen_example(
     monkeypatch.delattr("kds.learning.bench._unseen")
     found = find_refusals(prompts, [example("commit the changes and push them", "PLAN")])
     assert "speak clearly for COMMIT" in found["commit the changes and push them"]
-
-
-def test_an_example_of_another_intent_is_refused_word_for_word(refusals: dict[str, str]) -> None:
-    assert "is an example of TEST in its prompt file" in refusals["Run the tests!"]
-
-
-def test_an_intent_that_no_prompt_has_is_refused(refusals: dict[str, str]) -> None:
-    assert refusals["book me a train to Rome"] == "no prompt file has the intent TRAVEL"
 
 
 def test_a_counter_example_of_the_intent_is_refused() -> None:
