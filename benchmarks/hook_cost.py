@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import options, ranks, served
+from common import options, ranks, served, show
 
 from kds.api.measures import percentile
 from kds.brain.patience import Patience
@@ -63,10 +63,7 @@ def main() -> None:
             _await_answer(folder / "served", environ)
             costs = _measure(cases, environ, given.runs)
     rows = {name: _summary(costs[name], costs["python -c pass"]) for name in costs}
-    if given.json:
-        print(json.dumps({"runs": given.runs, "cases": rows}, indent=2))
-    else:
-        _print(rows, given.runs)
+    show({"runs": given.runs} | rows, as_json=given.json)
 
 
 def _measure(cases: list[Case], environ: dict[str, str], runs: int) -> dict[str, list[Cost]]:
@@ -149,14 +146,6 @@ def _summary(costs: list[Cost], base: list[Cost]) -> dict[str, float]:
         for rank, at in ranks(values, 50, 95, digits=1).items()
     }
     return shown | {"cpu_times_python": round(percentile(cpu, 50) / base_ms, 2)}
-
-
-def _print(rows: dict[str, dict[str, float]], runs: int) -> None:
-    print(f"{runs} processes each: median and 95th percentile in ms")
-    print(f"{'':16}{'CPU':>8}{'p95':>8}{'wall':>8}{'p95':>8}{'x python':>10}")
-    for name, row in rows.items():
-        cpu, cpu_95, wall, wall_95, ratio = row.values()
-        print(f"{name:16}{cpu:8.1f}{cpu_95:8.1f}{wall:8.1f}{wall_95:8.1f}{ratio:10.2f}")
 
 
 if __name__ == "__main__":
