@@ -15,22 +15,17 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 from common import options, ranks, served, show
 
 from kds.api.measures import percentile
-from kds.brain.patience import Patience
 from kds.brain.workspace import Workspace
 
 RUNS = 100
 WARM_UPS = 3
-START_S = 120.0
-"""How long a service may take to load and answer its first prompt."""
-
-POLL_S = 0.25
-
 HOOK = shutil.which("kds-hook", path=str(Path(sys.executable).parent)) or "kds-hook"
 
 
@@ -58,18 +53,21 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="kds") as name:
         folder = Path(name)
         environ = _environment(folder)
-        cases = _cases(folder)
+        for place in ("served", "alone"):
+            (folder / place / "kds-brain").mkdir(parents=True)
         with served(Workspace.find(folder / "served", environ={}), environ=environ):
-            _await_answer(folder / "served", environ)
-            costs = _measure(cases, environ, given.runs)
+            costs = _measure(folder, environ, given.runs)
     rows = {name: _summary(costs[name], costs["python -c pass"]) for name in costs}
     show({"runs": given.runs} | rows, as_json=given.json)
 
 
-def _measure(cases: list[Case], environ: dict[str, str], runs: int) -> dict[str, list[Cost]]:
-    costs: dict[str, list[Cost]] = {case.name: [] for case in cases}
+def _measure(folder: Path, environ: dict[str, str], runs: int) -> dict[str, list[Cost]]:
+    costs: dict[str, list[Cost]] = defaultdict(list)
     for turn in range(-WARM_UPS, runs):
-        for case in cases:
+        # Each in a conversation of its own, which has to be begun; a service that loads takes time.
+        begun = _input(folder / "served", "I want to add a FAB button", turn)
+        _run(Case("begun", [HOOK], begun), environ | {"KDS_HOOK_TIMEOUT_MS": "20000"})
+        for case in _cases(folder, turn):
             cost = _run(case, environ)
             if turn >= 0:
                 costs[case.name].append(cost)
@@ -94,22 +92,21 @@ def _run(case: Case, environ: dict[str, str]) -> Cost:
         return Cost(cpu_ms, wall_ms, os.fstat(printed.fileno()).st_size)
 
 
-def _cases(folder: Path) -> list[Case]:
+def _cases(folder: Path, number: int) -> list[Case]:
     return [
         Case("python -c pass", [sys.executable, "-c", "pass"], Path(os.devnull)),
-        Case("warm service", [HOOK], _input(folder / "served", "Make it purple")),
-        Case("no service", [HOOK], _input(folder / "alone", "Make it purple")),
-        Case("left alone", [HOOK], _input(folder / "served", "/compact")),
+        Case("warm service", [HOOK], _input(folder / "served", "Make it purple", number)),
+        Case("no service", [HOOK], _input(folder / "alone", "Make it purple", number)),
+        Case("left alone", [HOOK], _input(folder / "served", "/compact", number)),
     ]
 
 
-def _input(workspace: Path, prompt: str) -> Path:
-    (workspace / "kds-brain").mkdir(parents=True, exist_ok=True)
+def _input(workspace: Path, prompt: str, number: int) -> Path:
     path = workspace / f"{len(prompt)}.json"
     path.write_text(
         json.dumps(
             {
-                "session_id": "5f0c9a1e-hook-cost",
+                "session_id": f"hook-cost-{number}",
                 "transcript_path": str(workspace / "transcript.jsonl"),
                 "cwd": str(workspace),
                 "hook_event_name": "UserPromptSubmit",
@@ -125,15 +122,6 @@ def _environment(folder: Path) -> dict[str, str]:
     environ = {name: value for name, value in os.environ.items() if name not in dropped}
     own = {"PYTHONPYCACHEPREFIX": str(folder / "bytecode"), "KDS_SERVICE_AUTO": "off"}
     return environ | own
-
-
-def _await_answer(workspace: Path, environ: dict[str, str]) -> None:
-    """Wait until a prompt gets an answer, which also gives the conversation its object."""
-    case = Case("first", [HOOK], _input(workspace, "I want to add a FAB button"))
-    patient = environ | {"KDS_HOOK_TIMEOUT_MS": "20000"}
-    # a loading service needs the processor more
-    if not Patience(START_S).until(lambda: _run(case, patient).printed > 0, pause_s=POLL_S):
-        raise SystemExit("the service does not answer")
 
 
 def _summary(costs: list[Cost], base: list[Cost]) -> dict[str, float]:
