@@ -6,13 +6,13 @@ Field names and their order are the format: ``timestamp``, ``user_message``, ``i
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kds.brain.clock import moment
 from kds.brain.message import well_formed
 from kds.brain.turn import ContextEntry
+from kds.brain.wire import entry_to_wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,7 @@ def encode(entry: ContextEntry) -> bytes:
     """
     if entry.timestamp.tzinfo is None:
         raise ValueError("the timestamp of an entry must be aware")
-    record: dict[str, str | None] = {
-        "timestamp": moment(entry.timestamp.astimezone(UTC), "auto"),
-        "user_message": entry.user_message,
-        "intent": entry.intent,
-        "session_id": entry.session_id,
-    }
-    if entry.context_ref is not None:
-        record["context_ref"] = entry.context_ref
+    record = entry_to_wire(replace(entry, timestamp=entry.timestamp.astimezone(UTC)))
     return json.dumps(record, ensure_ascii=False).encode()
 
 
