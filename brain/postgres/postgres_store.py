@@ -19,8 +19,7 @@ from kds.brain.sessions.memory_rows import SUMMARY_COLUMNS, summary_of
 from kds.brain.sessions.memory_schema import CONTEXT_CHARACTERS, CONTRADICTIONS, UNCUT
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.message_table import Draft
-from kds.brain.sessions.session_values import Stats
-from kds.brain.sessions.side_stores import Namespace
+from kds.brain.sessions.session_values import Namespace, Stats
 
 _EARLIER: Final = (
     f"(SELECT substr(content, 1, {CONTEXT_CHARACTERS}) FROM message AS earlier "

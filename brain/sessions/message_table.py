@@ -23,8 +23,7 @@ from kds.brain.sessions.memory_rows import (
     message_of,
     passage_of,
 )
-from kds.brain.sessions.session_table import LATER, checked_id, new_id
-from kds.brain.sessions.titles import title_of
+from kds.brain.sessions.session_table import LATER, checked_id, new_id, title_of
 from kds.brain.words.tokens import TokenCounter
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)

@@ -20,7 +20,7 @@ from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Recall
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Message, Role, Scope
-from kds.brain.sessions.entity_session import Antecedent, EntitySession
+from kds.brain.sessions.entities import Antecedent, EntitySession
 from kds.brain.sessions.flags import LiveSettings, MemoryFlags
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.memory_store import MemoryStore

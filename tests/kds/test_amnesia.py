@@ -28,7 +28,7 @@ from kds.brain.kept_text import PrivateText
 from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.event_log import EventLog
 from kds.brain.private_file import locked
-from kds.brain.sessions.side_stores import Profile
+from kds.brain.sessions.session_values import Profile
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry
 from kds.brain.workspace import Workspace

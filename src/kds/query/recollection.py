@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Final
 
 from kds.brain.errors import MessageError
-from kds.brain.sessions.entity_session import REACH_TURNS, EntitySession
+from kds.brain.sessions.entities import REACH_TURNS, EntitySession
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.sessions.session_table import ID_LIMIT

@@ -11,8 +11,14 @@ from kds.brain.errors import MessageError
 from kds.brain.passages.values import Summary
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import archive, to_json
-from kds.brain.sessions.session_values import EntityMemory, Session, Stats
-from kds.brain.sessions.side_stores import Consent, ConsentEvent, Profile
+from kds.brain.sessions.session_values import (
+    Consent,
+    ConsentEvent,
+    EntityMemory,
+    Profile,
+    Session,
+    Stats,
+)
 from kds.query.values import Query
 from kds.service.wire.memory_api import look
 from kds.web.session_changes import address, store_of

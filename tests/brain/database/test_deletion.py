@@ -13,7 +13,7 @@ from kds.brain.database.database import Database
 from kds.brain.errors import StoreError
 from kds.brain.sessions import session_table
 from kds.brain.sessions.memory_schema import MEMORY
-from kds.brain.sessions.side_stores import Profile
+from kds.brain.sessions.session_values import Profile
 from kds.brain.sessions.sqlite_store import SqliteStore
 
 OpenStore = Callable[[], SqliteStore]

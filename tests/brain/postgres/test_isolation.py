@@ -37,7 +37,7 @@ from kds.brain.sessions.entities import EntityTable
 from kds.brain.sessions.metrics import MetricTable
 from kds.brain.sessions.portable import archive
 from kds.brain.sessions.profile import ProfileTable
-from kds.brain.sessions.side_stores import Profile
+from kds.brain.sessions.session_values import Profile
 from kds.brain.turn import ContextEntry
 
 REQUESTS = int(os.environ.get("KDS_ISOLATION_REQUESTS", "300"))

@@ -34,7 +34,7 @@ from kds.brain.postgres.tenancy import Area, Tenancy
 from kds.brain.postgres.tenants import tenant_number
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import archive
-from kds.brain.sessions.side_stores import Profile
+from kds.brain.sessions.session_values import Profile
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry
 from kds.brain.work import Work

@@ -27,7 +27,7 @@ from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.tenants import tenant_number
 from kds.brain.postgres.upgrade import require, upgrade
 from kds.brain.sessions.portable import archive
-from kds.brain.sessions.side_stores import Profile
+from kds.brain.sessions.session_values import Profile
 from kds.brain.turn import ContextEntry
 from kds.readers.plain import read_plain
 

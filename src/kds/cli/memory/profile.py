@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from kds.brain.sessions.side_stores import Consent, ConsentEvent, Profile
+from kds.brain.sessions.session_values import Consent, ConsentEvent, Profile
 from kds.cli.guard import Refusal
 from kds.cli.memory.memory_options import changing, looking
 from kds.cli.moments import shown

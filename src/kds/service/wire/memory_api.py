@@ -12,7 +12,7 @@ from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.passages.query import read_question
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_table import ID_LIMIT
-from kds.brain.sessions.side_stores import Consent
+from kds.brain.sessions.session_values import Consent
 from kds.evaluation.metrics_report import read_report
 from kds.query.query_service import QueryService
 from kds.query.understood import rewriting_of

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.side_stores import Profile
+from kds.brain.sessions.session_values import Profile
 
 from ..conftest import ask
 

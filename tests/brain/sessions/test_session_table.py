@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.sessions.titles import LIMIT, MARK, title_of
+from kds.brain.sessions.session_table import MARK, SHORT_TITLE, title_of
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from kds.brain.sessions.titles import LIMIT, MARK, title_of
         ("#file:KDS/prompts/user/kds.md Add dark mode", "Add dark mode"),
         ("...", ""),
         ("", ""),
-        ("/" + "x" * 80, "/" + "x" * (LIMIT - 2) + MARK),
+        ("/" + "x" * 80, "/" + "x" * (SHORT_TITLE - 2) + MARK),
         (
             "Please explain how the settings of a workspace are read and what overrides them",
             "Please explain how the settings of a workspace…",
@@ -29,6 +29,6 @@ def test_the_title_is_the_first_sentence_in_short(message: str, title: str) -> N
 @given(st.text(max_size=300))
 def test_a_title_is_one_short_line(message: str) -> None:
     title = title_of(message)
-    assert len(title) <= LIMIT + len(MARK)
+    assert len(title) <= SHORT_TITLE + len(MARK)
     assert len(title.splitlines()) <= 1
     assert title == title.strip()

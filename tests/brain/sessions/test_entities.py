@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from conformance import HandClock
 
-from kds.brain.sessions.entity_session import REACH_TURNS, EntitySession, snippet
+from kds.brain.sessions.entities import REACH_TURNS, EntitySession, snippet
 from kds.brain.sessions.sqlite_store import SqliteStore
 
 
