@@ -14,8 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from kds.agents.item_filter import matches
-from kds.agents.item_vectors import BATCH, ItemVectors
+from kds.agents.item_search import BATCH, ItemVectors, matches
 from kds.brain.errors import KdsError
 from kds.brain.installation import install_line
 from kds.brain.sessions.memory_store import MemoryStore

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kds.agents.model_error import ModelError
 from kds.agents.model_http import async_client, async_options, sync_client, sync_options
 from kds.brain.errors import KdsError
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 from kds.brain.settings import ModelSettings
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported with the model

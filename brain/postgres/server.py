@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from kds.brain.errors import KdsError, MessageError, OutageError, StoreError
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 from kds.brain.postgres.limited_connection import limited
 
 if TYPE_CHECKING:

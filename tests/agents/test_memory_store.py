@@ -25,7 +25,7 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
-from kds.agents.item_filter import matches
+from kds.agents.item_search import matches
 from kds.agents.memory_store import MemoryBaseStore
 from kds.brain.errors import StoreError
 from kds.brain.sessions.sqlite_store import SqliteStore

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from kds.brain.errors import KdsError
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 from kds.brain.passages.store import Embedder, EmbeddingStore
 
 BATCH: Final = 64

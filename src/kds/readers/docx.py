@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kds.brain.documents.content import Block, Content, Heading
 from kds.brain.documents.heading import read_heading
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 from kds.readers.drawn_heading import with_drawn_headings
 from kds.readers.error import DocumentError, foreign
 from kds.readers.lines import Line

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 from kds.brain.patience import Patience
 from kds.readers.error import DocumentError, foreign
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from kds.brain.documents.content import Content, Heading, Part
 from kds.brain.documents.heading import read_heading
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 from kds.brain.patience import Patience
 from kds.readers.error import DocumentError, foreign
 from kds.readers.lines import Line

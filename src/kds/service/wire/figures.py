@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 
 if TYPE_CHECKING:
     import prometheus_client

@@ -15,8 +15,7 @@ from typing import Any, Final
 from starlette.datastructures import Headers
 
 from kds.brain.errors import KdsError
-from kds.brain.extras import load_extra
-from kds.brain.installation import kds_version
+from kds.brain.installation import kds_version, load_extra
 from kds.brain.stages import WATCH
 from kds.service.wire.errors import AsgiApp, Receive, Scope, Send
 

@@ -167,7 +167,7 @@ def test_without_the_library_the_log_names_the_extra_and_the_service_goes_on(
             raise ModuleNotFoundError(name=name)
         return __import__(name, fromlist=["_"])
 
-    monkeypatch.setattr("kds.brain.extras.importlib.import_module", imported)
+    monkeypatch.setattr("kds.brain.installation.importlib.import_module", imported)
     monkeypatch.setattr(module, "entry_points", lambda **_: ())
     told: list[str] = []
     assert Traces.wanted(told.append, {"OTEL_TRACES_EXPORTER": "otlp"}) is None

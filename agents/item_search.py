@@ -1,12 +1,14 @@
-"""Vectors for a LangGraph store, by whatever embeddings its configuration names.
+"""What the items of a LangGraph store are found by: their fields, and vectors.
 
-A model that fails costs nothing but the search by meaning: the items are kept, and their
-vectors are made with a later call.
+Filters ask for equal fields, or `$eq $ne $gt $gte $lt $lte`. Vectors are by whatever embeddings
+the configuration names: a model that fails costs nothing but the search by meaning, as the items
+are kept, and their vectors are made with a later call.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
-from typing import Final, TypeVar
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from langchain_core.embeddings import Embeddings
 
@@ -19,6 +21,13 @@ BATCH: Final = 64
 
 _MODEL_FIELDS: Final = ("model", "model_name")
 """Where LangChain's integrations keep which model it is."""
+
+_ORDERINGS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
 
 
 class ItemVectors:
@@ -78,3 +87,49 @@ def _called(made_of: object) -> str:
     details = (getattr(made_of, field, None) for field in _MODEL_FIELDS)
     detail = next((text for text in details if isinstance(text, str) and text), "")
     return f"{name} {detail}".rstrip()
+
+
+def matches(value: Mapping[str, object], wanted: Mapping[str, object]) -> bool:
+    """Tell whether every field of ``wanted`` is met.
+
+    Raises ValueError for an operator that is none.
+
+    >>> matches({"score": 5, "tag": {"kind": "note"}}, {"score": {"$gte": 4}})
+    True
+    >>> matches({"score": "none"}, {"score": {"$gt": 4}})
+    False
+    """
+    return all(_meets(value.get(field), condition) for field, condition in wanted.items())
+
+
+def _meets(value: object, condition: object) -> bool:
+    if isinstance(condition, Mapping):
+        if any(str(key).startswith("$") for key in condition):
+            return all(_compares(value, sign, other) for sign, other in condition.items())
+        return isinstance(value, Mapping) and matches(value, condition)
+    if isinstance(condition, list | tuple):
+        return (
+            isinstance(value, list | tuple)
+            and len(value) == len(condition)
+            and all(map(_meets, value, condition))
+        )
+    return value == condition
+
+
+def _compares(value: object, sign: str, other: object) -> bool:
+    if sign == "$eq":
+        return value == other
+    if sign == "$ne":
+        return value != other
+    if sign not in _ORDERINGS:
+        raise ValueError(f"unknown operator {sign!r}: use $eq, $ne, {', '.join(_ORDERINGS)}")
+    pair = _comparable(value, other)
+    return pair is not None and _ORDERINGS[sign](*pair)
+
+
+def _comparable(value: object, other: object) -> Sequence[Any] | None:
+    """Both as numbers where both are, else both as the texts they are; None: neither."""
+    try:
+        return float(value), float(other)  # type: ignore[arg-type]  # what is none raises
+    except (TypeError, ValueError):
+        return (value, other) if isinstance(value, str) and isinstance(other, str) else None
