@@ -11,11 +11,12 @@ from kds.api.embeddings import load_embedder
 from kds.api.session_names import NOTHING, find_session, session_page
 from kds.brain.clock import utc_now
 from kds.brain.errors import MessageError
+from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
 from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.metrics import logged_recall
+from kds.brain.sessions.metrics import log_recall
 from kds.brain.sessions.portable import archive, to_json, to_markdown
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
@@ -111,16 +112,16 @@ class _MemoryTools:
             chosen = find_session(store, session) if session else None
             if store is None:
                 return MemoryHits(query=query, hits=[], summaries=[], notes=[NOTHING])
-            recalled = logged_recall(
+            found = recall(
                 store,
                 query,
-                surface=SURFACE,
                 scope=Scope(chosen.id if chosen else None),
                 limit=limit,
                 settings=recall_settings(options),
                 embedder=self._embedding(options.embeddings),
                 now=utc_now(),
             )
+            recalled = log_recall(store, found, surface=SURFACE)
             ids = dict.fromkeys(hit.passage.session_id for hit in recalled.hits)
             sessions = {one.id: one for name in ids if (one := store.find_session(name))}
         return MemoryHits.of(query, recalled, sessions)
