@@ -20,17 +20,3 @@ def test_a_reply_is_json() -> None:
     assert data["usage"] == {"input_tokens": 3, "output_tokens": 1, "total_tokens": 4}
     assert data["turn"]["message"] == "dark mode"
     assert json.loads(json.dumps(BLANK.as_dict()))["usage"] is None
-
-
-def test_pieces_add_up_to_the_reply() -> None:
-    first = AgentReply("work-planner", "PLAN", "Do", "the prompt", TURN, answered=True)
-    last = AgentReply(
-        "work-planner", "PLAN", "ne.", "the prompt", TURN, answered=True, usage=Usage(1, 1, 2),
-        notes=("cut off",),
-    )  # fmt: skip
-    whole = first + last
-    assert (whole.text, whole.usage, whole.notes) == ("Done.", Usage(1, 1, 2), ("cut off",))
-
-
-def test_usage_of_several_calls_adds_up() -> None:
-    assert Usage(1, 2, 3) + Usage(10, 20, 30) == Usage(11, 22, 33)

@@ -2,7 +2,6 @@
 
 import json
 import stat
-import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -193,36 +192,6 @@ def test_tidying_does_not_follow_a_link(file: WorkFile, path: Path, tmp_path: Pa
     link.symlink_to(path.parent)
     assert tidy_work(link, now=lambda: path.stat().st_mtime + 1e6) == 0
     assert path.exists()
-
-
-TAKER = """
-import sys
-from pathlib import Path
-from kds.brain.kept_text import PrivateText
-from kds.brain.work import Work
-from kds.brain.work_file import WorkFile
-
-file = WorkFile(PrivateText(Path(sys.argv[1])))
-print("ready", flush=True)
-sys.stdin.readline()
-print(file.change(Work.idle).work.confirm)
-"""
-
-
-def test_of_many_processes_one_gets_the_confirmation(path: Path, launchers: Path) -> None:
-    WorkFile(PrivateText(path)).change(lambda _: PENDING)
-    takers = [
-        subprocess.Popen(
-            [launchers / "python-block", TAKER, path],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )
-        for _ in range(4)
-    ]  # fmt: skip
-    for taker in takers:
-        assert taker.stdout
-        assert taker.stdout.readline() == "ready\n"
-    found = [taker.communicate("go\n", timeout=PATIENCE_S)[0].strip() for taker in takers]
-    assert sorted(found) == ["COMMIT", "None", "None", "None"]
 
 
 def test_of_many_at_once_one_gets_the_confirmation(work: WorkFile) -> None:

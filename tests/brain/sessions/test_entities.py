@@ -1,9 +1,6 @@
 """Entity memories of a conversation: what it refers to, for as long as it is used."""
 
-from datetime import timedelta
-
 import pytest
-from conformance import HandClock
 
 from kds.brain.sessions.entities import REACH_TURNS, EntitySession, snippet
 from kds.brain.sessions.sqlite_store import SqliteStore
@@ -59,25 +56,6 @@ def test_documents_and_sections_stay_until_an_answer_names_others(session: Entit
     memory = session.memory()
     assert memory is not None
     assert (memory.documents, memory.sections) == (("a.md",), ())
-
-
-def test_it_expires_some_hours_after_its_last_use(session: EntitySession, clock: HandClock) -> None:
-    session.remember_turn(["login form"])
-    clock.move(hours=3)
-    assert terms(session) == ["login form"]
-    clock.move(hours=3)
-    assert terms(session) == ["login form"]
-    clock.move(hours=4)
-    assert terms(session) == []
-    session.remember_turn(["FAB button"])
-    assert terms(session) == ["FAB button"]
-
-
-def test_its_life_can_be_set(store: SqliteStore, clock: HandClock) -> None:
-    session = EntitySession(store.entities, "chat", timedelta(minutes=30))
-    session.remember_turn(["login form"])
-    clock.move(minutes=31)
-    assert session.antecedents() == ()
 
 
 def test_a_new_topic_begins_with_nothing(session: EntitySession) -> None:
