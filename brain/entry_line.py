@@ -7,9 +7,10 @@ Field names and their order are the format: ``timestamp``, ``user_message``, ``i
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
+from kds.brain.clock import read_moment
 from kds.brain.message import well_formed
 from kds.brain.turn import ContextEntry
 from kds.brain.wire import entry_to_wire
@@ -72,22 +73,12 @@ def _loads(text: str | bytes) -> Any:
 
 def _entry(record: Mapping[str, object]) -> ContextEntry:
     return ContextEntry(
-        timestamp=_timestamp(_text(record, "timestamp")),
+        timestamp=read_moment(_text(record, "timestamp"), name="timestamp"),
         user_message=_text(record, "user_message"),
         intent=_text(record, "intent"),
         session_id=_text_or_none(record, "session_id"),
         context_ref=_text_or_none(record, "context_ref") if "context_ref" in record else None,
     )
-
-
-def _timestamp(text: str) -> datetime:
-    try:
-        at = datetime.fromisoformat(text)
-        if at.tzinfo is None:
-            raise ValueError("no time zone")
-        return at.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise ValueError("'timestamp' is not an ISO 8601 time with its zone") from error
 
 
 def _text(record: Mapping[str, object], name: str) -> str:

@@ -15,15 +15,7 @@ from typing import Final, Protocol
 from kds.brain.clock import Clock, utc_now
 from kds.brain.entry_line import Line, decode_lines, encode
 from kds.brain.errors import StoreError
-from kds.brain.private_file import (
-    append_private,
-    is_read_only,
-    locked,
-    make_private_folder,
-    read_private,
-    remove_private,
-    replace_private,
-)
+from kds.brain.kept_text import PrivateText
 from kds.brain.secrets.redaction import storable
 from kds.brain.secrets.withheld import withheld, without
 from kds.brain.turn import ContextEntry
@@ -109,7 +101,7 @@ class ContextJournal:
         limit: int = LIMIT,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> None:
-        self.path = path
+        self.text = PrivateText(path)
         self._clock = clock
         self._limit = limit
         self._lock_timeout_s = lock_timeout_s
@@ -118,28 +110,23 @@ class ContextJournal:
         """Nobody is kept out."""
         return nullcontext()
 
-    @property
-    def bad_path(self) -> Path:
-        """Where damaged lines go: the context file's name and ``.bad``."""
-        return self.path.with_name(f"{self.path.name}.bad")
-
     def load(self) -> LoadedContext:
         """Return what holds now, and take off the disk what no longer does.
 
         When the file cannot be put in order (read-only, disk full, lock held) it stays as it
         is, and a warning says so.
         """
-        content = read_private(self.path)
+        content = self.text.read()
         if content is None:
             return LoadedContext(())
         found = self._sort(content)
         if found.in_order:
             return self._loaded(found)
-        if is_read_only(self.path):
-            return self._loaded(found, left=f"{self.path} is read-only")
+        if self.text.read_only:
+            return self._loaded(found, left=f"{self.text} is read-only")
         try:
-            with locked(self.path, timeout_s=min(TIDY_TIMEOUT_S, self._lock_timeout_s)):
-                found = self._sort(read_private(self.path) or b"")
+            with self.text.borrowed(timeout_s=min(TIDY_TIMEOUT_S, self._lock_timeout_s)):
+                found = self._sort(self.text.read() or b"")
                 self._set_aside(found.damaged)
                 self._write(found.kept)
         except StoreError as error:
@@ -157,10 +144,10 @@ class ContextJournal:
         """
         stored = stored_entry(entry)
         line = Line(0, encode(stored), entry=stored)
-        make_private_folder(self.path.parent)
-        with locked(self.path, timeout_s=self._lock_timeout_s):
+        self.text.prepare()
+        with self.text.borrowed(timeout_s=self._lock_timeout_s):
             found = self._sort(self._read_for_writing())
-            refuse_ahead(entry, self._clock(), where=str(self.path))
+            refuse_ahead(entry, self._clock(), where=str(self.text))
             self._set_aside(found.damaged)
             after = self._trim(() if fresh else found.kept, line)
             self._write(after.kept)
@@ -177,21 +164,21 @@ class ContextJournal:
 
         Entries that had expired do not count.
         """
-        if read_private(self.path) is None and not self.bad_path.exists():
+        if self.text.read() is None and not self.text.aside.exists:
             return 0
-        with locked(self.path, timeout_s=self._lock_timeout_s):
+        with self.text.borrowed(timeout_s=self._lock_timeout_s):
             found = self._sort(self._read_for_writing())
             self._write(())
-            remove_private(self.bad_path)
+            self.text.aside.remove()
         return len(found.kept)
 
     def _read_for_writing(self) -> bytes:
-        content = read_private(self.path)
-        if content is not None and is_read_only(self.path):
+        content = self.text.read()
+        if content is not None and self.text.read_only:
             raise StoreError(
                 "the conversation context is read-only",
-                where=str(self.path),
-                hint=f"run `chmod u+w` on it and its folder, or move {self.path.name} away",
+                where=str(self.text),
+                hint=f"run `chmod u+w` on it and its folder, or move {self.text.name} away",
             )
         return content or b""
 
@@ -220,15 +207,15 @@ class ContextJournal:
 
     def _set_aside(self, damaged: Iterable[Line]) -> None:
         if content := b"".join(line.raw + b"\n" for line in damaged):
-            append_private(self.bad_path, content)
+            self.text.aside.append(content)
 
     def _write(self, kept: Iterable[Line]) -> None:
         # The bytes of a line that is kept stay: fields this version does not know survive.
-        replace_private(self.path, b"".join(line.raw + b"\n" for line in kept))
+        self.text.replace(b"".join(line.raw + b"\n" for line in kept))
 
     def _loaded(self, found: _Sorted, *, left: str | None = None) -> LoadedContext:
-        fate = "left where it is" if left else f"set aside in {self.bad_path.name}"
-        warnings = [f"{self.path}:{line.number}: {line.damage}; {fate}" for line in found.damaged]
+        fate = "left where it is" if left else f"set aside in {self.text.aside.name}"
+        warnings = [f"{self.text}:{line.number}: {line.damage}; {fate}" for line in found.damaged]
         if left:
             warnings.append(f"the context could not be put in order: {left}")
         entries = tuple(line.entry for line in found.kept if line.entry)

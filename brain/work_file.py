@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from kds.brain.clock import Clock, utc_now
+from kds.brain.clock import Clock, read_moment, utc_now
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
@@ -141,10 +141,7 @@ def decode(content: bytes) -> tuple[Work, datetime]:
         data = json.loads(content)
         if data["version"] != VERSION:
             raise ValueError(f"version {data['version']!r} instead of {VERSION}")
-        at = datetime.fromisoformat(data["at"])
-        if at.tzinfo is None:
-            raise ValueError("its time has no zone")
-        return _work(data), at
+        return _work(data), read_moment(data["at"], name="at")
     except (ValueError, TypeError, KeyError, RecursionError, StoreError) as error:
         reason = error.message if isinstance(error, StoreError) else str(error)
         raise _UnreadableError(f"unreadable ({type(error).__name__}: {reason})") from error

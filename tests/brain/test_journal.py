@@ -81,7 +81,7 @@ def test_clearing_counts_and_forgets_everything(
     journal.log(entry(clock, "b"))
     assert journal.clear() == 2
     assert path.read_bytes() == b""
-    assert not journal.bad_path.exists()
+    assert not journal.text.aside.path.exists()
     assert journal.load().entries == ()
 
 
@@ -142,7 +142,7 @@ def test_a_line_from_the_near_future_is_kept_and_one_from_beyond_is_set_aside(
     loaded = journal.load()
     assert loaded.entries == ()
     assert "future" in loaded.warnings[0]
-    assert json.loads(journal.bad_path.read_bytes())["user_message"] == "a"
+    assert json.loads(journal.text.aside.path.read_bytes())["user_message"] == "a"
     assert path.read_bytes() == b""
 
 
@@ -172,7 +172,7 @@ def test_the_limits_hold_under_any_clock(moves: list[tuple[timedelta, bool]]) ->
             for kept in logged.entries:
                 assert -FUTURE_TOLERANCE <= clock.now - kept.timestamp <= MAX_AGE
             assert journal.load().entries == logged.entries
-            assert on_disk(journal.path) == [kept.user_message for kept in logged.entries]
+            assert on_disk(journal.text.path) == [kept.user_message for kept in logged.entries]
 
 
 @settings(max_examples=40)
@@ -264,10 +264,10 @@ def test_damaged_lines_are_set_aside_and_the_rest_is_kept(
         f"{path}:3",
         f"{path}:4",
     ]
-    assert all(journal.bad_path.name in warning for warning in loaded.warnings)
+    assert all(journal.text.aside.path.name in warning for warning in loaded.warnings)
     assert path.read_bytes() == good
-    assert journal.bad_path.read_bytes() == b"\x00\x00\n\xff\xfe\n" + good[:30] + b"\n"
-    assert mode_of(journal.bad_path) == 0o600
+    assert journal.text.aside.path.read_bytes() == b"\x00\x00\n\xff\xfe\n" + good[:30] + b"\n"
+    assert mode_of(journal.text.aside.path) == 0o600
     assert journal.load().warnings == ()
 
 
@@ -278,7 +278,7 @@ def test_damage_found_while_logging_is_set_aside_too(
     path.write_bytes(b"damaged")
     logged = journal.log(entry(clock, "a"))
     assert len(logged.warnings) == 1
-    assert journal.bad_path.read_bytes() == b"damaged\n"
+    assert journal.text.aside.path.read_bytes() == b"damaged\n"
     assert on_disk(path) == ["a"]
 
 
@@ -288,7 +288,7 @@ def test_what_cannot_be_set_aside_stays_where_it_is(
     journal.log(entry(clock, "a"))
     content = path.read_bytes() + b"damaged\n"
     path.write_bytes(content)
-    journal.bad_path.mkdir()
+    journal.text.aside.path.mkdir()
     loaded = journal.load()
     assert [entry.user_message for entry in loaded.entries] == ["a"]
     assert "left where it is" in loaded.warnings[0]
