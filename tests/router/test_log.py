@@ -65,6 +65,6 @@ def test_the_eleventh_message_drops_the_first_and_says_so(journal: ContextJourna
 def test_a_context_that_cannot_be_written_is_an_error_not_a_silence(
     journal: ContextJournal,
 ) -> None:
-    journal.path.mkdir()
+    journal.text.path.mkdir()
     with pytest.raises(StoreError):
         make_log(journal).run(ROUTED)
