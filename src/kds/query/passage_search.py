@@ -111,8 +111,8 @@ class Search:
         store = self._store_if_any()
         if store is None or (inside and known is None):
             return None
-        flags = self.memory.flags
-        settings = replace(flags.recall, few=0) if inside else flags.recall
+        settings = self.memory.recall_settings
+        settings = replace(settings, few=0) if inside else settings
         about = known.document if known else None
         return recall(
             store,

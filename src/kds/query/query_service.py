@@ -255,7 +255,7 @@ class QueryService:
             said_before(messages),
             known_before(known.terms if known else (), messages),
             at=self._clock(),
-            rewrites=self.memory.flags.query_rewriting,
+            rewrites=self.memory.flags.enable_query_rewriting,
         )
 
     def _measured(self, reply: QueryReply, *, stored: bool) -> QueryReply:

@@ -136,7 +136,7 @@ def shown_terms(memory: ConversationMemory, session: str) -> tuple[str, ...]:
 
 def _known(memory: ConversationMemory, session: str) -> EntityMemory | None:
     flags = memory.flags
-    if not flags.session_memory:
+    if not flags.enable_session_memory:
         return None
     return EntitySession(memory.store.entities, session, flags.ttl).memory()
 

@@ -13,7 +13,7 @@ from typing import Final
 from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog
 from kds.brain.clock import Clock, utc_now
-from kds.brain.sessions.flags import LiveSettings
+from kds.brain.sessions.live_settings import LiveSettings
 from kds.brain.settings import Settings
 from kds.brain.settings_variables import PLACES, routing_variables
 from kds.brain.workspace import OWN_SETTINGS, Workspace

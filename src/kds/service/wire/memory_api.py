@@ -192,7 +192,7 @@ def look(service: QueryService, query: Question) -> replies.RetrievalReply:
         question=read.model_copy(update={"concepts": documents.concepts if documents else ()}),
         documents=[replies.DebugDocumentHit.model_validate(hit) for hit in found_documents],
         conversations=[replies.DebugHit.model_validate(hit) for hit in found_passages],
-        weights=replies.WeightsReply.model_validate(service.memory.flags.recall),
+        weights=replies.WeightsReply.model_validate(service.memory.recall_settings),
         counts=dict(recall.counts) if recall else {},
         flags=dict(recall.flags) if recall else {},
         timings_ms={stage: round(ms, 3) for stage, ms in timings.items()},
