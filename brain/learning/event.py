@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal, cast, get_args
 
 from kds.brain.clock import moment, read_moment
-from kds.brain.learning.phrase import phrase_key, phrase_text
+from kds.brain.learning.phrase import phrase_key
 from kds.brain.learning.reference import thing
 from kds.brain.message import well_formed
 from kds.brain.secrets.redaction import storable
+from kds.brain.visible import one_line
 
 Evidence = Literal["clarified", "corrected", "told"]
 """Answered a question of ours; said which intent the message before had; `kds learn correct`."""
@@ -96,7 +97,7 @@ def encode(event: LearningEvent) -> bytes:
     record: dict[str, str] = {
         "at": moment(event.at.astimezone(UTC), "auto"),
         "kind": event.kind,
-        "text": phrase_text(storable(event.text)),
+        "text": one_line(storable(event.text)),
     }
     if event.antecedent is None:
         record["intent"] = event.intent

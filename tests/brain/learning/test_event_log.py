@@ -15,8 +15,8 @@ from kds.brain.errors import StoreError
 from kds.brain.kept_text import PrivateText
 from kds.brain.learning.event import LearningEvent, decode, encode
 from kds.brain.learning.event_log import EventLog
-from kds.brain.learning.phrase import phrase_text
 from kds.brain.secrets.redaction import storable
+from kds.brain.visible import one_line
 
 from ..conftest import MakeText
 
@@ -127,7 +127,7 @@ texts = st.text(min_size=1, max_size=40).filter(lambda text: bool(text.strip()))
 def test_a_line_is_read_back_as_it_is_written_again(
     text: str, intent: str, was: str | None, at: datetime
 ) -> None:
-    assume(phrase_text(storable(text)))  # else nothing visible is left of it
+    assume(one_line(storable(text)))  # else nothing visible is left of it
     once = decode(encode(LearningEvent(at, "corrected", text, intent, was=was)))
     assert decode(encode(once)) == once
     assert b"\n" not in encode(once)

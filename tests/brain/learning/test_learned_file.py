@@ -16,7 +16,7 @@ from kds.brain.kept_text import PrivateText
 from kds.brain.learning.candidate import Candidate
 from kds.brain.learning.event import candidate_id
 from kds.brain.learning.learned_file import MAX_EXAMPLES, YOU, LearnedFile, LearnedFileError
-from kds.brain.learning.phrase import phrase_text
+from kds.brain.visible import one_line
 
 from ..conftest import MakeText
 
@@ -142,7 +142,7 @@ def test_there_is_a_limit(file: LearnedFile) -> None:
         add(file, "one more for the road")
 
 
-words = st.text(min_size=1, max_size=60).filter(lambda text: len(phrase_text(text).strip()) > 1)
+words = st.text(min_size=1, max_size=60).filter(lambda text: len(one_line(text).strip()) > 1)
 
 
 @settings(max_examples=40)
@@ -159,7 +159,7 @@ def test_undoing_in_any_order_restores_the_bytes(texts, random, present) -> None
         known = {one.id for one in file.load()}
         added = [
             (one.id, file.add([one], by=YOU, now=NOON)[one.id])
-            for one in map(candidate, map(phrase_text, texts))
+            for one in map(candidate, map(one_line, texts))
             if one.id not in known
         ]
         if present is None or present == "examples:\n":
