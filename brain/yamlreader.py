@@ -72,7 +72,7 @@ class YamlReader:
             line = text.count("\n", 0, control.start())
             message = "is not YAML: control characters are not allowed"
             hint = "remove the control character from this line"
-            self._report(yaml.Mark("", 0, line, 0, None, None), message, hint)
+            self._report(yaml.Mark("", 0, line, 0, None, 0), message, hint)
             return None
         try:
             return self._build(iter(yaml.parse(text, Loader=_PARSER)))
