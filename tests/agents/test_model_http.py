@@ -4,9 +4,9 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 from langchain_core.language_models import BaseChatModel
@@ -17,7 +17,7 @@ from kds.agents.model_http import PART_BYTES, STREAM_BYTES, _Meter, close_client
 from kds.brain.settings import ModelSettings
 
 from ..effort import PATIENCE_S
-from .openai_server import FakeProvider
+from .openai_server import FakeProvider, listening
 
 PIECE = b"z" * 65536
 LIMIT = PART_BYTES + 20 * 2**20
@@ -58,33 +58,18 @@ Serve = Callable[..., Hostile]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    servers: list[tuple[ThreadingHTTPServer, Thread]] = []
+    with ExitStack() as stack:
 
-    def start(**options: str) -> Hostile:
-        hostile = Hostile(**options)
+        def start(**options: str) -> Hostile:
+            hostile = Hostile(**options)
 
-        class Handler(_Handler):
-            server_of = hostile
+            class Handler(_Handler):
+                server_of = hostile
 
-        server = _Server(("127.0.0.1", 0), Handler)
-        hostile.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        servers.append((server, thread))
-        return hostile
+            hostile.url = stack.enter_context(listening(Handler))
+            return hostile
 
-    yield start
-    for server, thread in servers:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that leave are what these tests are about."""
+        yield start
 
 
 class _Handler(BaseHTTPRequestHandler):
