@@ -1,4 +1,4 @@
-"""The context of one conversation on a server, as one process has it: `kds.brain.journal.Journal`.
+"""The context of one conversation on a server, as one process has it (`Journal`).
 
 A turn holds its conversation. While the server is away the context is what this process knows.
 """
@@ -10,11 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from kds.brain.database.engine import Connection
-from kds.brain.database.instant import to_micros
-from kds.brain.entry_line import decode_lines, encode
-from kds.brain.errors import OutageError, StoreError
-from kds.brain.journal import (
+from kds.brain.context.entry_line import decode_lines, encode
+from kds.brain.context.journal import (
     FUTURE_TOLERANCE,
     LIMIT,
     MAX_AGE,
@@ -23,6 +20,9 @@ from kds.brain.journal import (
     refuse_ahead,
     stored_entry,
 )
+from kds.brain.database.engine import Connection
+from kds.brain.database.instant import to_micros
+from kds.brain.errors import OutageError, StoreError
 from kds.brain.postgres.waiting import Named, Waiting
 from kds.brain.turn import ContextEntry
 
@@ -48,7 +48,7 @@ class Known:
 
 
 class PostgresJournal:
-    """The context of one conversation: `kds.brain.journal.Journal`."""
+    """The context of one conversation: `kds.brain.context.journal.Journal`."""
 
     def __init__(self, contexts: "PostgresContexts", conversation: str) -> None:
         self._contexts = contexts

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.contexts import Marks
+from kds.brain.context.conversations import Marks
+from kds.brain.context.journal import Journal
 from kds.brain.database.engine import Connection
 from kds.brain.errors import OutageError
-from kds.brain.journal import Journal
 from kds.brain.learning.learned_file import FILE_NAME, VERDICT_NAME
 from kds.brain.postgres.context_journal import Known, PostgresJournal
 from kds.brain.postgres.tenancy import Tenancy

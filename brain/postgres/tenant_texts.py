@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Final
 from uuid import uuid4
 
+from kds.brain.context.entry_line import decode_lines
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
-from kds.brain.entry_line import decode_lines
 from kds.brain.postgres.texts import tenancy_of
 from kds.brain.shared_database import SharedDatabase
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from kds.brain.code_block import summarise_code
 from kds.brain.message import well_formed
+from kds.brain.secrets.code_block import summarise_code
 from kds.brain.secrets.key_form import PRIVATE_KEY
 from kds.brain.secrets.own_rules import OWN_RULES, STEMS
 from kds.brain.secrets.secret_block import masked_blocks, public_lines

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kds.api.conversations import Conversations as Conversations
     from kds.api.routing import Router as Router
     from kds.api.turn_log import TurnLog as TurnLog
+    from kds.brain.context.journal import ContextJournal as ContextJournal
     from kds.brain.errors import ConfigError as ConfigError
     from kds.brain.errors import DialogueFileError as DialogueFileError
     from kds.brain.errors import DispatchError as DispatchError
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from kds.brain.errors import RuleFileError as RuleFileError
     from kds.brain.errors import StoreError as StoreError
     from kds.brain.errors import WorkspaceError as WorkspaceError
-    from kds.brain.journal import ContextJournal as ContextJournal
     from kds.brain.settings import Settings as Settings
     from kds.brain.settings import SettingsError as SettingsError
     from kds.brain.settings import load_settings as load_settings
@@ -62,7 +62,7 @@ _HOMES = {
         "ConfigError DialogueFileError DispatchError ExampleFileError KdsError MessageError "
         "PipelineError Problem PromptFileError RuleFileError StoreError WorkspaceError"
     ),
-    "kds.brain.journal": "ContextJournal",
+    "kds.brain.context.journal": "ContextJournal",
     "kds.brain.settings": "Settings SettingsError load_settings",
     "kds.brain.turn": "UNKNOWN ContextEntry IntentScore Reference StepRecord Turn",
     "kds.brain.workspace": "Workspace",

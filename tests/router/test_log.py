@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from kds.brain.context.journal import ContextJournal
 from kds.brain.errors import StoreError
-from kds.brain.journal import ContextJournal
 from kds.brain.turn import Action, ContextEntry, Turn
 from kds.router.log import make_log
 

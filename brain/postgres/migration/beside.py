@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 from uuid import uuid4
 
+from kds.brain.context.entry_line import decode_lines, encode
+from kds.brain.context.journal import LIMIT, MAX_AGE
 from kds.brain.database.database import Database
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
-from kds.brain.entry_line import decode_lines, encode
-from kds.brain.journal import LIMIT, MAX_AGE
 from kds.brain.passages.rows import Row
 from kds.brain.passages.word_forms import WordForms
 from kds.brain.postgres.tenancy import Tenancy

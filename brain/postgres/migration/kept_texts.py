@@ -9,6 +9,8 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
+from kds.brain.context.work import NOTHING
+from kds.brain.context.work_file import FOLDER, WorkFile
 from kds.brain.database.instant import to_micros
 from kds.brain.errors import StoreError
 from kds.brain.kept_text import KeptText, PrivateText
@@ -18,8 +20,6 @@ from kds.brain.learning.learned_file import VERDICT_NAME, LearnedFile, LearnedFi
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.texts import PostgresText
 from kds.brain.receipt import read_own
-from kds.brain.work import NOTHING
-from kds.brain.work_file import FOLDER, WorkFile
 from kds.brain.workspace import Workspace
 
 LEARNED_TEXTS: Final = (("learned examples", LEARNED), ("events of learning", EVENTS))

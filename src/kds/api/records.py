@@ -16,8 +16,8 @@ from typing import Final
 
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
-from kds.brain.contexts import Contexts
-from kds.brain.journal import MAX_AGE, Journal, LoadedContext
+from kds.brain.context.conversations import Contexts
+from kds.brain.context.journal import MAX_AGE, Journal, LoadedContext
 from kds.brain.turn import NOTED, WARNING, ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.learning.learning import standing_of
@@ -28,8 +28,8 @@ from kds.router.pipeline import Pipeline
 from kds.router.prompts.library import PromptLibrary
 
 _OURS: Final = re.compile(r"[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.waiting)?(?:\.lock|\.bad)?")
-"""Names that `kds.brain.contexts.conversation_path` makes, what a journal keeps beside them, and
-what waits for a server (`kds.brain.postgres.waiting`)."""
+"""Names that `kds.brain.context.conversations` makes, what a journal keeps beside them, and what
+waits for a server (`kds.brain.postgres.waiting`)."""
 
 
 class Records:

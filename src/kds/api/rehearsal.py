@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kds.brain.clock import Clock
-from kds.brain.journal import LIMIT, MAX_AGE, LoadedContext
+from kds.brain.context.journal import LIMIT, MAX_AGE, LoadedContext
 from kds.brain.secrets.redaction import storable
 from kds.brain.turn import ContextEntry
 

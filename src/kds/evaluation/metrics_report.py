@@ -13,7 +13,7 @@ from typing import Any, Final
 from kds.api.measures import Spread, mean, rounded, share, spread, tally
 from kds.api.turn_metric import TURN
 from kds.brain.clock import moment, utc_now
-from kds.brain.journal import MAX_AGE
+from kds.brain.context.journal import MAX_AGE
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import RECALL
 from kds.brain.sessions.session_values import Metric

@@ -10,7 +10,7 @@ from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import BeforeValidator, Field
 
 from kds.brain.clock import utc_now
-from kds.brain.contexts import NAME_LIMIT
+from kds.brain.context.conversations import NAME_LIMIT
 from kds.brain.message import MESSAGE_LIMIT, clean_message
 from kds.brain.turn import ContextEntry, Turn
 from kds.mcp.clarification import KEY, Answer, Question, ask, asks_by_result, can_ask

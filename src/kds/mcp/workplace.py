@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from kds.api.turn_log import TurnLog
-from kds.brain.contexts import Contexts, conversation_path
+from kds.brain.context.conversations import Contexts, conversation_path
+from kds.brain.context.journal import Journal
 from kds.brain.errors import ConfigError, KdsError
-from kds.brain.journal import Journal
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.message import clean_message
 from kds.brain.turn import Turn

@@ -11,7 +11,7 @@ from typing import Any, Final
 from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
-from kds.brain.contexts import Contexts
+from kds.brain.context.conversations import Contexts
 from kds.brain.errors import KdsError
 from kds.brain.message import clean_message
 from kds.brain.postgres.team import Person

@@ -12,7 +12,9 @@ from conformance import CODE, HandClock, say
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kds.brain.contexts import Contexts
+from kds.brain.context.conversations import Contexts
+from kds.brain.context.work import Work
+from kds.brain.context.work_file import WorkFile
 from kds.brain.database.engine import Connection
 from kds.brain.errors import StoreError
 from kds.brain.kept_text import PrivateText
@@ -37,8 +39,6 @@ from kds.brain.sessions.portable import archive
 from kds.brain.sessions.session_values import Profile
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry
-from kds.brain.work import Work
-from kds.brain.work_file import WorkFile
 from kds.brain.workspace import Workspace
 
 AT_ONCE = 4

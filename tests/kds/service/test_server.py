@@ -17,8 +17,8 @@ import httpx
 import pytest
 
 from kds.api.conversations import Conversations
+from kds.brain.context.journal import ContextJournal
 from kds.brain.errors import PromptFileError
-from kds.brain.journal import ContextJournal
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.hooks.call import connect

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kds.brain.context.work_file import FOLDER
 from kds.brain.errors import ConfigError
 from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.learning.event_log import EventLog
@@ -9,7 +10,6 @@ from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.learning.learned_file import LearnedFile
 from kds.brain.postgres.texts import PostgresText, texts_of
 from kds.brain.shared_database import SharedDatabase
-from kds.brain.work_file import FOLDER
 
 
 def counts(named: SharedDatabase) -> dict[str, int]:

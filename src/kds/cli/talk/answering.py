@@ -7,8 +7,8 @@ from typing import Final
 
 import click
 
+from kds.brain.context.work import Offer
 from kds.brain.errors import KdsError
-from kds.brain.work import Offer
 from kds.cli.guard import complain, complain_about
 from kds.cli.palette import toned
 from kds.cli.talk.prose import Prose

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.code_block import summarise_code
+from kds.brain.secrets.code_block import summarise_code
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kds.brain.context.journal import FUTURE_TOLERANCE, LIMIT, MAX_AGE, ContextJournal
 from kds.brain.errors import StoreError
-from kds.brain.journal import FUTURE_TOLERANCE, LIMIT, MAX_AGE, ContextJournal
 from kds.brain.private_file import locked
 from kds.brain.secrets.redaction import storable
 from kds.brain.turn import ContextEntry
 
-from .conftest import HandClock
+from ..conftest import HandClock  # what all tests of the brain share
 
 
 @pytest.fixture

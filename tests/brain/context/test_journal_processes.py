@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.journal import LIMIT, ContextJournal
+from kds.brain.context.journal import LIMIT, ContextJournal
 
-from ..effort import PATIENCE_S
+from ...effort import PATIENCE_S
 
 PROCESSES = 8
 MESSAGES = 50
@@ -23,7 +23,7 @@ WRITER = """
 import json, os, sys
 from pathlib import Path
 from kds.brain.clock import utc_now
-from kds.brain.journal import ContextJournal
+from kds.brain.context.journal import ContextJournal
 from kds.brain.turn import ContextEntry
 
 path, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -136,7 +136,7 @@ DYING = """
 import os, signal, sys
 from pathlib import Path
 from kds.brain.clock import utc_now
-from kds.brain.journal import ContextJournal
+from kds.brain.context.journal import ContextJournal
 from kds.brain.turn import ContextEntry
 
 def die(*arguments, **options):
@@ -187,7 +187,7 @@ import resource, signal, sys
 from pathlib import Path
 from kds.brain.clock import utc_now
 from kds.brain.errors import StoreError
-from kds.brain.journal import ContextJournal
+from kds.brain.context.journal import ContextJournal
 from kds.brain.turn import ContextEntry
 
 path = Path(sys.argv[1])
@@ -218,7 +218,8 @@ def test_a_write_that_finds_no_room_is_a_clear_error_and_loses_nothing(
 
 IMPORTS = """
 import sys
-import kds.brain.journal, kds.brain.secrets.redaction, kds.brain.session, kds.brain.workspace
+import kds.brain.context.journal, kds.brain.context.session
+import kds.brain.secrets.redaction, kds.brain.workspace
 print([name for name in ("detect_secrets", "filelock", "jsonlines") if name in sys.modules])
 {use}
 print("detect_secrets" in sys.modules)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.entry_line import Line, decode_lines, encode
+from kds.brain.context.entry_line import Line, decode_lines, encode
 from kds.brain.errors import StoreError
 from kds.brain.kept_text import PrivateText
 from kds.brain.secrets.redaction import storable

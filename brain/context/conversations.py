@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kds.brain.clock import Clock, utc_now
+from kds.brain.context.journal import ContextJournal, Journal
 from kds.brain.errors import MessageError
-from kds.brain.journal import ContextJournal, Journal
 from kds.brain.shared_database import SharedDatabase, shared_database
 from kds.brain.workspace import Workspace
 

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from kds.brain.clock import Clock, read_moment, utc_now
+from kds.brain.context.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
+from kds.brain.context.work import NOTHING, Edit, LoadedWork, Work
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
-from kds.brain.journal import FUTURE_TOLERANCE, LOCK_TIMEOUT_S, MAX_AGE
 from kds.brain.kept_text import KeptText
 from kds.brain.plain import read
 from kds.brain.secrets.withheld import withheld, without
 from kds.brain.turn import Turn
 from kds.brain.wire import from_wire, to_wire
-from kds.brain.work import NOTHING, Edit, LoadedWork, Work
 
 FOLDER: Final = "work"
 """Where the files are in `kds-brain`, one for each conversation."""

@@ -1,7 +1,7 @@
 """The work in progress of a conversation: what is done next, if the user says so.
 
 What waits for a yes, what else a message asked for, where the work may go next, and what was
-halted last. `kds.brain.work_file` keeps it for other processes.
+halted last. `kds.brain.context.work_file` keeps it for other processes.
 """
 
 from collections.abc import Callable

@@ -12,16 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kds.brain.context.journal import FUTURE_TOLERANCE, MAX_AGE
+from kds.brain.context.work import NOTHING, Halted, Offer, Work, WorkInMemory
+from kds.brain.context.work_file import WorkFile, decode, encode, tidy_work
 from kds.brain.errors import StoreError
-from kds.brain.journal import FUTURE_TOLERANCE, MAX_AGE
 from kds.brain.kept_text import PrivateText
 from kds.brain.private_file import locked
 from kds.brain.turn import ContextEntry, Reference, Turn
-from kds.brain.work import NOTHING, Halted, Offer, Work, WorkInMemory
-from kds.brain.work_file import WorkFile, decode, encode, tidy_work
 
-from ..effort import PATIENCE_S
-from .conftest import HandClock, MakeText
+from ..conftest import HandClock, MakeText  # what all tests of the brain share
 
 PENDING = Work(exchange="e1", confirm="COMMIT", rest=("TEST",), session="s1")
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kds.brain.context.session import SLUG_LIMIT, session_id, slug
 from kds.brain.secrets.redaction import storable
-from kds.brain.session import SLUG_LIMIT, session_id, slug
 
 
 @pytest.mark.parametrize(
