@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.database.engine import Connection
@@ -59,11 +59,11 @@ def tenancy_of(shared: SharedDatabase, *, clock: Clock = utc_now) -> Iterator[Te
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresText:
+class PostgresText(KeptText):
     """A text of a tenant."""
 
     opened: Opened
-    name: str
+    key: str
     place: str
 
     @classmethod
@@ -72,27 +72,12 @@ class PostgresText:
         return cls(lambda: tenancy_of(shared, clock=clock), name, str(shared))
 
     def __str__(self) -> str:
-        return f"{self.place}/{self.name}"
+        return f"{self.place}/{self.key}"
 
     @property
     def aside(self) -> KeptText:
         """The row beside it."""
-        return PostgresText(self.opened, f"{self.name}{ASIDE}", self.place)
-
-    @property
-    def exists(self) -> bool:
-        """It may be there."""
-        return True
-
-    @property
-    def has_place(self) -> bool:
-        """There is a table."""
-        return True
-
-    @property
-    def read_only(self) -> bool:
-        """Never."""
-        return False
+        return PostgresText(self.opened, f"{self.key}{ASIDE}", self.place)
 
     def read(self) -> bytes | None:
         """Return the content."""
@@ -102,11 +87,8 @@ class PostgresText:
     @contextmanager
     def borrowed(self, *, timeout_s: float) -> Iterator[KeptText]:
         """Begin a transaction that nobody else has for this text; it waits as long as any does."""
-        with self.opened() as tenancy, tenancy.write(lock=f"text {self.name}") as connection:
+        with self.opened() as tenancy, tenancy.write(lock=f"text {self.key}") as connection:
             yield self._row(tenancy, connection)
-
-    def prepare(self) -> None:
-        """There is nothing to make."""
 
     def replace(self, content: bytes) -> None:
         """Write the row anew."""
@@ -124,40 +106,33 @@ class PostgresText:
             row.remove()
 
     def _row(self, tenancy: Tenancy, connection: Connection) -> "_Row":
-        return _Row(connection, tenancy.clock, self.name, self.place)
+        return _Row(connection, tenancy.clock, self.key, self.place)
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(KeptText):
     """A text within a transaction."""
 
     connection: Connection
     clock: Clock
-    name: str
+    key: str
     place: str
 
-    exists = True
-    has_place = True
-    read_only = False
-
     def __str__(self) -> str:
-        return f"{self.place}/{self.name}"
+        return f"{self.place}/{self.key}"
 
     @property
     def aside(self) -> KeptText:
-        return _Row(self.connection, self.clock, f"{self.name}{ASIDE}", self.place)
+        return _Row(self.connection, self.clock, f"{self.key}{ASIDE}", self.place)
 
     def read(self) -> bytes | None:
         row = self.connection.execute(
-            "SELECT content FROM kept_text WHERE name = ?", (self.name,)
+            "SELECT content FROM kept_text WHERE name = ?", (self.key,)
         ).fetchone()
         return None if row is None else str(row[0]).encode()
 
     def borrowed(self, *, timeout_s: float) -> AbstractContextManager[KeptText]:
         return nullcontext(self)
-
-    def prepare(self) -> None:
-        pass
 
     def replace(self, content: bytes) -> None:
         self._put(_REPLACE, content)
@@ -166,16 +141,11 @@ class _Row:
         self._put(_APPEND, content)
 
     def remove(self) -> None:
-        self.connection.execute("DELETE FROM kept_text WHERE name = ?", (self.name,))
+        self.connection.execute("DELETE FROM kept_text WHERE name = ?", (self.key,))
 
     def _put(self, statement: str, content: bytes) -> None:
         try:
             text = content.decode()
         except UnicodeDecodeError as error:
             raise StoreError("it is not UTF-8 text", where=str(self)) from error
-        self.connection.execute(statement, (self.name, text, to_micros(self.clock())))
-
-
-if TYPE_CHECKING:
-    # What the protocol asks for is here, with the types it asks for.
-    _checked: tuple[type[KeptText], type[KeptText]] = (PostgresText, _Row)
+        self.connection.execute(statement, (self.key, text, to_micros(self.clock())))
