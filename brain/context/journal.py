@@ -5,12 +5,13 @@ the file is read or written, and what they rule out leaves the disk (DESIGN 3). 
 of lines: docs/decisions/0002-jsonl-working-memory.md.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.entry_line import Line, decode_lines, encode
@@ -51,27 +52,29 @@ class LoadedContext:
     rotated: int = 0
 
 
-class Journal(Protocol):
+class Journal(ABC):
     """What the router asks of a conversation context: a file, or a list in memory."""
+
+    __slots__ = ()
 
     def alone(self) -> AbstractContextManager[None]:
         """Keep other services out of this conversation for the length of a turn.
 
         In a file nothing is kept out: its windows are one person's.
         """
-        ...
+        return nullcontext()
 
+    @abstractmethod
     def load(self) -> LoadedContext:
         """Return what holds now, oldest first."""
-        ...
 
+    @abstractmethod
     def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
         """Add ``entry`` and return what holds then; ``fresh`` drops the earlier entries."""
-        ...
 
+    @abstractmethod
     def clear(self) -> int:
         """Forget the conversation; returns the number of entries that were dropped."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class _Sorted:
         return not (self.damaged or self.expired or self.rotated)
 
 
-class ContextJournal:
+class ContextJournal(Journal):
     """Load, log and clear the context in ``path``. Any number of processes may do so at once.
 
     ``limit`` is that of DESIGN 3 unless a caller has a reason.
@@ -105,10 +108,6 @@ class ContextJournal:
         self._clock = clock
         self._limit = limit
         self._lock_timeout_s = lock_timeout_s
-
-    def alone(self) -> AbstractContextManager[None]:
-        """Nobody is kept out."""
-        return nullcontext()
 
     def load(self) -> LoadedContext:
         """Return what holds now, and take off the disk what no longer does.

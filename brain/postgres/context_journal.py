@@ -47,8 +47,8 @@ class Known:
     entries: tuple[ContextEntry, ...] = ()
 
 
-class PostgresJournal:
-    """The context of one conversation: `kds.brain.context.journal.Journal`."""
+class PostgresJournal(Journal):
+    """The context of one conversation."""
 
     def __init__(self, contexts: "PostgresContexts", conversation: str) -> None:
         self._contexts = contexts

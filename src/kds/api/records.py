@@ -155,7 +155,7 @@ def tidy_conversations(folder: Path, *, now: Callable[[], float]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Joined:
+class _Joined(Journal):
     """A conversation that may begin where the workspace's stands, and reports back to it.
 
     Only one that may ``inherit`` begins there, and only with a first message that refers to
