@@ -11,16 +11,12 @@ from kds.brain.settings_variables import switch
 from kds.brain.workspace import Workspace, own_settings_path
 
 
-def test_without_a_file_everything_has_its_default(place: Workspace) -> None:
+@pytest.mark.parametrize("text", [None, "", "# nothing yet\n", "service: {}\n"])
+def test_what_nobody_has_set_has_its_default(place: Workspace, text: str | None) -> None:
+    if text is not None:
+        place.settings_path.write_text(text)
     service = load_settings(place, environ={}).service
     assert (service.enabled, service.auto, service.idle_minutes) == (True, True, IDLE_MINUTES)
-
-
-@pytest.mark.parametrize("text", ["", "# nothing yet\n", "service: {}\n"])
-def test_an_empty_file_sets_nothing(place: Workspace, text: str) -> None:
-    place.settings_path.write_text(text)
-    assert load_settings(place, environ={}) == load_settings(place, environ={})
-    assert load_settings(place, environ={}).service.enabled
 
 
 def test_the_file_is_read_and_the_environment_wins(place: Workspace) -> None:

@@ -88,15 +88,6 @@ def test_clearing_counts_and_forgets_everything(
 # -- limits -------------------------------------------------------------------------------
 
 
-def test_after_eleven_messages_the_first_is_gone(
-    journal: ContextJournal, clock: HandClock, path: Path
-) -> None:
-    for number in range(11):
-        logged = journal.log(entry(clock, str(number)))
-    assert logged.rotated == 1
-    assert messages(journal) == on_disk(path) == [str(number) for number in range(1, 11)]
-
-
 def test_an_entry_lives_two_hours_and_then_leaves_the_disk(
     journal: ContextJournal, clock: HandClock, path: Path
 ) -> None:

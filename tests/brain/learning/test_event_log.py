@@ -11,7 +11,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kds.brain.errors import StoreError
 from kds.brain.kept_text import PrivateText
 from kds.brain.learning.event import LearningEvent, decode, encode
 from kds.brain.learning.event_log import EventLog
@@ -110,14 +109,6 @@ def test_several_writers_lose_nothing(log: EventLog) -> None:
     for thread in threads:
         thread.join()
     assert len(log.load().events) == 30
-
-
-def test_a_link_in_its_place_is_refused(path: Path, tmp_path: Path) -> None:
-    (tmp_path / "theirs").write_text("")
-    path.symlink_to(tmp_path / "theirs")
-    with pytest.raises(StoreError):
-        EventLog(PrivateText(path)).append([told()])
-    assert (tmp_path / "theirs").read_text() == ""
 
 
 texts = st.text(min_size=1, max_size=40).filter(lambda text: bool(text.strip()))

@@ -1,6 +1,5 @@
 """The accepted examples: readable, changed by exact lines, restored byte for byte."""
 
-import stat
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,12 +67,6 @@ def test_an_example_says_when_why_and_how_often(file: LearnedFile) -> None:
     text = written(file) or ""
     for part in ('at: "2026-01-01T12:00:00Z"', "times: 3", "confidence: 0.75", "told 3 times"):
         assert part in text
-
-
-def test_the_file_is_private(tmp_path: Path) -> None:
-    path = tmp_path / "learned.yaml"
-    add(LearnedFile(PrivateText(path)), "sort out the login page")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_what_was_written_by_hand_is_read_and_keeps_its_bytes(file: LearnedFile) -> None:
