@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from kds.agents import AgentReply, Handoff, ToolUse, Usage
@@ -20,3 +21,10 @@ def test_a_reply_is_json() -> None:
     assert data["usage"] == {"input_tokens": 3, "output_tokens": 1, "total_tokens": 4}
     assert data["turn"]["message"] == "dark mode"
     assert json.loads(json.dumps(BLANK.as_dict()))["usage"] is None
+
+
+def test_pieces_add_up_to_the_reply() -> None:
+    first = replace(BLANK, text="Do", answered=True, usage=Usage(1, 1, 2), notes=("cut off",))
+    whole = first + replace(BLANK, text="ne.", usage=Usage(1, 1, 2), notes=("slow",))
+    assert (whole.text, whole.answered) == ("Done.", True)
+    assert (whole.usage, whole.notes) == (Usage(2, 2, 4), ("cut off", "slow"))
