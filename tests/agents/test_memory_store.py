@@ -30,7 +30,7 @@ from kds.agents.memory_store import MemoryBaseStore
 from kds.brain.errors import StoreError
 from kds.brain.sessions.sqlite_store import SqliteStore
 
-from ..brain.conformance import HandClock  # noqa: TID252  # one clock to set by hand
+from ..brain.conformance import HandClock  # one clock to set by hand
 
 FOOD = ("users", "ada", "food")
 WORK = ("users", "ada", "work")
