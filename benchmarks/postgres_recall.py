@@ -29,7 +29,7 @@ from kds.brain.passages.recall import recall
 from kds.brain.passages.values import Message, Scope
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import tenant_number
 from kds.brain.postgres.upgrade import upgrade
 from kds.brain.sessions.session_values import Archive, Session
 

@@ -21,8 +21,7 @@ from kds.brain.database.engine import Connection
 from kds.brain.errors import OutageError
 from kds.brain.learning.learned_file import FILE_NAME, VERDICT_NAME
 from kds.brain.postgres.context_journal import Known, PostgresJournal
-from kds.brain.postgres.tenancy import Tenancy
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import Tenancy, tenant_number
 from kds.brain.postgres.waiting import SUFFIX, Waiting
 from kds.brain.shared_database import SharedDatabase
 

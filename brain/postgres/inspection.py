@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kds.brain.postgres.row_security import MEMBER
-from kds.brain.postgres.schema import STEPS
 from kds.brain.postgres.server import Server
+from kds.brain.postgres.steps import STEPS
+from kds.brain.postgres.tenancy import MEMBER
 from kds.brain.postgres.upgrade import LEAST_SERVER, LEAST_VECTOR
 
 _STATE: Final = b"""

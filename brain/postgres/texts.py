@@ -15,8 +15,7 @@ from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
 from kds.brain.errors import StoreError
 from kds.brain.kept_text import ASIDE, KeptText
-from kds.brain.postgres.tenancy import Tenancy
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import Tenancy, tenant_number
 from kds.brain.shared_database import SharedDatabase
 
 _PUT: Final = (

@@ -7,9 +7,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.errors import StoreError
-from kds.brain.postgres.row_security import ROLE
-from kds.brain.postgres.schema import STEPS
 from kds.brain.postgres.server import Server
+from kds.brain.postgres.steps import ROLE, STEPS
 from kds.brain.postgres.tenancy import LOCK_SPACE
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from conformance import HandClock
 from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import tenant_number
 from kds.brain.workspace import Workspace
 
 from ...postgres import driver, of_database

@@ -16,8 +16,7 @@ from kds.brain.postgres.migration.migrate import Migrated
 from kds.brain.postgres.migration.migrate import migrate as copy
 from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.tenancy import Tenancy
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import Tenancy, tenant_number
 from kds.brain.workspace import Workspace
 from kds.readers.markdown import read_markdown
 from kds.readers.plain import read_plain

@@ -30,8 +30,7 @@ from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.postgres_store import PostgresItems, PostgresStore
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import Team
-from kds.brain.postgres.tenancy import Tenancy
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import Tenancy, tenant_number
 from kds.brain.postgres.texts import PostgresText
 from kds.brain.sessions.entities import EntityTable
 from kds.brain.sessions.metrics import MetricTable

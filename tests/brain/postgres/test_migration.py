@@ -32,8 +32,7 @@ from kds.brain.postgres.migration.migrate import Migrated
 from kds.brain.postgres.migration.migrate import migrate as copy
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.tenancy import Area, Tenancy
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import Area, Tenancy, tenant_number
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import archive
 from kds.brain.sessions.session_values import Profile

@@ -23,8 +23,7 @@ from kds.brain.patience import Patience
 from kds.brain.postgres.contexts import PostgresContexts
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import CONNECTIONS, Server
-from kds.brain.postgres.tenancy import Tenancy
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import Tenancy, tenant_number
 from kds.brain.postgres.upgrade import upgrade
 from kds.brain.turn import ContextEntry
 

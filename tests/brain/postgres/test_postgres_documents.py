@@ -19,10 +19,10 @@ from kds.brain.errors import StoreError
 from kds.brain.postgres import upgrade as upgrading
 from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.postgres_store import PostgresStore
-from kds.brain.postgres.schema import STEPS
 from kds.brain.postgres.server import Server
+from kds.brain.postgres.steps import STEPS
 from kds.brain.postgres.team import Team
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import tenant_number
 from kds.brain.postgres.upgrade import require, upgrade
 from kds.readers.markdown import read_markdown
 from kds.readers.plain import read_plain

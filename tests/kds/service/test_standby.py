@@ -20,7 +20,7 @@ from kds.brain.postgres import server as module
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import Team
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import tenant_number
 from kds.brain.postgres.upgrade import upgrade
 from kds.service.listener import TeamAddress
 from kds.service.service_options import ServiceOptions

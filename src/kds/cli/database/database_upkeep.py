@@ -8,7 +8,7 @@ import click
 
 from kds.brain.postgres.inspection import ServerSizes, ServerState, sizes_of, state_of
 from kds.brain.postgres.postgres_store import PostgresStore
-from kds.brain.postgres.schema import STEPS
+from kds.brain.postgres.steps import STEPS
 from kds.brain.postgres.upgrade import upgrade as upgrade_tables
 from kds.brain.postgres.upgrade import version
 from kds.brain.sessions.session_values import Stats

@@ -1,26 +1,3 @@
-"""The tables on a server, step by step, as `upgrade` takes the steps.
-
-Those of conversations are here, in the schema ``kds``: those of `brain/sessions/memory_schema.py`
-with a tenant in every row, so that the same SQL runs on both. Those of documents are another step,
-in a schema of their own (`document_tables`); what was learned and the work in progress came later.
-What keeps tenants apart is in `row_security` and nowhere else.
-"""
-
-from typing import Final
-
-from kds.brain.postgres.common_words import common_words
-from kds.brain.postgres.document_tables import DOCUMENT_TABLES
-from kds.brain.postgres.document_tables import SCHEMA as DOCUMENTS
-from kds.brain.postgres.passage_tables import (
-    VECTOR_TABLES,
-    outbox_index,
-    ranked,
-    search_functions,
-    vector_tables,
-)
-from kds.brain.postgres.row_security import MEMBER, OWNED, kept_apart
-
-_TABLES: Final = f"""
 CREATE TABLE kds.tenant(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   organisation text COLLATE "C" NOT NULL,
@@ -55,7 +32,7 @@ $$ SELECT nullif(current_setting('kds.tenant', true), '')::bigint $$;
 
 CREATE TABLE kds.session(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {OWNED},
+  {owned},
   id text COLLATE "C" NOT NULL,
   title text NOT NULL,
   title_given int NOT NULL,
@@ -72,7 +49,7 @@ CREATE INDEX session_by_change ON kds.session(tenant, updated_at DESC, num DESC)
 
 CREATE TABLE kds.message(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {OWNED},
+  {owned},
   id text COLLATE "C" NOT NULL,
   session_num bigint NOT NULL REFERENCES kds.session ON DELETE CASCADE,
   seq int NOT NULL,
@@ -87,7 +64,7 @@ CREATE TABLE kds.message(
 
 CREATE TABLE kds.chunk(
   id bigint PRIMARY KEY,
-  {OWNED},
+  {owned},
   message_num bigint NOT NULL REFERENCES kds.message ON DELETE CASCADE,
   kind text NOT NULL CHECK(kind IN ('prose', 'code')),
   language text,
@@ -104,13 +81,11 @@ CREATE INDEX chunk_words ON kds.chunk USING gin(words);
 CREATE VIEW kds.chunk_text WITH (security_invoker = true) AS
 SELECT chunk.id, chunk.header, substr(message.content, chunk.start + 1, chunk.length) AS body
 FROM kds.chunk JOIN kds.message ON message.num = chunk.message_num;
-GRANT SELECT ON kds.chunk_text TO {MEMBER};
-
-{vector_tables("kds").strip()}
+GRANT SELECT ON kds.chunk_text TO kds_member;
 
 CREATE TABLE kds.summary(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {OWNED},
+  {owned},
   session_num bigint NOT NULL REFERENCES kds.session ON DELETE CASCADE,
   first_seq int NOT NULL,
   last_seq int NOT NULL,
@@ -122,7 +97,7 @@ CREATE TABLE kds.summary(
 CREATE INDEX summary_by_session ON kds.summary(session_num, num);
 
 CREATE TABLE kds.entity_memory(
-  {OWNED},
+  {owned},
   key text COLLATE "C" NOT NULL,
   documents text NOT NULL,
   sections text NOT NULL,
@@ -133,7 +108,7 @@ CREATE TABLE kds.entity_memory(
 CREATE INDEX entity_memory_by_expiry ON kds.entity_memory(tenant, expires_at);
 CREATE TABLE kds.entity(
   rowid bigint GENERATED ALWAYS AS IDENTITY,
-  {OWNED},
+  {owned},
   key text COLLATE "C" NOT NULL,
   term text COLLATE "C" NOT NULL,
   snippet text NOT NULL,
@@ -143,14 +118,14 @@ CREATE TABLE kds.entity(
 );
 
 CREATE TABLE kds.profile(
-  {OWNED},
+  {owned},
   field text COLLATE "C" NOT NULL,
   value text NOT NULL,
   PRIMARY KEY(tenant, field)
 );
 CREATE TABLE kds.consent_event(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {OWNED},
+  {owned},
   at bigint NOT NULL,
   action text NOT NULL CHECK(action IN ('granted', 'revoked', 'changed', 'used')),
   purpose text NOT NULL
@@ -158,7 +133,7 @@ CREATE TABLE kds.consent_event(
 CREATE INDEX consent_event_by_tenant ON kds.consent_event(tenant, num);
 CREATE TABLE kds.metric(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {OWNED},
+  {owned},
   at bigint NOT NULL,
   name text NOT NULL,
   data text NOT NULL
@@ -167,7 +142,7 @@ CREATE INDEX metric_by_time ON kds.metric(tenant, at);
 
 CREATE TABLE kds.item(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {OWNED},
+  {owned},
   namespace text COLLATE "C" NOT NULL,
   key text COLLATE "C" NOT NULL,
   value text NOT NULL,
@@ -179,7 +154,7 @@ CREATE TABLE kds.item(
 );
 CREATE TABLE kds.item_text(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {OWNED},
+  {owned},
   item_num bigint NOT NULL REFERENCES kds.item ON DELETE CASCADE,
   text text NOT NULL,
   model text,
@@ -190,7 +165,7 @@ CREATE INDEX item_text_by_item ON kds.item_text(item_num);
 
 CREATE TABLE kds.context_entry(
   num bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  {OWNED},
+  {owned},
   conversation text COLLATE "C" NOT NULL,
   id text COLLATE "C" NOT NULL,
   at bigint NOT NULL,
@@ -198,40 +173,3 @@ CREATE TABLE kds.context_entry(
   UNIQUE(tenant, id)
 );
 CREATE INDEX context_entry_by_conversation ON kds.context_entry(tenant, conversation, num);
-"""
-
-_TEXTS: Final = f"""
-CREATE TABLE kds.kept_text(
-  {OWNED},
-  name text COLLATE "C" NOT NULL,
-  content text NOT NULL,
-  at bigint NOT NULL,
-  mark bigint GENERATED ALWAYS AS IDENTITY,
-  PRIMARY KEY(tenant, name)
-);
-"""
-"""What was learned, and the work in progress, under the names of their files."""
-
-_OWN_TABLES: Final = (
-    *"session message chunk summary entity_memory entity profile consent_event metric item".split(),
-    *("item_text", "context_entry", *VECTOR_TABLES),
-)
-
-STEPS: Final[tuple[tuple[str, ...], ...]] = (
-    (
-        *(_TABLES, ranked("kds"), search_functions("kds")),
-        kept_apart("kds", _OWN_TABLES),
-    ),
-    DOCUMENT_TABLES,
-    tuple(
-        script
-        for schema in ("kds", DOCUMENTS)
-        for script in (
-            common_words(schema),
-            kept_apart(schema, ["common_word"]),
-            outbox_index(schema),
-        )
-    ),
-    (_TEXTS, kept_apart("kds", ("kept_text",))),
-)
-"""Only ever added to at the end: a step that a server has had stays as it is."""
