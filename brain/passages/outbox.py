@@ -32,12 +32,16 @@ _ERROR_LENGTH: Final = 300
 
 
 class Outbox:
-    """The tables of jobs, models and vectors of a file of passages: `store.EmbeddingStore`."""
+    """The passages of a store that wait for vectors, and the models whose vectors are kept."""
 
     database: Engine
 
     def use_model(self, name: str | None) -> None:
-        """Say whose vectors are wanted; see `store.EmbeddingStore.use_model`."""
+        """Say whose vectors are wanted from now on; every passage without one is queued.
+
+        Another model that serves goes on serving until the new one has all passages; then its
+        vectors are removed. None: queue nothing any more.
+        """
         with self.database.read() as connection:
             if _wanted(connection) == name:
                 return
@@ -58,12 +62,12 @@ class Outbox:
             _promote(self.database, connection)
 
     def models(self) -> tuple[EmbeddingModel, ...]:
-        """Return the models, the serving one first."""
+        """Return the models in use: the serving one first."""
         with self.database.read() as connection:
             return read_models(connection)
 
     def pending_embeddings(self, limit: int) -> tuple[EmbeddingJob, ...]:
-        """Take jobs that are due, the oldest first."""
+        """Claim up to ``limit`` passages that are due; nobody else gets them for a while."""
         now = self.database.clock()
         with self.database.read() as connection:  # most often there is nothing to claim
             if not _due(connection, to_micros(now), 1):
@@ -85,7 +89,10 @@ class Outbox:
         )
 
     def store_embeddings(self, model: str, vectors: Mapping[int, Sequence[float]]) -> int:
-        """Store vectors and take their jobs off."""
+        """Store vectors by passage and take their jobs off the queue; returns how many.
+
+        Those that were deleted meanwhile are passed over.
+        """
         where = str(self.database.place)
         dimensions, blobs = to_blobs(vectors, where=where)
         with self.database.write(durable=False) as connection:
@@ -107,7 +114,7 @@ class Outbox:
         ).rowcount
 
     def fail_embeddings(self, chunk_ids: Sequence[int], error: str) -> None:
-        """Put jobs back for later."""
+        """Put jobs back: tried again later and later, and given up after some attempts."""
         now = self.database.clock()
         text = kept_text(error)[:_ERROR_LENGTH]
         with self.database.write(durable=False) as connection:
@@ -126,7 +133,7 @@ class Outbox:
             _promote(self.database, connection)
 
     def retry_embeddings(self) -> int:
-        """Make every job due now."""
+        """Make every job due now, also those given up; returns how many."""
         with self.database.write(durable=False) as connection:
             return connection.execute("UPDATE embed_job SET next_at = 0, attempts = 0").rowcount
 

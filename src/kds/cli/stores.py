@@ -8,7 +8,8 @@ import click
 
 import kds
 from kds.api.embeddings import embed_waiting, load_embedder
-from kds.brain.passages.store import Embedder, EmbeddingStore
+from kds.brain.passages.outbox import Outbox
+from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import EmbeddingModel
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import find_workspace
@@ -45,7 +46,7 @@ def check_off(embeddings: str | None, *, off: bool) -> None:
 
 
 def make_vectors(
-    store: EmbeddingStore | None, embeddings: str | None, folder: Path | None, *, off: bool
+    store: Outbox | None, embeddings: str | None, folder: Path | None, *, off: bool
 ) -> int:
     """Give what waits its vector, or want none any more; returns how many were made."""
     if off:
