@@ -37,14 +37,18 @@ from kds.brain.documents.judging import Candidate
 from kds.brain.documents.lookup import Lookup
 from kds.brain.passages.outbox import count_vector_deletion, queue
 from kds.brain.passages.passage_schema import range_of
-from kds.brain.passages.rows import Row, in_order
+from kds.brain.passages.rows import Row, in_order, insert
 from kds.brain.passages.store import PassageStore
 from kds.brain.words.phrases import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter
 
+_SECTION_COLUMNS: Final = (
+    "document_num, idx, label, number, number_key, title, path, page, first_line, last_line, "
+    "chunk_count, text"
+)
 _CHUNK_COLUMNS: Final = (
-    *("header", "kind", "start", "length", "columns", "terms", "idents", "stems", "beside"),
-    *("page", "first_line", "last_line", "tokens"),
+    "id, section_num, header, kind, start, length, columns, terms, idents, stems, beside, page, "
+    "first_line, last_line, tokens"
 )
 
 
@@ -69,8 +73,8 @@ class DocumentTable(PassageStore):
 
     database: Engine
     count_tokens: TokenCounter
-    index_names: ClassVar[tuple[str, ...]] = ()
-    """The columns of a passage that are its index."""
+    index_names: ClassVar[str] = ""
+    """The columns of a passage that are its index, each behind a comma."""
 
     @healing
     def put(self, content: Content, source: Source) -> Document:
@@ -224,29 +228,21 @@ def _insert_document(connection: Connection, ready: Draft, added: int) -> int:
 
 
 def _insert_sections(connection: Connection, number: int, ready: Draft) -> None:
-    connection.executemany(
-        "INSERT INTO section(document_num, idx, label, number, number_key, title, path, page, "
-        "first_line, last_line, chunk_count, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(number, index, *_section_row(one)) for index, one in enumerate(ready.sections)],
-    )
+    rows = [(number, index, *_section_row(one)) for index, one in enumerate(ready.sections)]
+    insert(connection, "section", _SECTION_COLUMNS, rows)
 
 
 def _insert_passages(
-    connection: Connection, number: int, passages: Sequence[_Rows], index_names: Sequence[str]
+    connection: Connection, number: int, passages: Sequence[_Rows], index_names: str
 ) -> None:
     query = "SELECT idx, num FROM section WHERE document_num = ?"
     sections = dict(connection.execute(query, (number,)))
     placed = list(enumerate(passages, range_of(number)[0]))
-    names = ("id", "section_num", *_CHUNK_COLUMNS, *index_names)
-    connection.executemany(
-        f"INSERT INTO chunk({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
-        [(chunk_id, sections[one.section], *one.chunk) for chunk_id, one in placed],
-    )
-    connection.executemany(
-        "INSERT INTO term(chunk_id, key, term, strength, label, refers) "
-        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [(chunk_id, *term) for chunk_id, one in placed for term in one.terms],
-    )
+    chunks = [(chunk_id, sections[one.section], *one.chunk) for chunk_id, one in placed]
+    insert(connection, "chunk", f"{_CHUNK_COLUMNS}{index_names}", chunks)
+    terms = [(chunk_id, *term) for chunk_id, one in placed for term in one.terms]
+    columns = "chunk_id, key, term, strength, label, refers"
+    insert(connection, "term", columns, terms, "ON CONFLICT DO NOTHING")
     queue(connection, [chunk_id for chunk_id, _ in placed])
 
 

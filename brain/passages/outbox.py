@@ -13,7 +13,7 @@ from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.instant import to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
-from kds.brain.passages.rows import IDS_AT_ONCE
+from kds.brain.passages.rows import IDS_AT_ONCE, insert, marks
 from kds.brain.passages.values import EmbeddingJob, EmbeddingModel
 from kds.brain.passages.vector_blob import to_blobs
 
@@ -78,10 +78,10 @@ class Outbox:
                 "UPDATE embed_job SET next_at = ? WHERE chunk_id = ?",
                 [(to_micros(now + LEASE), chunk_id) for chunk_id in attempts],
             )
-            marks = ", ".join("?" * len(attempts))
+            ids = list(attempts)
             rows = connection.execute(
-                f"SELECT id, header, body FROM chunk_text WHERE id IN ({marks}) ORDER BY id",
-                list(attempts),
+                f"SELECT id, header, body FROM chunk_text WHERE id IN ({marks(ids)}) ORDER BY id",
+                ids,
             ).fetchall()
         return tuple(
             EmbeddingJob(one, f"{header}\n{body}" if header else body, attempts[one])
@@ -163,10 +163,8 @@ class Outbox:
 def queue(connection: Connection, chunk_ids: Iterable[int]) -> None:
     """Queue new chunks, within the transaction that stores them, if vectors are wanted."""
     if _wanted(connection) is not None:
-        connection.executemany(
-            "INSERT INTO embed_job(chunk_id, next_at) VALUES (?, 0) ON CONFLICT DO NOTHING",
-            [(chunk_id,) for chunk_id in chunk_ids],
-        )
+        jobs = ((chunk_id, 0) for chunk_id in chunk_ids)
+        insert(connection, "embed_job", "chunk_id, next_at", jobs, "ON CONFLICT DO NOTHING")
 
 
 def backfill(connection: Connection) -> int:

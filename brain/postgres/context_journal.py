@@ -23,6 +23,7 @@ from kds.brain.context.journal import (
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
 from kds.brain.errors import OutageError, StoreError
+from kds.brain.passages.rows import insert
 from kds.brain.postgres.waiting import Named, Waiting
 from kds.brain.turn import ContextEntry
 
@@ -173,14 +174,12 @@ class PostgresJournal(Journal):
     def _store(self, connection: Connection, new: list[Named], *, fresh: bool) -> LoadedContext:
         if fresh:
             self._forget(connection)
-        connection.executemany(
-            "INSERT INTO context_entry(conversation, id, at, line) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT DO NOTHING",
-            [
-                (self._conversation, one, to_micros(entry.timestamp), encode(entry).decode())
-                for one, entry in new
-            ],
-        )
+        rows = [
+            (self._conversation, one, to_micros(entry.timestamp), encode(entry).decode())
+            for one, entry in new
+        ]
+        columns = "conversation, id, at, line"
+        insert(connection, "context_entry", columns, rows, "ON CONFLICT DO NOTHING")
         # What is too old, or too much, leaves the disk (DESIGN 3).
         kept = self._rows(connection)
         gone = connection.execute(

@@ -25,7 +25,7 @@ class PostgresDocuments(PostgresPassages, Documents):
     holders = "document"
     texts = "SELECT * FROM chunk_text"
     contradictions = CONTRADICTIONS
-    index_names = ("words", "size")
+    index_names = ", words, size"
 
     def index_columns(self, passage: DraftPassage) -> Row:
         """Return what the index has of a passage, as `texts` would say it."""

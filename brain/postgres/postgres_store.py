@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
 from kds.brain.passages.outbox import read_models
-from kds.brain.passages.rows import session_number
+from kds.brain.passages.rows import insert, session_number
 from kds.brain.passages.text_search import words_of
 from kds.brain.passages.values import Summary
 from kds.brain.passages.word_forms import WordForms
@@ -110,11 +110,8 @@ class PostgresItems(ItemTable):
     def add_texts(self, connection: Connection, item: int, texts: Sequence[str]) -> None:
         """Add what an item is found by, within a transaction."""
         with WordForms() as forms:
-            found = [(text, indexed(forms, ("", text))) for text in texts]
-        connection.executemany(
-            "INSERT INTO item_text(item_num, text, words) VALUES (?, ?, CAST(? AS tsvector))",
-            [(item, text, one.words) for text, one in found],
-        )
+            rows = [(item, text, indexed(forms, ("", text)).words) for text in texts]
+        insert(connection, "item_text", "item_num, text, words", rows)
 
     def search_words(
         self, query: str, prefix: Namespace = ()

@@ -11,6 +11,7 @@ from uuid import uuid4
 from kds.brain.context.entry_line import decode_lines
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
+from kds.brain.passages.rows import insert
 from kds.brain.postgres.texts import tenancy_of
 from kds.brain.shared_database import SharedDatabase
 
@@ -60,14 +61,12 @@ def put_text(shared: SharedDatabase, name: str, content: bytes) -> None:
 
 def _put_context(connection: Connection, conversation: str, content: bytes) -> None:
     connection.execute("DELETE FROM context_entry WHERE conversation = ?", (conversation,))
-    connection.executemany(
-        "INSERT INTO context_entry(conversation, id, at, line) VALUES (?, ?, ?, ?)",
-        [
-            (conversation, uuid4().hex, to_micros(line.entry.timestamp), line.raw.decode())
-            for line in decode_lines(content)
-            if line.entry
-        ],
-    )
+    rows = [
+        (conversation, uuid4().hex, to_micros(line.entry.timestamp), line.raw.decode())
+        for line in decode_lines(content)
+        if line.entry
+    ]
+    insert(connection, "context_entry", "conversation, id, at, line", rows)
 
 
 def _name_of(conversation: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 from kds.brain.database.database import Database
 from kds.brain.database.engine import Connection
 from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
-from kds.brain.passages.rows import Row
+from kds.brain.passages.rows import Row, insert, marks
 from kds.brain.passages.word_forms import WordForms
 from kds.brain.postgres.migration.comparison import (
     Compared,
@@ -38,12 +38,12 @@ _SECTION: Final = (
     "idx, label, number, number_key, title, path, page, first_line, last_line, chunk_count, text"
 )
 _CHUNK: Final = (
-    *("kind", "start", "length", "header", "columns", "terms", "idents", "stems", "beside"),
-    *("page", "first_line", "last_line", "tokens"),
+    "kind, start, length, header, columns, terms, idents, stems, beside, page, first_line, "
+    "last_line, tokens"
 )
 _TERM: Final = "key, term, strength, label, refers"
 
-_OF_CHUNKS: Final = ", ".join(f"chunk.{name}" for name in _CHUNK)
+_OF_CHUNKS: Final = ", ".join(f"chunk.{name}" for name in _CHUNK.split(", "))
 
 _DOCUMENTS: Final = f"SELECT num, {_DOCUMENT} FROM document ORDER BY num"
 _SECTIONS: Final = f"SELECT {_SECTION} FROM section WHERE document_num = ? ORDER BY idx"
@@ -115,19 +115,13 @@ def _store(target: Tenancy, whole: _Whole, models: Models) -> int:
         query = "SELECT idx, num FROM section WHERE document_num = ?"
         sections = dict(connection.execute(query, (number,)))
         placed = {row[0]: _placed(number, row[0]) for row, _ in whole.chunks}
-        names = ("id", "section_num", *_CHUNK, "size", "words")
-        marks = ", ".join("?" * (len(names) - 1))
-        connection.executemany(
-            f"INSERT INTO chunk({', '.join(names)}) VALUES ({marks}, CAST(? AS tsvector))",
-            [
-                (placed[row[0]], sections[row[1]], *row[2:], one.size, one.words)
-                for row, one in whole.chunks
-            ],
-        )
-        connection.executemany(
-            f"INSERT INTO term(chunk_id, {_TERM}) VALUES (?, ?, ?, ?, ?, ?)",
-            [(placed[row[0]], *row[1:]) for row in whole.terms],
-        )
+        chunks = [
+            (placed[row[0]], sections[row[1]], *row[2:], one.size, one.words)
+            for row, one in whole.chunks
+        ]
+        insert(connection, "chunk", f"id, section_num, {_CHUNK}, size, words", chunks)
+        terms = [(placed[row[0]], *row[1:]) for row in whole.terms]
+        insert(connection, "term", f"chunk_id, {_TERM}", terms)
         store(connection, models, placed, whole.vectors)
         queue_rest(connection, list(placed.values()))
     return 1
@@ -138,17 +132,14 @@ def _insert(connection: Connection, whole: _Whole) -> int | None:
     words = sum(one.size for _, one in whole.chunks)
     row = connection.execute(
         f"INSERT INTO document({_DOCUMENT}, word_count) "
-        f"VALUES ({', '.join('?' * (len(whole.document) + 1))}) ON CONFLICT DO NOTHING "
+        f"VALUES ({marks((*whole.document, words))}) ON CONFLICT DO NOTHING "
         "RETURNING num",
         (*whole.document, words),
     ).fetchone()
     if row is None:
         return None
-    marks = ", ".join("?" * (len(_SECTION.split(", ")) + 1))
-    connection.executemany(
-        f"INSERT INTO section(document_num, {_SECTION}) VALUES ({marks})",
-        [(row[0], *section) for section in whole.sections],
-    )
+    sections = [(row[0], *section) for section in whole.sections]
+    insert(connection, "section", f"document_num, {_SECTION}", sections)
     return int(row[0])
 
 

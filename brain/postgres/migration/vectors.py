@@ -5,14 +5,14 @@ from typing import Final
 
 from kds.brain.database.database import Database
 from kds.brain.database.engine import Connection
-from kds.brain.passages.rows import IDS_AT_ONCE
+from kds.brain.passages.rows import insert, marks, slices
 from kds.brain.passages.vector_blob import FORMAT
 from kds.brain.postgres.tenancy import Tenancy
 
 Models = Mapping[str, int]
 """The server's number of each model whose vectors are copied."""
 
-_MODELS: Final = "SELECT name, dimensions, serving, wanted FROM embedding_model ORDER BY num"
+_MODEL: Final = "name, dimensions, serving, wanted"
 
 
 def common_models(source: Database, target: Tenancy) -> Models:
@@ -21,14 +21,10 @@ def common_models(source: Database, target: Tenancy) -> Models:
     Where the server has others already, those stay: passages get their vectors from them.
     """
     with source.read() as old:
-        models = old.execute(_MODELS).fetchall()
+        models = old.execute(f"SELECT {_MODEL} FROM embedding_model ORDER BY num").fetchall()
     with target.write() as connection:
         if connection.execute("SELECT count(*) FROM embedding_model").fetchone()[0] == 0:
-            connection.executemany(
-                "INSERT INTO embedding_model(name, dimensions, serving, wanted) "
-                "VALUES (?, ?, ?, ?)",
-                models,
-            )
+            insert(connection, "embedding_model", _MODEL, models)
         widths = {name: width for name, width, *_ in models}
         found = connection.execute("SELECT name, num, dimensions FROM embedding_model").fetchall()
         same = {name: num for name, num, width in found if width and widths.get(name) == width}
@@ -40,13 +36,11 @@ def common_models(source: Database, target: Tenancy) -> Models:
 def read(connection: Connection, chunk_ids: Sequence[int]) -> list[tuple[int, str, bytes]]:
     """Read passage, model and vector from a file."""
     found: list[tuple[int, str, bytes]] = []
-    for at in range(0, len(chunk_ids), IDS_AT_ONCE):
-        some = chunk_ids[at : at + IDS_AT_ONCE]
-        marks = ", ".join("?" * len(some))
+    for some in slices(chunk_ids):
         found += connection.execute(
             "SELECT chunk_id, name, f16 FROM embedding "
             "JOIN embedding_model ON embedding_model.num = model_num "
-            f"WHERE chunk_id IN ({marks}) ORDER BY chunk_id, name",
+            f"WHERE chunk_id IN ({marks(some)}) ORDER BY chunk_id, name",
             some,
         )
     return found
@@ -59,15 +53,12 @@ def store(
     vectors: Sequence[tuple[int, str, bytes]],
 ) -> None:
     """Store vectors as they are, bit for bit; ``placed`` has the server's id of each passage."""
-    connection.executemany(
-        "INSERT INTO embedding(chunk_id, model_num, vector) VALUES (?, ?, CAST(? AS halfvec)) "
-        "ON CONFLICT DO NOTHING",
-        [
-            (placed[chunk_id], models[name], _written(blob))
-            for chunk_id, name, blob in vectors
-            if name in models and chunk_id in placed
-        ],
-    )
+    rows = [
+        (placed[chunk_id], models[name], _written(blob))
+        for chunk_id, name, blob in vectors
+        if name in models and chunk_id in placed
+    ]
+    insert(connection, "embedding", "chunk_id, model_num, vector", rows, "ON CONFLICT DO NOTHING")
 
 
 def queue_rest(connection: Connection, chunk_ids: Sequence[int]) -> None:
