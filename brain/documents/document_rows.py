@@ -1,4 +1,4 @@
-"""Rows of the tables as values."""
+"""Rows of the tables as values, which have their fields in the order of the columns."""
 
 import json
 from typing import Final
@@ -42,21 +42,6 @@ def section_of(row: Row) -> Section:
 
 def passage_of(row: Row) -> Passage:
     """Read PASSAGE_COLUMNS."""
-    *head, path, index, number, page, first, last, kind, text, terms, tokens = row
-    chunk_id, document, file, title = head
-    return Passage(
-        chunk_id=chunk_id,
-        document=document,
-        path=file,
-        title=title,
-        section=tuple(json.loads(path)),
-        section_index=index,
-        number=number,
-        page=page,
-        first_line=first,
-        last_line=last,
-        kind=kind,
-        text=text,
-        terms=tuple(json.loads(terms)),
-        tokens=tokens,
-    )
+    section, terms = (tuple(json.loads(row[at])) for at in (4, 12))
+    values = (*row[:4], section, *row[5:12], terms, *row[13:])
+    return Passage(*values)

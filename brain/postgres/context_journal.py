@@ -5,7 +5,7 @@ A turn holds its conversation. While the server is away the context is what this
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
@@ -153,23 +153,13 @@ class PostgresJournal(Journal):
         held: Connection | None = getattr(self._held, "connection", None)
         return held
 
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def _reading(self) -> AbstractContextManager[Connection]:
         held = self._held_connection()
-        if held is not None:
-            yield held
-            return
-        with self._contexts.reading() as connection:
-            yield connection
+        return self._contexts.reading() if held is None else nullcontext(held)
 
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def _writing(self) -> AbstractContextManager[Connection]:
         held = self._held_connection()
-        if held is not None:
-            yield held
-            return
-        with self._contexts.writing(self._conversation) as connection:
-            yield connection
+        return self._contexts.writing(self._conversation) if held is None else nullcontext(held)
 
     def _store(self, connection: Connection, new: list[Named], *, fresh: bool) -> LoadedContext:
         if fresh:

@@ -9,7 +9,7 @@ and is stored with the next message, once, before it, by whichever process.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -119,11 +119,9 @@ class PostgresContexts:
         """See whether anybody has learned something."""
         self._marks = frozenset(connection.execute(_MARKS, [_LEARNED]).fetchall())
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> AbstractContextManager[Connection]:
         """Lend a connection to read with. Raises OutageError without asking for a while."""
-        with self._asked().read() as connection:
-            yield connection
+        return self._asked().read()
 
     @contextmanager
     def writing(self, conversation: str) -> Iterator[Connection]:

@@ -215,7 +215,7 @@ def test_the_memory_can_be_searched(keeper: Callable[[str], Agent], tmp_path: Pa
     found = _tools(keeper("search_memory"), *built_in_tools(memory=place))["search_memory"]
     assert found.invoke({"query": "port"}) == "nothing is remembered yet"
     assert not place.exists
-    with place.made() as store:
+    with place.open() as store:
         session = store.create_session(title="Ports")
         store.append(session.id, "user", "Staging uses port 8443.", speaker="Ada")
     assert "Ada] Staging uses port 8443." in found.invoke({"query": "port"})

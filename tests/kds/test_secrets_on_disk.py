@@ -137,7 +137,7 @@ def test_what_is_learned_leaves_no_secret(place: Workspace) -> None:
 
 def test_indexed_documents_leave_no_secret(place: Workspace, tmp_path: Path) -> None:
     path = tmp_path / "notes.md"
-    with DocumentPlace(place).made() as store:
+    with DocumentPlace(place).open() as store:
         for number, text in enumerate(TOLD):
             path.write_text(f"# Notes {number}\n\nBefore.\n\n{text}\n\nAfter.\n")
             data, source = read_source(path.resolve())

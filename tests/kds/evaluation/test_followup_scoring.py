@@ -52,7 +52,7 @@ def asked(fitted_workspace: Path) -> Iterator[list[Asked]]:
     (fitted_workspace / "talks.yaml").write_text(TALKS)
     place = Workspace.find(fitted_workspace)
     (talk,) = read_follow_ups(fitted_workspace / "talks.yaml")
-    with DocumentPlace(place).made() as store:
+    with DocumentPlace(place).open() as store:
         add_documents(store, [talk.path])
     with QueryService.open(place) as service:
         yield list(ask_all(service, talk))

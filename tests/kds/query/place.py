@@ -50,7 +50,7 @@ def add_documents(workspace: Workspace) -> tuple[Path, Path]:
     """Write two documents into a workspace and index them."""
     workspace.ensure()
     paths = []
-    with DocumentPlace(workspace).made() as store:
+    with DocumentPlace(workspace).open() as store:
         for name, text in (("agreement.md", AGREEMENT), ("handbook.md", HANDBOOK)):
             path = workspace.root / name
             path.write_text(text, encoding="utf-8")

@@ -32,7 +32,7 @@ def test_a_document_cannot_break_out_of_its_frame(fitted_workspace: Path) -> Non
     place = Workspace(fitted_workspace, fitted_workspace / "kds-brain")
     path = place.root / "sly.md"
     path.write_text(SLY, encoding="utf-8")
-    with DocumentPlace(place).made() as store:
+    with DocumentPlace(place).open() as store:
         data, source = read_source(path.resolve())
         store.put(read_document(path, data), source)
     parts = Parts.load(place, may_write=False)

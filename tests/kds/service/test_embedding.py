@@ -23,7 +23,7 @@ def served(fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     """A workspace with a conversation of twelve messages, and an embedding model."""
     monkeypatch.setenv("RAG_EMBEDDINGS", MODEL)
     place = Workspace(fitted_workspace, fitted_workspace / "kds-brain")
-    with MemoryPlace(place).made() as store:
+    with MemoryPlace(place).open() as store:
         session = store.create_session().id
         for number in range(12):
             store.append(session, "user", f"message number {number}")

@@ -41,7 +41,7 @@ def opened(folder: Path | None) -> Iterator[Documents]:
 @contextmanager
 def changing(folder: Path | None) -> Iterator[Documents]:
     """Open the documents of a workspace, the store made if there is none."""
-    with DocumentPlace.of(find_workspace(folder)).made() as store:
+    with DocumentPlace.of(find_workspace(folder)).open() as store:
         pass_on(store.warnings)
         yield store
 

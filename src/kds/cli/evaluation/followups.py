@@ -88,7 +88,7 @@ def _ask(talks: Sequence[Talk], workspace: Workspace) -> list[Asked]:
 
 def _index(talks: Sequence[Talk], place: Workspace) -> None:
     documents = list(dict.fromkeys(talk.path for talk in talks))
-    with DocumentPlace(place).made() as store:
+    with DocumentPlace(place).open() as store:
         for failed in add_documents(store, documents).of("failed"):
             raise failed.error or KdsError("cannot be read", where=str(failed.path))
         sections = {path: store.sections(str(path.resolve())) for path in documents}

@@ -44,6 +44,6 @@ def looking(folder: Path | None) -> Iterator[MemoryStore | None]:
 @contextmanager
 def changing(folder: Path | None) -> Iterator[MemoryStore]:
     """Open the memory of a workspace, made if there is none."""
-    with MemoryPlace.of(find_workspace(folder)).made() as store:
+    with MemoryPlace.of(find_workspace(folder)).open() as store:
         pass_on(store.warnings)
         yield store
