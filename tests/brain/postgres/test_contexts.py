@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -21,21 +22,28 @@ OpenContexts = Callable[..., PostgresContexts]
 
 @pytest.fixture
 def open_contexts(url: str, clock: HandClock) -> Iterator[OpenContexts]:
-    """Opens the contexts of a person as a service of its own would."""
+    """Opens the contexts of a person as a service of its own would, with a folder or without."""
     servers: list[Server] = []
 
-    def open_it(person: str = "ann") -> PostgresContexts:
-        server = Server(url)
+    def open_it(person: str = "ann", *, folder: Path | None = None) -> PostgresContexts:
+        server, tenant = Server(url), ("acme", person, "shop")
         servers.append(server)
 
         def tenancy() -> Tenancy:
-            return Tenancy(server, tenant_number(server, ("acme", person, "shop")), clock=clock)
+            return Tenancy(server, tenant_number(server, tenant), clock=clock)
 
-        return PostgresContexts(tenancy, clock=clock)
+        waiting = None if folder is None else (folder, f"{server.place} {tenant}")
+        return PostgresContexts(tenancy, clock=clock, waiting=waiting)
 
     yield open_it
     for server in servers:
         server.close()
+
+
+@pytest.fixture
+def processes(open_contexts: OpenContexts, tmp_path: Path) -> OpenContexts:
+    """Opens the contexts as one process of a workspace after the other would."""
+    return partial(open_contexts, folder=tmp_path / "conversations")
 
 
 def said(clock: HandClock, text: str) -> ContextEntry:
@@ -212,26 +220,6 @@ def test_who_waits_too_long_for_a_turn_keeps_nobody_else_waiting(
         assert "too long" in waited.warnings[0]
         assert hurried.journal("d").log(said(clock, "add a FAB button")).warnings == ()
     other.close()
-
-
-@pytest.fixture
-def processes(url: str, tmp_path: Path, clock: HandClock) -> Iterator[OpenContexts]:
-    """Opens the contexts as one process of a workspace after the other would."""
-    servers: list[Server] = []
-
-    def begin(person: str = "ann") -> PostgresContexts:
-        servers.append(Server(url))
-        tenant = ("acme", person, "shop")
-
-        def tenancy() -> Tenancy:
-            return Tenancy(servers[-1], tenant_number(servers[-1], tenant), clock=clock)
-
-        waiting = (tmp_path / "conversations", f"{servers[-1].place} {tenant}")
-        return PostgresContexts(tenancy, clock=clock, waiting=waiting)
-
-    yield begin
-    for server in servers:
-        server.close()
 
 
 def _left(folder: Path) -> list[str]:

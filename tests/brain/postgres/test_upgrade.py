@@ -153,6 +153,10 @@ def test_all_is_there_after_an_upgrade_and_an_old_service_served_on(
     rows = ann.all()
     with pytest.raises(StoreError, match="older"):
         require(old)
+    if before < DOCUMENTS_CAME:
+        with pytest.raises(StoreError) as caught:
+            ann.documents.documents()
+        assert "kds db upgrade" in caught.value.hint
     talk = Talk(bob)
     wait_until(lambda: talk.goes_on(0))
     other = Server(empty)
