@@ -13,10 +13,9 @@ from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.documents import Documents
 from kds.brain.postgres.migration.comparison import Compared
 from kds.brain.postgres.migration.migrate import Migrated
-from kds.brain.postgres.migration.migrate import migrate as copy
 from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.tenancy import Tenancy, tenant_number
+from kds.brain.postgres.tenancy import tenant_number
 from kds.brain.workspace import Workspace
 from kds.readers.markdown import read_markdown
 from kds.readers.plain import read_plain
@@ -43,15 +42,6 @@ def file(folder: Workspace, clock: HandClock) -> Iterator[DocumentStore]:
         late = content_of("Late", ("One", ["Nobody has made its vector yet."]))
         store.put(late, source_of("late", "/shelf/late.txt"))
         yield store
-
-
-@pytest.fixture
-def migrate(server: Server, folder: Workspace, clock: HandClock) -> Copy:
-    def run(person: str = "ann", *, tenancy: type[Tenancy] = Tenancy, **options: int) -> Migrated:
-        number = tenant_number(server, ("acme", person, "shop"))
-        return copy(folder, tenancy(server, number, clock=clock, **options), tell=lambda *_: None)
-
-    return run
 
 
 @pytest.fixture

@@ -29,7 +29,6 @@ from kds.brain.passages.text_search import words_of
 from kds.brain.postgres.migration.comparison import Compared
 from kds.brain.postgres.migration.kept_texts import text_of
 from kds.brain.postgres.migration.migrate import Migrated
-from kds.brain.postgres.migration.migrate import migrate as copy
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenancy import Area, Tenancy, tenant_number
@@ -39,9 +38,6 @@ from kds.brain.sessions.session_values import Profile
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry
 from kds.brain.workspace import Workspace
-
-AT_ONCE = 4
-"""Messages in a transaction, so that a small memory takes many."""
 
 Copy = Callable[..., Migrated]
 
@@ -96,18 +92,6 @@ def _teach(folder: Workspace, clock: HandClock) -> None:
     for name, at in (("old", clock.now - timedelta(days=1)), ("workspace", clock.now)):
         text = PrivateText(folder.brain / "work" / f"{name}.json", folder.ensure)
         WorkFile(text, clock=lambda at=at: at).change(lambda _: Work(confirm="COMMIT"))
-
-
-@pytest.fixture
-def migrate(server: Server, folder: Workspace, clock: HandClock) -> Copy:
-    """Copies the workspace for a person."""
-
-    def run(person: str = "ann", *, tenancy: type[Tenancy] = Tenancy, **options: Any) -> Migrated:
-        number = tenant_number(server, ("acme", person, "shop"))
-        target = tenancy(server, number, clock=clock, **options)
-        return copy(folder, target, tell=lambda *_: None, at_once=AT_ONCE)
-
-    return run
 
 
 def _ways(done: Migrated) -> Mapping[str, Compared]:
