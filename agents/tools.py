@@ -19,7 +19,7 @@ from pydantic import Field
 
 from kds.agents.document_retriever import DocumentRetriever
 from kds.brain.document import nearest
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import DispatchError
 from kds.brain.passages.recall import recall
 from kds.brain.passages.values import Passage

@@ -17,7 +17,7 @@ from time import perf_counter, process_time
 from typing import Any, Final
 
 from kds.api.measures import percentile
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.patience import Patience
 from kds.brain.workspace import Workspace
 from kds.readers.reading import read_document, read_source

@@ -28,7 +28,7 @@ from kds.brain.postgres.waiting import Named, Waiting
 from kds.brain.turn import ContextEntry
 
 if TYPE_CHECKING:
-    from kds.brain.postgres.contexts import PostgresContexts
+    from kds.brain.postgres.tenant_contexts import PostgresContexts
 
 _ROWS: Final = (
     "SELECT id, line FROM context_entry WHERE conversation = ? AND at >= ? "

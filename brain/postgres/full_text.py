@@ -16,9 +16,8 @@ from kds.brain.database.engine import Connection
 from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.store import Weights
-from kds.brain.passages.text_search import IDENTIFIER_WEIGHTS
+from kds.brain.passages.text_search import IDENTIFIER_WEIGHTS, WordForms
 from kds.brain.passages.values import Scored
-from kds.brain.passages.word_forms import WordForms
 from kds.brain.postgres.common_words import CommonWords
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.word_index import any_of, question

@@ -8,9 +8,8 @@ from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
 from kds.brain.passages.outbox import read_models
 from kds.brain.passages.rows import insert, session_number
-from kds.brain.passages.text_search import words_of
+from kds.brain.passages.text_search import WordForms, words_of
 from kds.brain.passages.values import Summary
-from kds.brain.passages.word_forms import WordForms
 from kds.brain.postgres.postgres_passages import PostgresPassages, steps_taken, stored_bytes
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.word_index import any_of, indexed, question

@@ -11,7 +11,7 @@ import pytest
 
 import kds
 from kds.api.turn_log import TurnLog
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.secrets.redaction import storable

@@ -16,7 +16,7 @@ from kds.brain.database.database import Database
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
 from kds.brain.passages.rows import IDS_AT_ONCE, Row, insert, marks, slices
-from kds.brain.passages.word_forms import WordForms
+from kds.brain.passages.text_search import WordForms
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.word_index import indexed
 from kds.brain.private_file import read_private

@@ -14,7 +14,7 @@ from kds.brain.database.database import Database
 from kds.brain.database.engine import Connection, Engine
 from kds.brain.passages.passage_schema import CHUNK_BITS
 from kds.brain.passages.rows import Row, insert, slices
-from kds.brain.passages.word_forms import WordForms
+from kds.brain.passages.text_search import WordForms
 from kds.brain.postgres.migration.parts import (
     MESSAGES_AT_ONCE,
     SESSIONS_AT_ONCE,
@@ -24,7 +24,13 @@ from kds.brain.postgres.migration.parts import (
     packed,
     rows_of,
 )
-from kds.brain.postgres.migration.vectors import Models, common_models, queue_rest, read, store
+from kds.brain.postgres.migration.vector_copies import (
+    Models,
+    common_models,
+    queue_rest,
+    read,
+    store,
+)
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.word_index import Indexed, indexed
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from threading import Lock
 
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.document_values import ALL, DocumentRecall, Holdings
 from kds.brain.documents.documents import Documents
 from kds.brain.errors import StoreError

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.document_values import UPLOADS, Document, Section
 from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError, MessageError, UnknownNameError

@@ -11,7 +11,7 @@ from document_texts import GUIDE, LEASE, content_of, putting, source_of
 
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.documents import Documents
-from kds.brain.postgres.migration.comparison import Compared
+from kds.brain.postgres.migration.compare import Compared
 from kds.brain.postgres.migration.migrate import Migrated
 from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.server import Server

@@ -26,7 +26,7 @@ from kds.brain.learning.learned_file import YOU, LearnedFile
 from kds.brain.learning.reference import LearnedReference
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.text_search import words_of
-from kds.brain.postgres.migration.comparison import Compared
+from kds.brain.postgres.migration.compare import Compared
 from kds.brain.postgres.migration.kept_texts import text_of
 from kds.brain.postgres.migration.migrate import Migrated
 from kds.brain.postgres.postgres_store import PostgresStore

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import add_documents
 from kds.evaluation.followup_data import read_follow_ups

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kds.agents.agent import Agent
 from kds.api.workspace_parts import Parts
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.settings import ModelSettings
 from kds.brain.workspace import Workspace
 from kds.query.passage_answer import CITATION_CHARS, RETRIEVER, Answerer, Models, cited, quoted

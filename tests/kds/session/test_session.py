@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kds
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.passages.values import Message
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.words.tokens import estimate_tokens

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kds.brain.context.conversations import Contexts
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.settings import Layers, load_layers

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from kds.brain.documents.document_store import DocumentStore
-from kds.brain.postgres.migration.comparison import Compared
+from kds.brain.postgres.migration.compare import Compared
 from kds.brain.postgres.migration.migrate import Migrated
 from kds.brain.postgres.migration.migrate import migrate as copy
 from kds.brain.postgres.tenancy import Tenancy, tenant_number

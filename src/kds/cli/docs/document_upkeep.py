@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from kds.brain.database.health import Check
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.document_values import Holdings
 from kds.cli.docs.document_options import document_dict, looking, opened, shown_path
 from kds.cli.guard import TESTS_FAILED

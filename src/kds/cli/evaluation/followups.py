@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from kds.api.workspace_parts import Parts
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.workspace import BRAIN, Workspace
 from kds.cli.options import (

@@ -12,9 +12,9 @@ from conformance import HandClock
 
 from kds.brain.errors import OutageError, StoreError
 from kds.brain.postgres import server as module
-from kds.brain.postgres.contexts import PostgresContexts
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenancy import Tenancy, tenant_number
+from kds.brain.postgres.tenant_contexts import PostgresContexts
 from kds.brain.turn import ContextEntry
 
 OpenContexts = Callable[..., PostgresContexts]

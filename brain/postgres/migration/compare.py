@@ -18,7 +18,7 @@ from kds.brain.passages.rows import Row
 from kds.brain.postgres.migration import beside, kept_texts
 from kds.brain.postgres.migration.parts import Held, Part, held, packed, rows_of
 from kds.brain.postgres.migration.sessions import CHUNKS, MESSAGES, WITH_CHUNKS
-from kds.brain.postgres.migration.vectors import as_file
+from kds.brain.postgres.migration.vector_copies import as_file
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.workspace import Workspace
 

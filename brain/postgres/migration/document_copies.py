@@ -12,14 +12,14 @@ from kds.brain.database.database import Database
 from kds.brain.database.engine import Connection
 from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
 from kds.brain.passages.rows import Row, insert, marks
-from kds.brain.passages.word_forms import WordForms
-from kds.brain.postgres.migration.comparison import (
+from kds.brain.passages.text_search import WordForms
+from kds.brain.postgres.migration.compare import (
     Compared,
     as_it_should_be,
     compared_vectors,
     overall,
 )
-from kds.brain.postgres.migration.vectors import (
+from kds.brain.postgres.migration.vector_copies import (
     Models,
     as_file,
     common_models,
