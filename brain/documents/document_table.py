@@ -1,9 +1,8 @@
 """Documents, sections and passages: a document is stored at once or not at all."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import ClassVar, Final, TypeVar
 
 from kds.brain.database.deletion import note_scrub, wipe
 from kds.brain.database.engine import Connection, Engine
@@ -52,20 +51,11 @@ _CHUNK_COLUMNS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """The rows of a passage but for its id."""
+_Rows = tuple[int, Row, tuple[Row, ...]]
+"""Of a passage: which section of the document it is of, from 0, its row but for the ids, and the
+rows of its terms."""
 
-    section: int
-    """Which section of the document it is of, from 0."""
-    chunk: Row
-    terms: tuple[Row, ...]
-
-    @classmethod
-    def of(cls, passage: DraftPassage, index_columns: Row) -> "_Rows":
-        """Get them ready, with what the index has."""
-        chunk = (*_chunk_row(passage), *index_columns)
-        return cls(passage.section, chunk, tuple(_term_rows(passage)))
+T = TypeVar("T")
 
 
 class DocumentTable(PassageStore):
@@ -84,7 +74,10 @@ class DocumentTable(PassageStore):
         """
         # What takes the most time comes before the lock.
         ready = draft(content, source, count=self.count_tokens)
-        passages = [_Rows.of(one, self.index_columns(one)) for one in passages_of(ready)]
+        passages = [
+            (one.section, (*_chunk_row(one), *self.index_columns(one)), tuple(_term_rows(one)))
+            for one in passages_of(ready)
+        ]
         added = to_micros(self.database.clock())
         with self.database.write() as connection:
             if _delete(connection, [ready.id]):
@@ -150,33 +143,21 @@ class DocumentTable(PassageStore):
 
     def passages(self, ids: Sequence[int]) -> tuple[Passage, ...]:
         """Return the passages with these ids that exist, in the order asked for."""
-        with self.database.read() as connection:
-            return in_order(
-                ids,
-                lambda marks, some: (
-                    (row[0], passage_of(row))
-                    for row in connection.execute(
-                        f"SELECT {PASSAGE_COLUMNS} FROM {PASSAGE_TABLES} "
-                        f"WHERE chunk.id IN ({marks})",
-                        some,
-                    )
-                ),
-            )
+        return self._read(ids, PASSAGE_COLUMNS, passage_of)
 
     def candidates(self, ids: Sequence[int]) -> tuple[Candidate, ...]:
         """Return passages as they are judged, in the order of their ids."""
+        return self._read(sorted(ids), CANDIDATE_COLUMNS, lambda row: Candidate(*row))
+
+    def _read(
+        self, ids: Sequence[int], columns: str, value_of: Callable[[Row], T]
+    ) -> tuple[T, ...]:
+        def read(marks: str, some: Sequence[int]) -> Iterator[tuple[int, T]]:
+            query = f"SELECT {columns} FROM {PASSAGE_TABLES} WHERE chunk.id IN ({marks})"
+            return ((row[0], value_of(row)) for row in connection.execute(query, some))
+
         with self.database.read() as connection:
-            return in_order(
-                sorted(ids),
-                lambda marks, some: (
-                    (row[0], Candidate(*row))
-                    for row in connection.execute(
-                        f"SELECT {CANDIDATE_COLUMNS} FROM {PASSAGE_TABLES} "
-                        f"WHERE chunk.id IN ({marks})",
-                        some,
-                    )
-                ),
-            )
+            return in_order(ids, read)
 
     def counts(self, connection: Connection) -> tuple[int, int, int, int]:
         """Return how many documents, sections, passages and tokens there are."""
@@ -238,9 +219,9 @@ def _insert_passages(
     query = "SELECT idx, num FROM section WHERE document_num = ?"
     sections = dict(connection.execute(query, (number,)))
     placed = list(enumerate(passages, range_of(number)[0]))
-    chunks = [(chunk_id, sections[one.section], *one.chunk) for chunk_id, one in placed]
+    chunks = [(chunk_id, sections[section], *row) for chunk_id, (section, row, _) in placed]
     insert(connection, "chunk", f"{_CHUNK_COLUMNS}{index_names}", chunks)
-    terms = [(chunk_id, *term) for chunk_id, one in placed for term in one.terms]
+    terms = [(chunk_id, *term) for chunk_id, (_, _, terms) in placed for term in terms]
     columns = "chunk_id, key, term, strength, label, refers"
     insert(connection, "term", columns, terms, "ON CONFLICT DO NOTHING")
     queue(connection, [chunk_id for chunk_id, _ in placed])

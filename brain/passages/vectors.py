@@ -6,12 +6,16 @@ memory and some milliseconds a question.
 
 What is in memory follows the file: every search asks, in its own transaction, for the latest
 vector and the count of deletions, which other processes move too.
+
+Imported by who has vectors only: numpy takes 0.1 s.
 """
 
 import sqlite3
 from collections.abc import Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
 
 from kds.brain.database.database import Database
 from kds.brain.errors import StoreError
@@ -20,10 +24,7 @@ from kds.brain.passages.rows import session_number
 from kds.brain.passages.values import Scored
 from kds.brain.passages.vector_blob import FORMAT, unit
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, Any]
+Array = np.ndarray[Any, Any]
 
 CANDIDATES: Final = 3000
 """Vectors whose cosine is worked out after the comparison of signs. Of 100k made-up ones with a
@@ -49,16 +50,14 @@ class Matrix:
     goes along rows.
     """
 
-    def __init__(self, ids: "Array", rows: "Array", bits: "Array") -> None:
+    def __init__(self, ids: Array, rows: Array, bits: Array) -> None:
         self.ids = ids
         self.rows = rows
         self.bits = bits
 
     @classmethod
-    def of(cls, ids: "Array", rows: "Array") -> "Matrix":
+    def of(cls, ids: Array, rows: Array) -> "Matrix":
         """Put vectors in order."""
-        import numpy as np
-
         if (ids[1:] <= ids[:-1]).any():
             order = np.argsort(ids, kind="stable")
             ids, rows = ids[order], rows[order]
@@ -66,29 +65,23 @@ class Matrix:
 
     def joined(self, other: "Matrix") -> "Matrix":
         """Return both; where both have a chunk, the other's vector holds."""
-        import numpy as np
-
         kept = ~np.isin(self.ids, other.ids)
         return Matrix.of(
             np.concatenate([self.ids[kept], other.ids]),
             np.concatenate([self.rows[kept], other.rows]),
         )
 
-    def where(self, kept: "Array | slice") -> "Matrix":
+    def where(self, kept: Array | slice) -> "Matrix":
         """Return the vectors that a mask keeps; those of a slice are not copied."""
         return Matrix(self.ids[kept], self.rows[kept], self.bits[:, kept])
 
     def between(self, first: int, last: int) -> "Matrix":
         """Return the vectors of the chunks ``first`` to ``last``."""
-        import numpy as np
-
         start, stop = np.searchsorted(self.ids, [first, last + 1])
         return self.where(slice(start, stop))
 
-    def nearest(self, vector: "Array", limit: int) -> list[tuple[float, int]]:
+    def nearest(self, vector: Array, limit: int) -> list[tuple[float, int]]:
         """Return (cosine, chunk id) of the nearest to a vector of length one."""
-        import numpy as np
-
         chosen: Array | slice = slice(None)
         candidates = max(CANDIDATES, 4 * limit)
         if len(self.ids) > 2 * candidates:
@@ -119,8 +112,6 @@ class VectorSearch:
         self, vector: Sequence[float], within: str | None, *, model: str, limit: int
     ) -> tuple[Scored, ...]:
         """Rank chunks; a model without vectors finds nothing."""
-        import numpy as np
-
         asked = unit(np.asarray(vector, dtype=np.float32)[None, :])[0]
         with self._database.read() as connection:
             row = connection.execute(
@@ -181,8 +172,6 @@ class _Cached:
 
     def follow(self, connection: sqlite3.Connection) -> None:
         """Take over what changed in the file since."""
-        import numpy as np
-
         latest, deletions = _state(connection)
         if latest > self._seen:
             new = _read_new(connection, self._model, self._width, self._seen)
@@ -200,10 +189,8 @@ class _Cached:
         self._seen, self._deletions = latest, deletions
 
 
-def signs(rows: "Array") -> "Array":
+def signs(rows: Array) -> Array:
     """Return the signs of each row as a column of words of 64 bits."""
-    import numpy as np
-
     # Half-precision numbers compare like integers with zero, and integers do it much faster.
     positive = rows.view(np.int16) > 0 if rows.dtype == FORMAT else rows > 0
     packed = np.packbits(positive, axis=1)
@@ -212,19 +199,15 @@ def signs(rows: "Array") -> "Array":
     return np.ascontiguousarray(padded.view(np.uint64).T)
 
 
-def differing(bits: "Array", asked: "Array") -> "Array":
+def differing(bits: Array, asked: Array) -> Array:
     """Count in how many signs each column differs from the one asked for."""
-    import numpy as np
-
     counts = np.zeros(bits.shape[1], dtype=np.uint16)
     for row, word in zip(bits, asked, strict=True):
         counts += _bit_count(row ^ word)
     return counts
 
 
-def _bit_count(words: "Array") -> "Array":
-    import numpy as np
-
+def _bit_count(words: Array) -> Array:
     if hasattr(np, "bitwise_count"):  # numpy 2
         return np.bitwise_count(words)
     table = np.array([number.bit_count() for number in range(256)], dtype=np.uint8)
@@ -263,8 +246,6 @@ def _read_range(
 
 
 def _matrix(cursor: sqlite3.Cursor, width: int) -> Matrix:
-    import numpy as np
-
     ids: list[int] = []
     data = bytearray()
     for chunk_id, blob in cursor:
