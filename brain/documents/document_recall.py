@@ -18,7 +18,7 @@ from kds.brain.documents.question import Asked, read_asked, side_of, without_ref
 from kds.brain.passages.dense import DenseHits, embed_question, search_vectors
 from kds.brain.passages.fusion import Weights, fuse
 from kds.brain.passages.query import LONG_QUERY
-from kds.brain.passages.recalled import Log
+from kds.brain.passages.recalled import Log, words_told
 from kds.brain.passages.rerank import rarity
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scored
@@ -249,10 +249,7 @@ def _why(found: Judged | None, cosine: float | None, bias: float) -> Iterator[st
             yield f"defines '{term}'"
         for name in found.refers:
             yield f"is in {name}"
-        if found.has:
-            yield "has " + ", ".join(f"'{word}'" for word in found.has)
-        if found.near:
-            yield "beside it stands " + ", ".join(f"'{word}'" for word in found.near)
+        yield from words_told(found.has, found.near)
     if cosine is not None:
         yield f"meaning: cosine {cosine:.2f}"
     if bias != 1.0:

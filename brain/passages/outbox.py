@@ -151,12 +151,8 @@ class Outbox:
             connection.execute(
                 "UPDATE embedding_model SET dimensions = ? WHERE num = ?", (dimensions, row[0])
             )
-        elif dimensions is not None and row[1] != dimensions:
-            raise StoreError(
-                f"the model {name!r} has vectors of {row[1]} numbers, not {dimensions}",
-                where=self.database.place,
-                hint="give another model another name",
-            )
+        elif dimensions is not None:
+            _refuse_other_width(name, row[1], dimensions, self.database.place)
         return int(row[0]), bool(row[2])
 
 
@@ -165,6 +161,20 @@ def queue(connection: Connection, chunk_ids: Iterable[int]) -> None:
     if _wanted(connection) is not None:
         jobs = ((chunk_id, 0) for chunk_id in chunk_ids)
         insert(connection, "embed_job", "chunk_id, next_at", jobs, "ON CONFLICT DO NOTHING")
+
+
+def searched_model(connection: Connection, name: str, width: int, place: str) -> int | None:
+    """Return the number of a model, None as long as it has no vectors.
+
+    Raises StoreError when they are not of ``width`` numbers.
+    """
+    row = connection.execute(
+        "SELECT num, dimensions FROM embedding_model WHERE name = ?", (name,)
+    ).fetchone()
+    if row is None or row[1] is None:
+        return None
+    _refuse_other_width(name, row[1], width, place)
+    return int(row[0])
 
 
 def backfill(connection: Connection) -> int:
@@ -219,6 +229,15 @@ def read_models(connection: Connection) -> tuple[EmbeddingModel, ...]:
             "ORDER BY serving DESC, num"
         )
     )
+
+
+def _refuse_other_width(name: str, width: int, given: int, place: str) -> None:
+    if given != width:
+        raise StoreError(
+            f"the model {name!r} has vectors of {width} numbers, not {given}",
+            where=place,
+            hint="give another model another name",
+        )
 
 
 def _wanted(connection: Connection) -> str | None:

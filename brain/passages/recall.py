@@ -15,7 +15,7 @@ from kds.brain.passages.dense import DenseHits, Vector, embed_question, search_v
 from kds.brain.passages.fusion import Fused, fuse
 from kds.brain.passages.lexical import LexicalHits, search_words
 from kds.brain.passages.query import Question, read_question
-from kds.brain.passages.recalled import SUMMARIES, Hit, Log, Recall, RecallSettings
+from kds.brain.passages.recalled import SUMMARIES, Hit, Log, Recall, RecallSettings, words_told
 from kds.brain.passages.rerank import Reranked, rerank, window
 from kds.brain.passages.store import Embedder, MessageSearch
 from kds.brain.passages.values import EVERYWHERE, Passage, Scope, Scored, Summary
@@ -221,16 +221,10 @@ def _lines(
     if fused.code > 0.0:
         yield f"identifiers {fused.code:.2f}: holds a name of the question"
     if found is not None and fused.lexical > 0.0:
-        yield f"words {fused.lexical:.2f}: {'; '.join(_words(found)) or 'near what was asked'}"
+        told = "; ".join(words_told(found.words, found.near)) or "near what was asked"
+        yield f"words {fused.lexical:.2f}: {told}"
         yield from found.notes
     if cosine is not None:
         yield f"meaning {fused.dense or 0.0:.2f}: cosine {cosine:.2f}"
     if bias != 1.0:
         yield f"x{bias:g}: of the same document"
-
-
-def _words(found: Reranked) -> Iterator[str]:
-    if found.words:
-        yield "has " + ", ".join(f"'{word}'" for word in found.words)
-    if found.near:
-        yield "beside it stands " + ", ".join(f"'{word}'" for word in found.near)

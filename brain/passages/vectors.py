@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from kds.brain.database.database import Database
-from kds.brain.errors import StoreError
+from kds.brain.passages.outbox import searched_model
 from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.values import Scored
@@ -114,18 +114,10 @@ class VectorSearch:
         """Rank chunks; a model without vectors finds nothing."""
         asked = unit(np.asarray(vector, dtype=np.float32)[None, :])[0]
         with self._database.read() as connection:
-            row = connection.execute(
-                "SELECT num, dimensions FROM embedding_model WHERE name = ?", (model,)
-            ).fetchone()
-            if row is None or row[1] is None or limit < 1:
+            number = searched_model(connection, model, len(asked), self._database.place)
+            if number is None or limit < 1:
                 return ()
-            if row[1] != len(asked):
-                raise StoreError(
-                    f"the model {model!r} has vectors of {row[1]} numbers, not {len(asked)}",
-                    where=str(self._database.place),
-                    hint="ask with a vector of the same model",
-                )
-            parts = self._parts(connection, int(row[0]), int(row[1]), within)
+            parts = self._parts(connection, number, len(asked), within)
         found = sorted(
             (hit for part in parts for hit in part.nearest(asked, limit)),
             key=lambda hit: (-hit[0], hit[1]),
@@ -139,8 +131,10 @@ class VectorSearch:
             return self._all(connection, model, width)
         number = session_number(connection, session_id, self._database.place)
         first, last = range_of(number)
-        if model not in self._cache and _chunk_count(connection, number) <= SMALL_RANGE:
-            return [_read_range(connection, model, width, first, last)]
+        query = "SELECT chunk_count FROM session WHERE num = ?"
+        count = connection.execute(query, (number,)).fetchone()[0]
+        if model not in self._cache and count <= SMALL_RANGE:
+            return [_read(connection, model, width, "chunk_id BETWEEN ? AND ?", first, last)]
         return [part.between(first, last) for part in self._all(connection, model, width)]
 
     def _all(self, connection: sqlite3.Connection, model: int, width: int) -> list[Matrix]:
@@ -164,7 +158,7 @@ class _Cached:
         self._model = model
         self._width = width
         self._seen, self._deletions = _state(connection)
-        self._base = _read_new(connection, model, width, 0)
+        self._base = _read(connection, model, width, "num > ?", 0)
         self._tail: Matrix | None = None
 
     def parts(self) -> list[Matrix]:
@@ -174,7 +168,7 @@ class _Cached:
         """Take over what changed in the file since."""
         latest, deletions = _state(connection)
         if latest > self._seen:
-            new = _read_new(connection, self._model, self._width, self._seen)
+            new = _read(connection, self._model, self._width, "num > ?", self._seen)
             tail = self._tail.joined(new) if self._tail else new
             if len(tail.ids) > TAIL or np.isin(tail.ids, self._base.ids).any():
                 self._base, self._tail = self._base.joined(tail), None
@@ -223,32 +217,13 @@ def _state(connection: sqlite3.Connection) -> tuple[int, int]:
     return row[0] or 0, row[1]
 
 
-def _chunk_count(connection: sqlite3.Connection, session_num: int) -> int:
-    row = connection.execute("SELECT chunk_count FROM session WHERE num = ?", (session_num,))
-    return int(row.fetchone()[0])
-
-
-def _read_new(connection: sqlite3.Connection, model: int, width: int, after: int) -> Matrix:
-    cursor = connection.execute(
-        "SELECT chunk_id, f16 FROM embedding WHERE num > ? AND model_num = ?", (after, model)
-    )
-    return _matrix(cursor, width)
-
-
-def _read_range(
-    connection: sqlite3.Connection, model: int, width: int, first: int, last: int
+def _read(
+    connection: sqlite3.Connection, model: int, width: int, which: str, *values: int
 ) -> Matrix:
-    cursor = connection.execute(
-        "SELECT chunk_id, f16 FROM embedding WHERE chunk_id BETWEEN ? AND ? AND model_num = ?",
-        (first, last, model),
-    )
-    return _matrix(cursor, width)
-
-
-def _matrix(cursor: sqlite3.Cursor, width: int) -> Matrix:
+    query = f"SELECT chunk_id, f16 FROM embedding WHERE {which} AND model_num = ?"
     ids: list[int] = []
     data = bytearray()
-    for chunk_id, blob in cursor:
+    for chunk_id, blob in connection.execute(query, (*values, model)):
         ids.append(chunk_id)
         data += blob
     rows = np.frombuffer(data, dtype=FORMAT).reshape(len(ids), width)

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kds.brain.database.engine import Connection
-from kds.brain.errors import StoreError
-from kds.brain.passages.outbox import Outbox
+from kds.brain.passages.outbox import Outbox, searched_model
 from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.values import Scored
@@ -31,18 +30,10 @@ class PostgresVectors(Outbox):
         with self.database.read() as connection:
             place = self.database.place
             number = session_number(connection, within, place) if within is not None else None
-            row = connection.execute(
-                "SELECT num, dimensions FROM embedding_model WHERE name = ?", (model,)
-            ).fetchone()
-            if row is None or row[1] is None or limit < 1:
+            width = len(vector)
+            searched = searched_model(connection, model, width, place)
+            if searched is None or limit < 1:
                 return ()
-            width = row[1]
-            if len(vector) != width:
-                raise StoreError(
-                    f"the model {model!r} has vectors of {width} numbers, not {len(vector)}",
-                    where=place,
-                    hint="give another model another name",
-                )
             condition = ""
             values: tuple[int, ...] = ()
             if number is not None:
@@ -55,7 +46,7 @@ class PostgresVectors(Outbox):
             rows = connection.execute(
                 f"SELECT chunk_id, 1 - ({far}) FROM embedding WHERE model_num = ? "
                 f"AND vector_dims(vector) = {width} {condition}ORDER BY {far} LIMIT ?",
-                (asked, row[0], *values, asked, limit),
+                (asked, searched, *values, asked, limit),
             ).fetchall()
         hits = [Scored(chunk_id, score) for chunk_id, score in rows]
         return tuple(sorted(hits, key=lambda hit: -hit.score))
