@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, TypeVar
 
 from kds.brain.database.deletion import note_scrub, wipe
 from kds.brain.database.engine import Connection, Engine
@@ -16,6 +16,8 @@ from kds.brain.documents.document_rows import (
     PASSAGE_TABLES,
     SECTION_COLUMNS,
     document_of,
+    insert_document,
+    insert_passages,
     passage_of,
     section_of,
 )
@@ -36,24 +38,10 @@ from kds.brain.documents.judging import Candidate
 from kds.brain.documents.lookup import Lookup
 from kds.brain.passages.outbox import count_vector_deletion, queue
 from kds.brain.passages.passage_schema import range_of
-from kds.brain.passages.rows import Row, in_order, insert
+from kds.brain.passages.rows import Row, in_order
 from kds.brain.passages.store import PassageStore
 from kds.brain.words.phrases import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter
-
-_SECTION_COLUMNS: Final = (
-    "document_num, idx, label, number, number_key, title, path, page, first_line, last_line, "
-    "chunk_count, text"
-)
-_CHUNK_COLUMNS: Final = (
-    "id, section_num, header, kind, start, length, columns, terms, idents, stems, beside, page, "
-    "first_line, last_line, tokens"
-)
-
-
-_Rows = tuple[int, Row, tuple[Row, ...]]
-"""Of a passage: which section of the document it is of, from 0, its row but for the ids, and the
-rows of its terms."""
 
 T = TypeVar("T")
 
@@ -78,13 +66,14 @@ class DocumentTable(PassageStore):
             (one.section, (*_chunk_row(one), *self.index_columns(one)), tuple(_term_rows(one)))
             for one in passages_of(ready)
         ]
-        added = to_micros(self.database.clock())
+        document = _document_row(ready, to_micros(self.database.clock()))
+        sections = [(index, *_section_row(one)) for index, one in enumerate(ready.sections)]
         with self.database.write() as connection:
             if _delete(connection, [ready.id]):
                 _note_deletion(self.database, connection)
-            number = _insert_document(connection, ready, added)
-            _insert_sections(connection, number, ready)
-            _insert_passages(connection, number, passages, self.index_names)
+            number = insert_document(connection, document, sections)
+            assert number is not None  # nothing is barred
+            queue(connection, insert_passages(connection, number, passages, self.index_names))
             self.count_words(connection, number)
             row = connection.execute(
                 f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE num = ?", (number,)
@@ -195,36 +184,13 @@ def _delete(connection: Connection, ids: Iterable[str]) -> int:
     return gone
 
 
-def _insert_document(connection: Connection, ready: Draft, added: int) -> int:
+def _document_row(ready: Draft, added: int) -> Row:
     source, content = ready.source, ready.content
-    row = connection.execute(
-        "INSERT INTO document(id, path, title, kind, added_at, modified, size, digest, reader, "
-        "pages, section_count, chunk_count, token_count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?) RETURNING num",
-        (ready.id, source.path, ready.title, content.kind, added, to_micros(source.modified),
-         source.size, source.digest, READER, content.pages, len(ready.sections), ready.chunks,
-         ready.tokens),
-    ).fetchone()  # fmt: skip
-    return int(row[0])
-
-
-def _insert_sections(connection: Connection, number: int, ready: Draft) -> None:
-    rows = [(number, index, *_section_row(one)) for index, one in enumerate(ready.sections)]
-    insert(connection, "section", _SECTION_COLUMNS, rows)
-
-
-def _insert_passages(
-    connection: Connection, number: int, passages: Sequence[_Rows], index_names: str
-) -> None:
-    query = "SELECT idx, num FROM section WHERE document_num = ?"
-    sections = dict(connection.execute(query, (number,)))
-    placed = list(enumerate(passages, range_of(number)[0]))
-    chunks = [(chunk_id, sections[section], *row) for chunk_id, (section, row, _) in placed]
-    insert(connection, "chunk", f"{_CHUNK_COLUMNS}{index_names}", chunks)
-    terms = [(chunk_id, *term) for chunk_id, (_, _, terms) in placed for term in terms]
-    columns = "chunk_id, key, term, strength, label, refers"
-    insert(connection, "term", columns, terms, "ON CONFLICT DO NOTHING")
-    queue(connection, [chunk_id for chunk_id, _ in placed])
+    return (
+        ready.id, source.path, ready.title, content.kind, added, to_micros(source.modified),
+        source.size, source.digest, READER, content.pages, len(ready.sections), ready.chunks,
+        ready.tokens,
+    )  # fmt: skip
 
 
 def _section_row(section: DraftSection) -> Row:

@@ -16,6 +16,8 @@ from kds.brain.postgres.word_index import indexed
 DOCUMENTS: Final = Area("kds_documents", 0x4B445344)
 """With a lock of its own: who adds a long document keeps nobody from talking."""
 
+INDEX_NAMES: Final = ", words, size"
+
 
 class PostgresDocuments(PostgresPassages, Documents):
     """The documents of one tenant."""
@@ -25,7 +27,7 @@ class PostgresDocuments(PostgresPassages, Documents):
     holders = "document"
     texts = "SELECT * FROM chunk_text"
     contradictions = CONTRADICTIONS
-    index_names = ", words, size"
+    index_names = INDEX_NAMES
 
     def index_columns(self, passage: DraftPassage) -> Row:
         """Return what the index has of a passage, as `texts` would say it."""

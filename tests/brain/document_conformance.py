@@ -84,7 +84,7 @@ class DocumentConformance(Stocked):
         def fail(*_: object) -> None:
             raise StoreError("the disk went away")
 
-        monkeypatch.setattr(table, "_insert_sections", fail)
+        monkeypatch.setattr(table, "insert_passages", fail)
         with pytest.raises(StoreError, match="went away"):
             put("/x/a.txt", ("Two", ["The fee is five pounds."]))
         monkeypatch.undo()

@@ -3,15 +3,24 @@
 What the server has of the same path stays; where that was added later, it is as it should be.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
 
 from kds.brain.database.database import Database
 from kds.brain.database.engine import Connection
+from kds.brain.documents.document_rows import (
+    CHUNK_FIELDS,
+    DOCUMENT_FIELDS,
+    SECTION_FIELDS,
+    TERM_FIELDS,
+    PassageRows,
+    insert_document,
+    insert_passages,
+)
 from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
-from kds.brain.passages.rows import Row, insert, marks
+from kds.brain.passages.rows import Row
 from kds.brain.passages.text_search import WordForms
 from kds.brain.postgres.migration.compare import (
     Compared,
@@ -27,32 +36,21 @@ from kds.brain.postgres.migration.vector_copies import (
     read,
     store,
 )
+from kds.brain.postgres.postgres_documents import INDEX_NAMES
 from kds.brain.postgres.tenancy import Tenancy
-from kds.brain.postgres.word_index import Indexed, indexed
+from kds.brain.postgres.word_index import indexed
 
-_DOCUMENT: Final = (
-    "id, path, title, kind, added_at, modified, size, digest, reader, pages, section_count, "
-    "chunk_count, token_count"
-)
-_SECTION: Final = (
-    "idx, label, number, number_key, title, path, page, first_line, last_line, chunk_count, text"
-)
-_CHUNK: Final = (
-    "kind, start, length, header, columns, terms, idents, stems, beside, page, first_line, "
-    "last_line, tokens"
-)
-_TERM: Final = "key, term, strength, label, refers"
+_OF_CHUNKS: Final = ", ".join(f"chunk.{name}" for name in CHUNK_FIELDS.split(", "))
 
-_OF_CHUNKS: Final = ", ".join(f"chunk.{name}" for name in _CHUNK.split(", "))
-
-_DOCUMENTS: Final = f"SELECT num, {_DOCUMENT} FROM document ORDER BY num"
-_SECTIONS: Final = f"SELECT {_SECTION} FROM section WHERE document_num = ? ORDER BY idx"
+_DOCUMENTS: Final = f"SELECT num, {DOCUMENT_FIELDS} FROM document ORDER BY num"
+_SECTIONS: Final = f"SELECT {SECTION_FIELDS} FROM section WHERE document_num = ? ORDER BY idx"
 _CHUNKS: Final = (
     f"SELECT chunk.id, idx, {_OF_CHUNKS} FROM chunk JOIN section ON section.num = section_num "
     "WHERE chunk.id BETWEEN ? AND ? ORDER BY chunk.id"
 )
 _TERMS: Final = (
-    f"SELECT chunk_id, {_TERM} FROM term WHERE chunk_id BETWEEN ? AND ? ORDER BY chunk_id, key"
+    f"SELECT chunk_id, {TERM_FIELDS} FROM term WHERE chunk_id BETWEEN ? AND ? "
+    "ORDER BY chunk_id, key"
 )
 _TEXTS: Final = (
     "SELECT id, header, body, context, idents FROM chunk_text WHERE id BETWEEN ? AND ? ORDER BY id"
@@ -73,8 +71,10 @@ class _Whole:
 
     document: Row
     sections: list[Row]
-    chunks: list[tuple[Row, Indexed]]
-    terms: list[Row]
+    passages: Sequence[PassageRows]
+    ids: list[int]
+    """Of the passages, in the file."""
+    words: int
     vectors: list[tuple[int, str, bytes]]
 
 
@@ -103,49 +103,31 @@ def _read(source: Database, number: int, document: Row, forms: WordForms, tenant
         texts = old.execute(_TEXTS, ids).fetchall()
         vectors = read(old, [row[0] for row in chunks])
     ready = [indexed(forms, columns, tenant=tenant) for _, *columns in texts]
-    return _Whole(document, sections, list(zip(chunks, ready, strict=True)), terms, vectors)
+    named: dict[int, list[Row]] = {}
+    for chunk_id, *term in terms:
+        named.setdefault(chunk_id, []).append(tuple(term))
+    passages = [
+        (index, (*row, one.words, one.size), named.get(chunk_id, []))
+        for (chunk_id, index, *row), one in zip(chunks, ready, strict=True)
+    ]
+    words = sum(one.size for one in ready)
+    return _Whole(document, sections, passages, [row[0] for row in chunks], words, vectors)
 
 
 def _store(target: Tenancy, whole: _Whole, models: Models) -> int:
     """Store a document, unless somebody else has meanwhile; returns how many that were."""
     with target.write() as connection:
-        number = _insert(connection, whole)
+        clash = "ON CONFLICT DO NOTHING"
+        number = insert_document(connection, whole.document, whole.sections, clash)
         if number is None:
             return 0
-        query = "SELECT idx, num FROM section WHERE document_num = ?"
-        sections = dict(connection.execute(query, (number,)))
-        placed = {row[0]: _placed(number, row[0]) for row, _ in whole.chunks}
-        chunks = [
-            (placed[row[0]], sections[row[1]], *row[2:], one.size, one.words)
-            for row, one in whole.chunks
-        ]
-        insert(connection, "chunk", f"id, section_num, {_CHUNK}, size, words", chunks)
-        terms = [(placed[row[0]], *row[1:]) for row in whole.terms]
-        insert(connection, "term", f"chunk_id, {_TERM}", terms)
-        store(connection, models, placed, whole.vectors)
-        queue_rest(connection, list(placed.values()))
+        ids = insert_passages(connection, number, whole.passages, INDEX_NAMES)
+        connection.execute(
+            "UPDATE document SET word_count = ? WHERE num = ?", (whole.words, number)
+        )
+        store(connection, models, dict(zip(whole.ids, ids, strict=True)), whole.vectors)
+        queue_rest(connection, ids)
     return 1
-
-
-def _insert(connection: Connection, whole: _Whole) -> int | None:
-    """Insert a document with its sections; None when there is one of its path already."""
-    words = sum(one.size for _, one in whole.chunks)
-    row = connection.execute(
-        f"INSERT INTO document({_DOCUMENT}, word_count) "
-        f"VALUES ({marks((*whole.document, words))}) ON CONFLICT DO NOTHING "
-        "RETURNING num",
-        (*whole.document, words),
-    ).fetchone()
-    if row is None:
-        return None
-    sections = [(row[0], *section) for section in whole.sections]
-    insert(connection, "section", f"document_num, {_SECTION}", sections)
-    return int(row[0])
-
-
-def _placed(number: int, chunk_id: int) -> int:
-    """Return the id of a passage in another document: its place there stays."""
-    return range_of(number)[0] + _place(chunk_id)
 
 
 def _place(chunk_id: int) -> int:
