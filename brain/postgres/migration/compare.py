@@ -16,7 +16,7 @@ from kds.brain.kept_text import PrivateText
 from kds.brain.passages.passage_schema import CHUNK_BITS
 from kds.brain.passages.rows import Row
 from kds.brain.postgres.migration import beside, kept_texts
-from kds.brain.postgres.migration.parts import Held, Part, held, packed, rows_of
+from kds.brain.postgres.migration.parts import Held, Part, Tell, held, packed, rows_of
 from kds.brain.postgres.migration.sessions import CHUNKS, MESSAGES, WITH_CHUNKS
 from kds.brain.postgres.migration.vector_copies import as_file
 from kds.brain.postgres.tenancy import Tenancy
@@ -34,7 +34,6 @@ _WITH_VECTORS: Final = (
     "JOIN embedding_model ON embedding_model.num = model_num"
 )
 
-Tell = Callable[[int, int], None]
 T = TypeVar("T")
 
 

@@ -28,6 +28,7 @@ from kds.brain.postgres.migration.compare import (
     compared_vectors,
     overall,
 )
+from kds.brain.postgres.migration.parts import Tell
 from kds.brain.postgres.migration.vector_copies import (
     Models,
     as_file,
@@ -60,9 +61,6 @@ _VECTORS: Final = (
     "JOIN embedding_model ON embedding_model.num = model_num "
     "WHERE chunk_id BETWEEN ? AND ? ORDER BY chunk_id, name"
 )
-
-Tell = Callable[[int, int], None]
-"""Is told how many documents are there, and of how many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ in the same transaction. There is no other book-keeping, and so none that a cras
 A session that the server has with other messages is left alone there.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
@@ -20,6 +20,7 @@ from kds.brain.postgres.migration.parts import (
     SESSIONS_AT_ONCE,
     Held,
     Part,
+    Tell,
     held,
     packed,
     rows_of,
@@ -44,8 +45,6 @@ _WITH_TEXTS: Final = f"{WITH_CHUNKS} JOIN chunk_text AS text ON text.id = chunk.
 
 _SESSION: Final = "id, title, title_given, created_at, updated_at, document_context"
 _SUMMARY: Final = "first_seq, last_seq, text, at, kind"
-Tell = Callable[[int, int], None]
-"""Is told how many messages are there, and of how many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from typing import Final
 from kds.brain.database.database import Database
 from kds.brain.database.engine import Connection
 from kds.brain.passages.rows import insert, marks, slices
-from kds.brain.passages.vector_blob import FORMAT
+from kds.brain.passages.vector_blob import FORMAT, from_blob
 from kds.brain.postgres.tenancy import Tenancy
+from kds.brain.postgres.vector_search import written
 
 Models = Mapping[str, int]
 """The server's number of each model whose vectors are copied."""
@@ -54,7 +55,7 @@ def store(
 ) -> None:
     """Store vectors as they are, bit for bit; ``placed`` has the server's id of each passage."""
     rows = [
-        (placed[chunk_id], models[name], _written(blob))
+        (placed[chunk_id], models[name], written(from_blob(blob)))
         for chunk_id, name, blob in vectors
         if name in models and chunk_id in placed
     ]
@@ -77,10 +78,3 @@ def as_file(sent: bytes) -> bytes:
     import numpy as np
 
     return np.frombuffer(sent, dtype=">f2", offset=4).astype(FORMAT).tobytes()
-
-
-def _written(blob: bytes) -> str:
-    import numpy as np
-
-    numbers = np.frombuffer(blob, dtype=FORMAT).astype(np.float32)
-    return "[" + ",".join(f"{number:.6g}" for number in numbers) + "]"
