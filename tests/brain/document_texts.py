@@ -9,6 +9,8 @@ from kds.brain.documents.content import Block, Content, Heading, Part, Source
 from kds.brain.documents.document_values import Document
 from kds.brain.documents.documents import Documents
 from kds.brain.documents.heading import read_heading
+from kds.readers.markdown import read_markdown
+from kds.readers.plain import read_plain
 
 Put = Callable[..., Document]
 
@@ -17,6 +19,12 @@ LEASE = (_SHELF / "lease.txt").read_text(encoding="utf-8")
 GUIDE = (_SHELF / "guide.md").read_text(encoding="utf-8")
 
 WRITTEN = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def stock(store: Documents) -> None:
+    """Put the lease and the guide into a store."""
+    store.put(read_plain(LEASE, "lease"), source_of(LEASE, "/shelf/lease.txt"))
+    store.put(read_markdown(GUIDE, "guide"), source_of(GUIDE, "/shelf/guide.md"))
 
 
 def source_of(text: str, path: str) -> Source:

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 from conformance import HandClock
-from document_texts import GUIDE, LEASE, content_of, putting, source_of
+from document_texts import content_of, putting, source_of, stock
 
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.documents import Documents
@@ -17,8 +17,6 @@ from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenancy import tenant_number
 from kds.brain.workspace import Workspace
-from kds.readers.markdown import read_markdown
-from kds.readers.plain import read_plain
 
 from .test_migration import Breaking, BrokenError
 
@@ -33,8 +31,7 @@ def file(folder: Workspace, clock: HandClock) -> Iterator[DocumentStore]:
     """Two documents and an empty one, and a vector of each passage but the last."""
     folder.ensure()
     with DocumentStore(DocumentStore.path_in(folder), clock=clock) as store:
-        store.put(read_plain(LEASE, "lease"), source_of(LEASE, "/shelf/lease.txt"))
-        store.put(read_markdown(GUIDE, "guide"), source_of(GUIDE, "/shelf/guide.md"))
+        stock(store)
         store.put(content_of("Empty é🎉"), source_of("", "/shelf/empty.txt"))
         store.use_model("m")
         jobs = store.pending_embeddings(99)

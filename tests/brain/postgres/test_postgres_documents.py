@@ -7,16 +7,13 @@ import pytest
 from conformance import HandClock
 from document_conformance import DocumentConformance
 from document_recall_conformance import RecallConformance
-from document_texts import GUIDE, LEASE, putting, source_of
+from document_texts import putting, stock
 
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.document_values import DocumentRecall
-from kds.brain.documents.documents import Documents
 from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
-from kds.readers.markdown import read_markdown
-from kds.readers.plain import read_plain
 
 OpenDocuments = Callable[..., PostgresDocuments]
 
@@ -37,11 +34,6 @@ def documents(open_documents: OpenDocuments) -> PostgresDocuments:
     return open_documents()
 
 
-def fill(store: Documents) -> None:
-    store.put(read_plain(LEASE, "lease"), source_of(LEASE, "/shelf/lease.txt"))
-    store.put(read_markdown(GUIDE, "guide"), source_of(GUIDE, "/shelf/guide.md"))
-
-
 def found(recall: DocumentRecall) -> list[tuple[str, float, tuple[str, ...]]]:
     return [(hit.passage.text, round(hit.score, 6), hit.why) for hit in recall.hits]
 
@@ -49,7 +41,7 @@ def found(recall: DocumentRecall) -> list[tuple[str, float, tuple[str, ...]]]:
 def test_both_engines_give_the_same_answers(documents: PostgresDocuments, tmp_path: Path) -> None:
     with DocumentStore(tmp_path / "documents.db") as file:
         for store in (file, documents):
-            fill(store)
+            stock(store)
         assert documents.measure() == file.measure()
         for question in QUESTIONS:
             assert found(documents.search(question)) == found(file.search(question)), question
@@ -83,7 +75,7 @@ def test_a_check_tells_what_is_wrong_and_an_index_can_be_made_anew(
 def test_what_is_indexed_at_once_is_what_would_be_indexed_anew(
     documents: PostgresDocuments,
 ) -> None:
-    fill(documents)
+    stock(documents)
     query = (
         "SELECT chunk.id, CAST(words AS text), chunk.size, word_count FROM chunk, document "
         "ORDER BY chunk.id, num"
