@@ -12,7 +12,7 @@ from kds.brain.context.entry_line import decode_lines
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
 from kds.brain.passages.rows import insert
-from kds.brain.postgres.texts import tenancy_of
+from kds.brain.postgres.texts import PostgresText, tenancy_of, texts_of
 from kds.brain.shared_database import SharedDatabase
 
 CONTEXT: Final = "conversation-context"
@@ -28,10 +28,9 @@ _CONTEXTS: Final = (
 def tenant_texts(shared: SharedDatabase) -> dict[str, bytes]:
     """Return all of it by name. Raises StoreError."""
     with tenancy_of(shared) as tenancy, tenancy.read() as connection:
-        texts = connection.execute("SELECT name, content FROM kept_text ORDER BY name").fetchall()
-        contexts = connection.execute(_CONTEXTS).fetchall()
-    named = [(_name_of(conversation), lines) for conversation, lines in contexts]
-    return {name: content.encode() for name, content in (*named, *texts)}
+        rows = connection.execute(_CONTEXTS).fetchall()
+    contexts = {_name_of(conversation): lines.encode() for conversation, lines in rows}
+    return contexts | texts_of(shared)
 
 
 def remove_texts(shared: SharedDatabase, found: Mapping[str, bytes]) -> None:
@@ -48,15 +47,11 @@ def remove_texts(shared: SharedDatabase, found: Mapping[str, bytes]) -> None:
 
 def put_text(shared: SharedDatabase, name: str, content: bytes) -> None:
     """Put a text in the place of what is there under its name. Raises StoreError."""
+    if (conversation := _conversation(name)) is None:
+        PostgresText.of(shared, name).replace(content)
+        return
     with tenancy_of(shared) as tenancy, tenancy.write() as connection:
-        if (conversation := _conversation(name)) is not None:
-            _put_context(connection, conversation, content)
-            return
-        connection.execute("DELETE FROM kept_text WHERE name = ?", (name,))
-        connection.execute(
-            "INSERT INTO kept_text(name, content, at) VALUES (?, ?, ?)",
-            (name, content.decode(), to_micros(tenancy.clock())),
-        )
+        _put_context(connection, conversation, content)
 
 
 def _put_context(connection: Connection, conversation: str, content: bytes) -> None:
