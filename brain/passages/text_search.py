@@ -26,8 +26,7 @@ _WORD: Final = re.compile(r"\w+")
 QUERY_WORDS: Final = 64
 """Words of a question that are searched for: a pasted page must not cost a second."""
 
-
-KEPT: Final = 10_000
+FORMS_KEPT: Final = 10_000
 """Words whose terms are kept in memory."""
 
 
@@ -68,7 +67,7 @@ class WordForms:
         """Return the terms of a word, in order: several where the index cuts it."""
         with self._lock:
             if word not in self._known:
-                if len(self._known) > KEPT:
+                if len(self._known) > FORMS_KEPT:
                     self._known.clear()
                 self._known[word] = self._cut(word)
             return self._known[word]
