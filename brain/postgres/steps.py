@@ -12,7 +12,6 @@ with a tenant in every row, so that the same SQL runs on both. What keeps tenant
   only. A lexeme "tenant:N" stands in every ``words``, so that the index itself narrows a search.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -31,8 +30,6 @@ _RANKED: Final = scored(
 )  # fmt: skip
 """Ranks the passages of a schema. The unit of the weights is a fifth weight."""
 
-_OF_PASSAGES: Final = ("chunk", "embedding_model", "embedding", "embed_job")
-
 
 def _sql(name: str, **values: object) -> str:
     return read_script(Path(__file__).parent / "sql" / f"{name}.sql", owned=_OWNED, **values)
@@ -43,33 +40,27 @@ def _passages(schema: str) -> str:
     return _sql("passages", schema=schema, query=_RANKED.format(schema=schema))
 
 
-def _own_rows(schema: str, tables: Sequence[str]) -> str:
-    """Let a member see and make rows of one tenant only in these tables."""
-    return _sql("own_rows", schema=schema, tables=", ".join(map(repr, tables)))
+def _own_rows(schema: str) -> str:
+    """Let a member see and make rows of one tenant only, in the tables that are new."""
+    return _sql("own_rows", schema=schema)
 
 
 ROLE: Final = _sql("role")
 """Roles are the server's, not a database's: made once for all of them. The lock of an upgrade is
 its database's, so that of another one may make the role at the same moment."""
 
-_CONVERSATIONS: Final = (
-    *("session", "message", "summary", "entity_memory", "entity", "profile", "consent_event"),
-    *("metric", "item", "item_text", "context_entry", *_OF_PASSAGES),
-)
-_DOCUMENTS: Final = ("document", "section", "term", *_OF_PASSAGES)
-
 STEPS: Final[tuple[tuple[str, ...], ...]] = (
-    (_sql("conversations"), _passages("kds"), _own_rows("kds", _CONVERSATIONS)),
+    (_sql("conversations"), _passages("kds"), _own_rows("kds")),
     (
         _sql("documents", before=BEFORE_CHARACTERS, after=AFTER_CHARACTERS),
         _passages("kds_documents"),
-        _own_rows("kds_documents", _DOCUMENTS),
+        _own_rows("kds_documents"),
     ),
     tuple(
         script
         for schema in ("kds", "kds_documents")
-        for script in (_sql("common_words", schema=schema), _own_rows(schema, ["common_word"]))
+        for script in (_sql("common_words", schema=schema), _own_rows(schema))
     ),
-    (_sql("kept_texts"), _own_rows("kds", ["kept_text"])),
+    (_sql("kept_texts"), _own_rows("kds")),
 )
 """Only ever added to at the end: a step that a server has had stays as it is."""
