@@ -100,7 +100,7 @@ def cpu_s(pid: int) -> float:
 def add_documents(place: Workspace) -> None:
     """Index the documents of the tests in a workspace."""
     place.ensure()
-    with DocumentPlace(place).made() as store:
+    with DocumentPlace(place).open() as store:
         for path in sorted(DOCUMENTS.iterdir()):
             if path.suffix in (".md", ".html", ".txt"):
                 data, source = read_source(path)

@@ -13,9 +13,9 @@ from typing import Final
 
 from kds.api.embeddings import embed_waiting
 from kds.brain.errors import KdsError
-from kds.service.wire.errors import describe_fault
 from kds.brain.passages.outbox import Outbox
 from kds.brain.passages.store import Embedder
+from kds.service.wire.errors import describe_fault
 from kds.service.workspaces import ServedWorkspace
 
 LOOK_S: Final = 5.0
