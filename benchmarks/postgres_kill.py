@@ -34,7 +34,6 @@ from postgres_writers import Writer, examined, wait_until, writing
 from tests.postgres_pair import USER, Node, following, two_nodes
 
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.tenant_contexts import PostgresContexts
 from kds.brain.postgres.upgrade import upgrade
 
 POOLER = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin")

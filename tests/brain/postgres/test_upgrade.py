@@ -23,7 +23,6 @@ from kds.brain.postgres.team import Team, person_of
 from kds.brain.postgres.tenancy import Tenancy, tenant_number
 from kds.brain.postgres.tenant_contexts import PostgresContexts
 from kds.brain.postgres.upgrade import require, upgrade
-from kds.brain.sessions.session_values import Profile
 from kds.brain.turn import ContextEntry
 from kds.readers.plain import read_plain
 
