@@ -103,7 +103,7 @@ class Listener(uvicorn.Server):
     event ends it, so that an idle service sleeps, and several listeners stop together.
     """
 
-    def __init__(self, app: AsgiApp, closing: asyncio.Event) -> None:
+    def __init__(self, app: AsgiApp, closing: asyncio.Event, *, grace_s: int = GRACE_S) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -119,7 +119,7 @@ class Listener(uvicorn.Server):
                 date_header=False,
                 backlog=BACKLOG,
                 timeout_keep_alive=KEEP_ALIVE_S,
-                timeout_graceful_shutdown=GRACE_S,
+                timeout_graceful_shutdown=grace_s,
             )
         )
         self._closing = closing
@@ -143,14 +143,15 @@ class Listener(uvicorn.Server):
 class Listeners:
     """The listeners of a service: each answers from when it is added, and all end together."""
 
-    def __init__(self, log: Callable[[str], None]) -> None:
+    def __init__(self, log: Callable[[str], None], *, grace_s: int = GRACE_S) -> None:
         self._log = log
+        self._grace_s = grace_s
         self._closing = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
 
     def add(self, listener: socket.socket, app: AsgiApp) -> None:
         """Have ``app`` answer at a bound socket."""
-        server = Listener(LastResort(app, self._log), self._closing)
+        server = Listener(LastResort(app, self._log), self._closing, grace_s=self._grace_s)
         self.tasks.append(asyncio.create_task(server.serve(sockets=[listener])))
 
     async def close(self) -> None:

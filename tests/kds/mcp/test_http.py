@@ -99,8 +99,8 @@ def test_the_token_is_for_the_owner_alone(http_server: HttpServer) -> None:
     [
         ("0.0.0.0:0", "'0.0.0.0' is not this machine", "use 127.0.0.1"),
         ("example.com:80", "'example.com' is not this machine", "use 127.0.0.1"),
-        ("loud", "'loud' is no port", "such as 8765"),
-        ("70000", "'70000' is no port", "such as 8765"),
+        ("loud", "'loud' names no port", "such as 8765"),
+        ("70000", "'70000' names no port", "such as 8765"),
     ],
 )
 def test_an_address_that_cannot_be_is_refused(
@@ -118,5 +118,5 @@ def test_a_port_that_is_taken_is_refused(
     port = http_server.url.rpartition(":")[2].removesuffix("/mcp")
     result = kds_call("mcp", "--http", port)
     assert result.code == 2
-    assert "cannot listen there" in result.err
-    assert "use another port" in result.err
+    assert f"cannot listen on http://127.0.0.1:{port}" in result.err
+    assert "choose another port" in result.err

@@ -1,11 +1,13 @@
 """Where the service of a workspace is found: names of files in its ``kds-brain`` folder.
 
-Standard library only, and little of it: the command line asks this on every call.
+Little is loaded for it: the command line asks this on every call.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from kds.brain.errors import KdsError
 
 LOOPBACK: Final = "127.0.0.1"
 
@@ -50,13 +52,13 @@ class ServiceAddress:
         return self.brain / "service.log"
 
 
-def host_and_port(text: str, *, host: str) -> tuple[str, int] | None:
-    """Read `[HOST:]PORT`; ``host`` stands where none is named. None when it names no port.
+def host_and_port(text: str) -> tuple[str, int]:
+    """Read `[HOST:]PORT`, this machine where no host is named. Raises KdsError without a port.
 
-    >>> host_and_port("8765", host="127.0.0.1"), host_and_port("[::1]:0", host="127.0.0.1")
+    >>> host_and_port("8765"), host_and_port("[::1]:0")
     (('127.0.0.1', 8765), ('::1', 0))
     """
     named, _, port = text.rpartition(":")
     if not (port.isascii() and port.isdigit() and int(port) <= _PORT_MAX):
-        return None
-    return named.removeprefix("[").removesuffix("]") or host, int(port)
+        raise KdsError(f"'{text}' names no port", hint="use PORT or HOST:PORT, such as 8765")
+    return named.removeprefix("[").removesuffix("]") or LOOPBACK, int(port)
