@@ -10,16 +10,18 @@ from kds.brain.settings_variables import routing_variables
 from kds.brain.turn import Turn, Utterance
 from kds.brain.wire import from_wire
 from kds.brain.workspace import Workspace
-from kds.hooks.call import Call, connect
-from kds.hooks.trouble import Trouble
+from kds.hooks.call import Call, connect, exchange
+from kds.hooks.trouble import Late, Trouble
 from kds.service.resident.address import ServiceAddress
-from kds.service.resident.http_exchange import exchange
 
 CONNECT_S: Final = 0.5
 """Seconds to connect on one machine: it takes well under a millisecond, or never succeeds."""
 
 ANSWER_S: Final = 30.0
 """Seconds to wait for an answer. A turn takes milliseconds; a queue of 256 some seconds."""
+
+ANSWER_LIMIT: Final = 2**26
+"""Bytes of an answer: 64 MiB, where a turn with its prompt has some ten thousand."""
 
 BUSY: Final = 503
 """Status of a service whose queue is full, or that is stopping."""
@@ -115,15 +117,17 @@ class ServiceClient:
         return answer
 
     def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
-        content = None if body is None else json.dumps(body).encode()
+        content = b"" if body is None else json.dumps(body).encode()
+        ends = time.monotonic() + self._timeout_s
         try:
             call = _connected(self._workspace)
             try:
-                call.connection.settimeout(self._timeout_s)
-                status, answer = exchange(call.connection, method, path, content, call.header)
+                status, answer = exchange(
+                    call, f"{method} {path}", content, ends, limit=ANSWER_LIMIT
+                )
             finally:
                 call.connection.close()
-        except TimeoutError as error:
+        except (TimeoutError, Late) as error:
             raise KdsError(
                 f"the service took longer than {self._timeout_s:g} s",
                 where=str(self._address.socket_path),
