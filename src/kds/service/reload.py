@@ -17,10 +17,9 @@ from typing import Final
 import watchfiles
 
 from kds.brain.errors import KdsError
-from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.workspace import Workspace
-from kds.router.prompts.examplefile import SUFFIX
 from kds.router.prompts.texts import FOLDERS
+from kds.service.fingerprint import Fingerprint, fingerprint
 from kds.service.wire.errors import describe_fault
 from kds.service.workspaces import ServedWorkspace
 
@@ -36,8 +35,6 @@ LOOK_MS: Final = 10_000
 
 STOP_S: Final = 10.0
 """Seconds a set that is being read may hold up a stop; it takes one to three."""
-
-Fingerprint = tuple[tuple[str, int, int, int], ...]
 
 
 class Reloader:
@@ -131,18 +128,6 @@ def _state(served: ServedWorkspace) -> tuple[Fingerprint, int]:
     return fingerprint(served.workspace), served.reload.count
 
 
-def fingerprint(workspace: Workspace) -> Fingerprint:
-    """What tells one state of a workspace's prompts, rules and learned examples from another."""
-    files = [
-        *(path for name in FOLDERS for path in (workspace.prompts_dir / name).glob("*.md")),
-        *(path for name in FOLDERS for path in (workspace.prompts_dir / name).glob(f"*{SUFFIX}")),
-        *workspace.rules_dir.glob("*.yaml"),
-        *workspace.english_dir.glob("*.yaml"),
-        workspace.brain / LEARNED,
-    ]
-    return tuple(sorted(_mark(path) for path in files))
-
-
 def watched_folders(workspaces: Iterable[Workspace]) -> frozenset[Path]:
     """The folders that exist and in which a change may count; never looked into deeper."""
     return frozenset(
@@ -164,11 +149,3 @@ def _counts(_: watchfiles.Change, path: str) -> bool:
     """Whether a change may matter: a prompt, a file of rules or words, or one of their folders."""
     name = Path(path).name
     return name.endswith((".md", ".yaml")) or name in ("prompts", "rules", "english", *FOLDERS)
-
-
-def _mark(path: Path) -> tuple[str, int, int, int]:
-    try:
-        status = path.stat()
-    except OSError:  # a link to nowhere, or gone since it was listed: a state like any other
-        return str(path), -1, -1, -1
-    return str(path), status.st_mtime_ns, status.st_size, status.st_ino
