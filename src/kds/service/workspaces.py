@@ -12,7 +12,7 @@ from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.conversations import Contexts
-from kds.brain.errors import KdsError
+from kds.brain.errors import KdsError, MessageError
 from kds.brain.message import clean_message
 from kds.brain.postgres.team import Person
 from kds.brain.sessions.memory_store import MemoryStore
@@ -84,7 +84,12 @@ class ServedWorkspace:
         return self.memory.store
 
     def consent(self, purpose: str) -> None:
-        """Note that a profile may be kept for a purpose. Raises ConflictError, as above."""
+        """Note that a profile may be kept for a purpose. Raises ConflictError, as above, and
+        MessageError without a purpose."""
+        if not purpose.strip():
+            raise MessageError(
+                "consent needs a purpose", where="purpose", hint="say what the profile is for"
+            )
         self.memory_for_writing().profile.grant(purpose)
 
     def revoke_consent(self) -> None:

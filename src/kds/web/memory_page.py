@@ -94,10 +94,6 @@ async def about(visit: Visit) -> Response:
 async def grant(visit: Visit) -> Response:
     """Note the consent to a profile."""
     purpose = visit.text("purpose").strip()
-    if not purpose:
-        raise MessageError(
-            "consent needs a purpose", where="purpose", hint="say what the profile is for"
-        )
     await visit.archive(lambda: visit.served.consent(purpose))
     return visit.go("/memory#profile", "You consented. You can take that back at any time.")
 

@@ -123,9 +123,9 @@ def error_response(
 
 def add_error_handlers(app: FastAPI) -> None:
     """Give every error that reaches FastAPI the one form."""
-    app.add_exception_handler(KdsError, _tell_error)
-    app.add_exception_handler(RequestValidationError, _tell_faults)
-    app.add_exception_handler(HTTPException, _tell_status)
+    app.exception_handler(KdsError)(_tell_error)
+    app.exception_handler(RequestValidationError)(_tell_faults)
+    app.exception_handler(HTTPException)(_tell_status)
 
 
 class LastResort:
@@ -173,9 +173,7 @@ def describe_fault(error: BaseException) -> str:
     return f"{name} at {code.co_filename}:{trace.tb_lineno} in {code.co_name}"
 
 
-def _tell_error(_: Request, error: Exception) -> JSONResponse:
-    if not isinstance(error, KdsError):  # the handler is registered for nothing else
-        raise error
+def _tell_error(_: Request, error: KdsError) -> JSONResponse:
     status = status_of(error)
     headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else None
     return error_response(
@@ -183,9 +181,7 @@ def _tell_error(_: Request, error: Exception) -> JSONResponse:
     )
 
 
-def _tell_faults(_: Request, error: Exception) -> JSONResponse:
-    if not isinstance(error, RequestValidationError):
-        raise error
+def _tell_faults(_: Request, error: RequestValidationError) -> JSONResponse:
     faults = error.errors()
     if any(fault["type"] == _JSON_INVALID for fault in faults):
         return error_response(400, "the body is no JSON", where="body", hint="send one JSON object")
@@ -198,9 +194,7 @@ def _tell_faults(_: Request, error: Exception) -> JSONResponse:
     return error_response(422, "; ".join(told), where=_place(first), hint=hint)
 
 
-def _tell_status(_: Request, error: Exception) -> JSONResponse:
-    if not isinstance(error, HTTPException):
-        raise error
+def _tell_status(_: Request, error: HTTPException) -> JSONResponse:
     return error_response(
         error.status_code, str(error.detail), hint="see /openapi.json", headers=error.headers
     )

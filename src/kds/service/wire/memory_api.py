@@ -7,7 +7,6 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from kds.brain.clock import utc_now
-from kds.brain.errors import MessageError
 from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.passages.query import read_question
 from kds.brain.sessions.memory_store import MemoryStore
@@ -120,10 +119,6 @@ async def consent(request: Request, workspace: WorkspaceQuery = None) -> Respons
 async def grant(request: Request, asked: GrantRequest) -> Response:
     """Note the user's consent to a profile, and what it is for."""
     served = served_workspace(request, asked.workspace)
-    if not asked.purpose.strip():
-        raise MessageError(
-            "consent needs a purpose", where="purpose", hint="say what the profile is for"
-        )
     await archive_worker(request).run(lambda: served.consent(asked.purpose))
     return await _consent(request, served)
 
