@@ -28,7 +28,6 @@ from mcp_types import (
 from pydantic import AnyUrl
 
 from kds.brain.document import nearest
-from kds.brain.errors import KdsError
 from kds.brain.installation import kds_version
 from kds.brain.workspace import Workspace
 from kds.mcp import resources, slash_prompts
@@ -84,10 +83,8 @@ class KdsServer(MCPServer[None]):
 
     async def list_prompts(self) -> list[Prompt]:
         """List the entrance and the agents, the workspace's own included."""
-        try:
+        with slash_prompts.refusing():
             return await anyio.to_thread.run_sync(slash_prompts.list_prompts, self.workplace)
-        except KdsError as error:
-            raise slash_prompts.refusal(str(error)) from error
 
     async def get_prompt(
         self,
@@ -96,19 +93,15 @@ class KdsServer(MCPServer[None]):
         context: Context[None, Any] | None = None,
     ) -> GetPromptResult | InputRequiredResult:
         """Render a prompt for a message; nothing is remembered."""
-        try:
+        with slash_prompts.refusing():
             return await anyio.to_thread.run_sync(
                 slash_prompts.get_prompt, self.workplace, name, arguments
             )
-        except KdsError as error:
-            raise slash_prompts.refusal(str(error)) from error
 
     async def list_resources(self) -> list[Resource]:
         """List the fixed resources, then every prompt file."""
-        try:
+        with slash_prompts.refusing():
             files = await anyio.to_thread.run_sync(resources.list_prompt_resources, self.workplace)
-        except KdsError as error:
-            raise slash_prompts.refusal(str(error)) from error
         return [*await super().list_resources(), *files]
 
     async def read_resource(

@@ -4,8 +4,8 @@ import threading
 from typing import Annotated, Any, Final
 
 from mcp.server.mcpserver import MCPServer
-from mcp_types import CallToolResult, ToolAnnotations
-from pydantic import BeforeValidator, Field
+from mcp_types import CallToolResult
+from pydantic import Field
 
 from kds.api.embeddings import load_embedder
 from kds.api.session_names import NOTHING, find_session, session_page
@@ -21,7 +21,7 @@ from kds.brain.sessions.portable import archive, to_json, to_markdown
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.mcp.memory_schemas import ExportedSession, Format, MemoryHits, SessionList
-from kds.mcp.results import result, told
+from kds.mcp.results import ABSENT, READS, result, told
 
 SURFACE: Final = "mcp"
 
@@ -32,22 +32,19 @@ EXPORT_CHARACTERS: Final = 40_000
 """Of one answer: about 10,000 tokens. Claude Code warns above those and cuts off at 25,000
 (its documentation, "MCP output limits and warnings")."""
 
-_Absent = BeforeValidator(lambda given: "" if given is None else given)
 SessionName = Annotated[
     str,
-    _Absent,
+    ABSENT,
     Field(description="A session: its id or the beginning of it, its title, or 'last'."),
 ]
-
-_READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
 
 def add_memory_tools(server: MCPServer[Any], workspace: Workspace) -> None:
     """Register the three tools. None of them changes what is remembered."""
     tools = _MemoryTools(workspace)
-    server.add_tool(tools.memory_search, title="Search the memory", annotations=_READS)
-    server.add_tool(tools.session_list, title="List the sessions", annotations=_READS)
-    server.add_tool(tools.session_export, title="Write a session out", annotations=_READS)
+    server.add_tool(tools.memory_search, title="Search the memory", annotations=READS)
+    server.add_tool(tools.session_list, title="List the sessions", annotations=READS)
+    server.add_tool(tools.session_export, title="Write a session out", annotations=READS)
 
 
 class _MemoryTools:

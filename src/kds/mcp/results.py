@@ -1,13 +1,20 @@
-"""What every tool hands back: a text with its structure, or an error a model can act on."""
+"""What the tools have in common: what they hand back, and how they are described."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, TextContent
-from pydantic import BaseModel
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, BeforeValidator
 
 from kds.brain.errors import KdsError
+
+READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+
+ABSENT: Final = BeforeValidator(lambda given: "" if given is None else given)
+"""For a plain `str` with "" for nothing: the SDK would read a text such as "null" as JSON
+otherwise."""
 
 
 @contextmanager

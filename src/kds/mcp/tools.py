@@ -7,14 +7,14 @@ from typing import Annotated, Any, Final
 import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from kds.brain.clock import utc_now
 from kds.brain.context.conversations import NAME_LIMIT
 from kds.brain.message import MESSAGE_LIMIT, clean_message
 from kds.brain.turn import ContextEntry, Turn
 from kds.mcp.clarification import KEY, Answer, Question, ask, asks_by_result, can_ask
-from kds.mcp.results import result, told
+from kds.mcp.results import ABSENT, READS, result, told
 from kds.mcp.tool_schemas import (
     Clarification,
     ClearedContext,
@@ -41,20 +41,17 @@ Message = Annotated[
     ),
 ]
 
-# A plain `str` with "" for nothing: the SDK would read a text such as "null" as JSON otherwise.
-_Absent = BeforeValidator(lambda given: "" if given is None else given)
 Conversation = Annotated[
     str,
-    _Absent,
+    ABSENT,
     Field(
         description="Name of the conversation, such as the client's session id. "
         "Nothing: the one that all windows of the workspace share.",
         json_schema_extra={"maxLength": NAME_LIMIT},
     ),
 ]
-MaybeText = Annotated[str, _Absent]
+MaybeText = Annotated[str, ABSENT]
 
-_READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 _ADDS: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
 )
@@ -67,11 +64,11 @@ def add_tools(server: MCPServer[Any], workplace: Workplace, *, answer_s: float) 
     """Register the six tools; a clarifying question waits ``answer_s`` seconds for its answer."""
     tools = _Tools(workplace, answer_s)
     server.add_tool(tools.route_message, title="Route a message", annotations=_ADDS)
-    server.add_tool(tools.resolve_references, title="Resolve references", annotations=_READS)
-    server.add_tool(tools.context_load, title="Load the context", annotations=_READS)
+    server.add_tool(tools.resolve_references, title="Resolve references", annotations=READS)
+    server.add_tool(tools.context_load, title="Load the context", annotations=READS)
     server.add_tool(tools.context_log, title="Log to the context", annotations=_ADDS)
     server.add_tool(tools.context_clear, title="Clear the context", annotations=_CLEARS)
-    server.add_tool(tools.explain, title="Explain the routing", annotations=_READS)
+    server.add_tool(tools.explain, title="Explain the routing", annotations=READS)
 
 
 class _Tools:
