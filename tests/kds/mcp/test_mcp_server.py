@@ -3,9 +3,7 @@
 import json
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -94,12 +92,6 @@ def test_a_folder_without_a_workspace_is_left_alone_until_something_is_routed(
 
     anyio.run(talk)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_help_says_how_to_serve_http(kds_call: Callable[..., Any]) -> None:
-    result = kds_call("mcp", "--help")
-    assert result.code == 0
-    assert "--http [HOST:]PORT" in result.out
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])

@@ -4,7 +4,6 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,6 +14,8 @@ from kds.service import reload
 from kds.service.reload import Reloader, fingerprint, watched_folders
 from kds.service.wire.health import Vitals
 from kds.service.workspaces import ServedWorkspace, Workspaces
+
+from .conftest import wait_until
 
 PROMPT = """---
 name: tea-maker
@@ -209,10 +210,7 @@ def watching(reloader: Reloader, monkeypatch: pytest.MonkeyPatch) -> Iterator[Re
 
 
 def test_folders_made_and_removed_while_it_watches_are_noticed(
-    place: Path,
-    served: ServedWorkspace,
-    watching: Reloader,
-    wait_until: Callable[[Any], Any],
+    place: Path, served: ServedWorkspace, watching: Reloader
 ) -> None:
     write(place, PROMPT)
     wait_until(lambda: "TEA" in intents(served))

@@ -20,7 +20,8 @@ from kds.service.resident.service_client import ServiceClient
 from kds.web import playground_page
 
 from ...effort import PATIENCE_S
-from .conftest import SMALL, Site, Visitor, wait_until
+from ..service.conftest import wait_until
+from .conftest import SMALL, Site, Visitor
 
 RULE = """\
 rules:
@@ -74,7 +75,7 @@ def test_a_conversation_is_shown_step_by_step_and_never_remembered(
     assert "or &#39;vote widget&#39; 1.00 is not clear enough" in doubtful.text
     for step in ("load", "resolve", "decide", "expand", "classify", "dispatch"):
         assert f"<dt>{step} " in page
-    with site.api() as api:
+    with site.client() as api:
         assert api.get("/context").json()["entries"] == []
 
 

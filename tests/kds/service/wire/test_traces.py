@@ -14,7 +14,7 @@ from kds.service.wire import traces as module
 from kds.service.wire.traces import Traces
 from kds.service.workspaces import ServedWorkspace
 
-from ..conftest import Running
+from ..conftest import Running, running
 
 pytest.importorskip("opentelemetry.sdk", reason="the extra 'otel' is not installed")
 
@@ -29,9 +29,7 @@ PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 @pytest.fixture
-def begun(
-    running: Callable[..., AbstractContextManager[Running]], new_workspace: Callable[[], Path]
-) -> Callable[[], AbstractContextManager[Running]]:
+def begun(new_workspace: Callable[[], Path]) -> Callable[[], AbstractContextManager[Running]]:
     """Starts a service in a folder of its own."""
     return lambda: running(new_workspace(), options=ServiceOptions())
 
