@@ -22,7 +22,7 @@ from kds.brain.sessions.session_values import (
 from kds.query.values import Query
 from kds.service.wire.memory_api import look
 from kds.web.session_changes import address, store_of
-from kds.web.visit import Visit, get, post
+from kds.web.visit import Visit, download, get, post
 
 SHOWN: Final = 20
 """Sessions on a page."""
@@ -168,9 +168,7 @@ async def backup(visit: Visit) -> Response:
         found = all_sessions(store)[::-1] if store else ()
         return to_json([archive(store, one.id) for one in found] if store else [])
 
-    headers = {"Content-Disposition": 'attachment; filename="kds-memory.json"'}
-    text = await visit.archive(read)
-    return Response(text, media_type="application/json", headers=headers)
+    return download(await visit.archive(read), "kds-memory.json", "application/json")
 
 
 def _held(store: MemoryStore | None, offset: int) -> Held:

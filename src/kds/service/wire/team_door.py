@@ -21,7 +21,7 @@ from kds.brain.postgres.team import Person, person_of
 from kds.brain.postgres.upgrade import require
 from kds.service.wire.errors import AsgiApp, Receive, Scope, Send, error_response
 from kds.service.wire.figures import Figures
-from kds.service.wire.security import PERSON, WORKSPACE
+from kds.service.wire.security import PERSON, WORKSPACE, bearer
 
 BELIEVED_S: Final = 10.0
 """Seconds for which a token that was looked up is believed: revoking one takes as long. While the
@@ -160,12 +160,6 @@ class TeamDoor:
         if person.role != "admin":
             return error_response(403, "only an admin may see the figures", where="/metrics")
         return Response(self._figures.text(), media_type=self._figures.media_type)
-
-
-def bearer(headers: Headers) -> str:
-    """Return the token of a request; "" when it has none."""
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 class _Seen:
