@@ -11,7 +11,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route, request_response
+from starlette.routing import Route
 
 from kds.brain.errors import KdsError
 from kds.service.resident.idle import Attended
@@ -93,7 +93,7 @@ def open_site(state: State, port: int) -> WebSite:
     own = {"talks": talks, "bin": Bin(), "trials": asyncio.Semaphore(playground_page.TRIALS)}
     app.state = State({**state._state, "renderer": renderer, **own})
     inner = Attended(BodyLimit(app, limit=DRAIN_LIMIT), state.attendance)
-    door = Door(inner, request_response(assets.serve), visitors, port, trouble)
+    door = Door(inner, assets.squeezed(), visitors, port, trouble)
     app.state.door = door
     return WebSite(door, visitors, talks)
 
