@@ -28,7 +28,7 @@ from kds.web import (
 from kds.web.assets import Assets
 from kds.web.door import LOGIN, Door
 from kds.web.page_trouble import Trouble
-from kds.web.rendering import NavEntry, Renderer
+from kds.web.rendering import Renderer
 from kds.web.session_changes import Bin
 from kds.web.talks import Talks
 from kds.web.visit import THEME, THEMES, Visit, get, post
@@ -80,7 +80,7 @@ class WebSite:
 def open_site(state: State, port: int) -> WebSite:
     """The pages over the state of the service's application, at a port."""
     assets = Assets()
-    renderer = Renderer(assets, [NavEntry(one.label, one.path) for one in PAGES])
+    renderer = Renderer(assets, PAGES)
     trouble, visitors = Trouble(renderer), Visitors()
     app = Starlette(
         routes=[*_common(), *(route for page in PAGES for route in page.routes)],
