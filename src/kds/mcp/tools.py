@@ -14,7 +14,17 @@ from kds.brain.context.conversations import NAME_LIMIT
 from kds.brain.message import MESSAGE_LIMIT, clean_message
 from kds.brain.turn import ContextEntry, Turn
 from kds.mcp.clarification import KEY, Answer, Question, ask, asks_by_result, can_ask
-from kds.mcp.results import ABSENT, READS, result, told
+from kds.mcp.results import (
+    ABSENT,
+    READS,
+    cleared_text,
+    context_text,
+    explained_text,
+    resolved_text,
+    result,
+    routed_text,
+    told,
+)
 from kds.mcp.tool_schemas import (
     Clarification,
     ClearedContext,
@@ -22,13 +32,6 @@ from kds.mcp.tool_schemas import (
     Explanation,
     Resolution,
     RoutedMessage,
-)
-from kds.mcp.wording import (
-    cleared_text,
-    context_text,
-    explained_text,
-    resolved_text,
-    routed_text,
 )
 from kds.mcp.workplace import Workplace
 from kds.router.prompts.promptfile import PromptFile

@@ -17,7 +17,7 @@ from kds.cli.options import common_options, find_workspace
 from kds.cli.output import counted, print_json, print_line
 from kds.clients.doctor.clienthealth import installed_hooks
 from kds.clients.project import Project
-from kds.service.resident.standing import standing_of
+from kds.service.resident.background import standing_of
 
 
 @click.command(epilog="\b\nExamples:\n  kds status\n  kds status --json")

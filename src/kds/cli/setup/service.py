@@ -19,7 +19,6 @@ from kds.cli.palette import for_people
 from kds.cli.progress import slow
 from kds.hooks import start as hook_start
 from kds.service.resident import background
-from kds.service.resident.standing import standing_of
 
 STOPPING: Final = "waiting for the service to end"
 
@@ -95,7 +94,7 @@ def hand_over(*, workspace: Path | None) -> None:
 
 def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
     """The service that runs, or is on its way; else a new one, which nobody waits for."""
-    now = standing_of(workspace)
+    now = background.standing_of(workspace)
     if now.health is not None:
         return now.health
     there = now.pid if now.state != "not running" else None
@@ -140,7 +139,7 @@ def status(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None
     Exit code 1: it answers by earlier rules and prompts, for the new ones do not load. 3: it does
     not answer.
     """
-    now = standing_of(find_workspace(workspace))
+    now = background.standing_of(find_workspace(workspace))
     if now.health is not None:
         _show({**now.health, "socket": now.socket, "http": now.http}, as_json=as_json)
         ctx.exit(DEGRADED if now.health["status"] == "degraded" else 0)

@@ -63,6 +63,13 @@ class How(TypedDict, total=False):
     rewrite: bool | None
 
 
+def route_request(message: str, known: Sequence[str] | None, how: How) -> dict[str, object]:
+    """Return what `POST /route` is sent for a message: the latest of what was said and is known."""
+    said = [{"text": one.text[:SAID_LIMIT], "role": one.role} for one in how.get("history", ())]
+    terms = None if known is None else list(known)[-KNOWN_LIMIT:]
+    return {**how, "message": message, "history": said[-HISTORY_LIMIT:], "known": terms}
+
+
 class ServiceClient:
     """Asks one service. Every call is a connection of its own, so threads may share it."""
 
@@ -85,13 +92,8 @@ class ServiceClient:
         service. Raises ServiceUnavailableError when nobody answers, ServiceDeclinedError when
         the service cannot do it as it would be done here, KdsError as the service reports it.
         """
-        said = [{"text": one.text[:SAID_LIMIT], "role": one.role} for one in how.get("history", ())]
-        asked = {
-            **how, "message": message, "history": said[-HISTORY_LIMIT:],
-            "known": None if known is None else list(known)[-KNOWN_LIMIT:],
-            "variables": routing_variables(), "workspace": str(self._workspace.root),
-        }  # fmt: skip
-        answer = self._ask("POST", "/route", asked)
+        place = {"variables": routing_variables(), "workspace": str(self._workspace.root)}
+        answer = self._ask("POST", "/route", {**route_request(message, known, how), **place})
         for warning in answer.get("warnings", ()) if isinstance(answer, dict) else ():
             tell(str(warning))
         return from_wire(answer)
