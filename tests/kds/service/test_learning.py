@@ -14,7 +14,7 @@ from kds.brain.learning.event import LearningEvent
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, teach
 from kds.router.prompts.library import PromptLibrary
-from kds.service.reload import fingerprint
+from kds.service.fingerprint import fingerprint
 
 from .conftest import running, wait_until
 
