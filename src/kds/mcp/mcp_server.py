@@ -11,7 +11,11 @@ from mcp import InitializeResult, ServerSession
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import (
+    ResourceNotFoundError,
+    ToolError,
+    UnexpectedToolError,
+)
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
@@ -28,6 +32,7 @@ from mcp_types import (
 from pydantic import AnyUrl
 
 from kds.brain.document import nearest
+from kds.brain.errors import KdsError
 from kds.brain.installation import kds_version
 from kds.brain.workspace import Workspace
 from kds.mcp import resources, slash_prompts
@@ -131,7 +136,12 @@ class KdsServer(MCPServer[None]):
             hint = f"did you mean '{near}'?" if near else f"use one of: {', '.join(known)}"
             raise ToolError(f"no tool '{name}'\n  fix: {hint}")
         check_arguments(tool, arguments)
-        return await super().call_tool(name, arguments, context)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError as error:
+            if isinstance(error.__cause__, KdsError):  # the model sees the text with its fix
+                raise ToolError(f"{error}: {error.__cause__}") from error
+            raise
 
     async def run_lines(self, lines: Lines, wire: Wire) -> None:
         """Serve over what was claimed of stdin and stdout; see `kds.mcp.doorstep`."""

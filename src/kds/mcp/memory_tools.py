@@ -21,7 +21,7 @@ from kds.brain.sessions.portable import archive, to_json, to_markdown
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.mcp.memory_schemas import ExportedSession, Format, MemoryHits, SessionList
-from kds.mcp.results import ABSENT, READS, result, told
+from kds.mcp.results import ABSENT, READS, result
 
 SURFACE: Final = "mcp"
 
@@ -65,8 +65,7 @@ class _MemoryTools:
 
         With `session` that one is searched first, the others only when it has too little.
         """
-        with told():
-            found = self._search(_asked(query), session, limit)
+        found = self._search(_asked(query), session, limit)
         return result(_hits_text(found), found)
 
     def session_list(
@@ -75,7 +74,7 @@ class _MemoryTools:
         offset: Annotated[int, Field(ge=0, description="Sessions to skip.")] = 0,
     ) -> Annotated[CallToolResult, SessionList]:
         """List the remembered sessions, the one changed last first."""
-        with told(), MemoryPlace.of(self._workspace).if_any() as store:
+        with MemoryPlace.of(self._workspace).if_any() as store:
             sessions, following = session_page(store, limit=limit, offset=offset)
         found = SessionList.model_validate({"sessions": sessions, "next_offset": following})
         return result(_sessions_text(found), found)
@@ -87,7 +86,7 @@ class _MemoryTools:
         offset: Annotated[int, Field(ge=0, description="Characters to skip.")] = 0,
     ) -> Annotated[CallToolResult, ExportedSession]:
         """Write out a session with all its messages; a long one comes in several parts."""
-        with told(), MemoryPlace.of(self._workspace).if_any() as store:
+        with MemoryPlace.of(self._workspace).if_any() as store:
             found = find_session(store, session)
             assert store is not None  # find_session refuses without one
             whole = archive(store, found.id)

@@ -1,17 +1,14 @@
-"""What the tools hand back: a text with its structure, or an error that a model can act on.
+"""What the tools hand back: a text with its structure.
 
 The text is for people, and for clients that show no structured content.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
-from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator
 
-from kds.brain.errors import KdsError
 from kds.brain.turn import Reference
 from kds.mcp.tool_schemas import (
     ClearedContext,
@@ -26,15 +23,6 @@ READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_w
 ABSENT: Final = BeforeValidator(lambda given: "" if given is None else given)
 """For a plain `str` with "" for nothing: the SDK would read a text such as "null" as JSON
 otherwise."""
-
-
-@contextmanager
-def told() -> Iterator[None]:
-    """Turn what went wrong into a tool error: the client sees the text with `where` and `fix`."""
-    try:
-        yield
-    except KdsError as error:
-        raise ToolError(str(error)) from error
 
 
 def result(text: str, structured: BaseModel) -> CallToolResult:

@@ -23,7 +23,6 @@ from kds.mcp.results import (
     resolved_text,
     result,
     routed_text,
-    told,
 )
 from kds.mcp.tool_schemas import (
     Clarification,
@@ -95,32 +94,29 @@ class _Tools:
         Call it with every message of the user before acting on it, and do what `next_step` says:
         `expanded` is the request with its references filled in, `prompt` are the instructions.
         """
-        with told():
-            wanted = _Wanted(self._workplace, message, conversation or None, log)
-            if not can_ask(ctx.client_capabilities):
-                turn = await wanted.route()
-                return self._routed(turn, "unsupported" if turn.action == "clarify" else "none")
-            turn = await wanted.route(log=False)
-            if turn.action != "clarify":
-                return self._routed(await wanted.logged(turn), "none")
-            return await self._clarify(wanted, turn, ctx)
+        wanted = _Wanted(self._workplace, message, conversation or None, log)
+        if not can_ask(ctx.client_capabilities):
+            turn = await wanted.route()
+            return self._routed(turn, "unsupported" if turn.action == "clarify" else "none")
+        turn = await wanted.route(log=False)
+        if turn.action != "clarify":
+            return self._routed(await wanted.logged(turn), "none")
+        return await self._clarify(wanted, turn, ctx)
 
     def resolve_references(
         self, message: Message, conversation: Conversation = ""
     ) -> Annotated[CallToolResult, Resolution]:
         """Say what a message refers to ("it", "the second one"), without remembering it."""
-        with told():
-            turn = self._workplace.route(message, conversation=conversation or None, log=False)
-            found = Resolution.of(turn)
+        turn = self._workplace.route(message, conversation=conversation or None, log=False)
+        found = Resolution.of(turn)
         return result(resolved_text(found), found)
 
     def context_load(
         self, conversation: Conversation = ""
     ) -> Annotated[CallToolResult, ContextView]:
         """Show what is remembered of the conversation: ten messages, two hours."""
-        with told():
-            named = conversation or None
-            view = ContextView.of(self._workplace.journal(named).load(), conversation=named)
+        named = conversation or None
+        view = ContextView.of(self._workplace.journal(named).load(), conversation=named)
         return result(context_text(view), view)
 
     def context_log(
@@ -132,26 +128,24 @@ class _Tools:
         conversation: Conversation = "",
     ) -> Annotated[CallToolResult, ContextView]:
         """Remember a message that was handled without route_message, secrets taken out."""
-        with told():
-            named = conversation or None
-            entry = ContextEntry(
-                timestamp=utc_now(),
-                user_message=clean_message(message),
-                intent=self._workplace.agent_of(intent).intent or intent,
-                session_id=clean_message(session_id) if session_id else None,
-                context_ref=clean_message(context_ref) if context_ref else None,
-            )
-            self._workplace.workspace.ensure()
-            view = ContextView.of(self._workplace.journal(named).log(entry), conversation=named)
+        named = conversation or None
+        entry = ContextEntry(
+            timestamp=utc_now(),
+            user_message=clean_message(message),
+            intent=self._workplace.agent_of(intent).intent or intent,
+            session_id=clean_message(session_id) if session_id else None,
+            context_ref=clean_message(context_ref) if context_ref else None,
+        )
+        self._workplace.workspace.ensure()
+        view = ContextView.of(self._workplace.journal(named).log(entry), conversation=named)
         return result(context_text(view), view)
 
     def context_clear(
         self, conversation: Conversation = ""
     ) -> Annotated[CallToolResult, ClearedContext]:
         """Forget the conversation so far. Do it only when the user asks for it."""
-        with told():
-            named = conversation or None
-            count = self._workplace.clear(named)
+        named = conversation or None
+        count = self._workplace.clear(named)
         cleared = ClearedContext(conversation=named, cleared=count)
         return result(cleared_text(cleared), cleared)
 
@@ -159,9 +153,8 @@ class _Tools:
         self, message: Message, conversation: Conversation = ""
     ) -> Annotated[CallToolResult, Explanation]:
         """Show how a message would be routed, step by step, without remembering it."""
-        with told():
-            turn = self._workplace.route(message, conversation=conversation or None, log=False)
-            explanation = Explanation.of(turn)
+        turn = self._workplace.route(message, conversation=conversation or None, log=False)
+        explanation = Explanation.of(turn)
         return result(explained_text(explanation), explanation)
 
     async def _clarify(
