@@ -159,16 +159,17 @@ def test_a_port_that_is_taken_ends_the_start(service: Any, folder: Path) -> None
     assert left_behind(folder) == set()
 
 
-Process = Callable[[Path], subprocess.Popen[str]]
+Process = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
 def process(launchers: Path) -> Iterator[Process]:
     """Starts a service of a folder as a process; its number is in its state file."""
+    serve = [launchers / "kds", "serve", "--workspace"]
     with ExitStack() as stack:
 
-        def start(folder: Path) -> subprocess.Popen[str]:
-            command = [str(launchers / "kds"), "serve", "--workspace", str(folder)]
+        def start(folder: Path, *given: str | Path) -> subprocess.Popen[str]:
+            command = given or (*serve, folder)
             started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
             stack.enter_context(started)
             stack.callback(background.stop, Workspace.find(folder), force=True)
@@ -249,14 +250,11 @@ main(["serve", "--workspace", {folder!r}, "--http", "0"])
 
 @unix
 def test_a_crowd_without_a_token_does_not_keep_the_unix_socket_from_answering(
-    folder: Path, launchers: Path
+    folder: Path, launchers: Path, process: Process
 ) -> None:
     address = ServiceAddress(folder / "kds-brain")
-    command = [launchers / "python-block", FEW_FILES.format(folder=str(folder))]
+    started = process(folder, launchers / "python-block", FEW_FILES.format(folder=str(folder)))
     with ExitStack() as stack:
-        started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        stack.enter_context(started)
-        stack.callback(background.stop, Workspace.find(folder), force=True)
         wait_until(address.socket_path.exists)
         wait_until(lambda: json.loads(address.state_path.read_bytes())["http"])
         port = json.loads(address.state_path.read_bytes())["http"]["port"]
