@@ -28,8 +28,9 @@ from kds.brain.message import well_formed
 from kds.service.hook.hook_call import HookInputError
 
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Event = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 RETRY_AFTER_S: Final = 1
@@ -140,21 +141,26 @@ class LastResort:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the layers below."""
-        started = False
-
-        async def watch(message: MutableMapping[str, Any]) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
+        begun: list[Event] = []
         try:
-            await self._app(scope, receive, watch)
+            await self._app(scope, receive, at_start(send, begun.append))
         except Exception as error:  # noqa: BLE001  # one bad request must not end the service
             self._log(f"internal error in {scope.get('path')}: {describe_fault(error)}")
-            if not started:
+            if not begun:
                 text = f"internal error: {type(error).__name__}"
                 reply = error_response(500, text, hint="report it with the line in service.log")
                 await reply(scope, receive, send)
+
+
+def at_start(send: Send, does: Callable[[Event], object]) -> Send:
+    """Return ``send``, with something done to the event that an answer begins with."""
+
+    async def watched(event: Event) -> None:
+        if event["type"] == "http.response.start":
+            does(event)
+        await send(event)
+
+    return watched
 
 
 def describe_fault(error: BaseException) -> str:
