@@ -34,6 +34,7 @@ class Reloader:
         self._log = log
         self._settings: dict[str, str | None] = {}
         self._seen = {one.root: _state(one) for one in self._served}
+        self._found: list[Fingerprint] = []
         self._looking = threading.Lock()
         for one in self._served:
             one.look = partial(self._look_at_files, one)
@@ -48,6 +49,13 @@ class Reloader:
         """Watch no more, and wait for the thread: it must not outlive the interpreter."""
         self._stopping.set()
         self._thread.join(STOP_S)
+
+    def look(self) -> None:
+        """Check what does not change any more; what is being written waits for the next look."""
+        found = [fingerprint(one.workspace) for one in self._served]
+        if found == self._found:
+            self.check()
+        self._found = found
 
     def check(self) -> None:
         """Read anew what has changed since the last look; what is broken changes nothing."""
@@ -85,13 +93,9 @@ class Reloader:
             self._log(f"reloaded prompts and rules of {served.root}")
 
     def _watch(self) -> None:
-        before: list[Fingerprint] = []
         while not self._stopping.wait(LOOK_S):
             with suppress(OSError):  # a folder went away meanwhile
-                found = [fingerprint(one.workspace) for one in self._served]
-                if found == before:
-                    self.check()
-                before = found
+                self.look()
 
 
 def _state(served: ServedWorkspace) -> tuple[Fingerprint, int]:

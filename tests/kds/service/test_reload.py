@@ -127,6 +127,18 @@ def test_a_broken_set_changes_nothing_and_says_so_until_it_is_mended(
     assert "TEA" in intents(served)
 
 
+def test_a_file_that_is_being_written_is_left_alone_until_it_is_whole(
+    place: Path, served: ServedWorkspace, reloader: Reloader, log: list[str]
+) -> None:
+    reloader.look()
+    for half in (PROMPT[:20], PROMPT[:60], PROMPT):
+        write(place, half)
+        reloader.look()
+    assert log == []
+    reloader.look()
+    assert "TEA" in intents(served)
+
+
 def test_a_fault_in_reading_is_no_end_of_the_service(
     place: Path,
     served: ServedWorkspace,
