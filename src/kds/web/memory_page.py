@@ -37,28 +37,21 @@ MOST_DAYS: Final = 3650
 SHOWING: Final = "shown to its owner on the page"
 EDITING: Final = "edited by its owner on the page"
 PURPOSE: Final = "answers that suit me"
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """What is known about the user, and what was done with it."""
-
-    consent: Consent
-    profile: Profile | None
-    events: tuple[ConsentEvent, ...]
-
-
-NOBODY: Final = Person(Consent(given=False), None, ())
+NO_CONSENT: Final = Consent(given=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the memory holds: figures, a page of the sessions, the person."""
+    """What the memory holds: a page of the sessions, figures, and what is known about the user."""
 
-    stats: Stats | None
     sessions: tuple[Session, ...]
     later: int | None
-    person: Person
+    """Where the next page begins."""
+    stats: Stats | None = None
+    consent: Consent = NO_CONSENT
+    profile: Profile | None = None
+    events: tuple[ConsentEvent, ...] = ()
+    """What was done with the profile, the latest first."""
 
 
 async def show(visit: Visit) -> Response:
@@ -174,11 +167,11 @@ async def backup(visit: Visit) -> Response:
 def _held(store: MemoryStore | None, offset: int) -> Held:
     sessions, later = session_page(store, limit=SHOWN, offset=offset)
     if store is None:
-        return Held(None, sessions, later, NOBODY)
+        return Held(sessions, later)
     given = store.profile.consent()
     profile = store.profile.use(SHOWING) if given.given else None
     events = store.profile.events()[: -EVENTS - 1 : -1]
-    return Held(store.stats(), sessions, later, Person(given, profile, events))
+    return Held(sessions, later, store.stats(), given, profile, events)
 
 
 routes = (
