@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from kds.mcp.mcp_server import KdsServer
-from kds.service.listener import AcceptFaults, HttpAddress, Listeners, bind_http
+from kds.service.listener import HttpAddress, Listeners, bind_http
 from kds.service.resident.address import ServiceAddress
 from kds.service.resident.signals import ended_by_signals, woken_by_signals
 from kds.service.wire.errors import AsgiApp
@@ -46,11 +46,10 @@ async def _serve(
     server: KdsServer, listener: socket.socket, app: AsgiApp, log: Callable[[str], None]
 ) -> None:
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-    loop.set_exception_handler(AcceptFaults(log))
     stop = partial(loop.call_soon_threadsafe, stopped.set)
     with ended_by_signals(lambda _: stop()), woken_by_signals(loop):
         async with server.session_manager.run():
             listeners = Listeners(log, grace_s=GRACE_S)
             listeners.add(listener, app)
-            await stopped.wait()
+            await listeners.wait(stopped)
             await listeners.close()
