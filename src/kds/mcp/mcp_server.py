@@ -12,8 +12,10 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import (
+    ResourceError,
     ResourceNotFoundError,
     ToolError,
+    UnexpectedResourceError,
     UnexpectedToolError,
 )
 from mcp.server.stdio import stdio_server
@@ -32,7 +34,7 @@ from mcp_types import (
 from pydantic import AnyUrl
 
 from kds.brain.document import nearest
-from kds.brain.errors import KdsError
+from kds.brain.errors import DispatchError, KdsError
 from kds.brain.installation import kds_version
 from kds.brain.workspace import Workspace
 from kds.mcp import resources, slash_prompts
@@ -115,8 +117,13 @@ class KdsServer(MCPServer[None]):
         """Read a resource; an unknown one is refused with those that there are."""
         try:
             return await super().read_resource(uri, context)
+        except UnexpectedResourceError as error:
+            if not isinstance(cause := error.__cause__, KdsError):
+                raise
+            kind = ResourceNotFoundError if isinstance(cause, DispatchError) else ResourceError
+            raise kind(str(cause)) from error  # it says itself what is near
         except ResourceNotFoundError as error:
-            if error.__cause__ is not None:  # ours: it says already what is near
+            if error.__cause__ is not None:  # refused for what it looks like
                 raise
             raise ResourceNotFoundError(
                 f"{error}\n  fix: use one of {', '.join(resources.KNOWN)}"
