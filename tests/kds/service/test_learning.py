@@ -12,7 +12,7 @@ from kds.amnesia.forgetting import forget, restore
 from kds.brain.clock import utc_now
 from kds.brain.learning.event import LearningEvent
 from kds.brain.workspace import Workspace
-from kds.learning import Learning, teach
+from kds.learning import Learning
 from kds.router.prompts.library import PromptLibrary
 from kds.service.fingerprint import fingerprint
 
@@ -63,14 +63,6 @@ def test_a_service_learns_what_is_accepted_and_forgets_what_is_undone(place: Wor
         learning.undo_last()
         wait_until(lambda: reloads(client) == 2)
         assert say(client, DASHBOARD, log=False)["intent"] == before
-
-
-def test_a_service_reads_what_is_taught(place: Workspace) -> None:
-    with running(place.root) as service, service.client() as client:
-        assert say(client, DASHBOARD, log=False)["intent"] != "PLAN"
-        teach(place, DASHBOARD, "PLAN")
-        wait_until(lambda: reloads(client) == 1)
-        assert say(client, DASHBOARD, log=False)["intent"] == "PLAN"
 
 
 def test_a_service_says_what_it_noted_of_a_correction(place: Workspace) -> None:
