@@ -14,7 +14,7 @@ from kds.api.conversations import Conversations
 from kds.api.rehearsal import RehearsalJournal
 from kds.api.rewriters import RewriterSource
 from kds.api.routing import Router
-from kds.api.turn_metric import TURN
+from kds.api.turn_log import TURN
 from kds.api.workspace_parts import Parts
 from kds.brain.clock import utc_now
 from kds.brain.sessions.metrics import KEPT

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.api.turn_log import TurnLog
-from kds.api.turn_metric import TURN
+from kds.api.turn_log import TURN, TurnLog
 from kds.brain.clock import utc_now
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import StepRecord, Turn
