@@ -12,13 +12,12 @@ from typing import Final
 
 from kds.brain.installation import install_line
 from kds.clients.doctor.finding import Finding
-from kds.clients.doubling import claude_has_own_hook
 from kds.clients.generated.mark import state_of
 from kds.clients.generated.opencodeplugin import command_in, opencode_plugin
 from kds.clients.generated.skills import skill_files
 from kds.clients.generated.standing_rules import cursor_rule
 from kds.clients.generated.writing_files import FileChange, plan_export
-from kds.clients.ours import has_kds
+from kds.clients.ours import claude_has_own_hook, has_kds
 from kds.clients.programs import beyond_launchers, calls_server, find_programs
 from kds.clients.project import (
     ALONE_IN_COMMON,
@@ -29,6 +28,7 @@ from kds.clients.project import (
     OWN_HOOK_FILES,
     SKILL_FOLDERS,
     Project,
+    is_tracked,
 )
 from kds.clients.settings.codexconfig import server_in
 from kds.clients.settings.entries import PROMPT_EVENTS, SERVER
@@ -42,7 +42,6 @@ from kds.clients.table import (
     CURSOR_RULE,
     OPENCODE_PLUGIN,
 )
-from kds.clients.tracking import is_tracked
 from kds.router.prompts.library import PromptLibrary
 
 VERSION_TIMEOUT_S: Final = 10.0

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from kds.clients.doubling import claude_has_own_hook
 from kds.clients.generated.opencodeplugin import opencode_plugin
+from kds.clients.ours import claude_has_own_hook
 from kds.clients.planning import Planning
 from kds.clients.project import CLAUDE_LOCAL, OWN_HOOK_FILES
 from kds.clients.settings.entries import SERVER, hook_entries, shared_command
