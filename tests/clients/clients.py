@@ -47,6 +47,9 @@ class Client(ABC):
     name: ClassVar[str]
     mcp_tool: ClassVar[str]
     """What the client calls the tool `route_message` of the MCP server `kds`."""
+    shell_tool: ClassVar[str]
+    skill_tool: ClassVar[str]
+    """What those that share files call their tools for a command and for a skill."""
 
     @abstractmethod
     def own_environ(self) -> Mapping[str, str]:
@@ -57,16 +60,16 @@ class Client(ABC):
         """The command line that hands over ``prompt``, in the newest session or a new one."""
 
     @abstractmethod
-    def shell(self, command: str) -> Call:
-        """A call of the client's shell."""
-
-    @abstractmethod
-    def skill(self, name: str) -> Call:
-        """A call of the tool that loads a skill."""
-
-    @abstractmethod
     def trust(self) -> None:
         """Let the client use what the project has for it."""
+
+    def shell(self, command: str) -> Call:
+        """A call of the client's shell."""
+        return Call(self.shell_tool, {"command": command, "description": "ask KDS"})
+
+    def skill(self, name: str) -> Call:
+        """A call of the tool that loads a skill."""
+        return Call(self.skill_tool, {"skill": name})
 
     def environ(self) -> dict[str, str]:
         """All that the client sees of the environment."""
@@ -105,6 +108,7 @@ class Claude(Client):
 
     name = "claude"
     mcp_tool = "mcp__kds__route_message"
+    shell_tool, skill_tool = "Bash", "Skill"
 
     def own_environ(self) -> Mapping[str, str]:
         """Variables of Claude Code's settings reference; MCP servers are waited for."""
@@ -127,20 +131,13 @@ class Claude(Client):
     def trust(self) -> None:
         """Nothing to do: what is tested here works in a folder that is not trusted."""
 
-    def shell(self, command: str) -> Call:
-        """The tool `Bash`."""
-        return Call("Bash", {"command": command, "description": "ask KDS"})
-
-    def skill(self, name: str) -> Call:
-        """The tool `Skill`."""
-        return Call("Skill", {"skill": name})
-
 
 class Copilot(Client):
     """GitHub Copilot CLI. Hooks and MCP servers of a project want a folder that is trusted."""
 
     name = "copilot"
     mcp_tool = "kds-route_message"
+    shell_tool, skill_tool = "bash", "skill"
 
     def own_environ(self) -> Mapping[str, str]:
         """Variables of `copilot help environment`."""
@@ -162,15 +159,6 @@ class Copilot(Client):
         config = self.state / "copilot" / "config.json"
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(json.dumps({"trustedFolders": [str(self.project)]}), encoding="utf-8")
-
-    def shell(self, command: str) -> Call:
-        """The tool `bash`."""
-        arguments = {"command": command, "description": "ask KDS", "mode": "sync"}
-        return Call("bash", arguments)
-
-    def skill(self, name: str) -> Call:
-        """The tool `skill`."""
-        return Call("skill", {"skill": name})
 
 
 class Codex(Client):
@@ -200,14 +188,6 @@ class Codex(Client):
         lines += [f"[projects.{json.dumps(str(self.project))}]", 'trust_level = "trusted"', ""]
         config.write_text("\n".join(lines), encoding="utf-8")
 
-    def shell(self, command: str) -> Call:
-        """The tool `exec_command`."""
-        return Call("exec_command", {"cmd": command})
-
-    def skill(self, name: str) -> Call:
-        """It has no tool for that: the model reads the file."""
-        return self.shell(f"cat .agents/skills/{name}/SKILL.md")
-
 
 class Gemini(Client):
     """Gemini CLI. Without a terminal it starts in a trusted folder only."""
@@ -236,14 +216,6 @@ class Gemini(Client):
         trusted = {str(self.project): "TRUST_FOLDER"}
         for name, value in (("settings", settings), ("trustedFolders", trusted)):
             (home / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
-
-    def shell(self, command: str) -> Call:
-        """The tool `run_shell_command`."""
-        return Call("run_shell_command", {"command": command})
-
-    def skill(self, name: str) -> Call:
-        """The tool `activate_skill`."""
-        return Call("activate_skill", {"name": name})
 
 
 class Opencode(Client):
@@ -278,14 +250,6 @@ class Opencode(Client):
         self.state.mkdir(parents=True, exist_ok=True)
         settings = {"provider": {"fake": provider}, "model": "fake/fake"}
         (self.state / "opencode.json").write_text(json.dumps(settings), encoding="utf-8")
-
-    def shell(self, command: str) -> Call:
-        """The tool `bash`."""
-        return Call("bash", {"command": command, "description": "ask KDS"})
-
-    def skill(self, name: str) -> Call:
-        """The tool `skill`."""
-        return Call("skill", {"name": name})
 
 
 CLIENTS: Mapping[str, type[Client]] = {

@@ -44,12 +44,16 @@ class Said:
         return self.answer
 
 
-def test_the_model_writes_what_the_rules_could_not(
-    provider: FakeProvider, fitted_workspace: Path
-) -> None:
+@pytest.fixture
+def router(provider: FakeProvider, fitted_workspace: Path) -> Router:
+    """A router that has been told of two views, and a model that has not been asked yet."""
+    opened = Router.open(fitted_workspace)
+    opened.route(VIEWS)
+    return opened
+
+
+def test_the_model_writes_what_the_rules_could_not(provider: FakeProvider, router: Router) -> None:
     provider.play(Text(GOOD))
-    router = Router.open(fitted_workspace)
-    router.route(VIEWS)
     turn = router.route(SCROLLABLE)
     assert (turn.expanded, turn.context_ref) == (GOOD, "help view")
     assert any(line.startswith("rewritten by http://127.0.0.1") for line in turn.why)
@@ -70,11 +74,9 @@ def test_messages_that_stand_alone_send_nothing(
     "reply", [Failure(500, "down"), Failure(401, "no"), Text("The help view scrolls."), Text("")]
 )
 def test_a_model_that_fails_or_lies_costs_only_its_rewrite(
-    reply: Any, provider: FakeProvider, fitted_workspace: Path
+    reply: Any, provider: FakeProvider, router: Router
 ) -> None:
     provider.play(default=reply)
-    router = Router.open(fitted_workspace)
-    router.route(VIEWS)
     turn = router.route(SCROLLABLE)
     assert turn.expanded == SCROLLABLE
     assert [entry.user_message for entry in router.context.load().entries] == [VIEWS, SCROLLABLE]
@@ -82,13 +84,11 @@ def test_a_model_that_fails_or_lies_costs_only_its_rewrite(
 
 
 def test_a_model_that_hangs_holds_the_turn_no_longer_than_the_settings_say(
-    provider: FakeProvider, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+    provider: FakeProvider, router: Router, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_REWRITING_TIMEOUT_S", "0.3")
     provider.play(default=Slow())
     before = set(threading.enumerate())
-    router = Router.open(fitted_workspace)
-    router.route(VIEWS)
     turn = router.route(SCROLLABLE)
     assert turn.rewriting is not None
     assert turn.rewriting.outcome == "failed"
@@ -124,23 +124,17 @@ def test_a_caller_decides_for_one_message(provider: FakeProvider, fitted_workspa
     assert len(provider.asked) == 1
 
 
-def test_replies_that_the_caller_knows_go_along(
-    provider: FakeProvider, fitted_workspace: Path
-) -> None:
+def test_replies_that_the_caller_knows_go_along(provider: FakeProvider, router: Router) -> None:
     provider.play(Text("Make the sidebar scrollable"))
-    router = Router.open(fitted_workspace)
-    router.route(VIEWS)
     history = (Utterance(VIEWS), Utterance("Both share a sidebar.", "assistant"))
     assert router.route(SCROLLABLE, history=history).expanded == "Make the sidebar scrollable"
     assert "Assistant: Both share a sidebar." in provider.asked[0].text
 
 
 def test_an_answer_to_a_question_back_asks_nothing_more(
-    provider: FakeProvider, fitted_workspace: Path
+    provider: FakeProvider, router: Router
 ) -> None:
     provider.play(default=Text(GOOD))
-    router = Router.open(fitted_workspace)
-    router.route(VIEWS)
     router.route(SCROLLABLE)
     router.route("the first one please")
     assert sum(SCROLLABLE in asked.newest.split("<message>")[-1] for asked in provider.asked) <= 1

@@ -268,16 +268,11 @@ def test_a_socket_path_that_is_no_plain_address_is_reached(folder: str, tmp_path
         assert run(claude(brain.parent)).stdout == REPLY + b"\n"
 
 
-def test_somebody_who_types_its_name_reads_what_it_is_for() -> None:
-    done = run(b"", "--help")
+@pytest.mark.parametrize(("option", "said"), [("--help", b"kds init"), ("--version", b"kds-hook ")])
+def test_somebody_who_types_its_name_reads_what_it_is(option: str, said: bytes) -> None:
+    done = run(b"", option)
     assert (done.returncode, done.stdout) == (0, b"")
-    assert b"kds init" in done.stderr
-
-
-def test_it_tells_its_version() -> None:
-    done = run(b"", "--version")
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr.startswith(b"kds-hook ")
+    assert said in done.stderr
 
 
 # -- whatever goes wrong: exit 0, silence, one line in the log ---------------------------------
@@ -512,19 +507,16 @@ def test_the_log_keeps_its_newer_half_when_it_is_full(workspace: Path) -> None:
     assert [path.name for path in brain.iterdir()] == [LOG_NAME]
 
 
-@pytest.mark.parametrize("wanted", ["", "soon", "-5", "0", "99999999999999999999"])
-def test_a_time_limit_that_makes_no_sense_is_not_kept_to(
-    wanted: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("wanted", "limit_ms"),
+    [("250", 250), ("999999", hook.TIMEOUT_LIMIT_MS)]
+    + [(none, hook.TIMEOUT_MS) for none in ("", "soon", "-5", "0", "99999999999999999999")],
+)
+def test_a_time_limit_is_kept_to_where_it_makes_sense_and_is_below_that_of_the_clients(
+    wanted: str, limit_ms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(hook.TIMEOUT_VARIABLE, wanted)
-    assert hook._timeout_s() == hook.TIMEOUT_MS / 1000
-
-
-def test_the_time_limit_stays_below_that_of_the_clients(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(hook.TIMEOUT_VARIABLE, "250")
-    assert hook._timeout_s() == 0.25
-    monkeypatch.setenv(hook.TIMEOUT_VARIABLE, "999999")
-    assert hook._timeout_s() == hook.TIMEOUT_LIMIT_MS / 1000
+    assert hook._timeout_s() == limit_ms / 1000
 
 
 # -- HTTP on loopback, where there are no unix sockets ----------------------------------------
