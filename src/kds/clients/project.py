@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 from typing import Final
@@ -54,11 +54,15 @@ _GIT_TIMEOUT_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project folder and its workspace. ``home`` is where user settings of Claude Code are."""
+    """A project folder and its workspace."""
 
     folder: Path
     workspace: Workspace
-    claude_home: Path = field(default_factory=lambda: _claude_home())
+
+    @property
+    def claude_home(self) -> Path:
+        """Claude Code's folder of user settings, as its documentation names it."""
+        return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
 
     @classmethod
     def of(cls, workspace: Workspace) -> "Project":
@@ -139,8 +143,3 @@ _REPOSITORIES: Final = (".git", ".hg", ".jj")
 """`.git` is a file in a submodule and in a worktree: both are projects of their own."""
 
 _LINK_HINT: Final = "put an ordinary file or folder in its place, or edit the target by hand"
-
-
-def _claude_home() -> Path:
-    """Claude Code's folder of user settings, as its documentation names it."""
-    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")

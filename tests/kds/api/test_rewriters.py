@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -165,27 +165,25 @@ def test_it_is_measured_without_a_word_of_what_was_said(
 
 
 @pytest.fixture
-def parts(fitted_workspace: Path) -> Parts:
+def parts(fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Parts:
+    """Those of a workspace whose model, if it names one, is `Said`."""
+    monkeypatch.setattr("kds.agents.rewriter.configured_rewriter", lambda *_: Said())
     workspace = Workspace.find(environ={"KDS_HOME": str(fitted_workspace)})
     return Parts.load(workspace, may_write=False)
 
 
-def source(parts: Parts, environ: dict[str, str], make: Callable[..., Any] | None = None) -> Any:
-    return RewriterSource(
-        parts.workspace, parts.library, parts.resolver, make=make, environ=environ
-    )
+def source(parts: Parts, environ: dict[str, str]) -> Any:
+    return RewriterSource(parts.workspace, parts.library, parts.resolver, environ=environ)
 
 
 def test_where_nothing_names_a_model_settings_are_not_even_read(parts: Parts) -> None:
-    def make(*_: object) -> Said:
-        raise AssertionError("nobody should make one")
-
-    assert source(parts, {}, make)() is None
+    parts.workspace.settings_path.write_text("no: settings\n")
+    assert source(parts, {})() is None
 
 
 def test_the_rewriter_is_kept_while_the_settings_stay(parts: Parts) -> None:
     environ = {"KDS_MODEL": "openai:x"}
-    find = source(parts, environ, lambda *_: Said())
+    find = source(parts, environ)
     first = find()
     assert find() is first
     environ["KDS_REWRITING"] = "model-first"
@@ -195,7 +193,7 @@ def test_the_rewriter_is_kept_while_the_settings_stay(parts: Parts) -> None:
 
 def test_a_memory_that_rewrites_nothing_asks_no_model(parts: Parts) -> None:
     environ = {"KDS_MODEL": "openai:x", "KDS_ENABLE_QUERY_REWRITING": "false"}
-    assert source(parts, environ, lambda *_: Said())().mode == "rules-only"
+    assert source(parts, environ)().mode == "rules-only"
 
 
 def test_importing_it_does_not_import_langchain(fitted_workspace: Path) -> None:
@@ -211,7 +209,7 @@ def test_importing_it_does_not_import_langchain(fitted_workspace: Path) -> None:
 
 
 def test_the_turn_says_who_rewrote_it(parts: Parts) -> None:
-    find = source(parts, {"KDS_MODEL": "openai:x"}, lambda *_: Said())
+    find = source(parts, {"KDS_MODEL": "openai:x"})
     router = Router(parts, RehearsalJournal(clock=utc_now), rewriter=find)
     router.route(VIEWS)
     turn: Turn = router.route(SCROLLABLE)
