@@ -65,6 +65,13 @@ class Chat:
         return said_in(self.folder)
 
 
+def whole(pieces: Iterator[str | kds.Answer]) -> kds.Answer:
+    """The answer at the end of its pieces."""
+    *_, answer = pieces
+    assert isinstance(answer, kds.Answer)
+    return answer
+
+
 @pytest.fixture
 def mute(fitted_workspace: Path) -> Iterator[Chat]:
     """The fresh workspace, without a model."""

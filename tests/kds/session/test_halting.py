@@ -3,10 +3,9 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
-import kds
 
 from ...agents.openai_server import (
     Slow,
@@ -15,41 +14,30 @@ from ...agents.openai_server import (
     Trickle,
 )
 from ...effort import PATIENCE_S
-from .conftest import Chat
+from .conftest import Chat, whole
 
 DARK = "I want to add dark mode"
 WRONG = "Use toggle switch, not button"
 PLAN_AND_TEST = "Add a login form and then run the tests"
 
 
-class Asking:
-    """A question that somebody waits for in another thread."""
-
-    def __init__(self, session: kds.Session, message: str) -> None:
-        self.answer: kds.Answer | None = None
-        self._thread = threading.Thread(target=self._ask, args=(session, message))
-        self._thread.start()
-
-    def _ask(self, session: kds.Session, message: str) -> None:
-        self.answer = session.ask(message)
-
-    def result(self) -> kds.Answer:
-        self._thread.join(PATIENCE_S)
-        assert self.answer is not None, "it still waits"
-        return self.answer
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    """In which somebody else waits for an answer."""
+    pool = ThreadPoolExecutor(8)
+    yield pool
+    pool.shutdown(wait=False)  # the sessions, which end what runs, are closed after this
 
 
-def first_piece(pieces: Iterator[str | kds.Answer]) -> str:
-    return str(next(pieces))
-
-
-def test_a_correction_halts_an_agent_that_says_nothing(chat: Chat) -> None:
+def test_a_correction_halts_an_agent_that_says_nothing(
+    chat: Chat, threads: ThreadPoolExecutor
+) -> None:
     chat.model.play(Slow(), Text("a toggle, then"))
     session = chat.open()
-    asking = Asking(session, DARK)
+    asking = threads.submit(session.ask, DARK)
     assert chat.model.wait_asked()
     correction = session.ask(WRONG)
-    halted = asking.result()
+    halted = asking.result(PATIENCE_S)
     assert halted.halted
     assert halted.error is None
     assert halted.handoffs == ()
@@ -63,7 +51,7 @@ def test_the_partial_reply_is_kept_and_the_corrector_sees_it(chat: Chat) -> None
     chat.model.play(Stall("1. Add a button"), Text("a toggle, then"))
     session = chat.open()
     pieces = session.stream(DARK)
-    assert first_piece(pieces) == "1. Add a button"
+    assert next(pieces) == "1. Add a button"
     session.ask(WRONG)
     assert chat.replies() == [
         ("work-planner", "1. Add a button\n\n[halted]"),
@@ -72,8 +60,7 @@ def test_the_partial_reply_is_kept_and_the_corrector_sees_it(chat: Chat) -> None
     prompt, *said = [one["content"] for one in chat.model.asked[1].messages]
     assert "work-planner was halted in the middle of its reply" in prompt
     assert said[:2] == [DARK, "1. Add a button\n\n[halted]"]
-    *_, answer = pieces
-    assert isinstance(answer, kds.Answer)
+    answer = whole(pieces)
     assert (answer.halted, answer.replies[0].text) == (True, "1. Add a button")
 
 
@@ -81,11 +68,10 @@ def test_what_was_still_to_come_is_dropped(chat: Chat) -> None:
     chat.model.play(Stall("1. Write"), Text("sorry"))
     session = chat.open()
     pieces = session.stream(PLAN_AND_TEST)
-    first_piece(pieces)
+    next(pieces)
     correction = session.ask("No, that is the wrong form")
     assert correction.turn.intent == "CORRECT"
-    *_, answer = pieces
-    assert isinstance(answer, kds.Answer)
+    answer = whole(pieces)
     assert [reply.agent for reply in answer.replies] == ["work-planner"]
     assert correction.stopped is not None
     assert correction.stopped.dropped == ("TEST",)
@@ -116,11 +102,10 @@ def test_another_message_halts_nothing(chat: Chat) -> None:
     chat.model.play(Stall("1. Add"), Text("hello"))
     session = chat.open()
     pieces = session.stream(DARK)
-    first_piece(pieces)
+    next(pieces)
     assert session.ask("hello").text == "hello"
     assert session.halt() is not None
-    *_, answer = pieces
-    assert isinstance(answer, kds.Answer)
+    answer = whole(pieces)
     assert answer.halted
 
 
@@ -128,7 +113,7 @@ def test_whoever_stops_listening_halts_the_agent(chat: Chat) -> None:
     chat.model.play(Trickle("and "))
     session = chat.open()
     pieces = session.stream(PLAN_AND_TEST)
-    first_piece(pieces)
+    next(pieces)
     pieces.close()  # type: ignore[attr-defined]  # a generator
     ((speaker, said),) = chat.replies()
     assert speaker == "work-planner"
@@ -136,15 +121,15 @@ def test_whoever_stops_listening_halts_the_agent(chat: Chat) -> None:
     assert session.work.rest == ()
 
 
-def test_halting_by_call(chat: Chat) -> None:
+def test_halting_by_call(chat: Chat, threads: ThreadPoolExecutor) -> None:
     chat.model.play(Slow())
     session = chat.open()
-    asking = Asking(session, PLAN_AND_TEST)
+    asking = threads.submit(session.ask, PLAN_AND_TEST)
     assert chat.model.wait_asked()
     halted = session.halt()
     assert halted is not None
     assert (halted.agents, halted.dropped) == (("work-planner",), ("TEST",))
-    assert asking.result().halted
+    assert asking.result(PATIENCE_S).halted
     assert session.halt() is None
 
 
@@ -170,7 +155,9 @@ def test_a_cancelled_task_halts_the_agent(chat: Chat) -> None:
     assert session.halt() is None
 
 
-def test_a_correction_in_another_process_drops_what_is_left(chat: Chat) -> None:
+def test_a_correction_in_another_process_drops_what_is_left(
+    chat: Chat, threads: ThreadPoolExecutor
+) -> None:
     here, there = chat.open(), chat.open()
     chat.model.play(Stall("1. Write"), Text("sorry"))
     corrected = threading.Event()
@@ -180,31 +167,31 @@ def test_a_correction_in_another_process_drops_what_is_left(chat: Chat) -> None:
         return Text("a plan")
 
     chat.model.play(plan, Text("sorry"))
-    asking = Asking(here, PLAN_AND_TEST)
+    asking = threads.submit(here.ask, PLAN_AND_TEST)
     assert chat.model.wait_asked()
     correction = there.ask("No, that is the wrong form")
     corrected.set()
-    answer = asking.result()
+    answer = asking.result(PATIENCE_S)
     assert correction.stopped is not None
     assert correction.stopped.dropped == ("TEST",)
     assert [reply.agent for reply in answer.replies] == ["work-planner"]
     assert "halted from outside: what was left was dropped" in answer.notes
 
 
-def test_many_threads_share_a_session(chat: Chat) -> None:
+def test_many_threads_share_a_session(chat: Chat, threads: ThreadPoolExecutor) -> None:
     session = chat.open()
-    asked = [Asking(session, f"Add the page number {number}") for number in range(6)]
-    answers = [one.result() for one in asked]
+    asked = [threads.submit(session.ask, f"Add the page number {number}") for number in range(6)]
+    answers = [one.result(PATIENCE_S) for one in asked]
     assert [one.text for one in answers] == ["ok"] * 6, [one.notes for one in answers]
     assert len(chat.replies()) == 6
     entries = session.conversations.journal().load().entries
     assert len({entry.user_message for entry in entries}) == 6
 
 
-def test_closing_a_session_halts_what_runs(chat: Chat) -> None:
+def test_closing_a_session_halts_what_runs(chat: Chat, threads: ThreadPoolExecutor) -> None:
     chat.model.play(Slow())
     session = chat.open()
-    asking = Asking(session, DARK)
+    asking = threads.submit(session.ask, DARK)
     assert chat.model.wait_asked()
     session.close()
-    assert asking.result().halted
+    assert asking.result(PATIENCE_S).halted
