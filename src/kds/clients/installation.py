@@ -158,7 +158,8 @@ def _plan_ignored(planning: Planning) -> None:
     project = planning.project
     before = planning.page(IGNORE_FILE)
     after = before or ""
-    for lines, covered in ignored_lines(project, local=_is_local(planning)):
+    local = any(file.name == CLAUDE_LOCAL and file.after for file in planning.plan.files)
+    for lines, covered in ignored_lines(project, local=local):
         after = with_lines(after, lines, covered=covered)
     planning.put(PlannedFile(IGNORE_FILE, "ignore", before, after or None))
 
@@ -177,10 +178,6 @@ _NOT_SHARED: Final = (
     "kds is not on the PATH outside of an environment, so the files name it by its path on this "
     f"machine: do not commit them, or install it first with `{install_line(tool='pipx install')}`"
 )
-
-
-def _is_local(planning: Planning) -> bool:
-    return any(file.name == CLAUDE_LOCAL and file.after for file in planning.plan.files)
 
 
 def ignored_lines(

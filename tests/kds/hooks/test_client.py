@@ -667,29 +667,34 @@ def test_none_is_started_where_that_is_switched_off(
     assert reasons(workspace) == ["no service is running"]
 
 
-def test_a_refusal_by_the_settings_holds_until_they_change(workspace: Path) -> None:
+AGO_S = 2 * hook_start.PAUSE_S
+
+
+@pytest.mark.parametrize(
+    ("mark", "age_s", "settings", "starts"),
+    [
+        (b"", 0, "older", False),
+        (b"", AGO_S, "older", True),
+        (b"", -3600, "older", True),  # the clock was put back
+        (hook_start.DECLINED, AGO_S, "older", False),
+        (hook_start.DECLINED, AGO_S, "newer", True),
+        (hook_start.DECLINED, AGO_S, "overruled", True),
+        (hook_start.DECLINED, hook_start.DECLINED_S + 1, "older", True),
+    ],
+)
+def test_a_start_waits_for_the_one_before_and_a_refusal_holds_until_the_settings_change(
+    mark: bytes, age_s: float, settings: str, starts: bool, workspace: Path
+) -> None:
     brain = workspace / "kds-brain"
-    settings, stamp = brain / "settings.yaml", brain / hook_start.STAMP_NAME
-    settings.write_text("service: {auto: false}")
-    hook_start.leave_word(str(brain), hook_start.DECLINED)
-    before = time.time() - 2 * hook_start.PAUSE_S
-    os.utime(stamp, (before, before))
-    os.utime(settings, (before - 1, before - 1))
-    assert not hook_start._may_start(str(stamp), (str(settings), "nowhere"))
-    assert hook_start._may_start(str(stamp), ())  # the environment insists
-    hook_start.leave_word(str(brain), hook_start.DECLINED)
-    os.utime(stamp, (before, before))
-    os.utime(settings, (before + 1, before + 1))
-    assert hook_start._may_start(str(stamp), (str(settings), "nowhere"))
-    assert stamp.read_bytes() == b""
-
-
-def test_a_refusal_is_asked_for_again_after_an_hour(workspace: Path) -> None:
-    hook_start.leave_word(str(workspace / "kds-brain"), hook_start.DECLINED)
-    stamp = workspace / "kds-brain" / hook_start.STAMP_NAME
-    before = time.time() - hook_start.DECLINED_S - 1
-    os.utime(stamp, (before, before))
-    assert hook_start._may_start(str(stamp), ("nowhere",))
+    file, stamp = brain / "settings.yaml", brain / hook_start.STAMP_NAME
+    file.write_text("service: {auto: false}")
+    hook_start.leave_word(str(brain), mark)
+    marked = time.time() - age_s
+    os.utime(stamp, (marked, marked))
+    os.utime(file, (marked + (1 if settings == "newer" else -1),) * 2)
+    read = () if settings == "overruled" else (str(file), "nowhere")
+    assert hook_start._may_start(str(stamp), read) is starts
+    assert stamp.read_bytes() == (b"" if starts else mark)
 
 
 @pytest.mark.parametrize("name", ["KDS_CONFIG", "XDG_CONFIG_HOME"])
@@ -730,14 +735,6 @@ def test_a_service_that_runs_is_not_started_again(workspace: Path, python: Path)
         assert was_silent(start(python, claude(workspace, hook_event_name="SessionStart")))
         assert start(python, claude(workspace)).stdout == REPLY + b"\n"
     assert not (workspace / "kds-brain" / hook_start.STAMP_NAME).exists()
-
-
-def test_a_stamp_from_the_future_is_an_old_one(workspace: Path) -> None:
-    stamp = workspace / "stamp"
-    assert hook_start._may_start(str(stamp))
-    assert not hook_start._may_start(str(stamp))
-    os.utime(stamp, (time.time() + 3600,) * 2)
-    assert hook_start._may_start(str(stamp))
 
 
 def test_of_hooks_at_the_same_moment_one_starts_a_service(workspace: Path) -> None:

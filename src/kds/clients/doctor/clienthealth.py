@@ -93,11 +93,11 @@ _ALONE: Final = (*OWN_HOOK_FILES, OPENCODE_PLUGIN)
 
 
 def _one_hook(hook: InstalledHook) -> Iterator[Finding]:
-    missing = _missing_program(hook.command)
-    if missing:
-        found = f"{hook.name} runs {missing}, which is not there"
+    program = _program(hook.command)
+    if not shutil.which(str(program)):
+        found = f"{hook.name} runs {program}, which is not there"
         yield Finding("hook files", "problem", found, "kds init")
-    elif hook.name == CLAUDE_SETTINGS and _program(hook.command).is_absolute():
+    elif hook.name == CLAUDE_SETTINGS and program.is_absolute():
         found = f"{hook.name} names a program by its path on this machine"
         yield Finding("hook files", "note", found, "kds init; do not commit the path")
 
@@ -120,18 +120,12 @@ def _hooks_together(names: Sequence[str], own: str | None) -> Iterator[Finding]:
 
 def programs() -> Iterator[Finding]:
     """Whether assistants find our programs by name. Raises WorkspaceError when they are nowhere."""
-    found = find_programs()
-    if found.shared:
-        yield Finding("programs", "ok", "kds and kds-hook are on the PATH")
-        yield from _launched(beyond_launchers())
-    else:
+    if not find_programs().shared:
         said = "kds and kds-hook are only on the PATH of an environment: files name their place"
         yield Finding("programs", "note", said, _install())
-
-
-def _launched(hook: Path | None) -> Iterator[Finding]:
-    """Whether an assistant finds them, too, that a menu has started and no shell."""
-    if hook is not None:
+        return
+    yield Finding("programs", "ok", "kds and kds-hook are on the PATH")
+    if (hook := beyond_launchers()) is not None:
         found = f"an assistant started from a menu may not find them: they are in {hook.parent}"
         fix = f"add that folder to the PATH of your desktop, or name {hook} in the hook"
         yield Finding("programs", "note", found, fix)
@@ -258,11 +252,6 @@ def _program(command: str) -> Path:
     except ValueError:
         words = command.split()
     return Path(words[0] if words else "")
-
-
-def _missing_program(command: str) -> str | None:
-    program = str(_program(command))
-    return None if shutil.which(program) else program
 
 
 def _version_of(path: str) -> str | None:
