@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import WorkspaceError
+from kds.brain.whereabouts import find_workspace
 from kds.brain.workspace import Workspace
-from kds.hooks.workspace import find_workspace
 
 
 def hook_brain(start: Path) -> Path | None:
@@ -33,6 +33,11 @@ def test_the_variable_may_name_the_brain_itself(tmp_path: Path) -> None:
 def test_the_variable_may_name_a_project_with_a_nested_brain(tmp_path: Path) -> None:
     (tmp_path / "KDS" / "kds-brain").mkdir(parents=True)
     assert Workspace.find(environ={"KDS_HOME": str(tmp_path)}).root == tmp_path / "KDS"
+
+
+def test_a_home_that_is_nobodys_is_refused() -> None:
+    with pytest.raises(WorkspaceError, match="names the home of nobody: ~nobody-at-all"):
+        Workspace.find(environ={"KDS_HOME": "~nobody-at-all"})
 
 
 def test_an_empty_variable_counts_as_unset(tmp_path: Path) -> None:

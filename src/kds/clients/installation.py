@@ -5,7 +5,7 @@ from typing import Final
 
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.installation import install_line
-from kds.brain.workspace import BRAIN
+from kds.brain.whereabouts import BRAIN
 from kds.clients.generated.skills import skill_files
 from kds.clients.generated.standing_rules import cursor_rule, with_section
 from kds.clients.generated.writing_files import plan_export

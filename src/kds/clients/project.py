@@ -8,7 +8,8 @@ from shutil import which
 from typing import Final
 
 from kds.brain.errors import Problem
-from kds.brain.workspace import BRAIN, Workspace
+from kds.brain.whereabouts import BRAIN
+from kds.brain.workspace import Workspace
 from kds.clients.settings.projectfile import ProjectFileError
 from kds.clients.table import (
     CLAUDE_SETTINGS,

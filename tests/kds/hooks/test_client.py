@@ -18,9 +18,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from kds.brain import settings_variables
 from kds.brain.private_file import replace_private
-from kds.brain.workspace import own_settings_path
 from kds.hooks import call as hook_call
 from kds.hooks import client as hook
 from kds.hooks import start as hook_start
@@ -48,7 +46,7 @@ ALLOWED = {
     *("_json", "_socket", "encodings.utf_8_sig", "errno"),
     *("kds", "kds.hooks", "kds.hooks.client", "kds.hooks.call", "kds.hooks.json_text"),
     *("kds.hooks.prompt", "kds.hooks.start"),
-    *("kds.hooks.trouble", "kds.hooks.workspace"),
+    *("kds.hooks.trouble", "kds.brain", "kds.brain.whereabouts"),
 }
 """All that a run of the hook may import beyond what `python -c pass` does."""
 
@@ -697,15 +695,6 @@ def test_a_start_waits_for_the_one_before_and_a_refusal_holds_until_the_settings
     assert stamp.read_bytes() == (b"" if starts else mark)
 
 
-@pytest.mark.parametrize("name", ["KDS_CONFIG", "XDG_CONFIG_HOME"])
-@pytest.mark.parametrize("value", ["/etc/kds.yaml", "~/mine.yaml", "not/absolute", " "])
-def test_the_own_settings_are_where_the_rest_of_kds_has_them(
-    name: str, value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(name, value)
-    assert Path(hook_start.own_settings()) == own_settings_path()
-
-
 @pytest.mark.parametrize(
     ("given", "declined", "count"),
     [(b"x", False, 1), (b"", False, 0), (b"x" * 20_000, False, 0), (b"x", True, 0)],
@@ -723,11 +712,6 @@ def test_a_prompt_is_handed_over_unless_it_is_long_or_the_settings_want_no_servi
         assert hook_start._may_start(f"{brain}/{hook_start.STAMP_NAME}")
     assert not hook_start.start_service(str(workspace), brain, given)
     assert spawned == [given] * count
-
-
-def test_a_switch_is_spelled_as_everywhere() -> None:
-    assert set(hook_start._OFF) == settings_variables._OFF
-    assert set(hook_start._ON) == settings_variables._ON
 
 
 def test_a_service_that_runs_is_not_started_again(workspace: Path, python: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from kds.brain.workspace import HOME_VARIABLE
+from kds.brain.whereabouts import HOME_VARIABLE
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options, find_workspace
 from kds.cli.progress import slow

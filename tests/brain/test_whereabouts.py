@@ -1,4 +1,4 @@
-"""The hook finds the workspace by the rule of `kds.brain.workspace`, written once more."""
+"""The hook finds the workspace that everybody else finds, or none yet."""
 
 import os
 import tempfile
@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kds.brain.errors import WorkspaceError
+from kds.brain.whereabouts import find_workspace
 from kds.brain.workspace import Workspace
-from kds.hooks.workspace import find_workspace
 
 _NAMES = st.sampled_from(["a", "b", "KDS", "kds-brain", "kds brain"])
 _PATHS = st.lists(_NAMES, max_size=4).map(lambda names: "/".join(names))
@@ -27,7 +28,7 @@ _HOMES = st.one_of(
 def _by_the_rule(start: Path) -> tuple[str, str] | None:
     try:
         found = Workspace.find(start)
-    except RuntimeError:  # the home of a user who does not exist
+    except WorkspaceError:  # the home of a user who does not exist
         return None
     return (str(found.root), str(found.brain)) if found.brain.is_dir() else None
 
@@ -37,6 +38,7 @@ def _by_the_rule(start: Path) -> tuple[str, str] | None:
 @example(["kds-brain"], ["a/file"], "a/file", None)
 @example(["a/kds-brain"], [], "", "a/./kds-brain/")
 @example(["a/kds-brain/b"], [], "", "a//kds-brain/b/..")
+@example(["a/kds-brain"], [], "", "~nobody-at-all")
 def test_both_find_the_same_workspace(
     folders: list[str], files: list[str], start: str, home: str | None
 ) -> None:
