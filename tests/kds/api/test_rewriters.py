@@ -113,9 +113,9 @@ def test_the_mode_is_that_of_the_settings(
     assert len(provider.asked) == asked
 
 
-def test_a_caller_decides_for_one_message(provider: FakeProvider, fitted_workspace: Path) -> None:
+def test_a_caller_decides_for_one_message(provider: FakeProvider, place: Workspace) -> None:
     provider.play(default=Text("Make the FAB button purple"))
-    conversations = Conversations.open(Workspace.find(environ={"KDS_HOME": str(fitted_workspace)}))
+    conversations = Conversations.open(place)
     conversations.route("I want to add a FAB button")
     conversations.route("Make it purple", rewrite=True, log=False)
     assert len(provider.asked) == 1
@@ -141,15 +141,14 @@ def test_an_answer_to_a_question_back_asks_nothing_more(
 
 
 def test_it_is_measured_without_a_word_of_what_was_said(
-    provider: FakeProvider, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+    provider: FakeProvider, place: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_MEMORY", "on")
     provider.play(Text(GOOD), Text("Done."))
-    workspace = Workspace.find(environ={"KDS_HOME": str(fitted_workspace)})
-    conversations = Conversations.open(workspace)
+    conversations = Conversations.open(place)
     for message in (VIEWS, SCROLLABLE, "Archive that spreadsheet"):
         conversations.route(message)
-    memory = ConversationMemory.open(workspace)
+    memory = ConversationMemory.open(place)
     rows = memory.store.metrics.since(utc_now() - KEPT, name=TURN)
     memory.close()
     found = [row.data["rewriting"] for row in rows if "rewriting" in row.data]
@@ -165,11 +164,10 @@ def test_it_is_measured_without_a_word_of_what_was_said(
 
 
 @pytest.fixture
-def parts(fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Parts:
+def parts(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> Parts:
     """Those of a workspace whose model, if it names one, is `Said`."""
     monkeypatch.setattr("kds.agents.rewriter.configured_rewriter", lambda *_: Said())
-    workspace = Workspace.find(environ={"KDS_HOME": str(fitted_workspace)})
-    return Parts.load(workspace, may_write=False)
+    return Parts.load(place, may_write=False)
 
 
 def source(parts: Parts, environ: dict[str, str]) -> Any:

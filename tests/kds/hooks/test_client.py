@@ -93,17 +93,11 @@ class FakeService:
 
 
 def _request(connection: socket.socket) -> bytes:
-    received = b""
-    while b"\r\n\r\n" not in received:
-        chunk = connection.recv(65_536)
-        if not chunk:
-            return received
-        received += chunk
-    head, _, body = received.partition(b"\r\n\r\n")
-    length = int(head.lower().partition(b"content-length:")[2].split()[0])
-    while len(body) < length:
-        body += connection.recv(65_536)
-    return head + b"\r\n\r\n" + body
+    with connection.makefile("rb") as stream:
+        head = list(iter(lambda: stream.readline().rstrip(b"\r\n"), b""))
+        sizes = [line.split()[1] for line in head if line.lower().startswith(b"content-length:")]
+        body = stream.read(int(sizes[0])) if sizes else b""
+    return b"\r\n".join([*head, b"", body]) if head else b""
 
 
 @contextmanager
