@@ -94,7 +94,7 @@ class Session:
         for a ``model`` that can be none, and StoreError for a `last` session where there is none.
         """
         workspace = path if isinstance(path, Workspace) else _workspace_at(path)
-        desk = AgentDesk.of(load_settings(workspace).model, model, workspace=workspace)
+        desk = AgentDesk(load_settings(workspace).model, model, workspace=workspace)
         memory = SessionMemory(workspace, clock=clock, keeps=log)
         conversation, notes = None, slip_notes(memory, name)
         if name is not None:
