@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from .dialects import Call
+from .model_server import FakeModel
 
 TIMEOUT_S = 120
 """For one run of a client, which takes 1 to 4 s on a quiet machine."""
@@ -40,7 +41,7 @@ class Client(ABC):
     state: Path
     """A folder for what the client writes: settings, sessions, caches."""
     project: Path
-    model_url: str
+    model: FakeModel
     more: Mapping[str, str] = field(default_factory=dict)
     """Further variables of the environment."""
 
@@ -113,7 +114,7 @@ class Claude(Client):
     def own_environ(self) -> Mapping[str, str]:
         """Variables of Claude Code's settings reference; MCP servers are waited for."""
         return {
-            "ANTHROPIC_BASE_URL": self.model_url,
+            "ANTHROPIC_BASE_URL": self.model.url,
             "ANTHROPIC_API_KEY": KEY,
             "CLAUDE_CONFIG_DIR": str(self.state / "claude"),
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -144,7 +145,7 @@ class Copilot(Client):
         return {
             "COPILOT_OFFLINE": "true",
             "COPILOT_AUTO_UPDATE": "false",
-            "COPILOT_PROVIDER_BASE_URL": f"{self.model_url}/v1",
+            "COPILOT_PROVIDER_BASE_URL": f"{self.model.url}/v1",
             "COPILOT_PROVIDER_API_KEY": KEY,
             "COPILOT_MODEL": "gpt-5.4",
             "COPILOT_HOME": str(self.state / "copilot"),
@@ -181,7 +182,7 @@ class Codex(Client):
         """The fake model as a provider, and the answer to the question about the folder."""
         config = self.state / "codex" / "config.toml"
         config.parent.mkdir(parents=True, exist_ok=True)
-        provider = {"name": "fake", "base_url": f"{self.model_url}/v1", "wire_api": "responses",
+        provider = {"name": "fake", "base_url": f"{self.model.url}/v1", "wire_api": "responses",
                     "env_key": "FAKE_KEY"}  # fmt: skip
         lines = ['model = "gpt-5.4"', 'model_provider = "fake"', "[model_providers.fake]"]
         lines += [f"{key} = {json.dumps(value)}" for key, value in provider.items()]
@@ -197,7 +198,7 @@ class Gemini(Client):
 
     def own_environ(self) -> Mapping[str, str]:
         """Variables of its configuration reference."""
-        return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": self.model_url}
+        return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": self.model.url}
 
     def arguments(self, prompt: str, *, carry_on: bool) -> Sequence[str]:
         """It offers tools that somebody must allow to nobody else."""
@@ -244,7 +245,7 @@ class Opencode(Client):
         provider = {
             "npm": "@ai-sdk/openai-compatible",
             "name": "fake",
-            "options": {"baseURL": f"{self.model_url}/v1", "apiKey": KEY},
+            "options": {"baseURL": f"{self.model.url}/v1", "apiKey": KEY},
             "models": {"fake": model},
         }
         self.state.mkdir(parents=True, exist_ok=True)
