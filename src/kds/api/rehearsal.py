@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kds.brain.clock import Clock
-from kds.brain.context.journal import LIMIT, MAX_AGE, Journal, LoadedContext
-from kds.brain.journal import LIMIT, MAX_AGE, LoadedContext, stored_entry
+from kds.brain.context.journal import LIMIT, MAX_AGE, Journal, LoadedContext, stored_entry
 from kds.brain.turn import ContextEntry
 
 START: Final = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)

@@ -19,10 +19,10 @@ from kds.api.rule_tests import describe_outcome, run_rule_tests
 from kds.api.workspace_parts import Parts, load_resolver
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import ConfigError, DialogueFileError, Problem
-from kds.evaluation.dialogue_file import find_dialogue_files, is_dialogue_file, read_dialogues
-from kds.evaluation.playback import describe, play
 from kds.brain.whereabouts import BRAIN
 from kds.brain.workspace import Workspace
+from kds.evaluation.dialogue_file import find_dialogue_files, is_dialogue_file, read_dialogues
+from kds.evaluation.playback import describe, play
 from kds.learning.library import with_learned
 from kds.router.intents.model_cache import open_model
 from kds.router.intents.turn_model import turn_model_for
