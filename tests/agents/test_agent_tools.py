@@ -220,7 +220,7 @@ def test_the_memory_can_be_searched(keeper: Callable[[str], Agent], tmp_path: Pa
         store.append(session.id, "user", "Staging uses port 8443.", speaker="Ada")
     assert "Ada] Staging uses port 8443." in found.invoke({"query": "port"})
     assert found.invoke({"query": "zebra"}) == "nothing was found"
-    with place.made() as store:
+    with place.open() as store:
         assert {one.data["surface"] for one in store.metrics.since(NOW, name=RECALL)} == {"agent"}
 
 
