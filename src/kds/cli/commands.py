@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kds.cli.lategroup import Sections
+from kds.cli.command import Sections
 
 GROUPS: Final[Sections] = {
     "Begin here": {

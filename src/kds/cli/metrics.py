@@ -11,6 +11,7 @@ from kds.api.measures import Spread
 from kds.brain.clock import minute
 from kds.brain.sessions.metrics import KEPT
 from kds.brain.sessions.session_values import Stats
+from kds.cli.command import command
 from kds.cli.guard import Refusal
 from kds.cli.memory.memory_options import looking, read_span
 from kds.cli.memory.memory_upkeep import EMPTY
@@ -35,13 +36,7 @@ _BARS: Final = "▁▂▃▄▅▆▇█"
 _PLAIN_BARS: Final = ".:-=+*%#"
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds metrics
-  kds metrics --since 24h --json
-  kds metrics --since 30d --plot kds.png"""
-)
+@command("kds metrics", "kds metrics --since 24h --json", "kds metrics --since 30d --plot kds.png")
 @click.option("--since", metavar="TIME", default=DEFAULT_SPAN,
               help=f"How far to look back, at most 30d.  [default: {DEFAULT_SPAN}]")  # fmt: skip
 @json_option

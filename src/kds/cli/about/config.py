@@ -9,6 +9,7 @@ from kds.api.settings_keys import KEYS, place_of, set_setting, shown, unset_sett
 from kds.brain.settings import Layers, load_layers
 from kds.brain.settings_variables import Place
 from kds.brain.workspace import Workspace
+from kds.cli.command import command, group
 from kds.cli.completion import completed_by
 from kds.cli.options import common_options, find_workspace, workspace_option
 from kds.cli.output import print_json, print_table
@@ -19,15 +20,13 @@ own_option = click.option(
 )
 
 
-@click.group(
+@group(
+    "kds config",
+    "kds config get references.precision",
+    "kds config set memory.enabled on",
+    "kds config set model.name openai:gpt-5-mini --own",
+    "kds config unset memory.enabled",
     invoke_without_command=True,
-    epilog="""\b
-Examples:
-  kds config
-  kds config get references.precision
-  kds config set memory.enabled on
-  kds config set model.name openai:gpt-5-mini --own
-  kds config unset memory.enabled""",
 )
 @common_options
 @click.pass_context
@@ -50,7 +49,7 @@ def config(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None
     print_table(("setting", "value", "from"), rows)
 
 
-@config.command(epilog="\b\nExample:\n  kds config get service.auto")
+@command("kds config get service.auto", of=config)
 @key_argument
 @common_options
 def get(*, key: str, as_json: bool, workspace: Path | None) -> None:
@@ -62,13 +61,12 @@ def get(*, key: str, as_json: bool, workspace: Path | None) -> None:
         click.echo(shown(value_of(layers.settings(), place)))
 
 
-@config.command(
-    "set",
-    context_settings={"ignore_unknown_options": True},  # a value may be a number below zero
-    epilog="""\b
-Examples:
-  kds config set hook.mode agent
-  kds config set service.idle_minutes 0 --own""",
+@command(
+    "kds config set hook.mode agent",
+    "kds config set service.idle_minutes 0 --own",
+    of=config,
+    name="set",
+    context_settings={"ignore_unknown_options": True},
 )
 @key_argument
 @click.argument("value", metavar="VALUE")
@@ -84,7 +82,7 @@ def set_(*, key: str, value: str, own: bool, workspace: Path | None) -> None:
     _tell(found, key)
 
 
-@config.command(epilog="\b\nExample:\n  kds config unset hook.mode")
+@command("kds config unset hook.mode", of=config)
 @key_argument
 @own_option
 @workspace_option

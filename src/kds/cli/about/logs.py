@@ -11,6 +11,7 @@ import click
 from kds.brain.clock import moment
 from kds.brain.private_file import read_private
 from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.moments import shown_text
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_line
@@ -31,7 +32,7 @@ class LogLine:
     text: str
 
 
-@click.command(epilog="\b\nExamples:\n  kds logs\n  kds logs --log hook -n 5\n  kds logs --json")
+@command("kds logs", "kds logs --log hook -n 5", "kds logs --json")
 @click.option("-n", "count", type=click.IntRange(min=1), default=SHOWN, show_default=True,
               help="How many of the newest lines.")  # fmt: skip
 @click.option("--log", type=click.Choice(["hook", "service"]), help="Only this one.")

@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from kds.brain.contexts import Contexts
 from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.settings import Layers, load_layers
 from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.guard import BAD_INPUT, complain_about
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import counted, print_json, print_line
@@ -20,7 +19,7 @@ from kds.clients.project import Project
 from kds.service.resident.standing import standing_of
 
 
-@click.command(epilog="\b\nExamples:\n  kds status\n  kds status --json")
+@command("kds status", "kds status --json")
 @common_options
 def status(*, as_json: bool, workspace: Path | None) -> int:
     """Show workspace, service, memory, model and hook, and how much is kept here.

@@ -13,6 +13,7 @@ from kds.brain.postgres.upgrade import upgrade as upgrade_tables
 from kds.brain.postgres.upgrade import version
 from kds.brain.sessions.session_values import Stats
 from kds.brain.shared_database import SharedDatabase
+from kds.cli.command import command
 from kds.cli.database import texts
 from kds.cli.database.named_server import named_database, opened
 from kds.cli.guard import TESTS_FAILED, complain
@@ -25,7 +26,7 @@ INDEXES_SHOWN: Final = 8
 """The largest; `--json` has them all."""
 
 
-@click.command(epilog="\b\nExamples:\n  kds db upgrade\n  kds db upgrade --check")
+@command("kds db upgrade", "kds db upgrade --check")
 @click.option("--check", "only_check", is_flag=True,
               help="Only tell; exit code 1 when there is something to do.")  # fmt: skip
 @common_options
@@ -52,7 +53,7 @@ def upgrade(*, only_check: bool, as_json: bool, workspace: Path | None) -> int:
     return TESTS_FAILED if only_check and before < after else 0
 
 
-@click.command(epilog="\b\nExample:\n  kds db check --json")
+@command("kds db check --json")
 @common_options
 def check(*, as_json: bool, workspace: Path | None) -> int:
     """Examine the server, the role, the tables and what you have there; change nothing.
@@ -78,7 +79,7 @@ def check(*, as_json: bool, workspace: Path | None) -> int:
     return TESTS_FAILED if problems else 0
 
 
-@click.command(epilog="\b\nExample:\n  kds db stats")
+@command("kds db stats")
 @common_options
 def stats(*, as_json: bool, workspace: Path | None) -> None:
     """Say how much you have on the server, and how large and busy the database is."""

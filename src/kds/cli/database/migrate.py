@@ -14,6 +14,7 @@ from kds.brain.postgres.tenants import tenant_number
 from kds.brain.postgres.upgrade import require
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.shared_database import SharedDatabase
+from kds.cli.command import command
 from kds.cli.database.named_server import named_database, opened
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import common_options, find_workspace
@@ -21,12 +22,7 @@ from kds.cli.output import counted, fields, print_json, print_table
 from kds.cli.progress import reported
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds db migrate --from sqlite
-  kds db migrate --from sqlite --workspace ~/shop"""
-)
+@command("kds db migrate --from sqlite", "kds db migrate --from sqlite --workspace ~/shop")
 @click.option("--from", "origin", type=click.Choice(["sqlite"]), required=True,
               help="What to copy from: the files of the workspace.")  # fmt: skip
 @common_options

@@ -8,6 +8,7 @@ import click
 from kds.api.embeddings import EmbeddingsError, embed_waiting
 from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError
+from kds.cli.command import command
 from kds.cli.docs.document_options import changing, document_dict, shown_path
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain, complain_about
 from kds.cli.options import NamedPath, common_options
@@ -22,14 +23,12 @@ _TOLD: Final[tuple[State, ...]] = ("added", "replaced", "removed", "gone")
 _COUNTED: Final[tuple[State, ...]] = ("added", "replaced", "unchanged", "removed", "gone", "failed")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds docs add handbook.md agreement.pdf
-  kds docs add contracts/ --glob '*.docx' --exclude drafts
-  kds docs add contracts/ --prune
-\b
-Exit code 0: all is read; 1: some files could not be read, the others are; 2: none could."""
+@command(
+    "kds docs add handbook.md agreement.pdf",
+    "kds docs add contracts/ --glob '*.docx' --exclude drafts",
+    "kds docs add contracts/ --prune",
+    closing="Exit code 0: all is read; 1: some files could not be read, the others are; "
+    "2: none could.",
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True,
                 type=NamedPath())  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any, Final
 import click
 
 from kds.brain.documents.document_values import ALL, DocumentHit, DocumentRecall
+from kds.cli.command import command
 from kds.cli.docs.document_options import NOTHING, looking
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import common_options
@@ -17,12 +18,10 @@ from kds.cli.talk.answering import harmless
 _PASSAGE: Final = "document title path section number page first_line last_line kind terms tokens"
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds docs search 'What is the Determination Date?'
-  kds docs search 'Section 4.02' --doc agreement.pdf
-  kds docs search 'notice period' --only handbook.md --why"""
+@command(
+    "kds docs search 'What is the Determination Date?'",
+    "kds docs search 'Section 4.02' --doc agreement.pdf",
+    "kds docs search 'notice period' --only handbook.md --why",
 )
 @click.argument("words", metavar="QUERY", nargs=-1, required=True)
 @click.option("--doc", "document", metavar="DOC", help="Prefer this document (x1.15).")

@@ -8,6 +8,7 @@ import click
 from kds.brain.database.health import Check
 from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.documents.document_values import Holdings
+from kds.cli.command import command
 from kds.cli.docs.document_options import document_dict, looking, opened, shown_path
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import common_options, find_workspace
@@ -19,12 +20,7 @@ from kds.cli.talk.answering import harmless
 EMPTY: Final = Holdings(0, 0, 0, 0, 0, 0)
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds docs remove handbook.md
-  kds docs remove 3f2a9c1b77d0 agreement.pdf"""
-)
+@command("kds docs remove handbook.md", "kds docs remove 3f2a9c1b77d0 agreement.pdf")
 @click.argument("names", metavar="DOC...", nargs=-1, required=True)
 @common_options
 def remove(*, names: tuple[str, ...], as_json: bool, workspace: Path | None) -> None:
@@ -38,7 +34,7 @@ def remove(*, names: tuple[str, ...], as_json: bool, workspace: Path | None) -> 
         click.echo(f"removed '{harmless(one.title)}' ({shown_path(one.path)})")
 
 
-@click.command(epilog="\b\nExamples:\n  kds docs check\n  kds docs check --rebuild")
+@command("kds docs check", "kds docs check --rebuild")
 @click.option("--rebuild", is_flag=True, help="First make the search index anew.")
 @common_options
 def check(*, rebuild: bool, as_json: bool, workspace: Path | None) -> int:
@@ -67,12 +63,7 @@ def check(*, rebuild: bool, as_json: bool, workspace: Path | None) -> int:
     return 0 if found.sound else TESTS_FAILED
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds docs embed --embeddings langchain_ollama:OllamaEmbeddings
-  kds docs embed --off"""
-)
+@command("kds docs embed --embeddings langchain_ollama:OllamaEmbeddings", "kds docs embed --off")
 @embeddings_option
 @off_option
 @common_options

@@ -8,6 +8,7 @@ import click
 
 from kds.brain.documents.document_values import Document, Section
 from kds.brain.documents.heading import number_key
+from kds.cli.command import command
 from kds.cli.docs.document_options import (
     NOTHING,
     document_argument,
@@ -22,7 +23,7 @@ from kds.cli.output import counted, fields, print_json, print_line, print_table
 from kds.cli.talk.answering import harmless
 
 
-@click.command("list", epilog="\b\nExample:\n  kds docs list --json")
+@command("kds docs list --json", name="list")
 @common_options
 def list_(*, as_json: bool, workspace: Path | None) -> None:
     """List the documents of the workspace."""
@@ -41,12 +42,7 @@ def list_(*, as_json: bool, workspace: Path | None) -> None:
         print_table(("id", "title", "kind", "pages", "sections", "passages", "file"), rows)
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds docs show agreement.pdf
-  kds docs show agreement.pdf --section 4.02"""
-)
+@command("kds docs show agreement.pdf", "kds docs show agreement.pdf --section 4.02")
 @document_argument
 @click.option("--section", "wanted", metavar="NUMBER|TITLE", help="Print the text of a section.")
 @common_options

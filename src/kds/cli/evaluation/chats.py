@@ -11,6 +11,7 @@ from kds.api.rehearsal import MinuteClock
 from kds.api.routing import precision_of
 from kds.api.workspace_parts import load_resolver
 from kds.brain.turn import Turn, Utterance
+from kds.cli.command import command
 from kds.cli.evaluation.dialogue_tests import WARM_UP
 from kds.cli.options import (
     check_apart,
@@ -45,17 +46,14 @@ _LABELS: Final = {
 }
 
 
-@click.command(
-    epilog=f"""\b
-Examples:
-  kds eval chats chats.jsonl
-  kds eval chats chats.jsonl --errors wrong.jsonl --json
-  kds eval chats chats.jsonl --plot curve.svg
-\b
-A chat a line, JSON:
+@command(
+    "kds eval chats chats.jsonl",
+    "kds eval chats chats.jsonl --errors wrong.jsonl --json",
+    "kds eval chats chats.jsonl --plot curve.svg",
+    closing=f"""A chat a line, JSON:
   {CHAT_FORM}
 Each chat starts with an empty context, its clock moves one minute a turn,
-and nothing is written to the workspace."""
+and nothing is written to the workspace.""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option

@@ -9,6 +9,7 @@ import click
 import kds
 from kds.api.rehearsal import MinuteClock
 from kds.brain.errors import DialogueFileError, DispatchError, Problem
+from kds.cli.command import command
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import (
     common_options,
@@ -39,18 +40,15 @@ _LABELS: Final = {
 }
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds test tests/dialogues
-  kds test fab.dialogue.yaml
-  kds test tests/dialogues --list --json
-\b
-A dialogue file:
+@command(
+    "kds test tests/dialogues",
+    "kds test fab.dialogue.yaml",
+    "kds test tests/dialogues --list --json",
+    closing="""A dialogue file:
   - id: fab-button
     turns:
       - {user: I want to add a FAB button, intent: PLAN}
-      - {user: Make it purple, intent: EXECUTE, expanded: Make the FAB button purple}"""
+      - {user: Make it purple, intent: EXECUTE, expanded: Make the FAB button purple}""",
 )
 @click.argument(
     "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path)
@@ -92,14 +90,11 @@ def _list(dialogues: Sequence["kds.Dialogue"], *, as_json: bool) -> None:
     print_table(("where", "dialogue"), [(one.where, one.id) for one in dialogues])
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds eval dialogues my-dialogues.yaml
-  kds eval dialogues my-dialogues.json --json
-\b
-Each dialogue starts with an empty context, its clock moves one minute a turn,
-and nothing is written to the workspace."""
+@command(
+    "kds eval dialogues my-dialogues.yaml",
+    "kds eval dialogues my-dialogues.json --json",
+    closing="""Each dialogue starts with an empty context, its clock moves one minute a turn,
+and nothing is written to the workspace.""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option

@@ -2,9 +2,7 @@
 
 from typing import Final
 
-import click
-
-from kds.cli.lategroup import LateGroup, Sections
+from kds.cli.command import LateGroup, Sections, command
 
 MEASURES: Final[Sections] = {
     "Commands": {
@@ -22,16 +20,13 @@ MEASURES: Final[Sections] = {
 }
 
 
-@click.command(
-    "eval",
+@command(
+    "kds eval dialogues tests/dialogues/fab.yaml --json",
+    "kds eval rewrites follow-ups.jsonl --errors wrong.jsonl",
+    name="eval",
     cls=LateGroup,
     sections=MEASURES,
-    epilog="""\b
-Examples:
-  kds eval dialogues tests/dialogues/fab.yaml --json
-  kds eval rewrites follow-ups.jsonl --errors wrong.jsonl
-\b
-The formats and measures: kds help evaluation""",
+    closing="The formats and measures: kds help evaluation",
 )
 def evaluate() -> None:
     """Measure the router on a set of examples."""

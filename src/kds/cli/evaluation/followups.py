@@ -12,6 +12,7 @@ from kds.api.workspace_parts import Parts
 from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.workspace import BRAIN, Workspace
+from kds.cli.command import command
 from kds.cli.options import (
     check_apart,
     errors_option,
@@ -41,14 +42,11 @@ SHOWN: Final = CUTOFFS[-1]
 _FORM_LINES: Final = FOLLOW_UP_FORM.replace("\n", "\n  ")
 
 
-@click.command(
-    "follow-ups",
-    epilog=f"""\b
-Examples:
-  kds eval follow-ups talks.yaml
-  kds eval follow-ups talks.yaml --errors wrong.jsonl --json
-\b
-The file, with documents beside it:
+@command(
+    "kds eval follow-ups talks.yaml",
+    "kds eval follow-ups talks.yaml --errors wrong.jsonl --json",
+    name="follow-ups",
+    closing=f"""The file, with documents beside it:
   {_FORM_LINES}""",
 )
 @click.argument("file", type=click.Path(path_type=Path))

@@ -8,6 +8,7 @@ import click
 
 from kds.api.measures import rounded
 from kds.api.workspace_parts import Parts
+from kds.cli.command import command
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import check_picture, find_workspace, json_option, workspace_option
 from kds.cli.output import percent, print_json, print_table
@@ -39,16 +40,13 @@ _COSTS: Final = {
 }
 
 
-@click.command(
-    epilog=f"""\b
-Examples:
-  kds eval intents messages.jsonl
-  kds eval intents test.jsonl --train train.jsonl --json
-  kds eval intents test.jsonl --train train.jsonl --shots 10 --seeds 5
-  kds eval intents messages.jsonl --plot intents.svg
-\b
-A line of either file; the intent "oos" means none of those known:
-  {INTENT_FORM}"""
+@command(
+    "kds eval intents messages.jsonl",
+    "kds eval intents test.jsonl --train train.jsonl --json",
+    "kds eval intents test.jsonl --train train.jsonl --shots 10 --seeds 5",
+    "kds eval intents messages.jsonl --plot intents.svg",
+    closing=f"""A line of either file; the intent "oos" means none of those known:
+  {INTENT_FORM}""",
 )
 @click.argument("test", type=click.Path(path_type=Path))
 @click.option("--train", type=click.Path(path_type=Path), metavar="FILE",

@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from kds.api.rehearsal import MinuteClock
+from kds.cli.command import command
 from kds.cli.options import common_options, open_router
 from kds.cli.output import percent, print_json, print_table
 from kds.cli.progress import tracked
@@ -17,14 +18,11 @@ SHOWN: Final = 15
 """Wrong messages that are listed."""
 
 
-@click.command(
-    epilog=f"""\b
-Examples:
-  kds eval multi requests.jsonl
-  kds eval multi requests.jsonl --json
-\b
-A line of the file:
-  {MULTI_FORM}"""
+@command(
+    "kds eval multi requests.jsonl",
+    "kds eval multi requests.jsonl --json",
+    closing=f"""A line of the file:
+  {MULTI_FORM}""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @common_options

@@ -15,6 +15,7 @@ from kds.brain.passages.recalled import RecallSettings, recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import decimal, percent, print_json, print_table
@@ -37,15 +38,12 @@ _FORM_LINES: Final = RETRIEVAL_FORM.replace(' "messages"', '\n   "messages"').re
 _SECTION: Final = "recall"
 
 
-@click.command(
-    epilog=f"""\b
-Examples:
-  kds eval retrieval memories.json
-  kds eval retrieval memories.json --embeddings my_models:Small --json
-  kds eval retrieval memories.json --tune --write
-\b
-The file:
-  {_FORM_LINES}"""
+@command(
+    "kds eval retrieval memories.json",
+    "kds eval retrieval memories.json --embeddings my_models:Small --json",
+    "kds eval retrieval memories.json --tune --write",
+    closing=f"""The file:
+  {_FORM_LINES}""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--embeddings", metavar="NAME", help="Search by meaning too: MODULE:CLASS of a "

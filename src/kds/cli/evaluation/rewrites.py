@@ -9,6 +9,7 @@ import click
 from kds.api.rewriters import RewriterSource
 from kds.api.workspace_parts import load_resolver
 from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.guard import Refusal
 from kds.cli.options import (
     check_apart,
@@ -37,16 +38,13 @@ _FORM_LINES: Final = REWRITE_FORM.replace(' "query"', '\n   "query"')
 WARM_UP: Final = RewriteExample((Utterance("Add a warm-up lap"),), "Make it shorter", (), "")
 
 
-@click.command(
-    epilog=f"""\b
-Examples:
-  kds eval rewrites follow-ups.jsonl
-  kds eval rewrites follow-ups.jsonl --json
-  kds eval rewrites follow-ups.jsonl --limit 200 --errors wrong.jsonl
-  kds eval rewrites follow-ups.jsonl --rewriter model-first
-\b
-A line of the file:
-  {_FORM_LINES}"""
+@command(
+    "kds eval rewrites follow-ups.jsonl",
+    "kds eval rewrites follow-ups.jsonl --json",
+    "kds eval rewrites follow-ups.jsonl --limit 200 --errors wrong.jsonl",
+    "kds eval rewrites follow-ups.jsonl --rewriter model-first",
+    closing=f"""A line of the file:
+  {_FORM_LINES}""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N lines.")

@@ -11,6 +11,7 @@ from kds.amnesia.forgetting import Report, Restored, forget, remove_backup
 from kds.amnesia.forgetting import restore as restore_backup
 from kds.amnesia.inventory import KINDS, Survey, survey, told
 from kds.brain.visible import one_line
+from kds.cli.command import command, group
 from kds.cli.guard import Refusal
 from kds.cli.moments import shown
 from kds.cli.options import common_options, find_workspace
@@ -28,15 +29,12 @@ keep_option = click.option(
 )
 
 
-@click.group(
+@group(
+    "kds amnesia --dry-run",
+    "kds amnesia --keep documents --keep cache",
+    "kds amnesia restore",
     invoke_without_command=True,
-    epilog="""\b
-Examples:
-  kds amnesia --dry-run
-  kds amnesia --keep documents --keep cache
-  kds amnesia restore
-\b
-More: kds help learning""",
+    closing="More: kds help learning",
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would go, and what stays.")
 @click.option("--yes", is_flag=True, help="Do it without being asked.")
@@ -72,7 +70,7 @@ def amnesia(
         _print_report(report)
 
 
-@amnesia.command(epilog="\b\nExamples:\n  kds amnesia restore\n  kds amnesia restore NAME --force")
+@command("kds amnesia restore", "kds amnesia restore NAME --force", of=amnesia)
 @click.argument("backup", required=False, metavar="[BACKUP]")
 @click.option("--force", is_flag=True, help="Put newer data away first, in a backup of its own.")
 @common_options
@@ -87,7 +85,7 @@ def restore(*, backup: str | None, force: bool, as_json: bool, workspace: Path |
         _print_restored(done)
 
 
-@amnesia.command(epilog="\b\nExamples:\n  kds amnesia backups\n  kds amnesia backups --remove NAME")
+@command("kds amnesia backups", "kds amnesia backups --remove NAME", of=amnesia)
 @click.option("--remove", metavar="BACKUP", help="Delete this one for good.")
 @common_options
 def backups(*, remove: str | None, as_json: bool, workspace: Path | None) -> None:

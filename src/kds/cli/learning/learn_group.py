@@ -11,8 +11,8 @@ from kds.brain.learning.candidate import Candidate
 from kds.brain.learning.evidence import ACT_MIN, ASK_MIN, MIN_OCCURRENCES
 from kds.brain.learning.learned_file import LearnedExample
 from kds.brain.learning.reference import LearnedReference
+from kds.cli.command import MessageCommand, command, group
 from kds.cli.completion import completed_by
-from kds.cli.dashes import MessageCommand
 from kds.cli.guard import Refusal, complain
 from kds.cli.learning.review import review
 from kds.cli.learning.view import (
@@ -38,20 +38,17 @@ ids_argument = click.argument(
 )
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds learn status
-  kds learn review
-  kds learn teach 'give the dashboard some love' PLAN
-\b
-More: kds help learning"""
+@group(
+    "kds learn status",
+    "kds learn review",
+    "kds learn teach 'give the dashboard some love' PLAN",
+    closing="More: kds help learning",
 )
 def learn() -> None:
     """Review what was learned from your corrections; accept it, or take it back."""
 
 
-@learn.command(epilog="\b\nExample:\n  kds learn status --json")
+@command("kds learn status --json", of=learn)
 @common_options
 def status(*, as_json: bool, workspace: Path | None) -> None:
     """Say how much is waiting, proposed and learned, and whether learning is on."""
@@ -79,7 +76,7 @@ def status(*, as_json: bool, workspace: Path | None) -> None:
     _print_status(learning, counts, examples, described)
 
 
-@learn.command("list", epilog="\b\nExample:\n  kds learn list --json")
+@command("kds learn list --json", of=learn, name="list")
 @common_options
 def list_(*, as_json: bool, workspace: Path | None) -> None:
     """List what is learned, and every candidate with what speaks for it."""
@@ -100,10 +97,7 @@ def list_(*, as_json: bool, workspace: Path | None) -> None:
     _print_list(examples, described, open_ones)
 
 
-@learn.command(
-    cls=MessageCommand,
-    epilog="\b\nExamples:\n  kds learn correct 'give the dashboard some love' PLAN",
-)
+@command("kds learn correct 'give the dashboard some love' PLAN", of=learn, cls=MessageCommand)
 @click.argument("message")
 @click.argument("intent", shell_complete=completed_by("intents"))
 @common_options
@@ -120,12 +114,11 @@ def correct(*, message: str, intent: str, as_json: bool, workspace: Path | None)
         click.echo(f"noted: {standing_of(one)}")
 
 
-@learn.command(
+@command(
+    "kds learn teach 'review my changes before the PR' VALIDATE",
+    "kds learn teach 'give the dashboard some love' PLAN --json",
+    of=learn,
     cls=MessageCommand,
-    epilog="""\b
-Examples:
-  kds learn teach 'review my changes before the PR' VALIDATE
-  kds learn teach 'give the dashboard some love' PLAN --json""",
 )
 @click.argument("message")
 @click.argument("intent", shell_complete=completed_by("intents"))
@@ -152,7 +145,7 @@ def teach(*, message: str, intent: str, as_json: bool, workspace: Path | None) -
         click.echo("the secret in it is not kept")
 
 
-@learn.command(epilog="\b\nExample:\n  kds learn teach-reference 'the button' 'FAB button'")
+@command("kds learn teach-reference 'the button' 'FAB button'", of=learn)
 @click.argument("description")
 @click.argument("antecedent")
 @common_options
@@ -172,7 +165,7 @@ def teach_reference(
     click.echo(f"{what}: {one.told}; kds learn undo {one.id} takes it back")
 
 
-@learn.command(epilog="\b\nExample:\n  kds learn accept 76b5b4ec")
+@command("kds learn accept 76b5b4ec", of=learn)
 @ids_argument
 @common_options
 def accept(*, ids: tuple[str, ...], as_json: bool, workspace: Path | None) -> None:
@@ -191,7 +184,7 @@ def accept(*, ids: tuple[str, ...], as_json: bool, workspace: Path | None) -> No
     _show_decided(chosen, "learned", as_json=as_json, back="kds learn undo")
 
 
-@learn.command(epilog="\b\nExample:\n  kds learn reject 76b5b4ec")
+@command("kds learn reject 76b5b4ec", of=learn)
 @ids_argument
 @common_options
 def reject(*, ids: tuple[str, ...], as_json: bool, workspace: Path | None) -> None:
@@ -200,7 +193,7 @@ def reject(*, ids: tuple[str, ...], as_json: bool, workspace: Path | None) -> No
     _show_decided(chosen, "rejected", as_json=as_json)
 
 
-@learn.command(epilog="\b\nExamples:\n  kds learn undo 76b5b4ec\n  kds learn undo --last")
+@command("kds learn undo 76b5b4ec", "kds learn undo --last", of=learn)
 @click.argument("ids", nargs=-1, metavar="[ID...]", shell_complete=completed_by("learned"))
 @click.option("--last", is_flag=True, help="Take back what was accepted last.")
 @common_options

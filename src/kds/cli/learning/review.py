@@ -8,6 +8,7 @@ import click
 
 from kds.brain.errors import KdsError
 from kds.brain.learning.candidate import Candidate
+from kds.cli.command import command
 from kds.cli.guard import complain_about
 from kds.cli.learning.view import candidate_dict
 from kds.cli.options import common_options, find_workspace
@@ -21,7 +22,7 @@ NOTHING: Final = "nothing is proposed"
 QUESTION: Final = "accept, reject, later or quit?"
 
 
-@click.command(epilog="\b\nExamples:\n  kds learn review\n  kds learn review --json")
+@command("kds learn review", "kds learn review --json")
 @common_options
 def review(*, as_json: bool, workspace: Path | None) -> None:
     """Show what is proposed, and how each message would be routed then.

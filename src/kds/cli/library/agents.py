@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from kds.agents.agent import prompt_named
+from kds.cli.command import command, group
 from kds.cli.completion import completed_by
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import fields, print_json, print_line, print_table
@@ -16,10 +17,7 @@ from kds.router.prompts.promptfile import PromptFile
 SHOWN_EXAMPLES: Final = 3
 
 
-@click.group(
-    invoke_without_command=True,
-    epilog="\b\nExamples:\n  kds agents\n  kds agents show PLAN\n  kds agents --json",
-)
+@group("kds agents", "kds agents show PLAN", "kds agents --json", invoke_without_command=True)
 @common_options
 @click.pass_context
 def agents(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
@@ -37,9 +35,7 @@ def agents(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None
     print_table(("agent", "intent", "what it does"), rows)
 
 
-@agents.command(
-    epilog="\b\nExamples:\n  kds agents show code-executor\n  kds agents show PLAN --json"
-)
+@command("kds agents show code-executor", "kds agents show PLAN --json", of=agents)
 @click.argument("name", shell_complete=completed_by("agents"))
 @common_options
 def show(*, name: str, as_json: bool, workspace: Path | None) -> None:

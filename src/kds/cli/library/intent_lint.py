@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from kds.cli.command import command, group
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_table
 from kds.cli.progress import reported
@@ -24,17 +25,12 @@ _MEANINGS: Final = {
 }
 
 
-@click.group("intents", epilog="\b\nExample:\n  kds intents lint")
+@group("kds intents lint", name="intents")
 def intents() -> None:
     """Look after the intents: the examples and patterns of the agents, your own included."""
 
 
-@intents.command(
-    epilog="""\b
-Examples:
-  kds intents lint
-  kds intents lint --json"""
-)
+@command("kds intents lint", "kds intents lint --json", of=intents)
 @common_options
 def lint(*, as_json: bool, workspace: Path | None) -> None:
     """Name examples and patterns that collide, never fire, or do harm.

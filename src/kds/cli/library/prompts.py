@@ -11,6 +11,7 @@ from kds.agents.agent import prompt_named
 from kds.api.beginning import begin_prompt
 from kds.brain.document import nearest
 from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError
+from kds.cli.command import command, group
 from kds.cli.completion import completed_by
 from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows
 from kds.cli.options import common_options, find_workspace, workspace_option
@@ -28,17 +29,12 @@ SHOWN_STRAYS: Final = 3
 name_argument = click.argument("name", shell_complete=completed_by("prompts"))
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds prompts list
-  kds prompts check"""
-)
+@group("kds prompts list", "kds prompts check")
 def prompts() -> None:
     """List, show, begin, render or check the prompt files, your own included."""
 
 
-@prompts.command("list", epilog="\b\nExample:\n  kds prompts list --json")
+@command("kds prompts list --json", of=prompts, name="list")
 @common_options
 def list_(*, as_json: bool, workspace: Path | None) -> None:
     """List the prompts: the agents by priority, then the others."""
@@ -50,7 +46,7 @@ def list_(*, as_json: bool, workspace: Path | None) -> None:
     print_table(("intent", "prompt", "what it does"), rows)
 
 
-@prompts.command(epilog="\b\nExample:\n  kds prompts new deploy-runner")
+@command("kds prompts new deploy-runner", of=prompts)
 @click.argument("name")
 @workspace_option
 def new(*, name: str, workspace: Path | None) -> None:
@@ -62,12 +58,7 @@ def new(*, name: str, workspace: Path | None) -> None:
     click.echo(f"{path}\nnext: edit it, then kds prompts check")
 
 
-@prompts.command(
-    epilog="""\b
-Examples:
-  kds prompts show code-executor
-  kds prompts show code-executor --examples"""
-)
+@command("kds prompts show code-executor", "kds prompts show code-executor --examples", of=prompts)
 @name_argument
 @click.option("--examples", is_flag=True, help="Print the file of its examples instead.")
 @workspace_option
@@ -87,12 +78,11 @@ def show(*, name: str, examples: bool, workspace: Path | None) -> None:
     click.echo(path.read_text(encoding="utf-8"), nl=False)
 
 
-@prompts.command(
-    epilog="""\b
-Examples:
-  kds prompts render code-executor
-  kds prompts render code-executor --set 'expanded=Make the FAB button purple'
-  kds prompts render code-executor --set 'secondary_intents=["TEST"]'"""
+@command(
+    "kds prompts render code-executor",
+    "kds prompts render code-executor --set 'expanded=Make the FAB button purple'",
+    "kds prompts render code-executor --set 'secondary_intents=[\"TEST\"]'",
+    of=prompts,
 )
 @name_argument
 @click.option(
@@ -107,7 +97,7 @@ def render(*, name: str, settings: tuple[str, ...], workspace: Path | None) -> N
     click.echo(library.render(prompt, values))
 
 
-@prompts.command(epilog="\b\nExamples:\n  kds prompts check\n  kds prompts check --json")
+@command("kds prompts check", "kds prompts check --json", of=prompts)
 @common_options
 def check(*, as_json: bool, workspace: Path | None) -> int:
     """Load every prompt file and render it with sample inputs; report all problems.

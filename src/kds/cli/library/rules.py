@@ -9,6 +9,7 @@ import click
 from kds.api.beginning import begin_rule
 from kds.api.rule_tests import RuleOutcome, describe_outcome
 from kds.brain.errors import ConfigError
+from kds.cli.command import command, group
 from kds.cli.evaluation.dialogue_tests import play_all, read_all
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about, problem_rows
 from kds.cli.options import common_options, find_workspace, open_router, workspace_option
@@ -22,12 +23,12 @@ SHOWN_PLACES: Final = 3
 """Wrong turns whose places the table names, for each rule."""
 
 
-@click.group(epilog="\b\nExamples:\n  kds rules list\n  kds rules check")
+@group("kds rules list", "kds rules check")
 def rules() -> None:
     """List, begin or check the reference rules, your own in kds-brain/rules/ included."""
 
 
-@rules.command("list", epilog="\b\nExample:\n  kds rules list --json")
+@command("kds rules list --json", of=rules, name="list")
 @common_options
 def list_(*, as_json: bool, workspace: Path | None) -> None:
     """List the rules in the order in which they are tried, with what each is for."""
@@ -41,7 +42,7 @@ def list_(*, as_json: bool, workspace: Path | None) -> None:
     print_table(("rule", "priority", "what it is for"), rows)
 
 
-@rules.command(epilog="\b\nExample:\n  kds rules new usual-place")
+@command("kds rules new usual-place", of=rules)
 @click.argument("name")
 @workspace_option
 def new(*, name: str, workspace: Path | None) -> None:
@@ -53,12 +54,11 @@ def new(*, name: str, workspace: Path | None) -> None:
     click.echo(f"{path}\nnext: edit it, then kds rules check")
 
 
-@rules.command(
-    epilog="""\b
-Examples:
-  kds rules check
-  kds rules check --json
-  kds rules check --dialogues tests/dialogues"""
+@command(
+    "kds rules check",
+    "kds rules check --json",
+    "kds rules check --dialogues tests/dialogues",
+    of=rules,
 )
 @click.option(
     "--dialogues", "paths", multiple=True, metavar="PATH...", type=click.Path(path_type=Path),

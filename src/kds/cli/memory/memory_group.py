@@ -1,7 +1,6 @@
 """`kds memory`: the conversation memory of a workspace."""
 
-import click
-
+from kds.cli.command import group
 from kds.cli.memory.memory_search import search
 from kds.cli.memory.memory_upkeep import backfill, check, rebuild, stats
 from kds.cli.memory.profile import consent, profile
@@ -9,14 +8,11 @@ from kds.cli.memory.session_commands import cleanup, delete, new, rename, show
 from kds.cli.memory.transfer import export, import_
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds memory show
-  kds memory search 'which port does staging use'
-  kds memory export last --format markdown
-\b
-More: kds help memory-cli"""
+@group(
+    "kds memory show",
+    "kds memory search 'which port does staging use'",
+    "kds memory export last --format markdown",
+    closing="More: kds help memory-cli",
 )
 def memory() -> None:
     """Search, show, export and look after the sessions that are remembered."""

@@ -16,6 +16,7 @@ from kds.brain.passages.values import Scope
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import log_recall
 from kds.brain.sessions.session_values import Session
+from kds.cli.command import command
 from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal, complain
 from kds.cli.memory.memory_options import SHOWN_ID, looking
@@ -28,13 +29,11 @@ from kds.cli.stores import chosen_embedder, embeddings_option
 SURFACE: Final = "cli"
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds memory search 'which port does staging use'
-  kds memory search getUserName --session last --limit 3
-  kds memory search 'retry policy' --explain
-  kds memory search 'retry policy' --budget 500"""
+@command(
+    "kds memory search 'which port does staging use'",
+    "kds memory search getUserName --session last --limit 3",
+    "kds memory search 'retry policy' --explain",
+    "kds memory search 'retry policy' --budget 500",
 )
 @click.argument("words", metavar="QUERY", nargs=-1, required=True)
 @click.option("--session", "name", metavar="SESSION", shell_complete=completed_by("sessions"),

@@ -11,6 +11,7 @@ from kds.brain.passages.values import EmbeddingModel
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_values import Stats
+from kds.cli.command import command
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.memory.memory_options import looking
 from kds.cli.options import common_options, find_workspace
@@ -21,7 +22,7 @@ from kds.cli.stores import check_off, embeddings_option, make_vectors, model_dic
 EMPTY: Final = Stats(0, 0, 0, 0, 0, (), 0, 0)
 
 
-@click.command(epilog="\b\nExample:\n  kds memory stats --json")
+@command("kds memory stats --json")
 @common_options
 def stats(*, as_json: bool, workspace: Path | None) -> None:
     """Say how much is remembered, where, and how far the vectors are."""
@@ -37,7 +38,7 @@ def stats(*, as_json: bool, workspace: Path | None) -> None:
         _print_stats(found, place, consent=given)
 
 
-@click.command(epilog="\b\nExample:\n  kds memory check")
+@command("kds memory check")
 @common_options
 def check(*, as_json: bool, workspace: Path | None) -> int:
     """Examine the whole memory and change nothing; exit code 1 when something is wrong."""
@@ -47,7 +48,7 @@ def check(*, as_json: bool, workspace: Path | None) -> int:
     return 0 if found.sound else TESTS_FAILED
 
 
-@click.command(epilog="\b\nExample:\n  kds memory rebuild")
+@command("kds memory rebuild")
 @common_options
 def rebuild(*, as_json: bool, workspace: Path | None) -> int:
     """Make the search index anew from the messages; exit code 1 when something stays wrong."""
@@ -57,12 +58,10 @@ def rebuild(*, as_json: bool, workspace: Path | None) -> int:
     return 0 if found.sound else TESTS_FAILED
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds memory backfill --embeddings langchain_ollama:OllamaEmbeddings
-  PYTHONPATH=. kds memory backfill --embeddings my_models:small
-  kds memory backfill --off"""
+@command(
+    "kds memory backfill --embeddings langchain_ollama:OllamaEmbeddings",
+    "PYTHONPATH=. kds memory backfill --embeddings my_models:small",
+    "kds memory backfill --off",
 )
 @embeddings_option
 @off_option

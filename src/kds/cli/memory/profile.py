@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from kds.brain.sessions.side_stores import Consent, ConsentEvent, Profile
+from kds.cli.command import command, group
 from kds.cli.guard import Refusal
 from kds.cli.memory.memory_options import changing, looking
 from kds.cli.moments import shown
@@ -26,17 +27,15 @@ SHOWN_EVENTS: Final = 20
 _LABELS: Final = {"preferences": "prefers"}
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds memory profile show
-  kds memory profile set --role 'backend developer' --language python --language go"""
+@group(
+    "kds memory profile show",
+    "kds memory profile set --role 'backend developer' --language python --language go",
 )
 def profile() -> None:
     """Show, set or clear what KDS remembers about you; it needs your consent."""
 
 
-@profile.command(epilog="\b\nExample:\n  kds memory profile show --json")
+@command("kds memory profile show --json", of=profile)
 @common_options
 def show(*, as_json: bool, workspace: Path | None) -> None:
     """Print the profile. Every use of it, this one too, goes into the audit log."""
@@ -45,12 +44,11 @@ def show(*, as_json: bool, workspace: Path | None) -> None:
     _show_profile(found, as_json=as_json)
 
 
-@profile.command(
-    epilog="""\b
-Examples:
-  kds memory profile set --name Ada --role 'backend developer'
-  kds memory profile set --language python --prefer tests=pytest --prefer answers=short
-  kds memory profile set --prefer answers= --about 'I maintain the billing service.'"""
+@command(
+    "kds memory profile set --name Ada --role 'backend developer'",
+    "kds memory profile set --language python --prefer tests=pytest --prefer answers=short",
+    "kds memory profile set --prefer answers= --about 'I maintain the billing service.'",
+    of=profile,
 )
 @click.option("--name", metavar="TEXT", help="What to call you.")
 @click.option("--role", metavar="TEXT", help="What you do.")
@@ -85,7 +83,7 @@ def set_(
 profile.add_command(set_, "set")
 
 
-@profile.command(epilog="\b\nExample:\n  kds memory profile clear")
+@command("kds memory profile clear", of=profile)
 @common_options
 def clear(*, as_json: bool, workspace: Path | None) -> None:
     """Empty the profile and keep the consent; to wipe its bytes too, revoke the consent."""
@@ -99,17 +97,12 @@ def clear(*, as_json: bool, workspace: Path | None) -> None:
         click.echo("the profile is empty" if given else NO_CONSENT)
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds memory consent show
-  kds memory consent grant --for 'answers that suit me'"""
-)
+@group("kds memory consent show", "kds memory consent grant --for 'answers that suit me'")
 def consent() -> None:
     """Show, grant or revoke your consent to a profile; it is off until you grant it."""
 
 
-@consent.command("show", epilog="\b\nExample:\n  kds memory consent show --json")
+@command("kds memory consent show --json", of=consent, name="show")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", default=SHOWN_EVENTS,
               help=f"Latest lines of the audit log.  [default: {SHOWN_EVENTS}]")  # fmt: skip
 @common_options
@@ -121,11 +114,8 @@ def show_consent(*, limit: int, as_json: bool, workspace: Path | None) -> None:
     _show_consent(found, events, as_json=as_json)
 
 
-@consent.command(
-    epilog="""\b
-Examples:
-  kds memory consent grant
-  kds memory consent grant --for 'knowing my stack'"""
+@command(
+    "kds memory consent grant", "kds memory consent grant --for 'knowing my stack'", of=consent
 )
 @click.option("--for", "purpose", metavar="PURPOSE", default=PURPOSE,
               help=f"What you consent to.  [default: {PURPOSE}]")  # fmt: skip
@@ -137,7 +127,7 @@ def grant(*, purpose: str, as_json: bool, workspace: Path | None) -> None:
     _show_consent(found, (), as_json=as_json)
 
 
-@consent.command(epilog="\b\nExample:\n  kds memory consent revoke")
+@command("kds memory consent revoke", of=consent)
 @common_options
 def revoke(*, as_json: bool, workspace: Path | None) -> None:
     """Withdraw consent: the profile and its vectors go, down to their bytes on disk.

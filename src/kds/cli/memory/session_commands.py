@@ -9,6 +9,7 @@ import click
 from kds.api.session_names import NOTHING, find_session
 from kds.brain.passages.values import Message, Summary
 from kds.brain.sessions.session_values import Session
+from kds.cli.command import command
 from kds.cli.completion import completed_by
 from kds.cli.memory.memory_options import SHOWN_ID, changing, looking, read_span
 from kds.cli.moments import shown
@@ -24,12 +25,8 @@ _SUMMARY: Final = "first_seq last_seq kind at text"
 yes_option = click.option("--yes", is_flag=True, help="Do it; without this it is only shown.")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds memory show
-  kds memory show last
-  kds memory show 'Add a FAB button' --last 10 --json"""
+@command(
+    "kds memory show", "kds memory show last", "kds memory show 'Add a FAB button' --last 10 --json"
 )
 @click.argument(
     "name", metavar="[SESSION]", required=False, shell_complete=completed_by("sessions")
@@ -69,12 +66,7 @@ def show(
         _print_session(session, messages, summaries)
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds memory new 'Dark mode'
-  kds memory new 'The lease' --document contracts/lease.md"""
-)
+@command("kds memory new 'Dark mode'", "kds memory new 'The lease' --document contracts/lease.md")
 @click.argument("title", required=False)
 @click.option("--document", metavar="NAME", help="The document that it is about.")
 @common_options
@@ -88,7 +80,7 @@ def new(*, title: str | None, document: str | None, as_json: bool, workspace: Pa
         click.echo(session.id)
 
 
-@click.command(epilog="\b\nExample:\n  kds memory rename last 'Dark mode'")
+@command("kds memory rename last 'Dark mode'")
 @click.argument("name", metavar="SESSION", shell_complete=completed_by("sessions"))
 @click.argument("title")
 @click.option("--document", metavar="NAME", help="Also say which document it is about; '': none.")
@@ -109,12 +101,7 @@ def rename(
         click.echo(f"{renamed.id[:SHOWN_ID]} is now '{renamed.title}'")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds memory delete 'Dark mode'
-  kds memory delete 3f2a91c0 --yes"""
-)
+@command("kds memory delete 'Dark mode'", "kds memory delete 3f2a91c0 --yes")
 @click.argument(
     "names", metavar="SESSION...", nargs=-1, required=True, shell_complete=completed_by("sessions")
 )
@@ -133,12 +120,7 @@ def delete(*, names: tuple[str, ...], yes: bool, as_json: bool, workspace: Path 
     _show_deleted(sessions, done=yes, as_json=as_json)
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds memory cleanup --older-than 30d
-  kds memory cleanup --older-than 30d --yes"""
-)
+@command("kds memory cleanup --older-than 30d", "kds memory cleanup --older-than 30d --yes")
 @click.option("--older-than", "age", metavar="TIME", required=True,
               help="Sessions that nothing happened in for this long: 36h, 30d, 8w.")  # fmt: skip
 @yes_option

@@ -12,6 +12,7 @@ from kds.brain.errors import Problem, StoreError
 from kds.brain.private_file import replace_private
 from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
 from kds.brain.sessions.session_values import Archive, Session
+from kds.cli.command import command
 from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal
 from kds.cli.memory.memory_options import changing, looking
@@ -26,12 +27,10 @@ _RULE: Final = "\n---\n\n"
 """Between two sessions in one Markdown file."""
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds memory export last --format markdown
-  kds memory export 'Dark mode' --to dark-mode.json
-  kds memory export --all --to memory.json"""
+@command(
+    "kds memory export last --format markdown",
+    "kds memory export 'Dark mode' --to dark-mode.json",
+    "kds memory export --all --to memory.json",
 )
 @click.argument("names", metavar="[SESSION]...", nargs=-1, shell_complete=completed_by("sessions"))
 @click.option("--all", "everything", is_flag=True, help="Every session.")
@@ -63,12 +62,10 @@ def export(
     _show_written(archives, target, as_json=as_json)
 
 
-@click.command(
-    "import",
-    epilog="""\b
-Examples:
-  kds memory import memory.json
-  kds memory export --all --workspace ~/shop | kds memory import -""",
+@command(
+    "kds memory import memory.json",
+    "kds memory export --all --workspace ~/shop | kds memory import -",
+    name="import",
 )
 @click.argument("file", type=NamedPath(allow_dash=True))
 @click.option("--skip-known", is_flag=True, help="Leave out sessions whose id is here already.")

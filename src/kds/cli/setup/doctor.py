@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from kds.cli.command import command
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_line
@@ -15,13 +16,7 @@ from kds.clients.doctor.finding import Finding, is_well
 from kds.clients.project import Project
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds doctor
-  kds doctor --json
-  kds doctor --fix"""
-)
+@command("kds doctor", "kds doctor --json", "kds doctor --fix")
 @click.option("--fix", is_flag=True, help="Take away the rights that others have to kds-brain.")
 @common_options
 def doctor(*, fix: bool, as_json: bool, workspace: Path | None) -> int:

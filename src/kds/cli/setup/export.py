@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from kds.cli.command import command
 from kds.cli.options import NamedPath, common_options, find_workspace
 from kds.cli.output import fields, print_json, print_line
 from kds.cli.progress import slow
@@ -20,13 +21,11 @@ from kds.clients.table import CLIENTS, Client
 from kds.router.prompts.library import PromptLibrary
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds export skills --to .claude/skills --client claude
-  kds export prompts --to .github/prompts
-  kds export agents --to .github/agents --dry-run
-  kds export plugin --to ../kds-plugin"""
+@command(
+    "kds export skills --to .claude/skills --client claude",
+    "kds export prompts --to .github/prompts",
+    "kds export agents --to .github/agents --dry-run",
+    "kds export plugin --to ../kds-plugin",
 )
 @click.argument("kind", type=click.Choice(["skills", "prompts", "agents", "plugin"]))
 @click.option(

@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from kds.brain.workspace import HOME_VARIABLE
+from kds.cli.command import command
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options, find_workspace
 from kds.cli.progress import slow
@@ -33,13 +34,7 @@ KDS can come to your assistant in two ways; one is enough:
   mcp   the model, or you, call KDS as a tool"""
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds init --dry-run
-  kds init --client claude --client vscode
-  kds init --undo"""
-)
+@command("kds init --dry-run", "kds init --client claude --client vscode", "kds init --undo")
 @click.option(
     "--client", "named", multiple=True, type=click.Choice(CLIENTS), help="May be repeated.  "
     "[default: those that the project or the PATH shows]",

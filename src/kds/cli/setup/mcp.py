@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.options import find_workspace, workspace_option
 from kds.mcp.doorstep import Lines, Wire, claimed, greet
 from kds.mcp.http_address import HttpAddress
@@ -22,12 +23,7 @@ WAITING: Final = (
 )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  claude mcp add kds -- kds mcp
-  kds mcp --http 8765"""
-)
+@command("claude mcp add kds -- kds mcp", "kds mcp --http 8765")
 @click.option(
     "--http",
     "address",

@@ -12,6 +12,7 @@ import click
 from kds.brain.clock import utc_now
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
+from kds.cli.command import command, group
 from kds.cli.moments import ago
 from kds.cli.options import common_options, find_workspace, workspace_option
 from kds.cli.output import counted, print_json, print_line
@@ -36,13 +37,7 @@ _NEXT: Final = {
 """What to do about a service that does not answer."""
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds service start
-  kds service status
-  kds service stop"""
-)
+@group("kds service start", "kds service status", "kds service stop")
 def service() -> None:
     """Start, stop or look at the service that keeps this workspace's router warm.
 
@@ -50,7 +45,7 @@ def service() -> None:
     """
 
 
-@service.command(epilog="\b\nExample:\n  kds service start --idle-minutes 0")
+@command("kds service start --idle-minutes 0", of=service)
 @click.option(
     "--idle-minutes",
     type=click.FloatRange(min=0),
@@ -77,9 +72,7 @@ def start(
     _show(_started(found, idle), as_json=as_json)
 
 
-@service.command(
-    "hand-over", hidden=True, epilog="\b\nExample:\n  kds service hand-over < hook-input.json"
-)
+@command("kds service hand-over < hook-input.json", of=service, name="hand-over", hidden=True)
 @workspace_option
 def hand_over(*, workspace: Path | None) -> None:
     """Pass the input of a hook that found no service, on stdin, to the one that is starting.
@@ -103,7 +96,7 @@ def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
     return {"status": "starting" if there is None else now.state, "pid": pid}
 
 
-@service.command(epilog="\b\nExample:\n  kds service stop")
+@command("kds service stop", of=service)
 @click.option("--force", is_flag=True, help="Kill it when it does not end by itself.")
 @common_options
 def stop(*, force: bool, as_json: bool, workspace: Path | None) -> None:
@@ -117,7 +110,7 @@ def stop(*, force: bool, as_json: bool, workspace: Path | None) -> None:
         click.echo(f"the service is {outcome}" if outcome == "not running" else outcome)
 
 
-@service.command(epilog="\b\nExample:\n  kds service restart")
+@command("kds service restart", of=service)
 @click.option("--force", is_flag=True, help="Kill it when it does not end by itself.")
 @common_options
 def restart(*, force: bool, as_json: bool, workspace: Path | None) -> None:
@@ -131,7 +124,7 @@ def restart(*, force: bool, as_json: bool, workspace: Path | None) -> None:
     _show(health, as_json=as_json)
 
 
-@service.command(epilog="\b\nExample:\n  kds service status --json")
+@command("kds service status --json", of=service)
 @common_options
 @click.pass_context
 def status(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:

@@ -12,6 +12,7 @@ from kds.brain.clock import moment
 from kds.brain.postgres.team import Team, Token
 from kds.brain.postgres.upgrade import require
 from kds.brain.shared_database import shared_database
+from kds.cli.command import command, group
 from kds.cli.guard import Refusal
 from kds.cli.moments import shown
 from kds.cli.options import common_options, find_workspace
@@ -24,14 +25,8 @@ organisation_option = click.option(
 )
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds team add ann
-  kds team list
-  kds team revoke ann
-\b
-More: kds help operations"""
+@group(
+    "kds team add ann", "kds team list", "kds team revoke ann", closing="More: kds help operations"
 )
 def team() -> None:
     """Say who may use a shared service: tokens, and what was done with them.
@@ -40,7 +35,7 @@ def team() -> None:
     """
 
 
-@team.command(epilog="\b\nExamples:\n  kds team add ann\n  kds team add eve --admin --days 90")
+@command("kds team add ann", "kds team add eve --admin --days 90", of=team)
 @click.argument("person", metavar="PERSON")
 @organisation_option
 @click.option("--admin", is_flag=True, help="May see the figures of the service, too.")
@@ -59,7 +54,7 @@ def add(
         click.echo(token)
 
 
-@team.command("list", epilog="\b\nExample:\n  kds team list --json")
+@command("kds team list --json", of=team, name="list")
 @organisation_option
 @common_options
 def list_(*, organisation: str | None, as_json: bool, workspace: Path | None) -> None:
@@ -73,7 +68,7 @@ def list_(*, organisation: str | None, as_json: bool, workspace: Path | None) ->
     print_table(("token", "person", "role", "state"), rows)
 
 
-@team.command(epilog="\b\nExamples:\n  kds team revoke ann\n  kds team revoke ann --token 5f1c2a")
+@command("kds team revoke ann", "kds team revoke ann --token 5f1c2a", of=team)
 @click.argument("person", metavar="PERSON")
 @organisation_option
 @click.option("--token", metavar="ID", help="Only the one whose id begins so.")
@@ -93,7 +88,7 @@ def revoke(
         click.echo(f"revoked {count} {'token' if count == 1 else 'tokens'}")
 
 
-@team.command(epilog="\b\nExample:\n  kds team remove ann --yes")
+@command("kds team remove ann --yes", of=team)
 @click.argument("person", metavar="PERSON")
 @organisation_option
 @click.option("--yes", is_flag=True, help="Do it; without this nothing is done.")
@@ -112,7 +107,7 @@ def remove(
         click.echo(f"removed {person}: {count} {'project' if count == 1 else 'projects'}")
 
 
-@team.command(epilog="\b\nExample:\n  kds team audit --limit 20")
+@command("kds team audit --limit 20", of=team)
 @organisation_option
 @click.option("--limit", type=click.IntRange(min=1), default=SHOWN, metavar="N",
               help=f"Entries to show.  [default: {SHOWN}]")  # fmt: skip

@@ -10,6 +10,7 @@ import click
 
 from kds.brain.errors import KdsError
 from kds.brain.settings import load_settings
+from kds.cli.command import command
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
@@ -19,12 +20,7 @@ from kds.service.resident.service_client import reach
 _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds web
-  kds web --port 8765 --no-open"""
-)
+@command("kds web", "kds web --port 8765 --no-open")
 @click.option(
     "--port", type=click.IntRange(1, 65_535), help="Where to listen.  [default: any free port]"
 )

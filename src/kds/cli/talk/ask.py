@@ -6,8 +6,8 @@ import click
 
 import kds
 from kds.agents.agent import prompt_named
+from kds.cli.command import MessageCommand, command
 from kds.cli.completion import completed_by
-from kds.cli.dashes import MessageCommand
 from kds.cli.guard import complain
 from kds.cli.options import (
     find_workspace,
@@ -38,17 +38,14 @@ model_option = click.option(
 )
 
 
-@click.command(
+@command(
+    "kds ask 'I want to add a FAB button'",
+    "kds ask 'go ahead'",
+    "kds ask 'Make it purple' --dry-run",
+    "git diff | kds ask - --agent change-governor --json",
     cls=MessageCommand,
-    epilog="""\b
-Examples:
-  kds ask 'I want to add a FAB button'
-  kds ask 'go ahead'
-  kds ask 'Make it purple' --dry-run
-  git diff | kds ask - --agent change-governor --json
-
-\b
-Exit code 3: the model did not answer; the message is kept, and `kds ask continue` asks again.""",
+    closing="Exit code 3: the model did not answer; the message is kept, "
+    "and `kds ask continue` asks again.",
 )
 @message_argument
 @json_option

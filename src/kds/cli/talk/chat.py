@@ -14,7 +14,7 @@ from kds.api.session_names import NOTHING
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
 from kds.brain.sessions.memory_place import MemoryPlace
-from kds.cli.dashes import MessageCommand
+from kds.cli.command import MessageCommand, command
 from kds.cli.guard import Refusal, complain, complain_about
 from kds.cli.memory.session_commands import print_sessions
 from kds.cli.options import find_workspace, message_argument, start_now, workspace_option
@@ -39,14 +39,12 @@ HELP: Final = """\
 /quit      leave; Ctrl-C halts a running answer"""
 
 
-@click.command(
+@command(
+    "kds chat",
+    "kds chat hello",
+    "kds chat --session 'Dark mode'",
+    "printf 'I want to add a FAB button\\nMake it purple\\n/why\\n' | kds chat",
     cls=MessageCommand,
-    epilog="""\b
-Examples:
-  kds chat
-  kds chat hello
-  kds chat --session 'Dark mode'
-  printf 'I want to add a FAB button\\nMake it purple\\n/why\\n' | kds chat""",
 )
 @message_argument
 @session_option

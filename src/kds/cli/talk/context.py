@@ -11,23 +11,19 @@ from kds.brain.journal import LoadedContext
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry
 from kds.brain.wire import entry_to_wire
+from kds.cli.command import command, group
 from kds.cli.completion import completed_by
 from kds.cli.guard import complain
 from kds.cli.options import common_options, find_workspace
 from kds.cli.output import print_entries, print_json
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds context load
-  kds context clear"""
-)
+@group("kds context load", "kds context clear")
 def context() -> None:
     """Load, log, clear or locate the conversation context: ten messages, two hours."""
 
 
-@context.command(epilog="\b\nExample:\n  kds context load --json")
+@command("kds context load --json", of=context)
 @common_options
 def load(*, as_json: bool, workspace: Path | None) -> None:
     """Show what is remembered, oldest first."""
@@ -35,10 +31,9 @@ def load(*, as_json: bool, workspace: Path | None) -> None:
     _show(loaded, as_json=as_json)
 
 
-@context.command(
-    epilog="""\b
-Example:
-  kds context log --message 'Make it purple' --intent EXECUTE --context-ref 'FAB button'"""
+@command(
+    "kds context log --message 'Make it purple' --intent EXECUTE --context-ref 'FAB button'",
+    of=context,
 )
 @click.option("--message", required=True, help="What the user said.")
 @click.option(
@@ -70,7 +65,7 @@ def log(
     _show(Contexts(found).journal().log(entry), as_json=as_json)
 
 
-@context.command(epilog="\b\nExample:\n  kds context clear")
+@command("kds context clear", of=context)
 @common_options
 def clear(*, as_json: bool, workspace: Path | None) -> None:
     """Forget the conversation context."""
@@ -83,7 +78,7 @@ def clear(*, as_json: bool, workspace: Path | None) -> None:
         click.echo(f"cleared {count} {'entry' if count == 1 else 'entries'}")
 
 
-@context.command(epilog='\b\nExample:\n  wc -l "$(kds context path)"')
+@command('wc -l "$(kds context path)"', of=context)
 @common_options
 def path(*, as_json: bool, workspace: Path | None) -> None:
     """Print where the context file is, or would be."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from kds.cli.command import command
 from kds.cli.options import find_workspace, json_option, workspace_option
 from kds.cli.talk.context import clear, load, log
 from kds.cli.talk.route import route
@@ -12,13 +13,11 @@ from kds.router.prompts.invocation import CLEAR_CONVERSATION, CONTEXT_MANAGER, p
 from kds.router.prompts.library import PromptLibrary
 
 
-@click.command(
+@command(
+    "kds '#file:KDS/prompts/user/kds.md I want to add a FAB button'",
+    "kds '#file:KDS/prompts/internal/conversation-context-manager.md' load",
     hidden=True,
     context_settings={"ignore_unknown_options": True},
-    epilog="""\b
-Examples:
-  kds '#file:KDS/prompts/user/kds.md I want to add a FAB button'
-  kds '#file:KDS/prompts/internal/conversation-context-manager.md' load""",
 )
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
 @json_option

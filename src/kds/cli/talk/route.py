@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from kds.cli.dashes import MessageCommand
+from kds.cli.command import MessageCommand, command
 from kds.cli.options import (
     common_options,
     json_option,
@@ -16,14 +16,12 @@ from kds.cli.options import (
 from kds.cli.output import print_json, print_line, print_steps, print_turn, print_why
 
 
-@click.command(
+@command(
+    "kds route 'I want to add a FAB button'",
+    "kds route 'Make it purple' --why",
+    "kds route 'And the other one?' --rewrite --why",
+    "echo 'Make it purple' | kds route - --json --no-log",
     cls=MessageCommand,
-    epilog="""\b
-Examples:
-  kds route 'I want to add a FAB button'
-  kds route 'Make it purple' --why
-  kds route 'And the other one?' --rewrite --why
-  echo 'Make it purple' | kds route - --json --no-log""",
 )
 @message_argument
 @json_option
@@ -65,13 +63,7 @@ def route(
         print_why(turn)
 
 
-@click.command(
-    cls=MessageCommand,
-    epilog="""\b
-Examples:
-  kds explain 'Make it purple'
-  kds explain 'Make it purple' --json""",
-)
+@command("kds explain 'Make it purple'", "kds explain 'Make it purple' --json", cls=MessageCommand)
 @message_argument
 @common_options
 def explain(words: tuple[str, ...], *, as_json: bool, workspace: Path | None) -> None:
