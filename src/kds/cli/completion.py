@@ -9,7 +9,6 @@ import click
 import kds
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
-from kds.cli.options import find_workspace
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
@@ -18,8 +17,9 @@ def completed_by(kind: str) -> Complete:
     """Complete with the names of ``kind``, one of NAMES."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        workspace = ctx.params["workspace"]
         try:
-            names = list(NAMES[kind](find_workspace(ctx.params.get("workspace"))))
+            names = list(NAMES[kind](workspace)) if workspace else []
         except KdsError:  # the command itself will say what is wrong
             return []
         return [name for name in names if name.startswith(incomplete)]

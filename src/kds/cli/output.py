@@ -4,7 +4,7 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +17,9 @@ from kds.cli.moments import shown
 from kds.cli.palette import COLUMNS, STYLES, Tone, asked_plain, coloured, marked, toned
 from kds.router.intents.policy import ACT_MIN
 
+JSON: Final = "kds.json"
+"""Where a command's context says whether `--json` was given."""
+
 _LABEL: Final = 11
 _PIPED_WIDTH: Final = 160
 """Columns of a table that goes to a file or pipe, where no terminal sets a width."""
@@ -25,6 +28,21 @@ _WHOLE: Final = frozenset({"id", "time", "at", "changed", "intent", "session"})
 """Columns that are kept in one piece where a terminal is narrow: the others make room."""
 
 Row = Sequence[str]
+
+
+def asked_json() -> bool:
+    """Whether `--json` was given."""
+    return bool(click.get_current_context().meta.get(JSON))
+
+
+def tell(value: object, shown: str | Callable[[], object]) -> None:
+    """Print ``value`` as JSON where that was asked for; else a text, or what a function prints."""
+    if asked_json():
+        print_json(value)
+    elif isinstance(shown, str):
+        click.echo(shown)
+    else:
+        shown()
 
 
 def print_json(value: object) -> None:
@@ -68,8 +86,15 @@ def print_line(label: str, text: str, *, tone: Tone = "label") -> None:
     click.echo(toned(f"{label:<{_LABEL}}", tone) + text)
 
 
-def print_table(columns: Row, rows: Iterable[Row]) -> None:
-    """Print a table without lines. Cells are plain text: nothing in them is markup."""
+def print_table(columns: Row, rows: Iterable[Row], *, none: str = "") -> None:
+    """Print a table without lines, or what to say where there is ``none`` of its rows.
+
+    Cells are plain text: nothing in them is markup.
+    """
+    rows = list(rows)
+    if none and not rows:
+        click.echo(none)
+        return
     from rich.console import Console  # 50 ms of imports: only who prints a table pays
     from rich.table import Table
     from rich.text import Text
@@ -112,15 +137,13 @@ def decimal(value: float | None) -> str:
 
 def print_entries(entries: Sequence[ContextEntry]) -> None:
     """Print the conversation context, oldest first."""
-    if not entries:
-        click.echo("the conversation context is empty")
-        return
     rows = [
         (shown(entry.timestamp), entry.intent, entry.user_message, entry.context_ref or "",
          entry.session_id or "")
         for entry in entries
     ]  # fmt: skip
-    print_table(("time", "intent", "message", "refers to", "session"), rows)
+    columns = ("time", "intent", "message", "refers to", "session")
+    print_table(columns, rows, none="the conversation context is empty")
 
 
 def counted(count: int, noun: str) -> str:
@@ -130,6 +153,15 @@ def counted(count: int, noun: str) -> str:
     ('1 page', '1,200 pages')
     """
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def mebibytes(size: int) -> str:
+    """A size in bytes, as people read it.
+
+    >>> mebibytes(3 << 20)
+    '3.0 MiB'
+    """
+    return f"{size / 2**20:,.1f} MiB"
 
 
 def fields(value: object, names: str) -> dict[str, Any]:

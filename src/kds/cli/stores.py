@@ -1,19 +1,22 @@
-"""What the commands share that work on the memory or the documents: warnings and vectors."""
+"""What the commands share that work on the memory or the documents: opening them, and vectors."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import click
 
 import kds
 from kds.api.embeddings import embed_waiting, load_embedder
-from kds.brain.passages.store import Embedder, EmbeddingStore
+from kds.brain.passages.place import Place
+from kds.brain.passages.store import Embedder, EmbeddingStore, PassageStore
 from kds.brain.passages.values import EmbeddingModel
+from kds.brain.workspace import Workspace
 from kds.cli.guard import Refusal, complain
-from kds.cli.options import find_workspace
-from kds.cli.output import fields
+from kds.cli.output import fields, tell
 from kds.cli.progress import reported
+
+S = TypeVar("S", bound=PassageStore)
 
 embeddings_option = click.option(
     "--embeddings",
@@ -26,33 +29,49 @@ off_option = click.option(
 )
 
 
-def pass_on(warnings: Sequence[str]) -> None:
-    """Tell on stderr what a store found and put right."""
-    for warning in warnings:
-        complain(warning)
+@contextmanager
+def looking(place: Place[S]) -> Iterator[S | None]:
+    """Open a store to look at it, and pass on its warnings; None where nothing was ever kept."""
+    with place.if_any() as store:
+        for warning in store.warnings if store else ():
+            complain(warning)
+        yield store
 
 
-def chosen_embedder(name: str | None, folder: Path | None) -> Embedder | None:
+@contextmanager
+def changing(place: Place[S]) -> Iterator[S]:
+    """Open a store, made if there is none, and pass on its warnings."""
+    with place.made() as store:
+        for warning in store.warnings:
+            complain(warning)
+        yield store
+
+
+def chosen_embedder(name: str | None, workspace: Workspace) -> Embedder | None:
     """Load the model that was named, else the one of the settings, if there is any."""
-    chosen = name or kds.load_settings(find_workspace(folder)).recall.embeddings
+    chosen = name or kds.load_settings(workspace).recall.embeddings
     return load_embedder(chosen) if chosen else None
 
 
-def check_off(embeddings: str | None, *, off: bool) -> None:
-    """Refuse to make vectors and to want none."""
+def make_vectors(
+    store: EmbeddingStore | None, embeddings: str | None, workspace: Workspace, *, off: bool
+) -> None:
+    """Give what waits its vector, or want none any more; tell how many were made."""
     if off and embeddings:
         raise Refusal("--off and --embeddings exclude each other", "give one of them")
+    done = 0
+    if off and store is not None:
+        store.use_model(None)
+    elif not off:
+        done = _embedded(store, chosen_embedder(embeddings, workspace))
+    models = store.models() if store else ()
+    tell(
+        {"embedded": done, "models": [model_dict(model) for model in models]},
+        f"{done:,} vectors made" if done else "there was nothing to do",
+    )
 
 
-def make_vectors(
-    store: EmbeddingStore | None, embeddings: str | None, folder: Path | None, *, off: bool
-) -> int:
-    """Give what waits its vector, or want none any more; returns how many were made."""
-    if off:
-        if store is not None:
-            store.use_model(None)
-        return 0
-    embedder = chosen_embedder(embeddings, folder)
+def _embedded(store: EmbeddingStore | None, embedder: Embedder | None) -> int:
     if embedder is None:
         raise Refusal("no embedding model is configured", "name one: --embeddings MODULE:CLASS")
     if store is None:

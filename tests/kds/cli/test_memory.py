@@ -11,7 +11,7 @@ import pytest
 from kds.brain.sessions.session_values import Session
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.cli.guard import Refusal
-from kds.cli.memory.memory_options import read_span
+from kds.cli.options import read_span
 
 from ..conftest import BAD_INPUT, Run, data, refused
 

@@ -1,7 +1,5 @@
 """`kds config`: every setting with its value and where that comes from; changing one."""
 
-from pathlib import Path
-
 import click
 from pydantic import SecretStr
 
@@ -11,8 +9,8 @@ from kds.brain.settings_variables import Place
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.completion import completed_by
-from kds.cli.options import common_options, find_workspace, workspace_option
-from kds.cli.output import print_json, print_table
+from kds.cli.options import common_options, workspace_option
+from kds.cli.output import asked_json, print_json, print_table, tell
 
 key_argument = click.argument("key", metavar="KEY", shell_complete=completed_by("settings"))
 own_option = click.option(
@@ -30,15 +28,15 @@ own_option = click.option(
 )
 @common_options
 @click.pass_context
-def config(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+def config(ctx: click.Context, *, workspace: Workspace) -> None:
     """Show every setting, its value, and where that comes from; change one.
 
     A variable of the environment stands over the file of the workspace, that over your own file.
     """
     if ctx.invoked_subcommand is not None:
         return
-    layers = load_layers(find_workspace(workspace))
-    if as_json:
+    layers = load_layers(workspace)
+    if asked_json():
         print_json({name: _row(layers, place) for name, place in KEYS.items()})
         return
     settings = layers.settings()
@@ -52,13 +50,10 @@ def config(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None
 @command("kds config get service.auto", of=config)
 @key_argument
 @common_options
-def get(*, key: str, as_json: bool, workspace: Path | None) -> None:
+def get(*, key: str, workspace: Workspace) -> None:
     """Print the value of the setting KEY."""
-    place, layers = place_of(key), load_layers(find_workspace(workspace))
-    if as_json:
-        print_json({"key": key, **_row(layers, place)})
-    else:
-        click.echo(shown(value_of(layers.settings(), place)))
+    place, layers = place_of(key), load_layers(workspace)
+    tell({"key": key, **_row(layers, place)}, shown(value_of(layers.settings(), place)))
 
 
 @command(
@@ -72,25 +67,23 @@ def get(*, key: str, as_json: bool, workspace: Path | None) -> None:
 @click.argument("value", metavar="VALUE")
 @own_option
 @workspace_option
-def set_(*, key: str, value: str, own: bool, workspace: Path | None) -> None:
+def set_(*, key: str, value: str, own: bool, workspace: Workspace) -> None:
     """Set KEY to VALUE in the settings file; its comments stay as they are.
 
     Nothing is written unless all settings together are valid with it.
     """
-    found = find_workspace(workspace)
-    set_setting(found, key, value, own=own)
-    _tell(found, key)
+    set_setting(workspace, key, value, own=own)
+    _tell(workspace, key)
 
 
 @command("kds config unset hook.mode", of=config)
 @key_argument
 @own_option
 @workspace_option
-def unset(*, key: str, own: bool, workspace: Path | None) -> None:
+def unset(*, key: str, own: bool, workspace: Workspace) -> None:
     """Take the setting KEY out of the settings file."""
-    found = find_workspace(workspace)
-    unset_setting(found, key, own=own)
-    _tell(found, key)
+    unset_setting(workspace, key, own=own)
+    _tell(workspace, key)
 
 
 def _tell(workspace: Workspace, key: str) -> None:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import click
@@ -13,8 +12,8 @@ from kds.brain.private_file import read_private
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.moments import shown_text
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import print_json, print_line
+from kds.cli.options import common_options
+from kds.cli.output import asked_json, print_json, print_line
 from kds.hooks.log import read_hook_log
 from kds.service.resident.address import ServiceAddress
 
@@ -37,18 +36,17 @@ class LogLine:
               help="How many of the newest lines.")  # fmt: skip
 @click.option("--log", type=click.Choice(["hook", "service"]), help="Only this one.")
 @common_options
-def logs(*, count: int, log: str | None, as_json: bool, workspace: Path | None) -> None:
+def logs(*, count: int, log: str | None, workspace: Workspace) -> None:
     """Show the logs of the hook and of the service, the newest line last.
 
     They never hold what you wrote. Times are UTC.
     """
-    found = find_workspace(workspace)
-    lines = [line for line in _lines(found) if log in (None, line.log)][-count:]
-    if as_json:
+    lines = [line for line in _lines(workspace) if log in (None, line.log)][-count:]
+    if asked_json():
         print_json(lines)
     elif not lines:
         click.echo("nothing was written down")
-    for line in () if as_json else lines:
+    for line in () if asked_json() else lines:
         print_line(line.log, f"{shown_text(line.at)} {line.text}" if line.at else line.text)
 
 

@@ -1,7 +1,6 @@
 """`kds db upgrade|check|stats`: the tables on the server, whether all is well, and how much."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -13,12 +12,13 @@ from kds.brain.postgres.upgrade import upgrade as upgrade_tables
 from kds.brain.postgres.upgrade import version
 from kds.brain.sessions.session_values import Stats
 from kds.brain.shared_database import SharedDatabase
+from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.database import texts
 from kds.cli.database.named_server import named_database, opened
 from kds.cli.guard import TESTS_FAILED, complain
 from kds.cli.options import common_options
-from kds.cli.output import fields, print_json, print_line, print_table
+from kds.cli.output import asked_json, fields, print_json, print_line, print_table, tell
 from kds.cli.progress import slow
 from kds.cli.stores import model_dict
 
@@ -30,7 +30,7 @@ INDEXES_SHOWN: Final = 8
 @click.option("--check", "only_check", is_flag=True,
               help="Only tell; exit code 1 when there is something to do.")  # fmt: skip
 @common_options
-def upgrade(*, only_check: bool, as_json: bool, workspace: Path | None) -> int:
+def upgrade(*, only_check: bool, workspace: Workspace) -> int:
     """Make the tables on the server, or bring them to what this KDS needs.
 
     Services of the version before go on working meanwhile; several upgrades at once wait for one
@@ -42,7 +42,7 @@ def upgrade(*, only_check: bool, as_json: bool, workspace: Path | None) -> int:
             before, after = version(server), len(STEPS)
         else:
             before, after = upgrade_tables(server)
-    if as_json:
+    if asked_json():
         print_json({"database": str(named), "before": before, "after": max(before, after)})
     elif before >= after:
         click.echo(f"nothing to do: the tables of {named} are of version {before}")
@@ -55,7 +55,7 @@ def upgrade(*, only_check: bool, as_json: bool, workspace: Path | None) -> int:
 
 @command("kds db check --json")
 @common_options
-def check(*, as_json: bool, workspace: Path | None) -> int:
+def check(*, workspace: Workspace) -> int:
     """Examine the server, the role, the tables and what you have there; change nothing.
 
     Exit code 1 when something is wrong; a role that may do too much is only warned of.
@@ -66,7 +66,7 @@ def check(*, as_json: bool, workspace: Path | None) -> int:
         problems = list(state.problems)
         if not problems:
             problems += _own_problems(named)
-    if as_json:
+    if asked_json():
         print_json(_state_dict(state, named) | {"problems": problems})
     else:
         _print_state(state, named)
@@ -81,17 +81,14 @@ def check(*, as_json: bool, workspace: Path | None) -> int:
 
 @command("kds db stats")
 @common_options
-def stats(*, as_json: bool, workspace: Path | None) -> None:
+def stats(*, workspace: Workspace) -> None:
     """Say how much you have on the server, and how large and busy the database is."""
     named = named_database(workspace)
     with opened(named) as server, slow("asking the database"):
         with PostgresStore.of(named) as store:
             own = store.stats()
         sizes, kept = sizes_of(server), texts.counts(named)
-    if as_json:
-        print_json(_stats_dict(own, kept, sizes, named))
-    else:
-        _print_stats(own, kept, sizes, named)
+    tell(_stats_dict(own, kept, sizes, named), lambda: _print_stats(own, kept, sizes, named))
 
 
 def _own_problems(named: SharedDatabase) -> tuple[str, ...]:

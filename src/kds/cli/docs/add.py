@@ -6,15 +6,17 @@ from typing import Any, Final
 import click
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError
+from kds.brain.workspace import Workspace
 from kds.cli.command import command
-from kds.cli.docs.document_options import changing, document_dict, shown_path
+from kds.cli.docs.document_options import document_dict, shown_path
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain, complain_about
 from kds.cli.options import NamedPath, common_options
-from kds.cli.output import counted, print_json
+from kds.cli.output import asked_json, counted, print_json
 from kds.cli.progress import reported
-from kds.cli.stores import chosen_embedder, embeddings_option
+from kds.cli.stores import changing, chosen_embedder, embeddings_option
 from kds.cli.talk.answering import harmless
 from kds.documents.folder import Choice
 from kds.documents.indexing import Outcome, Report, State, add_documents
@@ -41,8 +43,8 @@ _COUNTED: Final[tuple[State, ...]] = ("added", "replaced", "unchanged", "removed
 @common_options
 def add(
     *, paths: tuple[Path, ...], globs: tuple[str, ...],
-    excludes: tuple[str, ...], prune: bool, embeddings: str | None, as_json: bool,
-    workspace: Path | None,
+    excludes: tuple[str, ...], prune: bool, embeddings: str | None,
+    workspace: Workspace,
 ) -> int:  # fmt: skip
     """Read files, and all below folders: Markdown, text, HTML, PDF and DOCX.
 
@@ -50,12 +52,12 @@ def add(
     settings, the vectors for search by meaning are made too.
     """
     embedder = chosen_embedder(embeddings, workspace)
-    with changing(workspace) as store:
+    with changing(DocumentPlace.of(workspace)) as store:
         with reported("reading documents") as tell:
             report = add_documents(
                 store, paths, choice=Choice(globs, excludes), prune=prune, tell=tell
             )
-        _show(report, as_json=as_json)
+        _show(report)
         if embedder is not None:
             _embed(store, embedder)
     return _exit_code(report)
@@ -77,14 +79,14 @@ def _exit_code(report: Report) -> int:
     return TESTS_FAILED if read else BAD_INPUT
 
 
-def _show(report: Report, *, as_json: bool) -> None:
+def _show(report: Report) -> None:
     for one in report.of("failed"):
         if one.error is not None:
             complain_about(_shown_error(one, one.error))
     for one in report.outcomes:
         for note in one.notes:
             complain(f"{shown_path(one.path)}: {note}")
-    if as_json:
+    if asked_json():
         print_json(_report_dict(report))
         return
     for one in report.outcomes:

@@ -1,48 +1,27 @@
-"""What the document commands share: opening the store, showing paths and outcomes."""
+"""What the document commands share: a store that has to be there, paths and documents as shown."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import click
-
 from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.documents.document_values import Document
 from kds.brain.documents.documents import Documents
+from kds.brain.workspace import Workspace
 from kds.cli.guard import Refusal
-from kds.cli.options import find_workspace
 from kds.cli.output import fields
-from kds.cli.stores import pass_on
+from kds.cli.stores import looking
 
 NOTHING: Final = "no documents have been added"
 
-document_argument = click.argument("name", metavar="DOC")
-
 
 @contextmanager
-def looking(folder: Path | None) -> Iterator[Documents | None]:
-    """Open the documents of a workspace to look at them; None where none was ever added."""
-    with DocumentPlace.of(find_workspace(folder)).if_any() as store:
-        if store is not None:
-            pass_on(store.warnings)
-        yield store
-
-
-@contextmanager
-def opened(folder: Path | None) -> Iterator[Documents]:
+def opened(workspace: Workspace) -> Iterator[Documents]:
     """Open the documents of a workspace. Raises Refusal when none was ever added."""
-    with looking(folder) as store:
+    with looking(DocumentPlace.of(workspace)) as store:
         if store is None:
             raise Refusal(NOTHING, "add some: kds docs add PATH")
-        yield store
-
-
-@contextmanager
-def changing(folder: Path | None) -> Iterator[Documents]:
-    """Open the documents of a workspace, the store made if there is none."""
-    with DocumentPlace.of(find_workspace(folder)).made() as store:
-        pass_on(store.warnings)
         yield store
 
 

@@ -1,18 +1,19 @@
 """`kds docs search`: what the documents say about a question, with citations."""
 
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.documents.document_values import ALL, DocumentHit, DocumentRecall
+from kds.brain.workspace import Workspace
 from kds.cli.command import command
-from kds.cli.docs.document_options import NOTHING, looking
+from kds.cli.docs.document_options import NOTHING
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import common_options
-from kds.cli.output import fields, print_json, print_line
+from kds.cli.output import fields, print_line, tell
 from kds.cli.progress import slow
-from kds.cli.stores import chosen_embedder, embeddings_option
+from kds.cli.stores import chosen_embedder, embeddings_option, looking
 from kds.cli.talk.answering import harmless
 
 _PASSAGE: Final = "document title path section number page first_line last_line kind terms tokens"
@@ -34,7 +35,7 @@ _PASSAGE: Final = "document title path section number page first_line last_line 
 @common_options
 def search(
     *, words: tuple[str, ...], document: str | None, scope: str, limit: int, why: bool,
-    embeddings: str | None, as_json: bool, workspace: Path | None,
+    embeddings: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Find the passages that answer QUERY, with document, section and page.
 
@@ -44,21 +45,15 @@ def search(
     if not query:
         raise Refusal("the question is empty", "say what to look for: kds docs search WORDS")
     embedder = chosen_embedder(embeddings, workspace)
-    with looking(workspace) as store:
+    with looking(DocumentPlace.of(workspace)) as store:
         if store is None:
-            if as_json:
-                print_json({"query": query, "hits": [], "notes": [NOTHING]})
-            else:
-                click.echo(NOTHING)
+            tell({"query": query, "hits": [], "notes": [NOTHING]}, NOTHING)
             return
         with slow("searching the documents"):
             found = store.search(
                 query, limit=limit, document=document, scope=scope, embedder=embedder
             )
-    if as_json:
-        print_json(recall_dict(found))
-    else:
-        _print(found, why=why)
+    tell(recall_dict(found), lambda: _print(found, why=why))
 
 
 def recall_dict(found: DocumentRecall) -> dict[str, Any]:

@@ -1,52 +1,46 @@
 """`kds docs list|show`: which documents there are, and their outlines."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
+from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.documents.document_values import Document, Section
 from kds.brain.documents.heading import number_key
+from kds.brain.workspace import Workspace
 from kds.cli.command import command
-from kds.cli.docs.document_options import (
-    NOTHING,
-    document_argument,
-    document_dict,
-    looking,
-    opened,
-    shown_path,
-)
+from kds.cli.docs.document_options import NOTHING, document_dict, opened, shown_path
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options
-from kds.cli.output import counted, fields, print_json, print_line, print_table
+from kds.cli.output import asked_json, counted, fields, print_json, print_line, print_table, tell
+from kds.cli.stores import looking
 from kds.cli.talk.answering import harmless
 
 
 @command("kds docs list --json", name="list")
 @common_options
-def list_(*, as_json: bool, workspace: Path | None) -> None:
+def list_(*, workspace: Workspace) -> None:
     """List the documents of the workspace."""
-    with looking(workspace) as store:
+    with looking(DocumentPlace.of(workspace)) as store:
         found = store.documents() if store else ()
-    if as_json:
-        print_json({"documents": [document_dict(one) for one in found]})
-    elif not found:
-        click.echo(NOTHING)
-    else:
-        rows = [
-            (one.id, harmless(one.title), one.kind, "" if one.pages is None else f"{one.pages:,}",
-             f"{one.sections:,}", f"{one.chunks:,}", shown_path(one.path))
-            for one in found
-        ]  # fmt: skip
-        print_table(("id", "title", "kind", "pages", "sections", "passages", "file"), rows)
+    columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
+    rows = [
+        (one.id, harmless(one.title), one.kind, "" if one.pages is None else f"{one.pages:,}",
+         f"{one.sections:,}", f"{one.chunks:,}", shown_path(one.path))
+        for one in found
+    ]  # fmt: skip
+    tell(
+        {"documents": [document_dict(one) for one in found]},
+        lambda: print_table(columns, rows, none=NOTHING),
+    )
 
 
 @command("kds docs show agreement.pdf", "kds docs show agreement.pdf --section 4.02")
-@document_argument
+@click.argument("name", metavar="DOC")
 @click.option("--section", "wanted", metavar="NUMBER|TITLE", help="Print the text of a section.")
 @common_options
-def show(*, name: str, wanted: str | None, as_json: bool, workspace: Path | None) -> None:
+def show(*, name: str, wanted: str | None, workspace: Workspace) -> None:
     """Show the outline of DOC (id, path, file name or title), or the text of a section."""
     with opened(workspace) as store:
         document = store.document(name)
@@ -58,8 +52,8 @@ def show(*, name: str, wanted: str | None, as_json: bool, workspace: Path | None
                 f"'{harmless(document.title)}' has no section '{wanted}'",
                 f"see its outline: kds docs show {document.id}",
             )
-        _print_text(document, chosen, as_json=as_json)
-    elif as_json:
+        _print_text(document, chosen)
+    elif asked_json():
         outline = [_section_dict(one) for one in sections]
         print_json(document_dict(document) | {"outline": outline})
     else:
@@ -105,8 +99,8 @@ def _print_outline(document: Document, sections: Sequence[Section]) -> None:
         click.echo(harmless(f"{'  ' * (one.level - 1)}{heading}{where}"))
 
 
-def _print_text(document: Document, chosen: Sequence[Section], *, as_json: bool) -> None:
-    if as_json:
+def _print_text(document: Document, chosen: Sequence[Section]) -> None:
+    if asked_json():
         texts = [_section_dict(one) | {"text": one.text} for one in chosen]
         print_json({"document": document.id, "title": document.title, "sections": texts})
         return

@@ -11,18 +11,26 @@ from kds.api.rehearsal import MinuteClock
 from kds.api.routing import precision_of
 from kds.api.workspace_parts import load_resolver
 from kds.brain.turn import Turn, Utterance
+from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.evaluation.dialogue_tests import WARM_UP
 from kds.cli.options import (
     check_apart,
     check_picture,
     errors_option,
-    find_workspace,
     json_option,
     open_router,
     workspace_option,
 )
-from kds.cli.output import decimal, fields, percent, print_json, print_table, write_json_lines
+from kds.cli.output import (
+    asked_json,
+    decimal,
+    fields,
+    percent,
+    print_json,
+    print_table,
+    write_json_lines,
+)
 from kds.cli.progress import tracked
 from kds.evaluation.chats.chat_file import CHAT_FORM, Chat, read_chats
 from kds.evaluation.chats.chat_scores import ChatScore, EditCount, score_chats
@@ -67,8 +75,8 @@ and nothing is written to the workspace.""",
 @click.option("--no-history", is_flag=True, help="Keep the assistant's replies from the router.")
 @workspace_option
 def chats(
-    *, file: Path, as_json: bool, errors: Path | None, plot: Path | None, no_history: bool,
-    workspace: Path | None,
+    *, file: Path, errors: Path | None, plot: Path | None, no_history: bool,
+    workspace: Workspace,
 ) -> None:  # fmt: skip
     """Score the chats of FILE: right and wrong rewrites, intents, confidence, time.
 
@@ -89,21 +97,19 @@ def chats(
     if errors is not None:
         _write_errors(errors, played)
     score = score_chats(played)
-    analyse = load_resolver(find_workspace(workspace)).analyse
+    analyse = load_resolver(workspace).analyse
     baselines = {"never": score_chats(_left_alone(played)), "recent_noun": _recent(analyse, found)}
     curve = _drawn(plot, played, workspace) if plot is not None else {}
-    if as_json:
+    if asked_json():
         told = {name: _compared(one) for name, one in baselines.items()}
         print_json({**score.as_dict(), "baselines": told, **curve})
     else:
         _show(score, baselines)
 
 
-def _drawn(
-    plot: Path, played: Sequence[PlayedChatTurn], workspace: Path | None
-) -> dict[str, object]:
+def _drawn(plot: Path, played: Sequence[PlayedChatTurn], workspace: Workspace) -> dict[str, object]:
     """Write the picture; what it shows, for JSON."""
-    points = precision_curve(played, precision_of(find_workspace(workspace))())
+    points = precision_curve(played, precision_of(workspace)())
     plot.write_text(curve_svg(points), encoding="utf-8")
     return {"curve": [point.as_dict() for point in points]}
 

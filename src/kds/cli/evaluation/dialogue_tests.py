@@ -9,16 +9,16 @@ import click
 import kds
 from kds.api.rehearsal import MinuteClock
 from kds.brain.errors import DialogueFileError, DispatchError, Problem
+from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import (
     common_options,
-    find_workspace,
     json_option,
     open_router,
     workspace_option,
 )
-from kds.cli.output import decimal, fields, percent, print_json, print_table
+from kds.cli.output import asked_json, decimal, fields, percent, print_json, print_table
 from kds.cli.palette import compared, toned
 from kds.cli.progress import tracked
 from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
@@ -55,24 +55,18 @@ _LABELS: Final = {
 )
 @click.option("--list", "only_list", is_flag=True, help="Read and list them; play none.")
 @common_options
-def test(
-    *,
-    paths: tuple[Path, ...],
-    only_list: bool,
-    as_json: bool,
-    workspace: Path | None,
-) -> int:
+def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> int:
     """Play the dialogues of files or folders; exit code 1 when a turn comes out wrong."""
     dialogues = read_all(paths)
-    library = kds.PromptLibrary.load(find_workspace(workspace).prompts_dir)
+    library = kds.PromptLibrary.load(workspace.prompts_dir)
     if problems := tuple(_unknown_intents(dialogues, library)):
         raise DialogueFileError(problems)
     if only_list:
-        _list(dialogues, as_json=as_json)
+        _list(dialogues)
         return 0
     played = play_all(dialogues, open_router(workspace, log=False))
     failed = [one for one in played if not one.passed]
-    if as_json:
+    if asked_json():
         print_json({"dialogues": len(played), "failed": [_failure_dict(one) for one in failed]})
     else:
         for one in failed:
@@ -82,8 +76,8 @@ def test(
     return TESTS_FAILED if failed else 0
 
 
-def _list(dialogues: Sequence["kds.Dialogue"], *, as_json: bool) -> None:
-    if as_json:
+def _list(dialogues: Sequence["kds.Dialogue"]) -> None:
+    if asked_json():
         rows = [fields(one, "id where") | {"turns": len(one.turns)} for one in dialogues]
         print_json({"dialogues": rows})
         return
@@ -100,12 +94,12 @@ and nothing is written to the workspace.""",
 @json_option
 @click.option("--errors", is_flag=True, help="List every failure, not the first ten dialogues.")
 @workspace_option
-def dialogues(*, file: Path, as_json: bool, errors: bool, workspace: Path | None) -> None:
+def dialogues(*, file: Path, errors: bool, workspace: Workspace) -> None:
     """Score the dialogues of FILE: intents, expansions, references, switches, time."""
     found = read_dialogues(file)
     played = play_all(found, open_router(workspace, log=False))
     result = score(played)
-    if as_json:
+    if asked_json():
         print_json(result.as_dict())
         return
     print_table(("measure", "value", "turns"), _score_rows(result, played))

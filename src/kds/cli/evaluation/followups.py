@@ -16,11 +16,17 @@ from kds.cli.command import command
 from kds.cli.options import (
     check_apart,
     errors_option,
-    find_workspace,
     json_option,
     workspace_option,
 )
-from kds.cli.output import decimal, fields, percent, print_json, print_table, write_json_lines
+from kds.cli.output import (
+    decimal,
+    fields,
+    percent,
+    print_table,
+    tell,
+    write_json_lines,
+)
 from kds.cli.progress import slow, tracked
 from kds.documents.indexing import add_documents
 from kds.evaluation.followup_data import FOLLOW_UP_FORM, FollowUpFileError, Talk, read_follow_ups
@@ -53,21 +59,18 @@ _FORM_LINES: Final = FOLLOW_UP_FORM.replace("\n", "\n  ")
 @json_option
 @errors_option("Write what was not understood or not found, with the reasons.")
 @workspace_option
-def follow_ups(*, file: Path, as_json: bool, errors: Path | None, workspace: Path | None) -> None:
+def follow_ups(*, file: Path, errors: Path | None, workspace: Workspace) -> None:
     """Score the conversations of FILE: understood, found, and what typing alone would find.
 
     The documents are read into a temporary store; rules and prompts are those of the workspace.
     """
     check_apart(errors, file)
     talks = read_follow_ups(file)
-    asked = _ask(talks, find_workspace(workspace))
+    asked = _ask(talks, workspace)
     if errors is not None:
         _write_errors(errors, asked)
     score = score_follow_ups(asked)
-    if as_json:
-        print_json(score.as_dict())
-    else:
-        _show(score)
+    tell(score.as_dict(), lambda: _show(score))
 
 
 def _ask(talks: Sequence[Talk], workspace: Workspace) -> list[Asked]:

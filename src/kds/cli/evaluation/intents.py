@@ -8,10 +8,11 @@ import click
 
 from kds.api.measures import rounded
 from kds.api.workspace_parts import Parts
+from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.guard import Refusal, complain
-from kds.cli.options import check_picture, find_workspace, json_option, workspace_option
-from kds.cli.output import percent, print_json, print_table
+from kds.cli.options import check_picture, json_option, workspace_option
+from kds.cli.output import asked_json, percent, print_json, print_table
 from kds.cli.progress import reported, slow
 from kds.evaluation.intents.data import INTENT_FORM, LabelledMessage, load_intents
 from kds.evaluation.intents.intent_scores import SEEDS, Confusion, IntentReport, score_intents
@@ -60,8 +61,8 @@ _COSTS: Final = {
               help="Draw the confusion matrix and the reliability diagram.")  # fmt: skip
 @workspace_option
 def intents(
-    *, test: Path, train: Path | None, shots: int | None, seeds: int | None, as_json: bool,
-    plot: Path | None, workspace: Path | None,
+    *, test: Path, train: Path | None, shots: int | None, seeds: int | None,
+    plot: Path | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Score the intents of TEST: right ones, calibration, what is refused, time, memory."""
     _check_options(train, shots, seeds, plot)
@@ -75,7 +76,7 @@ def intents(
     if plot:
         with slow("drawing"):
             draw_plots(plot, report.confusion.labels, report.confusion.matrix, report.bins)
-    if as_json:
+    if asked_json():
         std = {"std": rounded(report.std)} if shots is not None else {}
         print_json(rounded(report.figures) | std)
     else:
@@ -102,9 +103,9 @@ def _lessons(train: Path) -> tuple[LabelledMessage, ...]:
     return lessons
 
 
-def _workspace_model(workspace: Path | None) -> IntentModel:
+def _workspace_model(workspace: Workspace) -> IntentModel:
     with slow(LOADING):
-        parts = Parts.load(find_workspace(workspace), may_write=False)
+        parts = Parts.load(workspace, may_write=False)
     for warning in parts.warnings:
         complain(warning)
     return parts.model

@@ -7,9 +7,10 @@ from typing import Final
 import click
 
 from kds.api.rehearsal import MinuteClock
+from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.options import common_options, open_router
-from kds.cli.output import percent, print_json, print_table
+from kds.cli.output import asked_json, percent, print_json, print_table
 from kds.cli.progress import tracked
 from kds.evaluation.examples import MULTI_FORM, read_multi
 from kds.evaluation.multi_scoring import MultiScore, Split, score_splits, split
@@ -26,7 +27,7 @@ SHOWN: Final = 15
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @common_options
-def multi(*, file: Path, as_json: bool, workspace: Path | None) -> None:
+def multi(*, file: Path, workspace: Workspace) -> None:
     """Score the messages of FILE: the intents of each, in order, and nothing besides."""
     examples = read_multi(file)
     router = open_router(workspace, log=False)
@@ -34,7 +35,7 @@ def multi(*, file: Path, as_json: bool, workspace: Path | None) -> None:
         split(example, router.rehearse(MinuteClock())) for example in tracked(examples, "routing")
     ]
     result = score_splits(splits)
-    if as_json:
+    if asked_json():
         print_json(result.as_dict())
         return
     print_table(("measure", "value", "of"), _rows(result, splits))

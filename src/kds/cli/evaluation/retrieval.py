@@ -17,8 +17,8 @@ from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.guard import Refusal
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import decimal, percent, print_json, print_table
+from kds.cli.options import common_options
+from kds.cli.output import asked_json, decimal, percent, print_json, print_table
 from kds.cli.progress import reported, tracked
 from kds.evaluation.retrieval_data import RETRIEVAL_FORM, RetrievalSet, read_retrieval
 from kds.evaluation.retrieval_scoring import (
@@ -53,8 +53,8 @@ _SECTION: Final = "recall"
 @click.option("--write", is_flag=True, help="With --tune: put the weights into the settings.")
 @common_options
 def retrieval(
-    *, file: Path, embeddings: str | None, tuning: bool, write: bool, as_json: bool,
-    workspace: Path | None,
+    *, file: Path, embeddings: str | None, tuning: bool, write: bool,
+    workspace: Workspace,
 ) -> None:  # fmt: skip
     """Score recall on FILE: recall@5, recall@10, NDCG@5, by category, and the time.
 
@@ -65,15 +65,14 @@ def retrieval(
         raise Refusal("--write has nothing to write", "add --tune")
     data = read_retrieval(file)
     embedder = load_embedder(embeddings) if embeddings else None
-    place = find_workspace(workspace)
-    settings = recall_settings(kds.load_settings(place).recall)
+    settings = recall_settings(kds.load_settings(workspace).recall)
     retrieved = _retrieve_all(data, embedder, settings, pool=POOL if tuning else None)
     tuned = (
         tune(retrieved, present=settings.weights, dense=embedder is not None) if tuning else None
     )
     if write and tuned is not None:
-        _write(place, tuned.weights)
-    _show(score_retrieval(retrieved), tuned, settings.weights, as_json=as_json)
+        _write(workspace, tuned.weights)
+    _show(score_retrieval(retrieved), tuned, settings.weights)
 
 
 def _retrieve_all(
@@ -104,8 +103,8 @@ def _write(place: Workspace, weights: Weights) -> None:
     write_values(place.settings_path, _SECTION, values)
 
 
-def _show(score: RetrievalScore, tuned: Tuning | None, present: Weights, *, as_json: bool) -> None:
-    if as_json:
+def _show(score: RetrievalScore, tuned: Tuning | None, present: Weights) -> None:
+    if asked_json():
         more = {"tuning": tuned.as_dict()} if tuned else {}
         print_json(score.as_dict() | more)
         return

@@ -14,11 +14,16 @@ from kds.cli.guard import Refusal
 from kds.cli.options import (
     check_apart,
     errors_option,
-    find_workspace,
     json_option,
     workspace_option,
 )
-from kds.cli.output import decimal, percent, print_json, print_table, write_json_lines
+from kds.cli.output import (
+    decimal,
+    percent,
+    print_table,
+    tell,
+    write_json_lines,
+)
 from kds.cli.progress import tracked
 from kds.evaluation.examples import REWRITE_FORM, RewriteExample, read_rewrites
 from kds.evaluation.rewrite_scoring import (
@@ -63,10 +68,9 @@ def rewrites(
     *,
     file: Path,
     limit: int | None,
-    as_json: bool,
     errors: Path | None,
     mode: str,
-    workspace: Path | None,
+    workspace: Workspace,
 ) -> None:
     """Score the rewrites of FILE: exact, BLEU, ROUGE-1 recall, signals, time.
 
@@ -75,17 +79,13 @@ def rewrites(
     load_bleu()
     check_apart(errors, file)
     examples = read_rewrites(file, limit=limit)
-    found = find_workspace(workspace)
-    resolver = load_resolver(found)
-    rewriter = None if mode == "rules" else _rewriter(found, resolver, cast("Mode", mode))
+    resolver = load_resolver(workspace)
+    rewriter = None if mode == "rules" else _rewriter(workspace, resolver, cast("Mode", mode))
     rewritten = _rewrite_all(examples, resolver, rewriter)
     result = score_rewrites(rewritten)
     if errors is not None:
         write_json_lines(errors, (_error_dict(one) for one in rewritten if not one.exact))
-    if as_json:
-        print_json(result.as_dict())
-    else:
-        print_table(("measure", "KDS", "copy", "turns"), _rows(result))
+    tell(result.as_dict(), lambda: print_table(("measure", "KDS", "copy", "turns"), _rows(result)))
 
 
 def _rewriter(workspace: Workspace, resolver: Resolver, mode: Mode) -> CheckedRewriter:

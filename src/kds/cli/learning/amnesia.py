@@ -1,7 +1,7 @@
 """`kds amnesia`: forgetting what was learned about an application, with a way back."""
 
 import sys
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Final
 
 import click
@@ -11,11 +11,12 @@ from kds.amnesia.forgetting import Report, Restored, forget, remove_backup
 from kds.amnesia.forgetting import restore as restore_backup
 from kds.amnesia.inventory import KINDS, Survey, survey, told
 from kds.brain.visible import one_line
+from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.guard import Refusal
 from kds.cli.moments import shown
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import print_json, print_line, print_table
+from kds.cli.options import common_options
+from kds.cli.output import asked_json, print_json, print_line, print_table, tell
 from kds.cli.progress import slow
 
 NOTHING: Final = "nothing is remembered here"
@@ -42,8 +43,8 @@ keep_option = click.option(
 @common_options
 @click.pass_context
 def amnesia(
-    ctx: click.Context, *, dry_run: bool, yes: bool, keep: tuple[str, ...], as_json: bool,
-    workspace: Path | None,
+    ctx: click.Context, *, dry_run: bool, yes: bool, keep: tuple[str, ...],
+    workspace: Workspace,
 ) -> None:  # fmt: skip
     """Forget what was learned about this application, after a backup that can be restored.
 
@@ -52,56 +53,42 @@ def amnesia(
     """
     if ctx.invoked_subcommand is not None:
         return
-    found = find_workspace(workspace)
-    present = survey(found, keep=keep)
+    present = survey(workspace, keep=keep)
     if dry_run or present.is_empty:
-        _show_survey(present, as_json=as_json, dry_run=True)
+        _show_survey(present, dry_run=True)
         return
     if not yes:
-        if not as_json:
-            _show_survey(present, as_json=False, dry_run=False)
-        if as_json or not _confirmed(present):
+        if not asked_json():
+            _show_survey(present, dry_run=False)
+        if asked_json() or not _confirmed(present):
             raise Refusal("nothing was forgotten: there was no yes", "kds amnesia --yes")
     with slow("making a backup, then forgetting"):
-        report = forget(found, keep=keep)
-    if as_json:
-        print_json(report.as_dict())
-    else:
-        _print_report(report)
+        report = forget(workspace, keep=keep)
+    tell(report.as_dict(), lambda: _print_report(report))
 
 
 @command("kds amnesia restore", "kds amnesia restore NAME --force", of=amnesia)
 @click.argument("backup", required=False, metavar="[BACKUP]")
 @click.option("--force", is_flag=True, help="Put newer data away first, in a backup of its own.")
 @common_options
-def restore(*, backup: str | None, force: bool, as_json: bool, workspace: Path | None) -> None:
+def restore(*, backup: str | None, force: bool, workspace: Workspace) -> None:
     """Bring back what a backup holds: BACKUP, or the newest. Newer data is not overwritten."""
-    found = find_workspace(workspace)
     with slow("restoring"):
-        done = restore_backup(found, backup, force=force)
-    if as_json:
-        print_json(done.as_dict())
-    else:
-        _print_restored(done)
+        done = restore_backup(workspace, backup, force=force)
+    tell(done.as_dict(), lambda: _print_restored(done))
 
 
 @command("kds amnesia backups", "kds amnesia backups --remove NAME", of=amnesia)
 @click.option("--remove", metavar="BACKUP", help="Delete this one for good.")
 @common_options
-def backups(*, remove: str | None, as_json: bool, workspace: Path | None) -> None:
+def backups(*, remove: str | None, workspace: Workspace) -> None:
     """List the backups, or delete one: only then its bytes are gone too."""
-    found = find_workspace(workspace)
-    gone = remove_backup(found, remove) if remove else None
-    present = list_backups(found)
-    if as_json:
-        print_json([one.as_dict() for one in present])
-        return
-    if gone:
-        click.echo(f"deleted {gone.path}")
-    elif not present:
-        click.echo("there are no backups")
-    else:
-        print_table(("backup", "made", "size", "holds"), map(_backup_row, present))
+    gone = remove_backup(workspace, remove) if remove else None
+    present = list_backups(workspace)
+    tell(
+        [one.as_dict() for one in present],
+        f"deleted {gone.path}" if gone else lambda: _print_backups(present),
+    )
 
 
 def _confirmed(present: Survey) -> bool:
@@ -113,8 +100,8 @@ def _confirmed(present: Survey) -> bool:
     return answer.strip().lower() == "yes"
 
 
-def _show_survey(present: Survey, *, as_json: bool, dry_run: bool) -> None:
-    if as_json:
+def _show_survey(present: Survey, *, dry_run: bool) -> None:
+    if asked_json():
         print_json(present.as_dict() | {"dry_run": True})
         return
     if present.is_empty:
@@ -154,6 +141,11 @@ def _print_restored(done: Restored) -> None:
     click.echo(f"restored {len(done.files)} files from {done.backup.name}: {held}")
     if done.before:
         print_line("before", f"what stood in their place is in {done.before}")
+
+
+def _print_backups(present: Iterable[Backup]) -> None:
+    columns = ("backup", "made", "size", "holds")
+    print_table(columns, map(_backup_row, present), none="there are no backups")
 
 
 def _backup_row(one: Backup) -> tuple[str, str, str, str]:

@@ -1,18 +1,18 @@
 """`kds learn review`: every proposal with its evidence and what it would change."""
 
 import sys
-from pathlib import Path
 from typing import Final
 
 import click
 
 from kds.brain.errors import KdsError
 from kds.brain.learning.candidate import Candidate
+from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.guard import complain_about
 from kds.cli.learning.view import candidate_dict
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import print_json, print_line
+from kds.cli.options import common_options
+from kds.cli.output import asked_json, print_json, print_line
 from kds.cli.progress import slow
 from kds.learning.learning import Learning
 from kds.learning.preview import Preview, preview
@@ -24,24 +24,23 @@ QUESTION: Final = "accept, reject, later or quit?"
 
 @command("kds learn review", "kds learn review --json")
 @common_options
-def review(*, as_json: bool, workspace: Path | None) -> None:
+def review(*, workspace: Workspace) -> None:
     """Show what is proposed, and how each message would be routed then.
 
     In a terminal it asks about one after the other; elsewhere it only shows them.
     """
-    found = find_workspace(workspace)
-    learning = Learning(found)
+    learning = Learning(workspace)
     proposals = learning.proposals()
     with slow("trying what is proposed"):
-        previews = preview(found, proposals) if proposals else {}
-    if as_json:
+        previews = preview(workspace, proposals) if proposals else {}
+    if asked_json():
         print_json([_row(one, previews[one.id]) for one in proposals])
         return
     if not proposals:
         click.echo(NOTHING)
         return
     asks = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    shipped = PromptLibrary.load(found.prompts_dir) if asks else None
+    shipped = PromptLibrary.load(workspace.prompts_dir) if asks else None
     for one in proposals:
         _print(one, previews[one.id])
         if shipped is not None and not _settled(one, learning, shipped):

@@ -1,16 +1,16 @@
 """`kds agents`: who takes which message, and what makes one of them."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Final
 
 import click
 
 from kds.agents.agent import prompt_named
+from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.completion import completed_by
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import fields, print_json, print_line, print_table
+from kds.cli.options import common_options
+from kds.cli.output import asked_json, fields, print_json, print_line, print_table, tell
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 
@@ -20,7 +20,7 @@ SHOWN_EXAMPLES: Final = 3
 @group("kds agents", "kds agents show PLAN", "kds agents --json", invoke_without_command=True)
 @common_options
 @click.pass_context
-def agents(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+def agents(ctx: click.Context, *, workspace: Workspace) -> None:
     """List the agents, your own included: name, intent, what each does.
 
     `kds prompts show NAME` prints the file that is all of one; `kds prompts new` begins another.
@@ -28,31 +28,33 @@ def agents(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None
     if ctx.invoked_subcommand is not None:
         return
     found = _library(workspace).agents()
-    if as_json:
-        print_json([fields(agent, "name intent description") for agent in found])
-        return
-    rows = [(agent.name, agent.intent or "", agent.description) for agent in found]
-    print_table(("agent", "intent", "what it does"), rows)
+    tell(
+        [fields(agent, "name intent description") for agent in found],
+        lambda: print_table(
+            ("agent", "intent", "what it does"),
+            [(agent.name, agent.intent or "", agent.description) for agent in found],
+        ),
+    )
 
 
 @command("kds agents show code-executor", "kds agents show PLAN --json", of=agents)
 @click.argument("name", shell_complete=completed_by("agents"))
 @common_options
-def show(*, name: str, as_json: bool, workspace: Path | None) -> None:
+def show(*, name: str, workspace: Workspace) -> None:
     """Say what the agent NAME does, which messages reach it, and who goes on after it.
 
     NAME may be its intent. What was learned from you is in `kds learn list`.
     """
     agent = prompt_named(name, _library(workspace))
-    if as_json:
+    if asked_json():
         print_json(_card(agent))
         return
     for label, text in _lines(agent):
         print_line(label, text)
 
 
-def _library(workspace: Path | None) -> PromptLibrary:
-    return PromptLibrary.load(find_workspace(workspace).prompts_dir)
+def _library(workspace: Workspace) -> PromptLibrary:
+    return PromptLibrary.load(workspace.prompts_dir)
 
 
 def _card(agent: PromptFile) -> Mapping[str, object]:

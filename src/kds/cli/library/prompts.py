@@ -11,11 +11,12 @@ from kds.agents.agent import prompt_named
 from kds.api.beginning import begin_prompt
 from kds.brain.document import nearest
 from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError
+from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.completion import completed_by
 from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows
-from kds.cli.options import common_options, find_workspace, workspace_option
-from kds.cli.output import fields, print_json, print_table
+from kds.cli.options import common_options, workspace_option
+from kds.cli.output import asked_json, fields, print_json, print_table, tell
 from kds.cli.progress import slow
 from kds.evaluation.intents.example_reach import ExampleReach, example_reach
 from kds.router.prompts.inheritance import lost_behaviour
@@ -36,25 +37,27 @@ def prompts() -> None:
 
 @command("kds prompts list --json", of=prompts, name="list")
 @common_options
-def list_(*, as_json: bool, workspace: Path | None) -> None:
+def list_(*, workspace: Workspace) -> None:
     """List the prompts: the agents by priority, then the others."""
     found = _ordered(_library(workspace))
-    if as_json:
-        print_json([_summary(prompt) for prompt in found])
-        return
-    rows = [(prompt.intent or "", prompt.name, prompt.description) for prompt in found]
-    print_table(("intent", "prompt", "what it does"), rows)
+    tell(
+        [_summary(prompt) for prompt in found],
+        lambda: print_table(
+            ("intent", "prompt", "what it does"),
+            [(prompt.intent or "", prompt.name, prompt.description) for prompt in found],
+        ),
+    )
 
 
 @command("kds prompts new deploy-runner", of=prompts)
 @click.argument("name")
 @workspace_option
-def new(*, name: str, workspace: Path | None) -> None:
+def new(*, name: str, workspace: Workspace) -> None:
     """Begin an agent of your own: a prompt file that passes `kds prompts check`, to fill in.
 
     NAME is lower case words joined by -. Its intent is called like it: DEPLOY_RUNNER.
     """
-    path = begin_prompt(find_workspace(workspace), name)
+    path = begin_prompt(workspace, name)
     click.echo(f"{path}\nnext: edit it, then kds prompts check")
 
 
@@ -62,7 +65,7 @@ def new(*, name: str, workspace: Path | None) -> None:
 @name_argument
 @click.option("--examples", is_flag=True, help="Print the file of its examples instead.")
 @workspace_option
-def show(*, name: str, examples: bool, workspace: Path | None) -> None:
+def show(*, name: str, examples: bool, workspace: Workspace) -> None:
     """Print the file of the prompt NAME, or of the agent of an intent, as it stands.
 
     The examples of an agent may lie in a file beside it. Copy both to have a prompt of your own.
@@ -89,7 +92,7 @@ def show(*, name: str, examples: bool, workspace: Path | None) -> None:
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="An input; JSON, else text."
 )
 @workspace_option
-def render(*, name: str, settings: tuple[str, ...], workspace: Path | None) -> None:
+def render(*, name: str, settings: tuple[str, ...], workspace: Workspace) -> None:
     """Render the prompt NAME with sample inputs, or with those you set."""
     library = _library(workspace)
     prompt = prompt_named(name, library)
@@ -99,7 +102,7 @@ def render(*, name: str, settings: tuple[str, ...], workspace: Path | None) -> N
 
 @command("kds prompts check", "kds prompts check --json", of=prompts)
 @common_options
-def check(*, as_json: bool, workspace: Path | None) -> int:
+def check(*, workspace: Workspace) -> int:
     """Load every prompt file and render it with sample inputs; report all problems.
 
     Then type every example of every agent, and say how many reach the agent they belong to; those
@@ -108,21 +111,21 @@ def check(*, as_json: bool, workspace: Path | None) -> int:
     try:
         library = _checked(workspace)
     except ConfigError as error:
-        if not as_json:
+        if not asked_json():
             raise
         print_json({"prompts": None, "agents": None, "problems": problem_rows(error.problems)})
         complain_about(error)
         return BAD_INPUT
     with slow("typing the examples"):
-        found = example_reach(library, find_workspace(workspace))
-    strays = stray_files(find_workspace(workspace))
+        found = example_reach(library, workspace)
+    strays = stray_files(workspace)
     lost = lost_behaviour(library, PromptLibrary.load().agents())
-    if as_json:
+    if asked_json():
         print_json(_check_dict(library, found, strays, lost))
     else:
         for note in (*library.passed_over, *strays, *lost):
             complain(f"{note.where}: {note.message}", note.hint)
-        _print_check(library, found, find_workspace(workspace).prompts_dir)
+        _print_check(library, found, workspace.prompts_dir)
     return 0
 
 
@@ -163,7 +166,7 @@ def _warn_of_strays(one: ExampleReach) -> None:
         complain(f"{one.prompt.path}: {more} more examples go astray; --json names all")
 
 
-def _checked(workspace: Path | None) -> PromptLibrary:
+def _checked(workspace: Workspace) -> PromptLibrary:
     """The prompts, each of which renders. PromptFileError names all that do not."""
     library = _library(workspace)
     problems = []
@@ -178,8 +181,8 @@ def _checked(workspace: Path | None) -> PromptLibrary:
     return library
 
 
-def _library(workspace: Path | None) -> PromptLibrary:
-    folder = find_workspace(workspace).prompts_dir
+def _library(workspace: Workspace) -> PromptLibrary:
+    folder = workspace.prompts_dir
     return PromptLibrary.load(folder if folder.is_dir() else None)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from kds.cli.output import print_json, print_line
+from kds.cli.output import asked_json, print_json, print_line
 from kds.clients.planning import PlannedFile
 from kds.clients.table import Client
 
@@ -30,9 +30,9 @@ class Outcome:
         return [file for file in self.files if file.changes]
 
 
-def report(outcome: Outcome, *, full: bool, as_json: bool) -> None:
+def report(outcome: Outcome, *, full: bool) -> None:
     """Print what became of the files. ``full``: a dry run shows new generated files, too."""
-    if as_json:
+    if asked_json():
         print_json(_as_dict(outcome, full=full))
         return
     print_line("project", str(outcome.folder))

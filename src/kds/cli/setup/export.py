@@ -4,9 +4,10 @@ from pathlib import Path
 
 import click
 
+from kds.brain.workspace import Workspace
 from kds.cli.command import command
-from kds.cli.options import NamedPath, common_options, find_workspace
-from kds.cli.output import fields, print_json, print_line
+from kds.cli.options import NamedPath, common_options
+from kds.cli.output import asked_json, fields, print_json, print_line
 from kds.cli.progress import slow
 from kds.clients.generated.writing_files import (
     ExportConflictError,
@@ -45,21 +46,20 @@ def export(
     client: Client | None,
     force: bool,
     dry_run: bool,
-    as_json: bool,
-    workspace: Path | None,
+    workspace: Workspace,
 ) -> None:
     """Write the prompts, your own included, as skills, prompt files, agents or a plugin.
 
     Files that earlier exports left and that have no prompt any more are removed. Whatever KDS
     did not write, or somebody changed since, stays unless you say --force.
     """
-    library = PromptLibrary.load(find_workspace(workspace).prompts_dir)
+    library = PromptLibrary.load(workspace.prompts_dir)
     with slow("rendering the prompts"):
         changes = plan_export(kind, generate(kind, library, client=client), folder, force=force)
     if not dry_run:
         check_conflicts(changes)
         apply_changes(changes)
-    if as_json:
+    if asked_json():
         files = [fields(change, "path state action") for change in changes]
         print_json({"kind": kind, "folder": str(folder), "dry_run": dry_run, "files": files})
     else:

@@ -3,14 +3,13 @@
 import signal
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
-from kds.cli.options import find_workspace, workspace_option
+from kds.cli.options import workspace_option
 from kds.mcp.doorstep import Lines, Wire, claimed, greet
 from kds.mcp.http_address import HttpAddress
 
@@ -31,7 +30,7 @@ WAITING: Final = (
     help="Serve streamable HTTP there, for this machine and with a token, instead of stdio.",
 )
 @workspace_option
-def mcp(*, address: str | None, workspace: Path | None) -> None:
+def mcp(*, address: str | None, workspace: Workspace) -> None:
     """Serve the router to MCP clients: tools, prompts and resources.
 
     The client starts it and talks to it over stdin and stdout; what there is to say besides
@@ -39,7 +38,7 @@ def mcp(*, address: str | None, workspace: Path | None) -> None:
     bearer token.
     """
     wanted = None if address is None else HttpAddress.parse(address)
-    load = partial(load_server, find_workspace(workspace))
+    load = partial(load_server, workspace)
     if wanted is not None:
         from kds.mcp.http import serve_http  # FastAPI: 0.2 s of CPU
 

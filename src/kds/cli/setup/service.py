@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -14,8 +13,8 @@ from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.moments import ago
-from kds.cli.options import common_options, find_workspace, workspace_option
-from kds.cli.output import counted, print_json, print_line
+from kds.cli.options import common_options, workspace_option
+from kds.cli.output import asked_json, counted, print_json, print_line, tell
 from kds.cli.palette import for_people
 from kds.cli.progress import slow
 from kds.hooks import start as hook_start
@@ -54,36 +53,32 @@ def service() -> None:
 @click.option("--no-wait", is_flag=True, help="Return at once, without seeing whether it came up.")
 @click.option("--auto", is_flag=True, hidden=True, help="For the hook and commands: if set so.")
 @common_options
-def start(
-    *, idle_minutes: float | None, no_wait: bool, auto: bool, as_json: bool, workspace: Path | None
-) -> None:
+def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: Workspace) -> None:
     """Start the service in the background, unless it runs already."""
-    found = find_workspace(workspace)
-    settings = load_settings(found).service
+    settings = load_settings(workspace).service
     idle = settings.idle_minutes if idle_minutes is None else idle_minutes
     if auto and not (settings.enabled and settings.auto):
-        hook_start.leave_word(str(found.brain), hook_start.DECLINED)
+        hook_start.leave_word(str(workspace.brain), hook_start.DECLINED)
         return
     if not (no_wait or auto):
         with slow("waiting for the service to load"):
-            health = background.start(found, idle_minutes=idle)
-        _show(health, as_json=as_json)
+            health = background.start(workspace, idle_minutes=idle)
+        _show(health)
         return
-    _show(_started(found, idle), as_json=as_json)
+    _show(_started(workspace, idle))
 
 
 @command("kds service hand-over < hook-input.json", of=service, name="hand-over", hidden=True)
 @workspace_option
-def hand_over(*, workspace: Path | None) -> None:
+def hand_over(*, workspace: Workspace) -> None:
     """Pass the input of a hook that found no service, on stdin, to the one that is starting.
 
     It is held in memory alone: what the service writes down has its secrets taken out.
     """
     given = json.loads(sys.stdin.buffer.read(hook_start.HANDED_LIMIT))
-    found = find_workspace(workspace)
-    settings = load_settings(found).service
+    settings = load_settings(workspace).service
     if settings.enabled and settings.auto:
-        background.hand_over(found, given)
+        background.hand_over(workspace, given)
 
 
 def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
@@ -99,45 +94,40 @@ def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
 @command("kds service stop", of=service)
 @click.option("--force", is_flag=True, help="Kill it when it does not end by itself.")
 @common_options
-def stop(*, force: bool, as_json: bool, workspace: Path | None) -> None:
+def stop(*, force: bool, workspace: Workspace) -> None:
     """End the service; requests in flight are answered first."""
-    found = find_workspace(workspace)
     with slow(STOPPING):
-        outcome = background.stop(found, force=force)
-    if as_json:
-        print_json({"status": outcome})
-    else:
-        click.echo(f"the service is {outcome}" if outcome == "not running" else outcome)
+        outcome = background.stop(workspace, force=force)
+    tell({"status": outcome}, f"the service is {outcome}" if outcome == "not running" else outcome)
 
 
 @command("kds service restart", of=service)
 @click.option("--force", is_flag=True, help="Kill it when it does not end by itself.")
 @common_options
-def restart(*, force: bool, as_json: bool, workspace: Path | None) -> None:
+def restart(*, force: bool, workspace: Workspace) -> None:
     """End the service if it runs, and start it anew, as the settings have it now."""
-    found = find_workspace(workspace)
-    idle = load_settings(found).service.idle_minutes  # settings that are wrong end nothing
+    idle = load_settings(workspace).service.idle_minutes  # settings that are wrong end nothing
     with slow(STOPPING):
-        background.stop(found, force=force)
+        background.stop(workspace, force=force)
     with slow("waiting for the service to load"):
-        health = background.start(found, idle_minutes=idle)
-    _show(health, as_json=as_json)
+        health = background.start(workspace, idle_minutes=idle)
+    _show(health)
 
 
 @command("kds service status --json", of=service)
 @common_options
 @click.pass_context
-def status(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+def status(ctx: click.Context, *, workspace: Workspace) -> None:
     """Show whether the service runs, and how it is.
 
     Exit code 1: it answers by earlier rules and prompts, for the new ones do not load. 3: it does
     not answer.
     """
-    now = standing_of(find_workspace(workspace))
+    now = standing_of(workspace)
     if now.health is not None:
-        _show({**now.health, "socket": now.socket, "http": now.http}, as_json=as_json)
+        _show({**now.health, "socket": now.socket, "http": now.http})
         ctx.exit(DEGRADED if now.health["status"] == "degraded" else 0)
-    if as_json:
+    if asked_json():
         print_json({"status": now.state, **({"pid": now.pid} if now.pid else {})})
     else:
         who = f", pid {now.pid}" if now.pid else ""
@@ -145,8 +135,8 @@ def status(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None
     ctx.exit(NOT_RUNNING)
 
 
-def _show(health: Mapping[str, Any], *, as_json: bool) -> None:
-    if as_json:
+def _show(health: Mapping[str, Any]) -> None:
+    if asked_json():
         print_json(health)
         return
     print_line("service", f"{health['status']}, pid {health['pid']}")

@@ -3,16 +3,16 @@
 import os
 import sys
 import webbrowser
-from pathlib import Path
 from typing import Final
 
 import click
 
 from kds.brain.errors import KdsError
 from kds.brain.settings import load_settings
+from kds.brain.workspace import Workspace
 from kds.cli.command import command
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import print_json, print_line
+from kds.cli.options import common_options
+from kds.cli.output import asked_json, print_json, print_line
 from kds.cli.progress import slow
 from kds.service.resident import background
 from kds.service.resident.service_client import reach
@@ -26,21 +26,20 @@ _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
 )
 @click.option("--no-open", is_flag=True, help="Print the link; open no browser.")
 @common_options
-def web(*, port: int | None, no_open: bool, as_json: bool, workspace: Path | None) -> None:
+def web(*, port: int | None, no_open: bool, workspace: Workspace) -> None:
     """Open the web page of this workspace: chat, and a look at all that KDS knows.
 
     The service is started unless it runs. The link works once, within a few minutes, on this
     machine only; from elsewhere forward the port (`ssh -L`).
     """
-    found = find_workspace(workspace)
     with slow("waiting for the service to load"):
-        background.start(found, idle_minutes=load_settings(found).service.idle_minutes)
-    client = reach(found)
+        background.start(workspace, idle_minutes=load_settings(workspace).service.idle_minutes)
+    client = reach(workspace)
     if client is None:
         raise KdsError("the service went away", hint="try again, or see `kds service status`")
     url, login = client.web(port)
     opened = not no_open and _has_display() and webbrowser.open(login)
-    if as_json:
+    if asked_json():
         print_json({"url": url, "login": login, "opened": opened})
         return
     print_line("page", url)

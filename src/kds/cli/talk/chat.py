@@ -4,20 +4,19 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
-from pathlib import Path
 from typing import Final
 
 import click
 
 import kds
-from kds.api.session_names import NOTHING
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
 from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, command
 from kds.cli.guard import Refusal, complain, complain_about
 from kds.cli.memory.session_commands import print_sessions
-from kds.cli.options import find_workspace, message_argument, start_now, workspace_option
+from kds.cli.options import message_argument, start_now, workspace_option
 from kds.cli.output import print_entries, print_line, print_turn, print_why
 from kds.cli.palette import for_people, toned
 from kds.cli.progress import slow
@@ -53,7 +52,7 @@ HELP: Final = """\
 @workspace_option
 def chat(
     *, words: tuple[str, ...], session: str | None, model: str | None, no_log: bool,
-    workspace: Path | None,
+    workspace: Workspace,
 ) -> None:  # fmt: skip
     """Talk to the agents. Without a model, every turn shows its expansion, intent and agent.
 
@@ -62,9 +61,8 @@ def chat(
     /why, /prompt, /context, /sessions, /clear, /help and /quit are commands; all else is a
     message. Ctrl-C halts a running answer.
     """
-    found = find_workspace(workspace)
     with slow(LOADING):
-        opened = kds.Session.open(found, name=session, model=model, log=not no_log)
+        opened = kds.Session.open(workspace, name=session, model=model, log=not no_log)
     with opened:
         for warning in opened.warnings:
             complain(warning)
@@ -78,7 +76,7 @@ def chat(
             if not talk.take(line):
                 break
             if opened.alone and not no_log:
-                start_now(found)  # it serves what is said once it has loaded
+                start_now(workspace)  # it serves what is said once it has loaded
 
 
 class _Chat:
@@ -153,11 +151,7 @@ class _Chat:
         return True
 
     def sessions(self) -> bool:
-        found = self.session.memory.sessions()[:SHOWN_SESSIONS]
-        if found:
-            print_sessions(found)
-        else:
-            click.echo(NOTHING)
+        print_sessions(self.session.memory.sessions()[:SHOWN_SESSIONS])
         return True
 
     def clear(self) -> bool:

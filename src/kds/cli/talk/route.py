@@ -1,9 +1,8 @@
 """`kds route` and `kds explain`: one message through the router."""
 
-from pathlib import Path
-
 import click
 
+from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, command
 from kds.cli.options import (
     common_options,
@@ -13,7 +12,7 @@ from kds.cli.options import (
     route_message,
     workspace_option,
 )
-from kds.cli.output import print_json, print_line, print_steps, print_turn, print_why
+from kds.cli.output import asked_json, print_json, print_line, print_steps, print_turn, print_why
 
 
 @command(
@@ -37,12 +36,11 @@ from kds.cli.output import print_json, print_line, print_steps, print_turn, prin
 def route(
     words: tuple[str, ...],
     *,
-    as_json: bool,
     why: bool,
     prompt_only: bool,
     no_log: bool,
     rewrite: bool | None,
-    workspace: Path | None,
+    workspace: Workspace,
 ) -> None:
     """Route MESSAGE: expand it, find its intent, pick the agent, remember it.
 
@@ -51,7 +49,7 @@ def route(
     """
     message = read_message(words)
     turn = route_message(message, workspace, log=not no_log, rewrite=rewrite, may_start=not no_log)
-    if as_json:
+    if asked_json():
         print_json(turn.as_dict())
     elif prompt_only:
         click.echo(turn.prompt)
@@ -59,18 +57,18 @@ def route(
         print_turn(turn)
         if turn.prompt and turn.agent:
             print_line("prompt", f"{len(turn.prompt):,} characters; --prompt prints it")
-    if why and not as_json:
+    if why and not asked_json():
         print_why(turn)
 
 
 @command("kds explain 'Make it purple'", "kds explain 'Make it purple' --json", cls=MessageCommand)
 @message_argument
 @common_options
-def explain(words: tuple[str, ...], *, as_json: bool, workspace: Path | None) -> None:
+def explain(words: tuple[str, ...], *, workspace: Workspace) -> None:
     """Route MESSAGE without remembering it, and print what every step recorded."""
     message = read_message(words)
     turn = route_message(message, workspace, log=False)
-    if as_json:
+    if asked_json():
         steps = [
             {"step": record.step, "cpu_ms": round(record.cpu_ms, 3), "notes": list(record.notes)}
             for record in turn.records
