@@ -17,7 +17,7 @@ from kds.cli.command import command
 from kds.cli.guard import Refusal
 from kds.cli.memory.memory_group import EMPTY
 from kds.cli.options import check_picture, json_option, read_span, workspace_option
-from kds.cli.output import asked_json, counted, fields, percent, print_json, print_line, print_table
+from kds.cli.output import counted, fields, mebibytes, percent, print_line, print_table, say
 from kds.cli.progress import slow
 from kds.cli.stores import looking
 from kds.evaluation.intents.plots import SUFFIXES, load_drawing
@@ -62,11 +62,8 @@ def metrics(*, since: str, plot: Path | None, workspace: Workspace) -> None:
     if plot is not None:
         with slow("drawing"):
             draw_metrics(plot, report)
-    if asked_json():
-        memory = fields(stats, "sessions messages tokens size_bytes")
-        print_json(report.as_dict() | {"memory": memory})
-    else:
-        _print(report, stats)
+    memory = fields(stats, "sessions messages tokens size_bytes")
+    say(report.as_dict() | {"memory": memory}, lambda: _print(report, stats))
 
 
 def sparkline(counts: Sequence[int], bars: str = _BARS) -> str:
@@ -111,7 +108,7 @@ def _print(report: MetricsReport, stats: Stats) -> None:
         ])  # fmt: skip
     click.echo()
     size = f"{counted(stats.sessions, 'session')}, {counted(stats.messages, 'message')}"
-    print_line("memory", f"{size}, {stats.size_bytes / 2**20:,.1f} MiB")
+    print_line("memory", f"{size}, {mebibytes(stats.size_bytes)}")
 
 
 def _print_turns(turns: Turns) -> None:

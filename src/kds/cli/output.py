@@ -35,7 +35,7 @@ def asked_json() -> bool:
     return bool(click.get_current_context().meta.get(JSON))
 
 
-def tell(value: object, shown: str | Callable[[], object]) -> None:
+def say(value: object, shown: str | Callable[[], object]) -> None:
     """Print ``value`` as JSON where that was asked for; else a text, or what a function prints."""
     if asked_json():
         print_json(value)
@@ -63,8 +63,7 @@ def print_turn(turn: Turn) -> None:
     if turn.expanded != turn.message:
         print_line("expanded", _with_targets(turn))
     print_line("intent", _intent(turn))
-    for label, text in _turn_lines(turn):
-        print_line(label, text)
+    print_lines(_turn_lines(turn))
 
 
 def print_why(turn: Turn) -> None:
@@ -84,6 +83,12 @@ def print_steps(records: Sequence[StepRecord]) -> None:
 def print_line(label: str, text: str, *, tone: Tone = "label") -> None:
     """Print one labelled line; a terminal may wrap it, a pipe gets it whole."""
     click.echo(toned(f"{label:<{_LABEL}}", tone) + text)
+
+
+def print_lines(lines: Iterable[tuple[str, str]]) -> None:
+    """Print labelled lines, each a label and its text."""
+    for label, text in lines:
+        print_line(label, text)
 
 
 def print_table(columns: Row, rows: Iterable[Row], *, none: str = "") -> None:

@@ -13,7 +13,7 @@ from kds.brain.passages.store import Embedder, EmbeddingStore, PassageStore
 from kds.brain.passages.values import EmbeddingModel
 from kds.brain.workspace import Workspace
 from kds.cli.guard import Refusal, complain
-from kds.cli.output import fields, tell
+from kds.cli.output import fields, say
 from kds.cli.progress import reported
 
 S = TypeVar("S", bound=PassageStore)
@@ -65,7 +65,7 @@ def make_vectors(
     elif not off:
         done = _embedded(store, chosen_embedder(embeddings, workspace))
     models = store.models() if store else ()
-    tell(
+    say(
         {"embedded": done, "models": [model_dict(model) for model in models]},
         f"{done:,} vectors made" if done else "there was nothing to do",
     )

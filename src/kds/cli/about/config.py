@@ -10,7 +10,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.completion import completed_by
 from kds.cli.options import common_options, workspace_option
-from kds.cli.output import asked_json, print_json, print_table, tell
+from kds.cli.output import print_table, say
 
 key_argument = click.argument("key", metavar="KEY", shell_complete=completed_by("settings"))
 own_option = click.option(
@@ -36,15 +36,15 @@ def config(ctx: click.Context, *, workspace: Workspace) -> None:
     if ctx.invoked_subcommand is not None:
         return
     layers = load_layers(workspace)
-    if asked_json():
-        print_json({name: _row(layers, place) for name, place in KEYS.items()})
-        return
     settings = layers.settings()
     rows = [
         (name, shown(value_of(settings, place)), layers.source(place))
         for name, place in KEYS.items()
     ]
-    print_table(("setting", "value", "from"), rows)
+    say(
+        {name: _row(layers, place) for name, place in KEYS.items()},
+        lambda: print_table(("setting", "value", "from"), rows),
+    )
 
 
 @command("kds config get service.auto", of=config)
@@ -53,7 +53,7 @@ def config(ctx: click.Context, *, workspace: Workspace) -> None:
 def get(*, key: str, workspace: Workspace) -> None:
     """Print the value of the setting KEY."""
     place, layers = place_of(key), load_layers(workspace)
-    tell({"key": key, **_row(layers, place)}, shown(value_of(layers.settings(), place)))
+    say({"key": key, **_row(layers, place)}, shown(value_of(layers.settings(), place)))
 
 
 @command(

@@ -13,7 +13,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.moments import shown_text
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, print_json, print_line
+from kds.cli.output import print_lines, say
 from kds.hooks.log import read_hook_log
 from kds.service.resident.address import ServiceAddress
 
@@ -42,12 +42,10 @@ def logs(*, count: int, log: str | None, workspace: Workspace) -> None:
     They never hold what you wrote. Times are UTC.
     """
     lines = [line for line in _lines(workspace) if log in (None, line.log)][-count:]
-    if asked_json():
-        print_json(lines)
-    elif not lines:
-        click.echo("nothing was written down")
-    for line in () if asked_json() else lines:
-        print_line(line.log, f"{shown_text(line.at)} {line.text}" if line.at else line.text)
+    shown = [
+        (line.log, f"{shown_text(line.at)} {line.text}" if line.at else line.text) for line in lines
+    ]
+    say(lines, (lambda: print_lines(shown)) if lines else "nothing was written down")
 
 
 def _lines(workspace: Workspace) -> Sequence[LogLine]:

@@ -18,7 +18,7 @@ from kds.cli.command import command
 from kds.cli.database.named_server import named_database, opened
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, counted, fields, print_json, print_table
+from kds.cli.output import counted, fields, print_table, say
 from kds.cli.progress import reported
 
 
@@ -36,13 +36,7 @@ def migrate(*, origin: str, workspace: Workspace) -> int:
     with opened(named) as server, reported("copying") as tell:
         require(server)
         done = copy(workspace, Tenancy(server, tenant_number(server, named.tenant)), tell=tell)
-    if asked_json():
-        print_json(_as_dict(done, named))
-    else:
-        _print(done, named)
-        files = (kind.path_in(workspace) for kind in (SqliteStore, DocumentStore))
-        for file in (one for one in files if done.complete and one.exists()):
-            click.echo(f"{file} is as it was, and not used while the database is named")
+    say(_as_dict(done, named), lambda: _print(done, named, workspace))
     return 0 if done.complete else TESTS_FAILED
 
 
@@ -57,7 +51,7 @@ def _as_dict(done: Migrated, named: SharedDatabase) -> dict[str, Any]:
     }
 
 
-def _print(done: Migrated, named: SharedDatabase) -> None:
+def _print(done: Migrated, named: SharedDatabase, workspace: Workspace) -> None:
     print_table(("kept", "in files", "on server", "checksum"), map(_row, done.compared))
     click.echo()
     for one in done.compared:
@@ -65,6 +59,9 @@ def _print(done: Migrated, named: SharedDatabase) -> None:
             click.echo(f"{one.what}: {name} differs there, and was left as it is")
     documents = f" and {counted(done.documents, 'document')}" if done.documents else ""
     click.echo(f"copied {counted(done.messages, 'message')}{documents} to {named}")
+    files = (kind.path_in(workspace) for kind in (SqliteStore, DocumentStore))
+    for file in (one for one in files if done.complete and one.exists()):
+        click.echo(f"{file} is as it was, and not used while the database is named")
 
 
 def _row(one: Compared) -> tuple[str, str, str, str]:

@@ -17,7 +17,7 @@ from kds.cli.docs.document_search import search
 from kds.cli.docs.show import list_, show
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import common_options
-from kds.cli.output import counted, fields, mebibytes, tell
+from kds.cli.output import counted, fields, mebibytes, say
 from kds.cli.progress import slow
 from kds.cli.stores import embeddings_option, looking, make_vectors, off_option
 from kds.cli.talk.answering import harmless
@@ -47,7 +47,7 @@ def remove(*, names: tuple[str, ...], workspace: Workspace) -> None:
     with opened(workspace) as store, slow("wiping the documents from the store"):
         found = store.remove(names)
     lines = [f"removed '{harmless(one.title)}' ({shown_path(one.path)})" for one in found]
-    tell({"removed": [document_dict(one) for one in found]}, "\n".join(lines))
+    say({"removed": [document_dict(one) for one in found]}, "\n".join(lines))
 
 
 @command("kds docs check", "kds docs check --rebuild", of=docs)
@@ -60,7 +60,7 @@ def check(*, rebuild: bool, workspace: Workspace) -> int:
         found = Check() if store is None else store.rebuild() if rebuild else store.check()
         holds = store.holdings() if store else EMPTY
         gone = [one for one in store.documents() if not Path(one.path).exists()] if store else []
-    tell(
+    say(
         fields(found, "sound problems")
         | {"path": str(place)}
         | fields(holds, "documents sections chunks tokens size_bytes")

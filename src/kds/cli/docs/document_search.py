@@ -11,7 +11,7 @@ from kds.cli.command import command
 from kds.cli.docs.document_options import NOTHING
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import common_options
-from kds.cli.output import fields, print_line, tell
+from kds.cli.output import fields, print_line, say
 from kds.cli.progress import slow
 from kds.cli.stores import chosen_embedder, embeddings_option, looking
 from kds.cli.talk.answering import harmless
@@ -47,13 +47,13 @@ def search(
     embedder = chosen_embedder(embeddings, workspace)
     with looking(DocumentPlace.of(workspace)) as store:
         if store is None:
-            tell({"query": query, "hits": [], "notes": [NOTHING]}, NOTHING)
+            say({"query": query, "hits": [], "notes": [NOTHING]}, NOTHING)
             return
         with slow("searching the documents"):
             found = store.search(
                 query, limit=limit, document=document, scope=scope, embedder=embedder
             )
-    tell(recall_dict(found), lambda: _print(found, why=why))
+    say(recall_dict(found), lambda: _print(found, why=why))
 
 
 def recall_dict(found: DocumentRecall) -> dict[str, Any]:

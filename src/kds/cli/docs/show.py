@@ -13,7 +13,7 @@ from kds.cli.command import command
 from kds.cli.docs.document_options import NOTHING, document_dict, opened, shown_path
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, counted, fields, print_json, print_line, print_table, tell
+from kds.cli.output import counted, fields, print_line, print_table, say
 from kds.cli.stores import looking
 from kds.cli.talk.answering import harmless
 
@@ -30,7 +30,7 @@ def list_(*, workspace: Workspace) -> None:
          f"{one.sections:,}", f"{one.chunks:,}", shown_path(one.path))
         for one in found
     ]  # fmt: skip
-    tell(
+    say(
         {"documents": [document_dict(one) for one in found]},
         lambda: print_table(columns, rows, none=NOTHING),
     )
@@ -52,12 +52,17 @@ def show(*, name: str, wanted: str | None, workspace: Workspace) -> None:
                 f"'{harmless(document.title)}' has no section '{wanted}'",
                 f"see its outline: kds docs show {document.id}",
             )
-        _print_text(document, chosen)
-    elif asked_json():
-        outline = [_section_dict(one) for one in sections]
-        print_json(document_dict(document) | {"outline": outline})
+        texts = [_section_dict(one) | {"text": one.text} for one in chosen]
+        say(
+            {"document": document.id, "title": document.title, "sections": texts},
+            lambda: _print_text(chosen),
+        )
     else:
-        _print_outline(document, sections)
+        outline = [_section_dict(one) for one in sections]
+        say(
+            document_dict(document) | {"outline": outline},
+            lambda: _print_outline(document, sections),
+        )
 
 
 def _chosen(sections: Sequence[Section], wanted: str) -> list[Section]:
@@ -99,11 +104,7 @@ def _print_outline(document: Document, sections: Sequence[Section]) -> None:
         click.echo(harmless(f"{'  ' * (one.level - 1)}{heading}{where}"))
 
 
-def _print_text(document: Document, chosen: Sequence[Section]) -> None:
-    if asked_json():
-        texts = [_section_dict(one) | {"text": one.text} for one in chosen]
-        print_json({"document": document.id, "title": document.title, "sections": texts})
-        return
+def _print_text(chosen: Sequence[Section]) -> None:
     for at, one in enumerate(chosen):
         if at:
             click.echo()

@@ -23,12 +23,11 @@ from kds.cli.options import (
     workspace_option,
 )
 from kds.cli.output import (
-    asked_json,
     decimal,
     fields,
     percent,
-    print_json,
     print_table,
+    say,
     write_json_lines,
 )
 from kds.cli.progress import tracked
@@ -100,11 +99,8 @@ def chats(
     analyse = load_resolver(workspace).analyse
     baselines = {"never": score_chats(_left_alone(played)), "recent_noun": _recent(analyse, found)}
     curve = _drawn(plot, played, workspace) if plot is not None else {}
-    if asked_json():
-        told = {name: _compared(one) for name, one in baselines.items()}
-        print_json({**score.as_dict(), "baselines": told, **curve})
-    else:
-        _show(score, baselines)
+    told = {name: _compared(one) for name, one in baselines.items()}
+    say({**score.as_dict(), "baselines": told, **curve}, lambda: _show(score, baselines))
 
 
 def _drawn(plot: Path, played: Sequence[PlayedChatTurn], workspace: Workspace) -> dict[str, object]:

@@ -18,7 +18,7 @@ from kds.cli.options import (
     open_router,
     workspace_option,
 )
-from kds.cli.output import asked_json, decimal, fields, percent, print_json, print_table
+from kds.cli.output import decimal, fields, percent, print_table, say
 from kds.cli.palette import compared, toned
 from kds.cli.progress import tracked
 from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
@@ -62,26 +62,20 @@ def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> i
     if problems := tuple(_unknown_intents(dialogues, library)):
         raise DialogueFileError(problems)
     if only_list:
-        _list(dialogues)
+        rows = [fields(one, "id where") | {"turns": len(one.turns)} for one in dialogues]
+        places = [(one.where, one.id) for one in dialogues]
+        say({"dialogues": rows}, lambda: print_table(("where", "dialogue"), places))
         return 0
     played = play_all(dialogues, open_router(workspace, log=False))
     failed = [one for one in played if not one.passed]
-    if asked_json():
-        print_json({"dialogues": len(played), "failed": [_failure_dict(one) for one in failed]})
-    else:
-        for one in failed:
-            click.echo(compared(describe(one)) + "\n")
-        told = f"{len(played) - len(failed)} passed, {len(failed)} failed"
-        click.echo(toned(told, "problem" if failed else "ok"))
+    count = toned(
+        f"{len(played) - len(failed)} passed, {len(failed)} failed", "problem" if failed else "ok"
+    )
+    say(
+        {"dialogues": len(played), "failed": [_failure_dict(one) for one in failed]},
+        "\n".join([*(f"{compared(describe(one))}\n" for one in failed), count]),
+    )
     return TESTS_FAILED if failed else 0
-
-
-def _list(dialogues: Sequence["kds.Dialogue"]) -> None:
-    if asked_json():
-        rows = [fields(one, "id where") | {"turns": len(one.turns)} for one in dialogues]
-        print_json({"dialogues": rows})
-        return
-    print_table(("where", "dialogue"), [(one.where, one.id) for one in dialogues])
 
 
 @command(
@@ -99,12 +93,13 @@ def dialogues(*, file: Path, errors: bool, workspace: Workspace) -> None:
     found = read_dialogues(file)
     played = play_all(found, open_router(workspace, log=False))
     result = score(played)
-    if asked_json():
-        print_json(result.as_dict())
-        return
+    say(result.as_dict(), lambda: _show(result, played, whole=errors))
+
+
+def _show(result: Score, played: Sequence[PlayedDialogue], *, whole: bool) -> None:
     print_table(("measure", "value", "turns"), _score_rows(result, played))
     failed = [one for one in played if not one.passed]
-    shown = failed if errors else failed[:SHOWN_FAILURES]
+    shown = failed if whole else failed[:SHOWN_FAILURES]
     for one in shown:
         click.echo("\n" + describe(one))
     if len(failed) > len(shown):

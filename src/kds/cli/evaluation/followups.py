@@ -24,7 +24,7 @@ from kds.cli.output import (
     fields,
     percent,
     print_table,
-    tell,
+    say,
     write_json_lines,
 )
 from kds.cli.progress import slow, tracked
@@ -70,7 +70,7 @@ def follow_ups(*, file: Path, errors: Path | None, workspace: Workspace) -> None
     if errors is not None:
         _write_errors(errors, asked)
     score = score_follow_ups(asked)
-    tell(score.as_dict(), lambda: _show(score))
+    say(score.as_dict(), lambda: _show(score))
 
 
 def _ask(talks: Sequence[Talk], workspace: Workspace) -> list[Asked]:

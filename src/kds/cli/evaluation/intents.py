@@ -12,7 +12,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import check_picture, json_option, workspace_option
-from kds.cli.output import asked_json, percent, print_json, print_table
+from kds.cli.output import percent, print_table, say
 from kds.cli.progress import reported, slow
 from kds.evaluation.intents.data import INTENT_FORM, LabelledMessage, load_intents
 from kds.evaluation.intents.intent_scores import SEEDS, Confusion, IntentReport, score_intents
@@ -76,11 +76,8 @@ def intents(
     if plot:
         with slow("drawing"):
             draw_plots(plot, report.confusion.labels, report.confusion.matrix, report.bins)
-    if asked_json():
-        std = {"std": rounded(report.std)} if shots is not None else {}
-        print_json(rounded(report.figures) | std)
-    else:
-        _print(report, with_std=shots is not None)
+    std = {"std": rounded(report.std)} if shots is not None else {}
+    say(rounded(report.figures) | std, lambda: _print(report, with_std=bool(std)))
 
 
 def _check_options(

@@ -10,7 +10,7 @@ from kds.api.rehearsal import MinuteClock
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.options import common_options, open_router
-from kds.cli.output import asked_json, percent, print_json, print_table
+from kds.cli.output import percent, print_table, say
 from kds.cli.progress import tracked
 from kds.evaluation.examples import MULTI_FORM, read_multi
 from kds.evaluation.multi_scoring import MultiScore, Split, score_splits, split
@@ -35,9 +35,10 @@ def multi(*, file: Path, workspace: Workspace) -> None:
         split(example, router.rehearse(MinuteClock())) for example in tracked(examples, "routing")
     ]
     result = score_splits(splits)
-    if asked_json():
-        print_json(result.as_dict())
-        return
+    say(result.as_dict(), lambda: _show(result, splits))
+
+
+def _show(result: MultiScore, splits: Sequence[Split]) -> None:
     print_table(("measure", "value", "of"), _rows(result, splits))
     wrong = [one for one in splits if not one.exact]
     if wrong:

@@ -18,7 +18,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, decimal, percent, print_json, print_table
+from kds.cli.output import decimal, percent, print_table, say
 from kds.cli.progress import reported, tracked
 from kds.evaluation.retrieval_data import RETRIEVAL_FORM, RetrievalSet, read_retrieval
 from kds.evaluation.retrieval_scoring import (
@@ -72,7 +72,8 @@ def retrieval(
     )
     if write and tuned is not None:
         _write(workspace, tuned.weights)
-    _show(score_retrieval(retrieved), tuned, settings.weights)
+    score, more = score_retrieval(retrieved), {"tuning": tuned.as_dict()} if tuned else {}
+    say(score.as_dict() | more, lambda: _show(score, tuned, settings.weights))
 
 
 def _retrieve_all(
@@ -104,10 +105,6 @@ def _write(place: Workspace, weights: Weights) -> None:
 
 
 def _show(score: RetrievalScore, tuned: Tuning | None, present: Weights) -> None:
-    if asked_json():
-        more = {"tuning": tuned.as_dict()} if tuned else {}
-        print_json(score.as_dict() | more)
-        return
     print_table(("queries", "recall@5", "recall@10", "NDCG@5", ""), _rows(score))
     click.echo(f"ms a query: half below {decimal(score.ms_p50)}, 95 % {decimal(score.ms_p95)}")
     if tuned is not None:

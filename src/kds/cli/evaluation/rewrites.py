@@ -21,7 +21,7 @@ from kds.cli.output import (
     decimal,
     percent,
     print_table,
-    tell,
+    say,
     write_json_lines,
 )
 from kds.cli.progress import tracked
@@ -85,7 +85,7 @@ def rewrites(
     result = score_rewrites(rewritten)
     if errors is not None:
         write_json_lines(errors, (_error_dict(one) for one in rewritten if not one.exact))
-    tell(result.as_dict(), lambda: print_table(("measure", "KDS", "copy", "turns"), _rows(result)))
+    say(result.as_dict(), lambda: print_table(("measure", "KDS", "copy", "turns"), _rows(result)))
 
 
 def _rewriter(workspace: Workspace, resolver: Resolver, mode: Mode) -> CheckedRewriter:

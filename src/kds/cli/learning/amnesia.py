@@ -16,7 +16,7 @@ from kds.cli.command import command, group
 from kds.cli.guard import Refusal
 from kds.cli.moments import shown
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, print_json, print_line, print_table, tell
+from kds.cli.output import asked_json, print_json, print_line, print_table, say
 from kds.cli.progress import slow
 
 NOTHING: Final = "nothing is remembered here"
@@ -64,7 +64,7 @@ def amnesia(
             raise Refusal("nothing was forgotten: there was no yes", "kds amnesia --yes")
     with slow("making a backup, then forgetting"):
         report = forget(workspace, keep=keep)
-    tell(report.as_dict(), lambda: _print_report(report))
+    say(report.as_dict(), lambda: _print_report(report))
 
 
 @command("kds amnesia restore", "kds amnesia restore NAME --force", of=amnesia)
@@ -75,7 +75,7 @@ def restore(*, backup: str | None, force: bool, workspace: Workspace) -> None:
     """Bring back what a backup holds: BACKUP, or the newest. Newer data is not overwritten."""
     with slow("restoring"):
         done = restore_backup(workspace, backup, force=force)
-    tell(done.as_dict(), lambda: _print_restored(done))
+    say(done.as_dict(), lambda: _print_restored(done))
 
 
 @command("kds amnesia backups", "kds amnesia backups --remove NAME", of=amnesia)
@@ -85,7 +85,7 @@ def backups(*, remove: str | None, workspace: Workspace) -> None:
     """List the backups, or delete one: only then its bytes are gone too."""
     gone = remove_backup(workspace, remove) if remove else None
     present = list_backups(workspace)
-    tell(
+    say(
         [one.as_dict() for one in present],
         f"deleted {gone.path}" if gone else lambda: _print_backups(present),
     )

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -25,7 +25,7 @@ from kds.cli.learning.view import (
     reference_dict,
 )
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, print_json, print_line, tell
+from kds.cli.output import print_line, say
 from kds.cli.progress import slow
 from kds.learning import references, teaching
 from kds.learning.learning import SWITCH_ON, Learning, standing_of
@@ -57,7 +57,7 @@ def status(*, workspace: Workspace) -> None:
     examples, described = learning.examples(), learning.references()
     counts = Counter[str](one.state for one in found)
     _warn(learning)
-    tell(
+    say(
         {
             "enabled": learning.enabled,
             "learned": len(examples),
@@ -82,17 +82,15 @@ def list_(*, workspace: Workspace) -> None:
     found, examples = learning.candidates(), learning.examples()
     described = learning.references()
     _warn(learning)
-    if asked_json():
-        print_json(
-            {
-                "examples": [example_dict(one) for one in examples],
-                "references": [reference_dict(one) for one in described],
-                "candidates": [candidate_dict(one) for one in found],
-            }
-        )
-        return
     open_ones = [one for one in found if one.state != "learned"]
-    _print_list(examples, described, open_ones)
+    say(
+        {
+            "examples": [example_dict(one) for one in examples],
+            "references": [reference_dict(one) for one in described],
+            "candidates": [candidate_dict(one) for one in found],
+        },
+        lambda: _print_list(examples, described, open_ones),
+    )
 
 
 @command("kds learn correct 'give the dashboard some love' PLAN", of=learn, cls=MessageCommand)
@@ -105,7 +103,7 @@ def correct(*, message: str, intent: str, workspace: Workspace) -> None:
     if not learning.enabled:
         raise Refusal("learning is off", SWITCH_ON)
     one = learning.tell(message, intent, PromptLibrary.load(workspace.prompts_dir))
-    tell(candidate_dict(one), f"noted: {standing_of(one)}")
+    say(candidate_dict(one), f"noted: {standing_of(one)}")
 
 
 @command(
@@ -128,14 +126,13 @@ def teach(*, message: str, intent: str, workspace: Workspace) -> None:
     for warning in done.warnings:
         complain(warning)
     one = done.example
-    if asked_json():
-        told = {"new": done.new, "redacted": done.redacted, "undo": f"kds learn undo {one.id}"}
-        print_json(candidate_dict(one) | told | {"file": str(Learning(workspace).file.text)})
-        return
-    what = "learned" if done.new else "learned before"
-    click.echo(f"{what}: '{one.text}' as {one.intent}; kds learn undo {one.id} takes it back")
-    if done.redacted:
-        click.echo("the secret in it is not kept")
+    undo, what = f"kds learn undo {one.id}", "learned" if done.new else "learned before"
+    told = {"new": done.new, "redacted": done.redacted, "undo": undo}
+    secret = "\nthe secret in it is not kept" if done.redacted else ""
+    say(
+        candidate_dict(one) | told | {"file": str(Learning(workspace).file.text)},
+        f"{what}: '{one.text}' as {one.intent}; {undo} takes it back{secret}",
+    )
 
 
 @command("kds learn teach-reference 'the button' 'FAB button'", of=learn)
@@ -149,11 +146,11 @@ def teach_reference(*, description: str, antecedent: str, workspace: Workspace) 
     """
     done = references.teach_reference(workspace, description, antecedent)
     one = done.reference
-    if asked_json():
-        print_json(reference_dict(one) | {"new": done.new, "undo": f"kds learn undo {one.id}"})
-        return
-    what = "learned" if done.new else "learned before"
-    click.echo(f"{what}: {one.told}; kds learn undo {one.id} takes it back")
+    undo, what = f"kds learn undo {one.id}", "learned" if done.new else "learned before"
+    say(
+        reference_dict(one) | {"new": done.new, "undo": undo},
+        f"{what}: {one.told}; {undo} takes it back",
+    )
 
 
 @command("kds learn accept 76b5b4ec", of=learn)
@@ -193,11 +190,10 @@ def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
         raise Refusal("name what to take back", "kds learn undo ID, or kds learn undo --last")
     learning = Learning(workspace)
     taken = learning.undo_last() if last else tuple(map(learning.undo, ids))
-    if asked_json():
-        print_json({"undone": [learned_dict(one) for one in taken]})
-        return
-    for one in taken:
-        click.echo(f"taken back: {one.told}")
+    say(
+        {"undone": [learned_dict(one) for one in taken]},
+        "\n".join(f"taken back: {one.told}" for one in taken),
+    )
 
 
 learn.add_command(review)
@@ -248,10 +244,8 @@ def _print_status(
 
 
 def _show_decided(chosen: Sequence[Candidate], what: str, *, back: str | None = None) -> None:
-    rows: list[dict[str, Any]] = [candidate_dict(one) for one in chosen]
-    if asked_json():
-        print_json({what: rows})
-        return
-    for one in chosen:
-        way_back = f"; {back} {one.id} takes it back" if back else ""
-        click.echo(f"{what}: '{one.text}' as {one.intent}{way_back}")
+    backs = [f"; {back} {one.id} takes it back" if back else "" for one in chosen]
+    lines = [
+        f"{what}: '{one.text}' as {one.intent}{way}" for one, way in zip(chosen, backs, strict=True)
+    ]
+    say({what: [candidate_dict(one) for one in chosen]}, "\n".join(lines))

@@ -10,7 +10,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.completion import completed_by
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, fields, print_json, print_line, print_table, tell
+from kds.cli.output import fields, print_lines, print_table, say
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 
@@ -28,7 +28,7 @@ def agents(ctx: click.Context, *, workspace: Workspace) -> None:
     if ctx.invoked_subcommand is not None:
         return
     found = _library(workspace).agents()
-    tell(
+    say(
         [fields(agent, "name intent description") for agent in found],
         lambda: print_table(
             ("agent", "intent", "what it does"),
@@ -46,11 +46,7 @@ def show(*, name: str, workspace: Workspace) -> None:
     NAME may be its intent. What was learned from you is in `kds learn list`.
     """
     agent = prompt_named(name, _library(workspace))
-    if asked_json():
-        print_json(_card(agent))
-        return
-    for label, text in _lines(agent):
-        print_line(label, text)
+    say(_card(agent), lambda: print_lines(_lines(agent)))
 
 
 def _library(workspace: Workspace) -> PromptLibrary:

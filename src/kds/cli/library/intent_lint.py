@@ -1,6 +1,5 @@
 """`kds intents`: what is worth a look in the examples and patterns of the agents."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -9,7 +8,7 @@ import click
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, print_json, print_table
+from kds.cli.output import print_table, say
 from kds.cli.progress import reported
 from kds.evaluation.intents.lint import LintFinding, lint_intents
 from kds.router.prompts.library import PromptLibrary
@@ -43,11 +42,11 @@ def lint(*, workspace: Workspace) -> None:
     prompts = PromptLibrary.load(own).prompts()
     with reported("looking at the examples") as tell:
         findings = lint_intents(prompts, own=own, progress=tell)
-    if asked_json():
-        counts = Counter[str](finding.kind for finding in findings)
-        print_json({"counts": {kind: counts[kind] for kind in _MEANINGS}, "findings": findings})
-    else:
-        print_findings(findings, prompts)
+    kinds: list[str] = [finding.kind for finding in findings]
+    say(
+        {"counts": {kind: kinds.count(kind) for kind in _MEANINGS}, "findings": findings},
+        lambda: print_findings(findings, prompts),
+    )
 
 
 def print_findings(findings: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> None:

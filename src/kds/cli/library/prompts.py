@@ -1,7 +1,8 @@
 """`kds prompts`: the prompt files of a workspace."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,7 @@ from kds.cli.command import command, group
 from kds.cli.completion import completed_by
 from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows
 from kds.cli.options import common_options, workspace_option
-from kds.cli.output import asked_json, fields, print_json, print_table, tell
+from kds.cli.output import asked_json, fields, print_json, print_table, say
 from kds.cli.progress import slow
 from kds.evaluation.intents.example_reach import ExampleReach, example_reach
 from kds.router.prompts.inheritance import lost_behaviour
@@ -40,7 +41,7 @@ def prompts() -> None:
 def list_(*, workspace: Workspace) -> None:
     """List the prompts: the agents by priority, then the others."""
     found = _ordered(_library(workspace))
-    tell(
+    say(
         [_summary(prompt) for prompt in found],
         lambda: print_table(
             ("intent", "prompt", "what it does"),
@@ -120,33 +121,25 @@ def check(*, workspace: Workspace) -> int:
         found = example_reach(library, workspace)
     strays = stray_files(workspace)
     lost = lost_behaviour(library, PromptLibrary.load().agents())
-    if asked_json():
-        print_json(_check_dict(library, found, strays, lost))
-    else:
-        for note in (*library.passed_over, *strays, *lost):
-            complain(f"{note.where}: {note.message}", note.hint)
-        _print_check(library, found, workspace.prompts_dir)
+    notes = {"passed_over": library.passed_over, "strays": strays, "lost": lost}
+    say(
+        {
+            "prompts": len(library.prompts()),
+            "agents": len(library.agents()),
+            "problems": [],
+            **{kind: problem_rows(found_ones) for kind, found_ones in notes.items()},
+            "examples": [one.as_dict() for one in found],
+        },
+        lambda: _print_check(library, found, chain(*notes.values()), workspace.prompts_dir),
+    )
     return 0
 
 
-def _check_dict(
-    library: PromptLibrary,
-    found: Sequence[ExampleReach],
-    strays: Sequence[Problem],
-    lost: Sequence[Problem],
-) -> Mapping[str, object]:
-    return {
-        "prompts": len(library.prompts()),
-        "agents": len(library.agents()),
-        "problems": [],
-        "passed_over": problem_rows(library.passed_over),
-        "strays": problem_rows(strays),
-        "lost": problem_rows(lost),
-        "examples": [one.as_dict() for one in found],
-    }
-
-
-def _print_check(library: PromptLibrary, found: Sequence[ExampleReach], own: Path) -> None:
+def _print_check(
+    library: PromptLibrary, found: Sequence[ExampleReach], notes: Iterable[Problem], own: Path
+) -> None:
+    for note in notes:
+        complain(f"{note.where}: {note.message}", note.hint)
     for one in found:
         _warn_of_strays(one)
     count, agents = len(library.prompts()), len(library.agents())

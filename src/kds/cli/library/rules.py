@@ -14,7 +14,7 @@ from kds.cli.command import command, group
 from kds.cli.evaluation.dialogue_tests import play_all, read_all
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about, problem_rows
 from kds.cli.options import common_options, open_router, workspace_option
-from kds.cli.output import asked_json, fields, print_json, print_table, tell
+from kds.cli.output import asked_json, fields, print_json, print_table, say
 from kds.cli.palette import compared, toned
 from kds.cli.progress import slow
 from kds.evaluation.rule_record import RuleRecord, rule_records
@@ -34,7 +34,7 @@ def rules() -> None:
 def list_(*, workspace: Workspace) -> None:
     """List the rules in the order in which they are tried, with what each is for."""
     found = sorted(load_rules(workspace.rules_dir).rules, key=lambda rule: rule.priority)
-    tell(
+    say(
         [fields(rule, "id priority description where") for rule in found],
         lambda: print_table(
             ("rule", "priority", "what it is for"),
@@ -88,7 +88,7 @@ def check(*, paths: tuple[Path, ...], more: tuple[Path, ...], workspace: Workspa
         outcomes = router.check_rules()
     records = rule_records(router.rules, play_all(dialogues, router)) if dialogues else ()
     failed = [outcome for outcome in outcomes if not outcome.passed]
-    tell(
+    say(
         _report(outcomes, failed, records, with_record=bool(dialogues)),
         lambda: _print(outcomes, failed, records),
     )

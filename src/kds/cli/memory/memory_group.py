@@ -18,7 +18,7 @@ from kds.cli.memory.profile import consent, profile
 from kds.cli.memory.session_commands import cleanup, delete, new, rename, show
 from kds.cli.memory.transfer import export, import_
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, fields, mebibytes, print_line, print_table, tell
+from kds.cli.output import asked_json, fields, mebibytes, print_line, print_table, say
 from kds.cli.progress import slow
 from kds.cli.stores import embeddings_option, looking, make_vectors, model_dict, off_option
 
@@ -49,7 +49,7 @@ def stats(*, workspace: Workspace) -> None:
         given = bool(store and store.profile.consent().given)
     names = "sessions messages tokens chunks summaries size_bytes schema_version"
     models = [model_dict(model) for model in found.models]
-    tell(
+    say(
         {"path": str(place), **fields(found, names), "models": models, "profile_consent": given},
         f"{NOTHING}; it would be in {place}"
         if store is None
@@ -110,7 +110,7 @@ def count_rows(found: Stats) -> list[tuple[str, str]]:
 def _told(found: Check, sound: str) -> int:
     """Tell what is wrong, or that nothing is; the exit code."""
     lines = (*found.problems, *((sound,) if found.sound else ()))
-    tell(fields(found, "sound problems"), "\n".join(lines))
+    say(fields(found, "sound problems"), "\n".join(lines))
     return 0 if found.sound else TESTS_FAILED
 
 

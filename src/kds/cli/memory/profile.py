@@ -13,7 +13,7 @@ from kds.cli.command import command, group
 from kds.cli.guard import Refusal
 from kds.cli.moments import shown
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, fields, print_json, print_line, print_table, tell
+from kds.cli.output import asked_json, fields, print_json, print_line, print_table, say
 from kds.cli.stores import changing, looking
 
 PURPOSE: Final = "answers that suit me"
@@ -92,7 +92,7 @@ def clear(*, workspace: Workspace) -> None:
         given = store is not None and store.profile.consent().given
         if store is not None and given:
             store.profile.save(Profile())
-    tell({"cleared": given}, "the profile is empty" if given else NO_CONSENT)
+    say({"cleared": given}, "the profile is empty" if given else NO_CONSENT)
 
 
 @group("kds memory consent show", "kds memory consent grant --for 'answers that suit me'")

@@ -14,7 +14,7 @@ from kds.cli.command import command
 from kds.cli.completion import completed_by
 from kds.cli.moments import shown
 from kds.cli.options import common_options, read_span
-from kds.cli.output import asked_json, counted, fields, print_json, print_line, print_table, tell
+from kds.cli.output import asked_json, counted, fields, print_json, print_line, print_table, say
 from kds.cli.progress import slow, tracked
 from kds.cli.stores import changing, looking
 
@@ -52,13 +52,13 @@ def show(
     with looking(MemoryPlace.of(workspace)) as store:
         if name is None:
             sessions = store.sessions(limit=limit, offset=offset) if store else ()
-            tell([session_dict(one) for one in sessions], lambda: print_sessions(sessions))
+            say([session_dict(one) for one in sessions], lambda: print_sessions(sessions))
             return
         session = find_session(store, name)
         assert store is not None  # or find_session would have refused
         messages = store.messages(session.id, last=last)
         summaries = store.summaries(session.id)
-    tell(
+    say(
         session_dict(session)
         | {
             "messages": [fields(message, _MESSAGE) for message in messages],
@@ -76,7 +76,7 @@ def new(*, title: str | None, document: str | None, workspace: Workspace) -> Non
     """Begin a session and print its id. Without TITLE its first message names it."""
     with changing(MemoryPlace.of(workspace)) as store:
         session = store.create_session(title=title, document_context=document)
-    tell(session_dict(session), session.id)
+    say(session_dict(session), session.id)
 
 
 @command("kds memory rename last 'Dark mode'")
@@ -92,7 +92,7 @@ def rename(*, name: str, title: str, document: str | None, workspace: Workspace)
         renamed = store.rename(session.id, title)
         if document is not None:
             renamed = store.set_document(session.id, document or None)
-    tell(session_dict(renamed), f"{renamed.id[:SHOWN_ID]} is now '{renamed.title}'")
+    say(session_dict(renamed), f"{renamed.id[:SHOWN_ID]} is now '{renamed.title}'")
 
 
 @command("kds memory delete 'Dark mode'", "kds memory delete 3f2a91c0 --yes")

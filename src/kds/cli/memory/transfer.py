@@ -19,7 +19,7 @@ from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal
 from kds.cli.memory.session_commands import print_sessions, session_dict
 from kds.cli.options import STDIN, NamedPath, common_options
-from kds.cli.output import asked_json, counted, print_json, tell
+from kds.cli.output import asked_json, counted, print_json, say
 from kds.cli.progress import tracked
 from kds.cli.stores import changing, looking
 
@@ -118,7 +118,7 @@ def _read(file: Path) -> str:
 def _show_written(archives: list[Archive], target: Path) -> None:
     sessions = len(archives)
     messages = sum(len(found.messages) for found in archives)
-    tell(
+    say(
         {"sessions": sessions, "messages": messages, "path": str(target)},
         f"{counted(sessions, 'session')}, {counted(messages, 'message')} in {target}",
     )

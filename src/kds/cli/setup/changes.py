@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from kds.cli.output import asked_json, print_json, print_line
+from kds.cli.output import print_line, say
 from kds.clients.planning import PlannedFile
 from kds.clients.table import Client
 
@@ -32,9 +32,10 @@ class Outcome:
 
 def report(outcome: Outcome, *, full: bool) -> None:
     """Print what became of the files. ``full``: a dry run shows new generated files, too."""
-    if asked_json():
-        print_json(_as_dict(outcome, full=full))
-        return
+    say(_as_dict(outcome, full=full), lambda: _print(outcome, full=full))
+
+
+def _print(outcome: Outcome, *, full: bool) -> None:
     print_line("project", str(outcome.folder))
     if outcome.chosen:
         print_line("clients", ", ".join(f"{client} ({why})" for client, why in outcome.chosen))

@@ -8,7 +8,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, print_json, print_line
+from kds.cli.output import asked_json, print_line, say
 from kds.cli.progress import slow
 from kds.clients.doctor import workspacehealth
 from kds.clients.doctor.diagnosis import findings_of
@@ -32,17 +32,14 @@ def doctor(*, fix: bool, workspace: Workspace) -> int:
     with slow("looking at workspace, service, hook and clients"):
         findings = list(findings_of(project))
     well = is_well(findings)
-    if asked_json():
-        print_json({"well": well, "findings": findings})
-    else:
-        _show(findings)
-        problems = sum(finding.mark == "problem" for finding in findings)
-        click.echo("all is well" if well else f"{problems} to put right")
+    say({"well": well, "findings": findings}, lambda: _show(findings, well=well))
     return 0 if well else TESTS_FAILED
 
 
-def _show(findings: Sequence[Finding]) -> None:
+def _show(findings: Sequence[Finding], *, well: bool) -> None:
     for finding in findings:
         print_line(finding.mark, f"{finding.check}: {finding.found}", tone=finding.mark)
         if finding.fix:
             print_line("", f"  do: {finding.fix}")
+    problems = sum(finding.mark == "problem" for finding in findings)
+    click.echo("all is well" if well else f"{problems} to put right")

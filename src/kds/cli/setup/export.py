@@ -7,7 +7,7 @@ import click
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.options import NamedPath, common_options
-from kds.cli.output import asked_json, fields, print_json, print_line
+from kds.cli.output import fields, print_line, say
 from kds.cli.progress import slow
 from kds.clients.generated.writing_files import (
     ExportConflictError,
@@ -59,11 +59,11 @@ def export(
     if not dry_run:
         check_conflicts(changes)
         apply_changes(changes)
-    if asked_json():
-        files = [fields(change, "path state action") for change in changes]
-        print_json({"kind": kind, "folder": str(folder), "dry_run": dry_run, "files": files})
-    else:
-        _show(changes, folder, dry_run=dry_run)
+    files = [fields(change, "path state action") for change in changes]
+    say(
+        {"kind": kind, "folder": str(folder), "dry_run": dry_run, "files": files},
+        lambda: _show(changes, folder, dry_run=dry_run),
+    )
 
 
 def _show(changes: list[FileChange], folder: Path, *, dry_run: bool) -> None:

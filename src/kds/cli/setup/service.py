@@ -14,7 +14,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.moments import ago
 from kds.cli.options import common_options, workspace_option
-from kds.cli.output import asked_json, counted, print_json, print_line, tell
+from kds.cli.output import counted, print_line, say
 from kds.cli.palette import for_people
 from kds.cli.progress import slow
 from kds.hooks import start as hook_start
@@ -98,7 +98,7 @@ def stop(*, force: bool, workspace: Workspace) -> None:
     """End the service; requests in flight are answered first."""
     with slow(STOPPING):
         outcome = background.stop(workspace, force=force)
-    tell({"status": outcome}, f"the service is {outcome}" if outcome == "not running" else outcome)
+    say({"status": outcome}, f"the service is {outcome}" if outcome == "not running" else outcome)
 
 
 @command("kds service restart", of=service)
@@ -127,18 +127,19 @@ def status(ctx: click.Context, *, workspace: Workspace) -> None:
     if now.health is not None:
         _show({**now.health, "socket": now.socket, "http": now.http})
         ctx.exit(DEGRADED if now.health["status"] == "degraded" else 0)
-    if asked_json():
-        print_json({"status": now.state, **({"pid": now.pid} if now.pid else {})})
-    else:
-        who = f", pid {now.pid}" if now.pid else ""
-        click.echo(f"the service is {now.state}{who}; {_NEXT[now.state]}")
+    who = f", pid {now.pid}" if now.pid else ""
+    say(
+        {"status": now.state} | ({"pid": now.pid} if now.pid else {}),
+        f"the service is {now.state}{who}; {_NEXT[now.state]}",
+    )
     ctx.exit(NOT_RUNNING)
 
 
 def _show(health: Mapping[str, Any]) -> None:
-    if asked_json():
-        print_json(health)
-        return
+    say(health, lambda: _print(health))
+
+
+def _print(health: Mapping[str, Any]) -> None:
     print_line("service", f"{health['status']}, pid {health['pid']}")
     if "started_at" not in health:
         return

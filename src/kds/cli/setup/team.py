@@ -13,10 +13,11 @@ from kds.brain.postgres.upgrade import require
 from kds.brain.shared_database import shared_database
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
+from kds.cli.database.named_server import opened
 from kds.cli.guard import Refusal
 from kds.cli.moments import shown
 from kds.cli.options import common_options
-from kds.cli.output import fields, print_table, tell
+from kds.cli.output import counted, fields, print_table, say
 
 SHOWN: Final = 100
 
@@ -48,7 +49,7 @@ def add(
     """Make a token for PERSON, and print it: it is shown this once."""
     with _opened(workspace, organisation) as (found, name):
         token = found.make_token(name, person, "admin" if admin else "member", days=days)
-    tell({"organisation": name, "person": person, "token": token}, token)
+    say({"organisation": name, "person": person, "token": token}, token)
 
 
 @command("kds team list --json", of=team, name="list")
@@ -58,7 +59,7 @@ def list_(*, organisation: str | None, workspace: Workspace) -> None:
     """List the tokens of an organisation, those that ended too."""
     with _opened(workspace, organisation) as (found, name):
         tokens = found.tokens(name)
-    tell(
+    say(
         [_token(one) for one in tokens],
         lambda: print_table(
             ("token", "person", "role", "state"),
@@ -81,7 +82,7 @@ def revoke(
         count = found.revoke(name, person, token)
     if not count:
         raise Refusal(f"'{person}' has no such token", "see them: kds team list")
-    tell({"revoked": count}, f"revoked {count} {'token' if count == 1 else 'tokens'}")
+    say({"revoked": count}, f"revoked {counted(count, 'token')}")
 
 
 @command("kds team remove ann --yes", of=team)
@@ -95,9 +96,7 @@ def remove(*, person: str, organisation: str | None, yes: bool, workspace: Works
         raise Refusal(f"this removes everything that '{person}' said", "add --yes")
     with _opened(workspace, organisation) as (found, name):
         count = found.remove(name, person)
-    tell(
-        {"projects": count}, f"removed {person}: {count} {'project' if count == 1 else 'projects'}"
-    )
+    say({"projects": count}, f"removed {person}: {counted(count, 'project')}")
 
 
 @command("kds team audit --limit 20", of=team)
@@ -109,7 +108,7 @@ def audit(*, organisation: str | None, limit: int, workspace: Workspace) -> None
     """Show who made, revoked and removed what, the latest first."""
     with _opened(workspace, organisation) as (found, name):
         entries = found.audit(name, limit=limit)
-    tell(
+    say(
         [fields(one, "at organisation actor action person") for one in entries],
         lambda: print_table(
             ("when", "by", "what", "person"),
@@ -126,12 +125,9 @@ def _opened(workspace: Workspace, organisation: str | None) -> Iterator[tuple[Te
         raise Refusal(
             "no database is named: a team shares one", "set KDS_DATABASE to postgresql://..."
         )
-    server = shared.server()
-    try:
+    with opened(shared) as server:
         require(server)
         yield Team(server, actor=getpass.getuser()), organisation or shared.tenant[0]
-    finally:
-        server.close()
 
 
 def _state(token: Token) -> str:

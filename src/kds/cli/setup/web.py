@@ -12,7 +12,7 @@ from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, print_json, print_line
+from kds.cli.output import print_lines, say
 from kds.cli.progress import slow
 from kds.service.resident import background
 from kds.service.resident.service_client import reach
@@ -39,11 +39,10 @@ def web(*, port: int | None, no_open: bool, workspace: Workspace) -> None:
         raise KdsError("the service went away", hint="try again, or see `kds service status`")
     url, login = client.web(port)
     opened = not no_open and _has_display() and webbrowser.open(login)
-    if asked_json():
-        print_json({"url": url, "login": login, "opened": opened})
-        return
-    print_line("page", url)
-    print_line("log in", f"{login}  (works once)")
+    say(
+        {"url": url, "login": login, "opened": opened},
+        lambda: print_lines([("page", url), ("log in", f"{login}  (works once)")]),
+    )
 
 
 def _has_display() -> bool:

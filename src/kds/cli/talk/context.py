@@ -16,7 +16,7 @@ from kds.cli.command import command, group
 from kds.cli.completion import completed_by
 from kds.cli.guard import complain
 from kds.cli.options import common_options
-from kds.cli.output import print_entries, tell
+from kds.cli.output import print_entries, say
 
 
 @group("kds context load", "kds context clear")
@@ -69,7 +69,7 @@ def clear(*, workspace: Workspace) -> None:
     """Forget the conversation context."""
     count = Contexts(workspace).journal().clear()
     kds.TurnLog(workspace).forget()
-    tell({"cleared": count}, f"cleared {count} {'entry' if count == 1 else 'entries'}")
+    say({"cleared": count}, f"cleared {count} {'entry' if count == 1 else 'entries'}")
 
 
 @command('wc -l "$(kds context path)"', of=context)
@@ -78,13 +78,13 @@ def path(*, workspace: Workspace) -> None:
     """Print where the context file is, or would be."""
     place = workspace.context_path
     shown = bytes(place) if _has_odd_bytes(place) else str(place)
-    tell({"path": str(place)}, lambda: click.echo(shown))
+    say({"path": str(place)}, lambda: click.echo(shown))
 
 
 def _show(loaded: LoadedContext) -> None:
     for warning in loaded.warnings:
         complain(warning)
-    tell(
+    say(
         {"entries": [entry_to_wire(entry) for entry in loaded.entries]},
         lambda: print_entries(loaded.entries),
     )
