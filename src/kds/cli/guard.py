@@ -9,7 +9,7 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -112,6 +112,12 @@ def complain(message: str, hint: str | None = None) -> None:
     click.echo(f"{toned('kds:', 'problem', err=True)} {message}", err=True)
     if hint:
         click.echo(f"  {toned('fix:', 'ok', err=True)} {hint}", err=True)
+
+
+def pass_on(warnings: Iterable[str]) -> None:
+    """Tell on stderr what was found and put right, or passed over."""
+    for warning in warnings:
+        complain(warning)
 
 
 def complain_about(error: KdsError) -> None:

@@ -15,7 +15,7 @@ from kds.brain.errors import WorkspaceError
 from kds.brain.message import clean_message
 from kds.brain.turn import WARNING
 from kds.brain.workspace import HOME_VARIABLE, Workspace
-from kds.cli.guard import Refusal, complain
+from kds.cli.guard import Refusal, complain, pass_on
 from kds.cli.output import JSON
 from kds.cli.progress import slow
 from kds.hooks.start import start_service
@@ -126,8 +126,7 @@ def open_router(workspace: Workspace, *, log: bool) -> "kds.Router":
     """Open the router of the workspace, and pass its warnings on to stderr."""
     with slow(LOADING):
         router = kds.Router.open(workspace, log=log)
-    for warning in router.warnings:
-        complain(warning)
+    pass_on(router.warnings)
     return router
 
 

@@ -12,7 +12,7 @@ from kds.brain.passages.place import Place
 from kds.brain.passages.store import Embedder, EmbeddingStore, PassageStore
 from kds.brain.passages.values import EmbeddingModel
 from kds.brain.workspace import Workspace
-from kds.cli.guard import Refusal, complain
+from kds.cli.guard import Refusal, pass_on
 from kds.cli.output import fields, say
 from kds.cli.progress import reported
 
@@ -33,8 +33,7 @@ off_option = click.option(
 def looking(place: Place[S]) -> Iterator[S | None]:
     """Open a store to look at it, and pass on its warnings; None where nothing was ever kept."""
     with place.if_any() as store:
-        for warning in store.warnings if store else ():
-            complain(warning)
+        pass_on(store.warnings if store else ())
         yield store
 
 
@@ -42,8 +41,7 @@ def looking(place: Place[S]) -> Iterator[S | None]:
 def changing(place: Place[S]) -> Iterator[S]:
     """Open a store, made if there is none, and pass on its warnings."""
     with place.made() as store:
-        for warning in store.warnings:
-            complain(warning)
+        pass_on(store.warnings)
         yield store
 
 

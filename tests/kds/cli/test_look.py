@@ -13,7 +13,7 @@ from kds.brain.clock import moment
 from kds.cli import palette
 from kds.cli.app import app, main
 from kds.cli.moments import ago, shown, shown_text
-from kds.cli.talk.prose import Prose
+from kds.cli.talk.answering import Prose
 
 from ..conftest import Result
 

@@ -23,7 +23,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.database.migrate import migrate
 from kds.cli.database.named_server import named_database, opened
-from kds.cli.guard import TESTS_FAILED, complain
+from kds.cli.guard import TESTS_FAILED, pass_on
 from kds.cli.memory.memory_group import count_rows
 from kds.cli.options import common_options
 from kds.cli.output import fields, mebibytes, print_line, print_table, say
@@ -93,8 +93,7 @@ def check(*, workspace: Workspace) -> int:
         | {"needed": len(STEPS), "warnings": list(state.warnings), "problems": problems},
         lambda: _print_state(state, problems, named),
     )
-    for warning in state.warnings:
-        complain(warning)
+    pass_on(state.warnings)
     return TESTS_FAILED if problems else 0
 
 

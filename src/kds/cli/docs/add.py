@@ -17,7 +17,7 @@ from kds.cli.options import NamedPath, common_options
 from kds.cli.output import asked_json, counted, print_json
 from kds.cli.progress import reported
 from kds.cli.stores import changing, chosen_embedder, embeddings_option
-from kds.cli.talk.answering import harmless
+from kds.cli.terminal import harmless
 from kds.documents.folder import Choice
 from kds.documents.indexing import Outcome, Report, State, add_documents
 

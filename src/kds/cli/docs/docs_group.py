@@ -20,7 +20,7 @@ from kds.cli.options import common_options
 from kds.cli.output import counted, fields, mebibytes, say
 from kds.cli.progress import slow
 from kds.cli.stores import embeddings_option, looking, make_vectors, off_option
-from kds.cli.talk.answering import harmless
+from kds.cli.terminal import harmless
 
 EMPTY: Final = Holdings(0, 0, 0, 0, 0, 0)
 

@@ -14,7 +14,7 @@ from kds.cli.options import common_options
 from kds.cli.output import fields, print_line, say
 from kds.cli.progress import slow
 from kds.cli.stores import chosen_embedder, embeddings_option, looking
-from kds.cli.talk.answering import harmless
+from kds.cli.terminal import harmless
 
 _PASSAGE: Final = "document title path section number page first_line last_line kind terms tokens"
 

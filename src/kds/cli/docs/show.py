@@ -15,7 +15,7 @@ from kds.cli.guard import Refusal
 from kds.cli.options import common_options
 from kds.cli.output import counted, fields, print_line, print_table, say
 from kds.cli.stores import looking
-from kds.cli.talk.answering import harmless
+from kds.cli.terminal import harmless
 
 
 @command("kds docs list --json", name="list")

@@ -10,7 +10,7 @@ from kds.api.measures import rounded
 from kds.api.workspace_parts import Parts
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
-from kds.cli.guard import Refusal, complain
+from kds.cli.guard import Refusal, pass_on
 from kds.cli.options import check_picture, json_option, workspace_option
 from kds.cli.output import percent, print_table, say
 from kds.cli.progress import reported, slow
@@ -103,8 +103,7 @@ def _lessons(train: Path) -> tuple[LabelledMessage, ...]:
 def _workspace_model(workspace: Workspace) -> IntentModel:
     with slow(LOADING):
         parts = Parts.load(workspace, may_write=False)
-    for warning in parts.warnings:
-        complain(warning)
+    pass_on(parts.warnings)
     return parts.model
 
 

@@ -13,7 +13,7 @@ from kds.brain.learning.reference import LearnedReference
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, command, group
 from kds.cli.completion import completed_by
-from kds.cli.guard import Refusal, complain
+from kds.cli.guard import Refusal, pass_on
 from kds.cli.learning.review import review
 from kds.cli.learning.view import (
     candidate_dict,
@@ -56,7 +56,7 @@ def status(*, workspace: Workspace) -> None:
     found = learning.candidates()
     examples, described = learning.examples(), learning.references()
     counts = Counter[str](one.state for one in found)
-    _warn(learning)
+    pass_on(learning.events.load().warnings)
     say(
         {
             "enabled": learning.enabled,
@@ -81,7 +81,7 @@ def list_(*, workspace: Workspace) -> None:
     learning = Learning(workspace)
     found, examples = learning.candidates(), learning.examples()
     described = learning.references()
-    _warn(learning)
+    pass_on(learning.events.load().warnings)
     open_ones = [one for one in found if one.state != "learned"]
     say(
         {
@@ -123,8 +123,7 @@ def teach(*, message: str, intent: str, workspace: Workspace) -> None:
     """
     with slow("trying it against the examples that ship"):
         done = teaching.teach(workspace, message, intent)
-    for warning in done.warnings:
-        complain(warning)
+    pass_on(done.warnings)
     one = done.example
     undo, what = f"kds learn undo {one.id}", "learned" if done.new else "learned before"
     told = {"new": done.new, "redacted": done.redacted, "undo": undo}
@@ -166,8 +165,7 @@ def accept(*, ids: tuple[str, ...], workspace: Workspace) -> None:
     with slow("trying it against the examples that ship"):
         chosen = learning.accept(ids, shipped)
         warnings = teaching.fitted(shipped, learning.place)
-    for warning in warnings:
-        complain(warning)
+    pass_on(warnings)
     _show_decided(chosen, "learned", back="kds learn undo")
 
 
@@ -197,11 +195,6 @@ def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
 
 
 learn.add_command(review)
-
-
-def _warn(learning: Learning) -> None:
-    for warning in learning.events.load().warnings:
-        complain(warning)
 
 
 def _print_list(

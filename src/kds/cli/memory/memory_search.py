@@ -19,7 +19,7 @@ from kds.brain.sessions.session_values import Session
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.completion import completed_by
-from kds.cli.guard import Refusal, complain
+from kds.cli.guard import Refusal, complain, pass_on
 from kds.cli.memory.session_commands import SHOWN_ID
 from kds.cli.moments import shown
 from kds.cli.options import common_options
@@ -165,8 +165,7 @@ def _print_context(found: Recall, context: Assembled, *, explain: bool) -> None:
 
 
 def _print(found: Recall, sessions: Mapping[str, Session], *, explain: bool) -> None:
-    for note in found.notes:
-        complain(note)
+    pass_on(found.notes)
     for summary, _ in found.summaries:
         click.echo(f"summary of messages {summary.first_seq}-{summary.last_seq}: {summary.text}\n")
     for number, hit in enumerate(found.hits, start=1):

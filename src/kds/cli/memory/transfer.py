@@ -18,7 +18,7 @@ from kds.cli.command import command
 from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal
 from kds.cli.memory.session_commands import print_sessions, session_dict
-from kds.cli.options import STDIN, NamedPath, common_options
+from kds.cli.options import STDIN, NamedPath, check_folder, common_options
 from kds.cli.output import asked_json, counted, print_json, say
 from kds.cli.progress import tracked
 from kds.cli.stores import changing, looking
@@ -98,8 +98,7 @@ def _check_export(
         if asked_json() and form != JSON:
             raise Refusal("--json does not go with Markdown on stdout", "add --to FILE")
         return
-    if not target.absolute().parent.is_dir():
-        raise Refusal(f"no such folder '{target.parent}'", "make it, or name another one")
+    check_folder(target)
     if target.exists() and not force:
         raise Refusal(f"'{target}' is there already", "name another one, or add --force")
 

@@ -7,7 +7,7 @@ from kds.agents.agent import prompt_named
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, command
 from kds.cli.completion import completed_by
-from kds.cli.guard import complain
+from kds.cli.guard import pass_on
 from kds.cli.options import (
     json_option,
     message_argument,
@@ -17,7 +17,8 @@ from kds.cli.options import (
 )
 from kds.cli.output import asked_json, print_json, print_line
 from kds.cli.progress import slow
-from kds.cli.talk.answering import NO_ANSWER, WAITING, harmless, show_stream, tell_about, tell_noted
+from kds.cli.talk.answering import NO_ANSWER, WAITING, show_stream, tell_about, tell_noted
+from kds.cli.terminal import harmless
 from kds.router.prompts.library import PromptLibrary
 from kds.service.desk import LOADING
 from kds.session.answer import Answer
@@ -80,8 +81,7 @@ def ask(
     with slow(LOADING):
         asked = kds.Session.open(workspace, name=session, model=model, log=keeps)
     with asked:
-        for warning in asked.warnings:
-            complain(warning)
+        pass_on(asked.warnings)
         if dry_run:
             _show_preview(asked, message, agent)
             return 0
@@ -116,8 +116,7 @@ def _show_preview(asked: "kds.Session", message: str, agent: str | None) -> None
         says, notes = preview.says or None, list(preview.notes)
         print_json({"turn": dict(turn.as_dict()), "messages": sent, "says": says, "notes": notes})
         return
-    for note in preview.notes:
-        complain(note)
+    pass_on(preview.notes)
     if preview.says:
         click.echo(preview.says)
     for one in messages:

@@ -14,14 +14,15 @@ from kds.brain.errors import KdsError
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, command
-from kds.cli.guard import Refusal, complain, complain_about
+from kds.cli.guard import Refusal, complain, complain_about, pass_on
 from kds.cli.memory.session_commands import print_sessions
 from kds.cli.options import message_argument, start_now, workspace_option
 from kds.cli.output import print_entries, print_line, print_turn, print_why
 from kds.cli.palette import for_people, toned
 from kds.cli.progress import slow
-from kds.cli.talk.answering import WAITING, harmless, show_stream, tell_about
+from kds.cli.talk.answering import WAITING, show_stream, tell_about
 from kds.cli.talk.ask import model_option, session_option
+from kds.cli.terminal import harmless
 from kds.service.desk import LOADING
 from kds.session.answer import Answer
 
@@ -64,8 +65,7 @@ def chat(
     with slow(LOADING):
         opened = kds.Session.open(workspace, name=session, model=model, log=not no_log)
     with opened:
-        for warning in opened.warnings:
-            complain(warning)
+        pass_on(opened.warnings)
         if sys.stdin is None:
             raise Refusal("there is no input to read", "run it in a terminal, or pipe messages in")
         interactive = sys.stdin.isatty() and sys.stdout.isatty()

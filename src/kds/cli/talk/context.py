@@ -14,7 +14,7 @@ from kds.brain.wire import entry_to_wire
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.completion import completed_by
-from kds.cli.guard import complain
+from kds.cli.guard import pass_on
 from kds.cli.options import common_options
 from kds.cli.output import print_entries, say
 
@@ -82,8 +82,7 @@ def path(*, workspace: Workspace) -> None:
 
 
 def _show(loaded: LoadedContext) -> None:
-    for warning in loaded.warnings:
-        complain(warning)
+    pass_on(loaded.warnings)
     say(
         {"entries": [entry_to_wire(entry) for entry in loaded.entries]},
         lambda: print_entries(loaded.entries),
