@@ -57,15 +57,6 @@ class Report:
     backup: Path | None
     notes: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, object]:
-        """The report as JSON has it."""
-        return {
-            "before": self.before.as_dict(),
-            "after": self.after.as_dict(),
-            "backup": str(self.backup) if self.backup else None,
-            "notes": list(self.notes),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Restored:

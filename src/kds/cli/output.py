@@ -194,6 +194,8 @@ def _plain(value: Any) -> object:
             return dict(value)
         case Path():
             return str(value)
+    if hasattr(value, "as_dict"):
+        return value.as_dict()
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 

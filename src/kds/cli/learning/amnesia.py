@@ -64,7 +64,7 @@ def amnesia(
             raise Refusal("nothing was forgotten: there was no yes", "kds amnesia --yes")
     with slow("making a backup, then forgetting"):
         report = forget(workspace, keep=keep)
-    say(report.as_dict(), lambda: _print_report(report))
+    say(report, lambda: _print_report(report))
 
 
 @command("kds amnesia restore", "kds amnesia restore NAME --force", of=amnesia)
@@ -86,7 +86,7 @@ def backups(*, remove: str | None, workspace: Workspace) -> None:
     gone = remove_backup(workspace, remove) if remove else None
     present = list_backups(workspace)
     say(
-        [one.as_dict() for one in present],
+        present,
         f"deleted {gone.path}" if gone else lambda: _print_backups(present),
     )
 
