@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -211,39 +212,6 @@ def _setting(text: str, prompt: PromptFile) -> tuple[str, object]:
 
 def _sample(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:
     """The inputs of a small, complete turn, as the dispatcher supplies them."""
-    entry = {
-        "timestamp": "2025-11-03T09:00:00Z",
-        "user_message": "I want to add a FAB button",
-        "intent": "PLAN",
-        "session_id": "fab-button-20251103",
-        "context_ref": None,
-    }
-    reference = {"text": "it", "target": "FAB button", "rule": "pron.it", "score": 0.9}
-    agents = library.agents()
-    return {
-        "message": "Make it purple",
-        "expanded": "Make the FAB button purple",
-        "intent": prompt.intent or "EXECUTE",
-        "confidence": 0.93,
-        "alternatives": [{"intent": "PLAN", "confidence": 0.05}],
-        "secondary_intents": [],
-        "context": [entry],
-        "context_ref": "FAB button",
-        "references": [reference],
-        "context_switch": False,
-        "session_id": "fab-button-20251103",
-        "question": None,
-        "candidates": [],
-        "workspace": ".",
-        "previous": None,
-        "messages": [{"speaker": "user", "text": "Make it purple"}],
-        "words": 200,
-        "agent": "code-executor",
-        "halted": ["work-planner"],
-        "dropped": ["TEST"],
-        "passages": [{"citation": "API guide, Limits", "text": "A client may ask twice."}],
-        "agents": [
-            {"name": agent.name, "intent": agent.intent, "description": agent.description}
-            for agent in agents
-        ],
-    }
+    turn = json.loads(files(__package__).joinpath("sample_turn.json").read_text(encoding="utf-8"))
+    agents = [fields(agent, "name intent description") for agent in library.agents()]
+    return {**turn, "intent": prompt.intent or turn["intent"], "agents": agents}
