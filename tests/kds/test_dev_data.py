@@ -21,9 +21,7 @@ def _score(name: str, kds_call: Callable[..., Any]) -> dict[str, float]:
     return result
 
 
-def test_the_dialogues_come_out_as_well_as_asked(
-    kds_call: Callable[..., Any], fitted_workspace: Path
-) -> None:
+def test_the_dialogues_come_out_as_well_as_asked(kds_call: Callable[..., Any]) -> None:
     result = _score("dev.json", kds_call)
     assert (result["turns"], result["needed"], result["kept"]) == (100, 51, 49)
     assert result["intent_accuracy"] >= 0.92
@@ -33,7 +31,5 @@ def test_the_dialogues_come_out_as_well_as_asked(
     assert result["switch_accuracy"] == 1.0
 
 
-def test_the_expansions_come_out_as_well_as_asked(
-    kds_call: Callable[..., Any], fitted_workspace: Path
-) -> None:
+def test_the_expansions_come_out_as_well_as_asked(kds_call: Callable[..., Any]) -> None:
     assert _score("expansions_dev.json", kds_call)["expanded_exact"] >= 0.85

@@ -113,8 +113,8 @@ def read_message(words: tuple[str, ...]) -> str:
 def read_span(text: str) -> timedelta:
     """Read a span of time. Raises Refusal when it is none.
 
-    >>> read_span("2w")
-    datetime.timedelta(days=14)
+    >>> [read_span(text).days for text in ("48h", "30d", " 2W ")]
+    [2, 30, 14]
     """
     found = _SPAN.fullmatch(text.strip())
     if found is None:

@@ -14,6 +14,8 @@ from kds.brain.sessions.sqlite_store import SqliteStore
 from ...postgres import driver
 from ..conftest import data
 
+pytestmark = pytest.mark.usefixtures("workspace")
+
 Run = Callable[..., Any]
 
 BAD_INPUT = 2
@@ -51,7 +53,7 @@ COMMANDS = (["upgrade"], ["upgrade", "--check"], ["check"], ["stats"], ["migrate
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_where_no_database_is_named_every_command_says_how_to_name_one(
-    command: list[str], kds_call: Run, workspace: Path
+    command: list[str], kds_call: Run
 ) -> None:
     result = kds_call("db", *command)
     assert (result.code, result.out) == (BAD_INPUT, "")
@@ -61,7 +63,7 @@ def test_where_no_database_is_named_every_command_says_how_to_name_one(
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_server_that_is_away_is_told_of_without_its_password(
-    command: list[str], kds_call: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    command: list[str], kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_DATABASE", "postgresql://ann:hunter2@127.0.0.1:9/team")
     result = kds_call("db", *command, "--json")

@@ -13,6 +13,8 @@ from kds.cli.guard import guarded
 
 from ..conftest import BAD_INPUT, KDS, Run
 
+pytestmark = pytest.mark.usefixtures("workspace")
+
 
 def _broken_prompts(workspace: Path) -> Path:
     own = workspace / "prompts" / "internal"
@@ -35,7 +37,7 @@ def _broken_prompts(workspace: Path) -> Path:
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_with_json_an_error_is_one_json_object_on_stdout_and_text_on_stderr(
-    arguments: list[str], message: str, hint: str, kds_call: Run, workspace: Path
+    arguments: list[str], message: str, hint: str, kds_call: Run
 ) -> None:
     result = kds_call(*arguments)
     told = json.loads(result.out)["error"]
@@ -115,7 +117,7 @@ def test_with_json_a_fault_in_kds_is_told_too(capsys: pytest.CaptureFixture[str]
     assert "ZeroDivisionError" in streams.err
 
 
-def test_json_that_is_a_word_of_the_message_asks_for_none(kds_call: Run, workspace: Path) -> None:
+def test_json_that_is_a_word_of_the_message_asks_for_none(kds_call: Run) -> None:
     result = kds_call("context", "log", "--intent", "PLAN", "--", "--json")
     assert (result.code, result.out) == (BAD_INPUT, "")
 

@@ -25,7 +25,6 @@ AT = datetime(2025, 11, 3, 12, 0, tzinfo=UTC)
 @pytest.fixture
 def terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes of the captured streams, which there must be by now, those of a terminal."""
-    """Makes of the captured streams, which there must be by now, those of a terminal."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: True)

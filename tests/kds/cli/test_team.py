@@ -1,6 +1,5 @@
 """`kds team` on a real database."""
 
-import json
 from collections.abc import Callable
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import person_of
 
-from ..conftest import Result
+from ..conftest import Result, data
 
 Run = Callable[..., Result]
 
@@ -26,12 +25,12 @@ def test_a_token_is_printed_once_listed_revoked_and_audited(run: Run, server: Se
     person = person_of(server, token)
     assert person is not None
     assert (person.name, person.role) == ("ann", "admin")
-    (listed,) = json.loads(run("list", "--json").out)
+    (listed,) = data(run("list", "--json"))
     assert (listed["person"], listed["revoked_at"]) == ("ann", None)
     assert token not in run("list").out
     assert run("revoke", "ann").out == "revoked 1 token\n"
     assert person_of(server, token) is None
-    actions = [one["action"] for one in json.loads(run("audit", "--json").out)]
+    actions = [one["action"] for one in data(run("audit", "--json"))]
     assert actions == ["token revoked", "token made"]
 
 
@@ -41,7 +40,7 @@ def test_removing_somebody_is_asked_for_twice(run: Run) -> None:
     assert refused.code == 2
     assert "add --yes" in refused.err
     assert run("remove", "ann", "--yes").out == "removed ann: 0 projects\n"
-    assert json.loads(run("list", "--json").out) == []
+    assert data(run("list", "--json")) == []
 
 
 def test_revoking_what_is_not_there_is_refused(run: Run) -> None:
