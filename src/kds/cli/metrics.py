@@ -54,7 +54,8 @@ def metrics(*, since: str, plot: Path | None, workspace: Workspace) -> None:
     if span > KEPT:
         raise Refusal(f"'{since}' is longer than measurements are kept", "at most 30d")
     if plot is not None:
-        _check_plot(plot)
+        check_picture(plot, SUFFIXES)
+        load_drawing()
     corrections = PromptLibrary.load(workspace.prompts_dir).corrections()
     with looking(MemoryPlace.of(workspace)) as store:
         report = read_report(store, span, corrections)
@@ -76,11 +77,6 @@ def sparkline(counts: Sequence[int], bars: str = _BARS) -> str:
     return "".join(
         bars[max(round(count / most * len(bars)), 1) - 1] if count else " " for count in counts
     )
-
-
-def _check_plot(plot: Path) -> None:
-    check_picture(plot, SUFFIXES)
-    load_drawing()
 
 
 def _print(report: MetricsReport, stats: Stats) -> None:

@@ -56,7 +56,8 @@ def print_json(value: object) -> None:
 
 def print_turn(turn: Turn) -> None:
     """Print what became of a message: a few labelled lines."""
-    print_line("message", _with_references(turn))
+    places = [(one.start, one.end) for one in turn.references]
+    print_line("message", marked(turn.message, places))
     if turn.notice:
         print_line("note", toned(turn.notice, "note"))
         return
@@ -203,11 +204,6 @@ def _intent(turn: Turn) -> str:
     sure: Tone = "sure" if turn.confidence >= ACT_MIN else "unsure"
     also = f", also {', '.join(turn.secondary_intents)}" if turn.secondary_intents else ""
     return f"{toned(turn.intent, 'intent')} ({toned(f'{turn.confidence:.2f}', sure)}){also}"
-
-
-def _with_references(turn: Turn) -> str:
-    """The message, with the words that point back marked."""
-    return marked(turn.message, [(one.start, one.end) for one in turn.references])
 
 
 def _with_targets(turn: Turn) -> str:

@@ -42,9 +42,8 @@ _COUNTED: Final[tuple[State, ...]] = ("added", "replaced", "unchanged", "removed
 @embeddings_option
 @common_options
 def add(
-    *, paths: tuple[Path, ...], globs: tuple[str, ...],
-    excludes: tuple[str, ...], prune: bool, embeddings: str | None,
-    workspace: Workspace,
+    *, paths: tuple[Path, ...], globs: tuple[str, ...], excludes: tuple[str, ...], prune: bool,
+    embeddings: str | None, workspace: Workspace,
 ) -> int:  # fmt: skip
     """Read files, and all below folders: Markdown, text, HTML, PDF and DOCX.
 
@@ -82,7 +81,9 @@ def _exit_code(report: Report) -> int:
 def _show(report: Report) -> None:
     for one in report.of("failed"):
         if one.error is not None:
-            complain_about(_shown_error(one, one.error))
+            complain_about(
+                KdsError(one.error.message, where=shown_path(one.path), hint=one.error.hint)
+            )
     for one in report.outcomes:
         for note in one.notes:
             complain(f"{shown_path(one.path)}: {note}")
@@ -103,10 +104,6 @@ def _show(report: Report) -> None:
     click.echo(", ".join(counts))
     if report.of("gone"):
         click.echo("  documents whose files have gone stay until you add with --prune")
-
-
-def _shown_error(one: Outcome, error: KdsError) -> KdsError:
-    return KdsError(error.message, where=shown_path(one.path), hint=error.hint)
 
 
 def _report_dict(report: Report) -> dict[str, Any]:

@@ -74,9 +74,8 @@ and nothing is written to the workspace.""",
 @click.option("--no-history", is_flag=True, help="Keep the assistant's replies from the router.")
 @workspace_option
 def chats(
-    *, file: Path, errors: Path | None, plot: Path | None, no_history: bool,
-    workspace: Workspace,
-) -> None:  # fmt: skip
+    *, file: Path, errors: Path | None, plot: Path | None, no_history: bool, workspace: Workspace
+) -> None:
     """Score the chats of FILE: right and wrong rewrites, intents, confidence, time.
 
     Beside KDS stand two baselines: never to rewrite, and to write the most recent noun for the

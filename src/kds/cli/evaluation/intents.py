@@ -61,8 +61,8 @@ _COSTS: Final = {
               help="Draw the confusion matrix and the reliability diagram.")  # fmt: skip
 @workspace_option
 def intents(
-    *, test: Path, train: Path | None, shots: int | None, seeds: int | None,
-    plot: Path | None, workspace: Workspace,
+    *, test: Path, train: Path | None, shots: int | None, seeds: int | None, plot: Path | None,
+    workspace: Workspace,
 ) -> None:  # fmt: skip
     """Score the intents of TEST: right ones, calibration, what is refused, time, memory."""
     _check_options(train, shots, seeds, plot)

@@ -53,9 +53,8 @@ _SECTION: Final = "recall"
 @click.option("--write", is_flag=True, help="With --tune: put the weights into the settings.")
 @common_options
 def retrieval(
-    *, file: Path, embeddings: str | None, tuning: bool, write: bool,
-    workspace: Workspace,
-) -> None:  # fmt: skip
+    *, file: Path, embeddings: str | None, tuning: bool, write: bool, workspace: Workspace
+) -> None:
     """Score recall on FILE: recall@5, recall@10, NDCG@5, by category, and the time.
 
     The conversations are stored in a temporary folder, and each query is put to its own, with

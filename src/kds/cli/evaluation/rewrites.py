@@ -1,6 +1,6 @@
 """`kds eval rewrites`: the reference resolver against rewrites that people wrote."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, cast
 
@@ -81,7 +81,9 @@ def rewrites(
     examples = read_rewrites(file, limit=limit)
     resolver = load_resolver(workspace)
     rewriter = None if mode == "rules" else _rewriter(workspace, resolver, cast("Mode", mode))
-    rewritten = _rewrite_all(examples, resolver, rewriter)
+    # The first message of a process also loads the language side: not what a turn costs.
+    rewrite(WARM_UP, resolver)
+    rewritten = [rewrite(one, resolver, rewriter) for one in tracked(examples, "rewriting")]
     result = score_rewrites(rewritten)
     if errors is not None:
         write_json_lines(errors, (_error_dict(one) for one in rewritten if not one.exact))
@@ -95,14 +97,6 @@ def _rewriter(workspace: Workspace, resolver: Resolver, mode: Mode) -> CheckedRe
     if rewriter is None:
         raise Refusal("no model is set up", "set KDS_MODEL, such as openai:gpt-5-mini")
     return rewriter
-
-
-def _rewrite_all(
-    examples: Sequence[RewriteExample], resolver: Resolver, rewriter: CheckedRewriter | None
-) -> list[Rewritten]:
-    # The first message of a process also loads the language side: not what a turn costs.
-    rewrite(WARM_UP, resolver)
-    return [rewrite(example, resolver, rewriter) for example in tracked(examples, "rewriting")]
 
 
 def _error_dict(one: Rewritten) -> dict[str, object]:

@@ -43,9 +43,8 @@ keep_option = click.option(
 @common_options
 @click.pass_context
 def amnesia(
-    ctx: click.Context, *, dry_run: bool, yes: bool, keep: tuple[str, ...],
-    workspace: Workspace,
-) -> None:  # fmt: skip
+    ctx: click.Context, *, dry_run: bool, yes: bool, keep: tuple[str, ...], workspace: Workspace
+) -> None:
     """Forget what was learned about this application, after a backup that can be restored.
 
     Conversations, memory and profile, learned examples, documents, work in progress and caches go.

@@ -7,7 +7,7 @@ import click
 
 import kds
 from kds.api.session_names import NOTHING, find_session
-from kds.brain.clock import moment, utc_now
+from kds.brain.clock import utc_now
 from kds.brain.passages.assembly import Assembled, assemble
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Hit, Recall, recall_settings
@@ -23,7 +23,7 @@ from kds.cli.guard import Refusal, complain, pass_on
 from kds.cli.memory.session_commands import SHOWN_ID
 from kds.cli.moments import shown
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, fields, print_json, print_line
+from kds.cli.output import asked_json, fields, print_json, print_line, say
 from kds.cli.progress import slow
 from kds.cli.stores import chosen_embedder, embeddings_option, looking
 
@@ -50,8 +50,7 @@ SURFACE: Final = "cli"
 @common_options
 def search(
     *, words: tuple[str, ...], name: str | None, document: str | None, limit: int,
-    budget: int | None, explain: bool, embeddings: str | None,
-    workspace: Workspace,
+    budget: int | None, explain: bool, embeddings: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Find what was said about QUERY, in the words and names of it, and by meaning.
 
@@ -65,7 +64,8 @@ def search(
     with looking(MemoryPlace.of(workspace)) as store:
         session = find_session(store, name) if name else None
         if store is None:
-            _show_nothing(query)
+            empty: dict[str, object] = {"hits": [], "summaries": [], "counts": {}, "timings_ms": {}}
+            say({"query": query, **empty, "notes": [NOTHING]}, NOTHING)
             return
         with slow("searching the memory"):
             found = recall(
@@ -118,11 +118,7 @@ def hit_dict(hit: Hit, session: Session | None) -> dict[str, Any]:
         "session": passage.session_id,
         "title": session.title if session else "",
         "message": passage.message_id,
-        "role": passage.role,
-        "speaker": passage.speaker,
-        "at": moment(passage.at),
-        "kind": passage.kind,
-        "header": passage.header,
+        **fields(passage, "role speaker at kind header"),
         "text": passage.body,
         "tokens": passage.tokens,
         "score": round(hit.score, 4),
@@ -139,14 +135,6 @@ def hit_dict(hit: Hit, session: Session | None) -> dict[str, Any]:
 def _sessions_of(store: MemoryStore, found: Recall) -> dict[str, Session]:
     ids = dict.fromkeys(hit.passage.session_id for hit in found.hits)
     return {name: session for name in ids if (session := store.find_session(name)) is not None}
-
-
-def _show_nothing(query: str) -> None:
-    if asked_json():
-        empty: dict[str, object] = {"hits": [], "summaries": [], "counts": {}, "timings_ms": {}}
-        print_json({"query": query, **empty, "notes": [NOTHING]})
-    else:
-        click.echo(NOTHING)
 
 
 def _context_dict(context: Assembled) -> dict[str, Any]:

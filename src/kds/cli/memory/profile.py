@@ -60,8 +60,8 @@ def show(*, workspace: Workspace) -> None:
 @click.option("--about", metavar="TEXT", help="Anything else, in your words.")
 @common_options
 def set_(
-    *, name: str | None, role: str | None, languages: tuple[str, ...],
-    preferences: tuple[str, ...], about: str | None, workspace: Workspace,
+    *, name: str | None, role: str | None, languages: tuple[str, ...], preferences: tuple[str, ...],
+    about: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Change what is given and keep the rest; an empty text takes a field out."""
     texts = {"name": name, "role": role, "about": about}

@@ -42,9 +42,8 @@ yes_option = click.option("--yes", is_flag=True, help="Do it; without this it is
               help="Sessions to skip.  [default: 0]")  # fmt: skip
 @common_options
 def show(
-    *, name: str | None, last: int | None, limit: int, offset: int,
-    workspace: Workspace,
-) -> None:  # fmt: skip
+    *, name: str | None, last: int | None, limit: int, offset: int, workspace: Workspace
+) -> None:
     """List the sessions, the one changed last first; or print SESSION with its messages.
 
     SESSION is an id or the beginning of one, a title or a part of it, or `last`.

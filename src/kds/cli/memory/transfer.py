@@ -19,7 +19,7 @@ from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal
 from kds.cli.memory.session_commands import print_sessions, session_dict
 from kds.cli.options import STDIN, NamedPath, check_folder, common_options
-from kds.cli.output import asked_json, counted, print_json, say
+from kds.cli.output import asked_json, counted, say
 from kds.cli.progress import tracked
 from kds.cli.stores import changing, looking
 
@@ -88,9 +88,8 @@ def import_(*, file: Path, skip_known: bool, workspace: Workspace) -> None:
 
 
 def _check_export(
-    names: tuple[str, ...], target: Path | None, *, form: str, everything: bool, force: bool,
-
-) -> None:  # fmt: skip
+    names: tuple[str, ...], target: Path | None, *, form: str, everything: bool, force: bool
+) -> None:
     """Refuse before the work what would fail, or do harm, after it."""
     if bool(names) == everything:
         raise Refusal("name the sessions to export", "SESSION..., or --all for every one")
@@ -124,11 +123,9 @@ def _show_written(archives: list[Archive], target: Path) -> None:
 
 
 def _show_imported(sessions: list[Session]) -> None:
-    if asked_json():
-        print_json({"sessions": [session_dict(session) for session in sessions]})
-        return
-    if sessions:
-        print_sessions(sessions)
-        click.echo()
     messages = sum(session.message_count for session in sessions)
-    click.echo(f"imported {counted(len(sessions), 'session')}, {counted(messages, 'message')}")
+    told = f"imported {counted(len(sessions), 'session')}, {counted(messages, 'message')}"
+    if sessions and not asked_json():
+        print_sessions(sessions)
+        told = f"\n{told}"
+    say({"sessions": [session_dict(session) for session in sessions]}, told)

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from kds.cli.output import print_line, say
+from kds.cli.output import print_line, print_lines, say
 from kds.clients.planning import PlannedFile
 from kds.clients.table import Client
 
@@ -45,12 +45,10 @@ def _print(outcome: Outcome, *, full: bool) -> None:
             click.echo(_diff(file), nl=False)
         else:
             hidden += 1
-    for label, text in _grouped(outcome.changed):
-        print_line(label, text)
+    print_lines(_grouped(outcome.changed))
     if hidden:
         print_line("", f"--full shows the text of {hidden} generated files")
-    for note in outcome.notes:
-        print_line("note", note)
+    print_lines(("note", note) for note in outcome.notes)
     click.echo(_last_line(outcome))
 
 

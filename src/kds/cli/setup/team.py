@@ -43,9 +43,8 @@ def team() -> None:
 @click.option("--days", type=click.IntRange(min=1), metavar="N", help="End after N days.")
 @common_options
 def add(
-    *, person: str, organisation: str | None, admin: bool, days: int | None,
-    workspace: Workspace,
-) -> None:  # fmt: skip
+    *, person: str, organisation: str | None, admin: bool, days: int | None, workspace: Workspace
+) -> None:
     """Make a token for PERSON, and print it: it is shown this once."""
     with _opened(workspace, organisation) as (found, name):
         token = found.make_token(name, person, "admin" if admin else "member", days=days)
@@ -74,9 +73,8 @@ def list_(*, organisation: str | None, workspace: Workspace) -> None:
 @click.option("--token", metavar="ID", help="Only the one whose id begins so.")
 @common_options
 def revoke(
-    *, person: str, organisation: str | None, token: str | None,
-    workspace: Workspace,
-) -> None:  # fmt: skip
+    *, person: str, organisation: str | None, token: str | None, workspace: Workspace
+) -> None:
     """End the tokens of PERSON; what they said stays. Services let them in for 10 s more."""
     with _opened(workspace, organisation) as (found, name):
         count = found.revoke(name, person, token)

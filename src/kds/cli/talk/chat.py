@@ -52,8 +52,8 @@ HELP: Final = """\
 @click.option("--no-log", is_flag=True, help="Keep nothing of what is said.")
 @workspace_option
 def chat(
-    *, words: tuple[str, ...], session: str | None, model: str | None, no_log: bool,
-    workspace: Workspace,
+    *, words: tuple[str, ...], session: str | None, model: str | None, no_log: bool, workspace:
+    Workspace,
 ) -> None:  # fmt: skip
     """Talk to the agents. Without a model, every turn shows its expansion, intent and agent.
 
