@@ -27,7 +27,7 @@ def completed_by(kind: str) -> Complete:
     return complete
 
 
-def _library(workspace: Workspace) -> kds.PromptLibrary:
+def _library(workspace: Workspace) -> "kds.PromptLibrary":
     return kds.PromptLibrary.load(workspace.prompts_dir)
 
 

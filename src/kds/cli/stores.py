@@ -11,6 +11,7 @@ from kds.api.embeddings import embed_waiting, load_embedder
 from kds.brain.passages.place import Place
 from kds.brain.passages.store import Embedder, EmbeddingStore, PassageStore
 from kds.brain.passages.values import EmbeddingModel
+from kds.brain.sessions.session_values import Stats
 from kds.brain.workspace import Workspace
 from kds.cli.guard import Refusal, pass_on
 from kds.cli.output import fields, say
@@ -83,3 +84,14 @@ def _embedded(store: EmbeddingStore | None, embedder: Embedder | None) -> int:
 def model_dict(model: EmbeddingModel) -> dict[str, Any]:
     """The JSON form of an embedding model and its vectors."""
     return fields(model, "name dimensions state vectors waiting failed")
+
+
+def count_rows(found: Stats) -> list[tuple[str, str]]:
+    """How much is remembered, as rows of a table."""
+    return [
+        ("sessions", f"{found.sessions:,}"),
+        ("messages", f"{found.messages:,}"),
+        ("tokens", f"{found.tokens:,}"),
+        ("parts", f"{found.chunks:,}"),
+        ("summaries", f"{found.summaries:,}"),
+    ]

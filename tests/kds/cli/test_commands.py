@@ -36,17 +36,13 @@ COMMANDS = dict(_commands(app))
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "kds")
-def test_every_command_explains_itself_with_an_example(
+def test_every_command_explains_itself_and_its_options_with_an_example(
     path: tuple[str, ...], kds_call: Run
 ) -> None:
     result = kds_call(*path, "--help")
     assert result.code == 0
     assert "Example" in result.out
     assert "kds " + " ".join(path) in result.out
-
-
-@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "kds")
-def test_every_option_has_a_help_text(path: tuple[str, ...]) -> None:
     options = [one for one in COMMANDS[path].params if isinstance(one, click.Option)]
     assert [one.name for one in options if not one.help] == []
 

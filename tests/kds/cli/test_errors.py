@@ -11,7 +11,7 @@ import pytest
 
 from kds.cli.guard import guarded
 
-from ..conftest import BAD_INPUT, KDS, Run
+from ..conftest import BAD_INPUT, KDS, Run, data
 
 pytestmark = pytest.mark.usefixtures("workspace")
 
@@ -88,26 +88,22 @@ def test_a_check_of_prompts_lists_all_that_do_not_render(kds_call: Run, workspac
     ]
 
 
-def test_a_check_of_rules_reads_the_words_of_the_workspace(kds_call: Run, workspace: Path) -> None:
-    words = workspace / "kds-brain" / "english"
-    words.mkdir(parents=True)
-    (words / "people.yaml").write_text("nouns:\n  bosun\n  Skipper\n")
-    result = kds_call("rules", "check", "--json")
-    assert result.code == BAD_INPUT
-    (problem,) = json.loads(result.out)["problems"]
-    assert problem["where"] == f"{words / 'people.yaml'}:3"
-    assert problem["hint"] == "write 'skipper'"
-
-
-def test_a_check_of_rules_lists_its_problems_in_its_report(kds_call: Run, workspace: Path) -> None:
-    rules = workspace / "kds-brain" / "rules"
-    rules.mkdir(parents=True)
-    (rules / "mine.yaml").write_text("- id: mine\n")
-    result = kds_call("rules", "check", "--json")
-    (problem,) = json.loads(result.out)["problems"]
-    assert result.code == BAD_INPUT
-    assert problem["where"] == f"{rules / 'mine.yaml'}:1"
-    assert "rules:" in problem["hint"]
+@pytest.mark.parametrize(
+    ("file", "text", "line", "hint"),
+    [
+        ("rules/mine.yaml", "- id: mine\n", 1, "rules:"),
+        ("english/people.yaml", "nouns:\n  bosun\n  Skipper\n", 3, "write 'skipper'"),
+    ],
+)
+def test_a_check_of_rules_lists_its_problems_in_its_report(
+    file: str, text: str, line: int, hint: str, kds_call: Run, workspace: Path
+) -> None:
+    path = workspace / "kds-brain" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    (problem,) = data(kds_call("rules", "check", "--json"), BAD_INPUT)["problems"]
+    assert problem["where"] == f"{path}:{line}"
+    assert hint in problem["hint"]
 
 
 def test_with_json_a_fault_in_kds_is_told_too(capsys: pytest.CaptureFixture[str]) -> None:

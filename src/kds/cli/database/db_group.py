@@ -24,11 +24,10 @@ from kds.cli.command import command, group
 from kds.cli.database.migrate import migrate
 from kds.cli.database.named_server import named_database, opened
 from kds.cli.guard import TESTS_FAILED, pass_on
-from kds.cli.memory.memory_group import count_rows
 from kds.cli.options import common_options
 from kds.cli.output import fields, mebibytes, print_line, print_table, say
 from kds.cli.progress import slow
-from kds.cli.stores import model_dict
+from kds.cli.stores import count_rows, model_dict
 
 INDEXES_SHOWN: Final = 8
 """The largest; `--json` has them all."""

@@ -11,7 +11,7 @@ from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
-from kds.cli.docs.document_options import document_dict, shown_path
+from kds.cli.docs.show import document_dict, shown_path
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain, complain_about
 from kds.cli.options import NamedPath, common_options
 from kds.cli.output import asked_json, counted, print_json

@@ -12,9 +12,8 @@ from kds.brain.documents.document_values import Document, Holdings
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.docs.add import add
-from kds.cli.docs.document_options import document_dict, opened, shown_path
 from kds.cli.docs.document_search import search
-from kds.cli.docs.show import list_, show
+from kds.cli.docs.show import document_dict, list_, opened, show, shown_path
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import common_options
 from kds.cli.output import counted, fields, mebibytes, say

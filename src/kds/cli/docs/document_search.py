@@ -8,7 +8,7 @@ from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.documents.document_values import ALL, DocumentHit, DocumentRecall
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
-from kds.cli.docs.document_options import NOTHING
+from kds.cli.docs.show import NOTHING
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import common_options
 from kds.cli.output import fields, print_line, say

@@ -1,21 +1,47 @@
-"""`kds docs list|show`: which documents there are, and their outlines."""
+"""`kds docs list|show`: which documents there are, and how the others of `kds docs` show them."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from kds.brain.documents.document_place import DocumentPlace
 from kds.brain.documents.document_values import Document, Section
+from kds.brain.documents.documents import Documents
 from kds.brain.documents.heading import number_key
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
-from kds.cli.docs.document_options import NOTHING, document_dict, opened, shown_path
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options
 from kds.cli.output import counted, fields, print_line, print_table, say
 from kds.cli.stores import looking
 from kds.cli.terminal import harmless
+
+NOTHING: Final = "no documents have been added"
+
+
+@contextmanager
+def opened(workspace: Workspace) -> Iterator[Documents]:
+    """Open the documents of a workspace. Raises Refusal when none was ever added."""
+    with looking(DocumentPlace.of(workspace)) as store:
+        if store is None:
+            raise Refusal(NOTHING, "add some: kds docs add PATH")
+        yield store
+
+
+def shown_path(path: str | Path) -> str:
+    """Return a path as it is read most easily from here."""
+    whole = Path(path)
+    here = Path.cwd()
+    return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)
+
+
+def document_dict(document: Document) -> dict[str, Any]:
+    """The JSON form of a document."""
+    names = "id title path kind added_at modified size digest sections chunks pages"
+    return fields(document, names)
 
 
 @command("kds docs list --json", name="list")

@@ -20,7 +20,14 @@ from kds.cli.memory.transfer import export, import_
 from kds.cli.options import common_options
 from kds.cli.output import asked_json, fields, mebibytes, print_line, print_table, say
 from kds.cli.progress import slow
-from kds.cli.stores import embeddings_option, looking, make_vectors, model_dict, off_option
+from kds.cli.stores import (
+    count_rows,
+    embeddings_option,
+    looking,
+    make_vectors,
+    model_dict,
+    off_option,
+)
 
 EMPTY: Final = Stats(0, 0, 0, 0, 0, (), 0, 0)
 
@@ -94,17 +101,6 @@ def backfill(*, embeddings: str | None, off: bool, workspace: Workspace) -> None
         make_vectors(store, embeddings, workspace, off=off)
         if store is not None and not asked_json():
             _print_models(store.models())
-
-
-def count_rows(found: Stats) -> list[tuple[str, str]]:
-    """How much is remembered, as rows of a table."""
-    return [
-        ("sessions", f"{found.sessions:,}"),
-        ("messages", f"{found.messages:,}"),
-        ("tokens", f"{found.tokens:,}"),
-        ("parts", f"{found.chunks:,}"),
-        ("summaries", f"{found.summaries:,}"),
-    ]
 
 
 def _told(found: Check, sound: str) -> int:

@@ -1,7 +1,9 @@
-"""`kds service`: the resident service in the background (DESIGN 7)."""
+"""`kds service` and `kds web`: the resident service in the background, and its page (DESIGN 7)."""
 
 import json
+import os
 import sys
+import webbrowser
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -9,16 +11,18 @@ from typing import Any, Final
 import click
 
 from kds.brain.clock import utc_now
+from kds.brain.errors import KdsError
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.moments import ago
 from kds.cli.options import common_options, workspace_option
-from kds.cli.output import counted, print_line, say
+from kds.cli.output import counted, print_line, print_lines, say
 from kds.cli.palette import for_people
 from kds.cli.progress import slow
 from kds.hooks import start as hook_start
 from kds.service.resident import background
+from kds.service.resident.service_client import reach
 from kds.service.resident.standing import standing_of
 
 STOPPING: Final = "waiting for the service to end"
@@ -161,3 +165,38 @@ def _print(health: Mapping[str, Any]) -> None:
 def _since(started_at: str) -> str:
     started = datetime.fromisoformat(started_at)
     return ago(started, now=utc_now()) if for_people() else f"{started:%Y-%m-%d %H:%M:%S} UTC"
+
+
+_DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
+
+
+@command("kds web", "kds web --port 8765 --no-open")
+@click.option(
+    "--port", type=click.IntRange(1, 65_535), help="Where to listen.  [default: any free port]"
+)
+@click.option("--no-open", is_flag=True, help="Print the link; open no browser.")
+@common_options
+def web(*, port: int | None, no_open: bool, workspace: Workspace) -> None:
+    """Open the web page of this workspace: chat, and a look at all that KDS knows.
+
+    The service is started unless it runs. The link works once, within a few minutes, on this
+    machine only; from elsewhere forward the port (`ssh -L`).
+    """
+    with slow("waiting for the service to load"):
+        background.start(workspace, idle_minutes=load_settings(workspace).service.idle_minutes)
+    client = reach(workspace)
+    if client is None:
+        raise KdsError("the service went away", hint="try again, or see `kds service status`")
+    url, login = client.web(port)
+    opened = not no_open and _has_display() and webbrowser.open(login)
+    say(
+        {"url": url, "login": login, "opened": opened},
+        lambda: print_lines([("page", url), ("log in", f"{login}  (works once)")]),
+    )
+
+
+def _has_display() -> bool:
+    """Whether a browser could show itself, not in the terminal."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return any(os.environ.get(name) for name in _DISPLAYS)
