@@ -13,8 +13,7 @@ import click
 
 from kds.brain.clock import moment
 from kds.brain.turn import ContextEntry, StepRecord, Turn
-from kds.cli.moments import shown
-from kds.cli.palette import COLUMNS, STYLES, Tone, asked_plain, coloured, marked, toned
+from kds.cli.palette import COLUMNS, STYLES, Tone, asked_plain, coloured, marked, shown, toned
 from kds.router.intents.policy import ACT_MIN
 
 JSON: Final = "kds.json"
@@ -179,8 +178,10 @@ def fields(value: object, names: str) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names.split()}
 
 
-def write_json_lines(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
-    """Write what `--errors` asks for: one JSON object a line."""
+def write_json_lines(path: Path | None, rows: Iterable[Mapping[str, object]]) -> None:
+    """Write what `--errors` asks for, one JSON object a line; nothing where it was not given."""
+    if path is None:
+        return
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for row in rows:
             file.write(json.dumps(row, ensure_ascii=False, default=_plain) + "\n")

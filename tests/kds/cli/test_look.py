@@ -12,7 +12,7 @@ import pytest
 from kds.brain.clock import moment
 from kds.cli import palette
 from kds.cli.app import app, main
-from kds.cli.moments import ago, shown, shown_text
+from kds.cli.palette import ago, shown, shown_text
 from kds.cli.talk.answering import Prose
 
 from ..conftest import Result

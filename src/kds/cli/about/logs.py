@@ -11,9 +11,9 @@ from kds.brain.clock import moment
 from kds.brain.private_file import read_private
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
-from kds.cli.moments import shown_text
 from kds.cli.options import common_options
 from kds.cli.output import print_lines, say
+from kds.cli.palette import shown_text
 from kds.hooks.log import read_hook_log
 from kds.service.resident.address import ServiceAddress
 

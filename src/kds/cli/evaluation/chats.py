@@ -92,8 +92,7 @@ def chats(
         for chat in tracked(found, "playing chats")
         for turn in play_with(chat, router.rehearse, history=not no_history)
     ]
-    if errors is not None:
-        _write_errors(errors, played)
+    _write_errors(errors, played)
     score = score_chats(played)
     analyse = load_resolver(workspace).analyse
     baselines = {"never": score_chats(_left_alone(played)), "recent_noun": _recent(analyse, found)}
@@ -127,7 +126,7 @@ def _compared(score: ChatScore) -> dict[str, object]:
     return {key: whole[key] for key in COMPARED}
 
 
-def _write_errors(path: Path, played: Iterable[PlayedChatTurn]) -> None:
+def _write_errors(path: Path | None, played: Iterable[PlayedChatTurn]) -> None:
     wrong = (
         one for one in played if one.expected.labelled and (one.harmed or one.intent_right is False)
     )

@@ -13,7 +13,7 @@ MEASURES: Final[Sections] = {
         ),
         "rewrites": ("evaluation.rewrites:rewrites", "Rewrites alone: exact, BLEU, ROUGE-1."),
         "intents": ("evaluation.intents:intents", "Intents: right ones, calibration, memory."),
-        "multi": ("evaluation.multi:multi", "Messages with several intents, in order."),
+        "multi": ("evaluation.intents:multi", "Messages with several intents, in order."),
         "retrieval": ("evaluation.retrieval:retrieval", "Recall of past conversations."),
         "follow-ups": ("evaluation.followups:follow_ups", "Follow-up questions about documents."),
     }

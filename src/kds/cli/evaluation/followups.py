@@ -67,8 +67,7 @@ def follow_ups(*, file: Path, errors: Path | None, workspace: Workspace) -> None
     check_apart(errors, file)
     talks = read_follow_ups(file)
     asked = _ask(talks, workspace)
-    if errors is not None:
-        _write_errors(errors, asked)
+    _write_errors(errors, asked)
     score = score_follow_ups(asked)
     say(score.as_dict(), lambda: _show(score))
 
@@ -98,7 +97,7 @@ def _index(talks: Sequence[Talk], place: Workspace) -> None:
         raise FollowUpFileError(problems)
 
 
-def _write_errors(path: Path, asked: Iterable[Asked]) -> None:
+def _write_errors(path: Path | None, asked: Iterable[Asked]) -> None:
     rows = map(_error_dict, asked)
     write_json_lines(
         path, (row for row in rows if not row["resolved"] or row[f"recall@{SHOWN}"] < 1)

@@ -85,8 +85,7 @@ def rewrites(
     rewrite(WARM_UP, resolver)
     rewritten = [rewrite(one, resolver, rewriter) for one in tracked(examples, "rewriting")]
     result = score_rewrites(rewritten)
-    if errors is not None:
-        write_json_lines(errors, (_error_dict(one) for one in rewritten if not one.exact))
+    write_json_lines(errors, (_error_dict(one) for one in rewritten if not one.exact))
     say(result.as_dict(), lambda: print_table(("measure", "KDS", "copy", "turns"), _rows(result)))
 
 

@@ -14,9 +14,9 @@ from kds.brain.visible import one_line
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.guard import Refusal
-from kds.cli.moments import shown
 from kds.cli.options import common_options
 from kds.cli.output import asked_json, print_json, print_line, print_table, say
+from kds.cli.palette import shown
 from kds.cli.progress import slow
 
 NOTHING: Final = "nothing is remembered here"

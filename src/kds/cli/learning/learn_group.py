@@ -14,8 +14,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, command, group
 from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal, pass_on
-from kds.cli.learning.review import review
-from kds.cli.learning.view import (
+from kds.cli.learning.review import (
     candidate_dict,
     example_dict,
     learned_dict,
@@ -23,6 +22,7 @@ from kds.cli.learning.view import (
     print_examples,
     print_references,
     reference_dict,
+    review,
 )
 from kds.cli.options import common_options
 from kds.cli.output import print_line, say

@@ -11,9 +11,9 @@ from kds.brain.sessions.side_stores import Consent, ConsentEvent, Profile
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.guard import Refusal
-from kds.cli.moments import shown
 from kds.cli.options import common_options
 from kds.cli.output import asked_json, fields, print_json, print_line, print_table, say
+from kds.cli.palette import shown
 from kds.cli.stores import changing, looking
 
 PURPOSE: Final = "answers that suit me"

@@ -15,10 +15,9 @@ from kds.brain.errors import KdsError
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
-from kds.cli.moments import ago
 from kds.cli.options import common_options, workspace_option
 from kds.cli.output import counted, print_line, print_lines, say
-from kds.cli.palette import for_people
+from kds.cli.palette import ago, for_people
 from kds.cli.progress import slow
 from kds.hooks import start as hook_start
 from kds.service.resident import background

@@ -15,9 +15,9 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.database.named_server import opened
 from kds.cli.guard import Refusal
-from kds.cli.moments import shown
 from kds.cli.options import common_options
 from kds.cli.output import counted, fields, print_table, say
+from kds.cli.palette import shown
 
 SHOWN: Final = 100
 
