@@ -129,9 +129,6 @@ def remove_backup(workspace: Workspace, name: str) -> Backup:
     Raises AmnesiaError when there is none of that name.
     """
     backup = _chosen(workspace, name)
-    folder = backups_dir(workspace)
-    if backup.path.parent != folder:
-        raise AmnesiaError("it is none of this workspace's backups", where=str(backup.path))
     remove_private(backup.path)
     _sweep(workspace)
     return backup

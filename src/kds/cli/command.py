@@ -26,11 +26,10 @@ def command(
 
 
 def group(
-    *examples: str, closing: str = "", of: click.Group | None = None, **settings: Any
+    *examples: str, closing: str = "", **settings: Any
 ) -> Callable[[Callable[..., Any]], click.Group]:
     """Make a group of commands, with examples as a command has them."""
-    make = of.group if of else click.group
-    return make(epilog=_epilog(examples, closing), **settings)
+    return click.group(epilog=_epilog(examples, closing), **settings)
 
 
 class MessageCommand(click.Command):

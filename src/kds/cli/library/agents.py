@@ -27,7 +27,7 @@ def agents(ctx: click.Context, *, workspace: Workspace) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    found = _library(workspace).agents()
+    found = PromptLibrary.load(workspace.prompts_dir).agents()
     say(
         [fields(agent, "name intent description") for agent in found],
         lambda: print_table(
@@ -45,12 +45,8 @@ def show(*, name: str, workspace: Workspace) -> None:
 
     NAME may be its intent. What was learned from you is in `kds learn list`.
     """
-    agent = prompt_named(name, _library(workspace))
+    agent = prompt_named(name, PromptLibrary.load(workspace.prompts_dir))
     say(_card(agent), lambda: print_lines(_lines(agent)))
-
-
-def _library(workspace: Workspace) -> PromptLibrary:
-    return PromptLibrary.load(workspace.prompts_dir)
 
 
 def _card(agent: PromptFile) -> Mapping[str, object]:

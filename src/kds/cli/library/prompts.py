@@ -41,7 +41,7 @@ def prompts() -> None:
 @common_options
 def list_(*, workspace: Workspace) -> None:
     """List the prompts: the agents by priority, then the others."""
-    found = _ordered(_library(workspace))
+    found = _ordered(PromptLibrary.load(workspace.prompts_dir))
     say(
         [_summary(prompt) for prompt in found],
         lambda: print_table(
@@ -72,7 +72,7 @@ def show(*, name: str, examples: bool, workspace: Workspace) -> None:
 
     The examples of an agent may lie in a file beside it. Copy both to have a prompt of your own.
     """
-    prompt = prompt_named(name, _library(workspace))
+    prompt = prompt_named(name, PromptLibrary.load(workspace.prompts_dir))
     path = prompt.path
     if examples:
         if prompt.more is None:
@@ -96,7 +96,7 @@ def show(*, name: str, examples: bool, workspace: Workspace) -> None:
 @workspace_option
 def render(*, name: str, settings: tuple[str, ...], workspace: Workspace) -> None:
     """Render the prompt NAME with sample inputs, or with those you set."""
-    library = _library(workspace)
+    library = PromptLibrary.load(workspace.prompts_dir)
     prompt = prompt_named(name, library)
     values = _sample(library, prompt) | dict(_setting(text, prompt) for text in settings)
     click.echo(library.render(prompt, values))
@@ -162,7 +162,7 @@ def _warn_of_strays(one: ExampleReach) -> None:
 
 def _checked(workspace: Workspace) -> PromptLibrary:
     """The prompts, each of which renders. PromptFileError names all that do not."""
-    library = _library(workspace)
+    library = PromptLibrary.load(workspace.prompts_dir)
     problems = []
     for prompt in _ordered(library):
         try:
@@ -173,11 +173,6 @@ def _checked(workspace: Workspace) -> PromptLibrary:
     if problems:
         raise PromptFileError(problems)
     return library
-
-
-def _library(workspace: Workspace) -> PromptLibrary:
-    folder = workspace.prompts_dir
-    return PromptLibrary.load(folder if folder.is_dir() else None)
 
 
 def _ordered(library: PromptLibrary) -> tuple[PromptFile, ...]:

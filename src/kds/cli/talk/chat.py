@@ -28,6 +28,8 @@ from kds.session.answer import Answer
 
 PROMPT: Final = "kds> "
 
+ENDS: Final = ("/quit", "/exit")
+
 SHOWN_SESSIONS: Final = 10
 
 HELP: Final = """\
@@ -86,28 +88,28 @@ class _Chat:
         self.session = session
         self.interactive = interactive
         self.last: Answer | None = None
-        self.commands: Mapping[str, Callable[[], bool]] = {
+        self.commands: Mapping[str, Callable[[], None]] = {
             "/why": self.why,
             "/prompt": self.prompt,
             "/context": self.context,
             "/sessions": self.sessions,
             "/clear": self.clear,
-            "/help": self.help,
-            "/quit": lambda: False,
-            "/exit": lambda: False,
+            "/help": lambda: click.echo(HELP),
         }
 
     def take(self, line: str) -> bool:
         """Handle one line of input; False ends the chat."""
         words = line.strip()
-        if not words:
-            return True
+        if words.lower() in ENDS:
+            return False
         try:
             if command := self.commands.get(words.lower()):
-                return command()
-            if words.startswith("/") and words[1:].isalpha():
-                return self.unknown(words)
-            self.answer(words)
+                command()
+            elif words.startswith("/") and words[1:].isalpha():
+                near = nearest(words, [*self.commands, *ENDS])
+                complain(f"no such command '{words}'", f"try {near or '/help'}")
+            elif words:
+                self.answer(words)
         except KdsError as error:
             complain_about(error)
         except KeyboardInterrupt:
@@ -133,28 +135,24 @@ class _Chat:
         tell_about(self.last, has_model=True)
         click.echo()
 
-    def why(self) -> bool:
+    def why(self) -> None:
         if self.last is None:
             click.echo("nothing was routed yet")
         else:
             print_why(self.last.turn)
-        return True
 
-    def prompt(self) -> bool:
+    def prompt(self) -> None:
         prompt = self.last.turn.prompt if self.last else ""
         click.echo(harmless(prompt) if prompt else "nothing was routed yet")
-        return True
 
-    def context(self) -> bool:
+    def context(self) -> None:
         conversations = self.session.conversations
         print_entries(conversations.journal(self.session.conversation).load().entries)
-        return True
 
-    def sessions(self) -> bool:
+    def sessions(self) -> None:
         print_sessions(self.session.memory.sessions()[:SHOWN_SESSIONS])
-        return True
 
-    def clear(self) -> bool:
+    def clear(self) -> None:
         stays = self.session.memory.session
         kept = stays is not None and self.session.memory.find(stays) is not None
         count = self.session.clear()
@@ -163,16 +161,6 @@ class _Chat:
             place = MemoryPlace.of(self.session.workspace)
             click.echo(f"still in {place}: what both sides said")
             click.echo(f"delete that, too: kds memory delete {stays} --yes")
-        return True
-
-    def help(self) -> bool:
-        click.echo(HELP)
-        return True
-
-    def unknown(self, words: str) -> bool:
-        near = nearest(words, list(self.commands))
-        complain(f"no such command '{words}'", f"try {near or '/help'}")
-        return True
 
 
 def _header(opened: "kds.Session", session: str | None) -> str:
