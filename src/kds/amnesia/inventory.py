@@ -237,17 +237,24 @@ def _item(
 ) -> Item:
     there = [name for name in on_server if kind_of(name) == kind]
     files = (*names.get(kind, ()), *there)
+    return Item(kind, files, _counts(workspace.brain, kind, files, on_server))
+
+
+def _counts(
+    brain: Path, kind: Kind, files: Sequence[str], on_server: Mapping[str, HeldText]
+) -> dict[str, int]:
     for name, (owner, tables) in DATABASES.items():
         if owner == kind:
-            found = _rows(workspace.brain / name, tables) if name in files else {}
-            aside = len([one for one in files if ".bad-" in one or ".backup-" in one])
-            return Item(kind, files, found | {"copies set aside": aside})
+            found = _rows(brain / name, tables) if name in files else {}
+            aside = [one for one in files if ".bad-" in one or ".backup-" in one]
+            return found | {"copies set aside": len(aside)}
     if kind not in ("context", "conversations", "learned"):
-        return Item(kind, files, {"files": len(files)})
-    texts = {name: on_server[name].content for name in there} | {
-        name: _content(workspace.brain / name) for name in names.get(kind, ())
+        return {"files": len(files)}
+    texts = {
+        name: on_server[name].content if name in on_server else _content(brain / name)
+        for name in files
     }
-    return Item(kind, files, _counted(kind, texts))
+    return _counted(kind, texts)
 
 
 def _counted(kind: Kind, texts: Mapping[str, bytes]) -> dict[str, int]:

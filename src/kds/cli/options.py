@@ -60,8 +60,11 @@ def find_workspace(folder: Path | None) -> Workspace:
     return Workspace.find(environ={"KDS_HOME": str(folder)})
 
 
-def _as_workspace(ctx: click.Context, param: click.Parameter, folder: Path | None) -> Workspace:
-    return find_workspace(folder)
+def _as_workspace(
+    ctx: click.Context, param: click.Parameter, folder: Path | None
+) -> Workspace | Path | None:
+    """The workspace of a command; the folder alone of a group: a subcommand may name another."""
+    return folder if isinstance(ctx.command, click.Group) else find_workspace(folder)
 
 
 def _note_json(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
@@ -76,7 +79,7 @@ workspace_option = click.option(
     help="Folder of the workspace, the one with kds-brain/.  [default: $KDS_HOME, else searched]",
     callback=_as_workspace,
 )
-"""The workspace of the command: a `Workspace`, which need not be there yet."""
+"""The workspace of the command: a `Workspace`, which need not be there yet; a path for groups."""
 
 json_option = click.option(
     "--json", is_flag=True, help="Print JSON.", expose_value=False, callback=_note_json

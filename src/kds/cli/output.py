@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -15,6 +15,9 @@ from kds.brain.clock import moment
 from kds.brain.turn import ContextEntry, StepRecord, Turn
 from kds.cli.palette import COLUMNS, STYLES, Tone, asked_plain, coloured, marked, shown, toned
 from kds.router.intents.policy import ACT_MIN
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 JSON: Final = "kds.json"
 """Where a command's context says whether `--json` was given."""
@@ -100,17 +103,10 @@ def print_table(columns: Row, rows: Iterable[Row], *, none: str = "") -> None:
     if none and not rows:
         click.echo(none)
         return
-    from rich.console import Console  # 50 ms of imports: only who prints a table pays
-    from rich.table import Table
+    from rich.table import Table  # 50 ms of imports: only who prints a table pays
     from rich.text import Text
 
-    console = Console(
-        file=sys.stdout, highlight=False, markup=False, emoji=False,
-        force_terminal=False if asked_plain() else None,
-    )  # fmt: skip
-    if not console.is_terminal:
-        console.width = _PIPED_WIDTH
-    colours = coloured()
+    console, colours = _console(), coloured()
     table = Table(box=None, pad_edge=False, header_style="bold" if colours else "")
     for column in columns:
         tone = COLUMNS.get(column) if colours else None
@@ -185,6 +181,18 @@ def write_json_lines(path: Path | None, rows: Iterable[Mapping[str, object]]) ->
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for row in rows:
             file.write(json.dumps(row, ensure_ascii=False, default=_plain) + "\n")
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    console = Console(
+        file=sys.stdout, highlight=False, markup=False, emoji=False,
+        force_terminal=False if asked_plain() else None,
+    )  # fmt: skip
+    if not console.is_terminal:
+        console.width = _PIPED_WIDTH
+    return console
 
 
 def _plain(value: Any) -> object:

@@ -1,5 +1,7 @@
 """`kds config`: every setting with its value and where that comes from; changing one."""
 
+from pathlib import Path
+
 import click
 from pydantic import SecretStr
 
@@ -9,7 +11,7 @@ from kds.brain.settings_variables import Place
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.completion import completed_by
-from kds.cli.options import common_options, workspace_option
+from kds.cli.options import common_options, find_workspace, workspace_option
 from kds.cli.output import print_table, say
 
 key_argument = click.argument("key", metavar="KEY", shell_complete=completed_by("settings"))
@@ -28,14 +30,14 @@ own_option = click.option(
 )
 @common_options
 @click.pass_context
-def config(ctx: click.Context, *, workspace: Workspace) -> None:
+def config(ctx: click.Context, *, workspace: Path | None) -> None:
     """Show every setting, its value, and where that comes from; change one.
 
     A variable of the environment stands over the file of the workspace, that over your own file.
     """
     if ctx.invoked_subcommand is not None:
         return
-    layers = load_layers(workspace)
+    layers = load_layers(find_workspace(workspace))
     settings = layers.settings()
     rows = [
         (name, shown(value_of(settings, place)), layers.source(place))

@@ -68,14 +68,18 @@ def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> i
         return 0
     played = play_all(dialogues, open_router(workspace, log=False))
     failed = [one for one in played if not one.passed]
-    count = toned(
-        f"{len(played) - len(failed)} passed, {len(failed)} failed", "problem" if failed else "ok"
-    )
     say(
         {"dialogues": len(played), "failed": [_failure_dict(one) for one in failed]},
-        "\n".join([*(f"{compared(describe(one))}\n" for one in failed), count]),
+        lambda: _show_failed(failed, of=len(played)),
     )
     return TESTS_FAILED if failed else 0
+
+
+def _show_failed(failed: Sequence[PlayedDialogue], *, of: int) -> None:
+    for one in failed:
+        click.echo(compared(describe(one)) + "\n")
+    told = f"{of - len(failed)} passed, {len(failed)} failed"
+    click.echo(toned(told, "problem" if failed else "ok"))
 
 
 @command(

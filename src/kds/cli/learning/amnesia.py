@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 import click
@@ -14,7 +15,7 @@ from kds.brain.visible import one_line
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.guard import Refusal
-from kds.cli.options import common_options
+from kds.cli.options import common_options, find_workspace
 from kds.cli.output import asked_json, print_json, print_line, print_table, say
 from kds.cli.palette import shown
 from kds.cli.progress import slow
@@ -43,8 +44,9 @@ keep_option = click.option(
 @common_options
 @click.pass_context
 def amnesia(
-    ctx: click.Context, *, dry_run: bool, yes: bool, keep: tuple[str, ...], workspace: Workspace
-) -> None:
+    ctx: click.Context, *, dry_run: bool, yes: bool, keep: tuple[str, ...],
+    workspace: Path | None,
+) -> None:  # fmt: skip
     """Forget what was learned about this application, after a backup that can be restored.
 
     Conversations, memory and profile, learned examples, documents, work in progress and caches go.
@@ -52,7 +54,8 @@ def amnesia(
     """
     if ctx.invoked_subcommand is not None:
         return
-    present = survey(workspace, keep=keep)
+    found = find_workspace(workspace)
+    present = survey(found, keep=keep)
     if dry_run or present.is_empty:
         _show_survey(present, dry_run=True)
         return
@@ -62,7 +65,7 @@ def amnesia(
         if asked_json() or not _confirmed(present):
             raise Refusal("nothing was forgotten: there was no yes", "kds amnesia --yes")
     with slow("making a backup, then forgetting"):
-        report = forget(workspace, keep=keep)
+        report = forget(found, keep=keep)
     say(report, lambda: _print_report(report))
 
 

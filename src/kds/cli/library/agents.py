@@ -1,6 +1,7 @@
 """`kds agents`: who takes which message, and what makes one of them."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 import click
@@ -9,7 +10,7 @@ from kds.agents.agent import prompt_named
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.completion import completed_by
-from kds.cli.options import common_options
+from kds.cli.options import common_options, find_workspace
 from kds.cli.output import fields, print_lines, print_table, say
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
@@ -20,14 +21,14 @@ SHOWN_EXAMPLES: Final = 3
 @group("kds agents", "kds agents show PLAN", "kds agents --json", invoke_without_command=True)
 @common_options
 @click.pass_context
-def agents(ctx: click.Context, *, workspace: Workspace) -> None:
+def agents(ctx: click.Context, *, workspace: Path | None) -> None:
     """List the agents, your own included: name, intent, what each does.
 
     `kds prompts show NAME` prints the file that is all of one; `kds prompts new` begins another.
     """
     if ctx.invoked_subcommand is not None:
         return
-    found = PromptLibrary.load(workspace.prompts_dir).agents()
+    found = PromptLibrary.load(find_workspace(workspace).prompts_dir).agents()
     say(
         [fields(agent, "name intent description") for agent in found],
         lambda: print_table(
