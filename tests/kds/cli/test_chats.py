@@ -8,7 +8,6 @@ import pytest
 
 from ..conftest import Run, data
 
-DEV = Path(__file__).parents[4] / "shared" / "data" / "chats" / "dev.jsonl"
 IT = {
     "text": "it", "nth": 1, "kind": "pronoun", "antecedents": ["FAB button"], "source": "user",
     "must": True,
