@@ -13,7 +13,7 @@ from kds.cli.about import help as help_module
 from kds.cli.app import app
 from kds.cli.commands import GROUPS
 
-from ..conftest import BAD_INPUT, Run, data
+from ..conftest import BAD_INPUT, Run, data, refused
 
 pytestmark = pytest.mark.usefixtures("workspace")
 
@@ -82,9 +82,7 @@ def test_a_page_opens_in_the_pager_on_a_terminal(
 def test_what_has_no_help_is_told_what_may_be_meant(
     words: tuple[str, ...], near: str, kds_call: Run
 ) -> None:
-    result = kds_call("help", *words)
-    assert result.code == BAD_INPUT
-    assert near in result.err
+    refused(kds_call("help", *words), near)
 
 
 def test_config_says_where_each_value_comes_from(
@@ -136,9 +134,7 @@ def test_setting_a_value_keeps_comments_and_other_values(
 def test_what_would_be_wrong_is_refused_and_nothing_is_written(
     arguments: tuple[str, ...], says: str, own: Path, workspace: Path, kds_call: Run
 ) -> None:
-    result = kds_call("config", *arguments)
-    assert result.code == BAD_INPUT
-    assert says in result.err
+    refused(kds_call("config", *arguments), says)
     assert not own.exists()
     assert not (workspace / "kds-brain" / "settings.yaml").exists()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import Run, data
+from ..conftest import Run, data, refused
 
 IT = {
     "text": "it", "nth": 1, "kind": "pronoun", "antecedents": ["FAB button"], "source": "user",
@@ -61,6 +61,4 @@ def test_a_picture_that_cannot_be_written_is_refused_before_the_work(
     kds_call: Run, file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)  # root may write anywhere
-    result = kds_call("eval", "chats", file, "--plot", "curve.svg")
-    assert (result.code, result.out) == (2, "")
-    assert "'curve.svg' cannot be written" in result.err
+    refused(kds_call("eval", "chats", file, "--plot", "curve.svg"), "'curve.svg' cannot be written")

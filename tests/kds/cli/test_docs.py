@@ -10,7 +10,7 @@ import pytest
 
 from kds.brain.installation import install_line
 
-from ..conftest import BAD_INPUT, Run, data
+from ..conftest import BAD_INPUT, Run, data, refused
 
 pytestmark = pytest.mark.usefixtures("shelf")
 
@@ -151,9 +151,7 @@ def test_when_nothing_can_be_read_the_input_is_bad(docs: Run, workspace: Path) -
         "there is no such file or folder"
     )
     (workspace / "empty").mkdir()
-    empty = docs("add", "empty")
-    assert empty.code == BAD_INPUT
-    assert "there is no document in these folders" in empty.err
+    refused(docs("add", "empty"), "there is no document in these folders")
 
 
 def test_list_and_show_print_what_there_is(docs: Run) -> None:

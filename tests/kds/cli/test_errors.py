@@ -11,7 +11,7 @@ import pytest
 
 from kds.cli.guard import guarded
 
-from ..conftest import BAD_INPUT, KDS, Run, data
+from ..conftest import BAD_INPUT, KDS, Run, data, refused
 
 pytestmark = pytest.mark.usefixtures("workspace")
 
@@ -123,10 +123,7 @@ def test_a_home_that_is_not_there_is_no_empty_workspace(
     arguments: list[str], kds_call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_HOME", str(tmp_path / "nowhere"))
-    result = kds_call(*arguments)
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert "no such folder" in result.err
-    assert "check $KDS_HOME" in result.err
+    refused(kds_call(*arguments), "no such folder", "check $KDS_HOME")
 
 
 def test_an_intent_that_no_agent_has_is_a_fault_of_the_dialogue_file(
@@ -134,10 +131,9 @@ def test_an_intent_that_no_agent_has_is_a_fault_of_the_dialogue_file(
 ) -> None:
     path = workspace / "fab.dialogue.yaml"
     path.write_text("- id: fab\n  turns:\n    - {user: Make it purple, intent: EXECUT}\n")
-    result = kds_call("test", str(path))
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert f"{path}:3: unknown intent 'EXECUT'" in result.err
-    assert "did you mean EXECUTE?" in result.err
+    refused(
+        kds_call("test", str(path)), f"{path}:3: unknown intent 'EXECUT'", "did you mean EXECUTE?"
+    )
 
 
 def shown_on_a_terminal(*arguments: str, folder: Path) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from kds.brain.installation import install_line
 
-from ..conftest import BAD_INPUT, Run, data, jsonl
+from ..conftest import BAD_INPUT, Run, data, jsonl, refused
 from ..evaluation.test_followup_scoring import DOCUMENT
 
 pytestmark = pytest.mark.usefixtures("workspace")
@@ -71,9 +71,7 @@ def test_without_sacrebleu_the_extra_is_named(
     kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
-    result = kds_call("eval", "rewrites", jsonl("r.jsonl", REWRITES))
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert f"fix: {install_line('eval')}" in result.err
+    refused(kds_call("eval", "rewrites", jsonl("r.jsonl", REWRITES)), f"{install_line('eval')}")
 
 
 def test_odd_text_is_measured(kds_call: Run) -> None:
@@ -118,9 +116,7 @@ def test_bad_input_is_refused_with_its_place(
 ) -> None:
     Path("bad.json").write_text('{"conversations": []}\n')
     Path("bad.yaml").write_text(DOCUMENT)
-    result = kds_call("eval", command, *arguments)
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert said in result.err
+    refused(kds_call("eval", command, *arguments), said)
 
 
 @pytest.mark.parametrize("command", ["rewrites", "multi"])

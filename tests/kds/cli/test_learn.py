@@ -15,7 +15,7 @@ from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.event_log import EventLog
 from kds.cli.guard import BAD_INPUT
 
-from ..conftest import Run, data
+from ..conftest import Run, data, refused
 
 DASHBOARD = "give the dashboard some love"
 
@@ -94,9 +94,7 @@ def test_accepting_changes_the_routing_and_undoing_puts_it_back(
 
 
 def test_what_waits_cannot_be_accepted(learn: Run, said: Any) -> None:
-    result = learn("accept", said(2))
-    assert result.code == BAD_INPUT
-    assert "was said 2 times at confidence 0.67; it takes 3 and 0.70" in result.err
+    refused(learn("accept", said(2)), "was said 2 times at confidence 0.67; it takes 3 and 0.70")
 
 
 def test_what_is_rejected_is_gone_from_the_review(learn: Run, said: Any) -> None:
@@ -176,9 +174,7 @@ def test_teaching_counts_at_once_and_says_how_to_take_it_back(kds_call: Run, bra
 def test_what_cannot_be_taught_says_why(
     learn: Run, message: str, intent: str, told: str, brain: Path
 ) -> None:
-    result = learn("teach", message, intent)
-    assert result.code == BAD_INPUT
-    assert told in result.err
+    refused(learn("teach", message, intent), told)
     assert not (brain / "learned.yaml").exists()
 
 
@@ -238,6 +234,4 @@ def test_what_a_description_means_is_taught_listed_and_taken_back(learn: Run, br
 
 
 def test_a_pronoun_is_not_taught(learn: Run) -> None:
-    result = learn("teach-reference", "it", "FAB button")
-    assert result.code == BAD_INPUT
-    assert "'it' does not describe a thing" in result.err
+    refused(learn("teach-reference", "it", "FAB button"), "'it' does not describe a thing")

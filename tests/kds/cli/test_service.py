@@ -18,7 +18,7 @@ from kds.service.resident import background
 from kds.service.resident.address import ServiceAddress
 
 from ...effort import PATIENCE_S
-from ..conftest import Run, data
+from ..conftest import Run, data, refused
 
 REALLY = background.COMMAND
 DEGRADED = 1
@@ -254,9 +254,7 @@ def test_nothing_is_started_where_that_is_switched_off(place: Workspace, kds_cal
 
 def test_wrong_settings_are_an_error_with_their_line(place: Workspace, kds_call: Run) -> None:
     place.settings_path.write_text("service:\n  auto: maybe\n")
-    result = kds_call("route", "I want to add a FAB button")
-    assert result.code == 2
-    assert "settings.yaml:2" in result.err
+    refused(kds_call("route", "I want to add a FAB button"), "settings.yaml:2")
 
 
 def test_a_service_on_its_way_is_starting_and_not_started_twice(

@@ -89,7 +89,7 @@ def check(*, paths: tuple[Path, ...], more: tuple[Path, ...], workspace: Workspa
     records = rule_records(router.rules, play_all(dialogues, router)) if dialogues else ()
     failed = [outcome for outcome in outcomes if not outcome.passed]
     say(
-        _report(outcomes, failed, records, with_record=bool(dialogues)),
+        _report(outcomes, failed, records),
         lambda: _print(outcomes, failed, records),
     )
     return TESTS_FAILED if failed else 0
@@ -117,11 +117,7 @@ def _record_rows(records: Iterable[RuleRecord]) -> Iterable[tuple[str, ...]]:
 
 
 def _report(
-    outcomes: Sequence[RuleOutcome],
-    failed: Sequence[RuleOutcome],
-    records: Sequence[RuleRecord],
-    *,
-    with_record: bool,
+    outcomes: Sequence[RuleOutcome], failed: Sequence[RuleOutcome], records: Sequence[RuleRecord]
 ) -> dict[str, object]:
     report: dict[str, object] = {
         "rules": len({outcome.rule for outcome in outcomes}),
@@ -129,7 +125,7 @@ def _report(
         "failed": [_failure_dict(outcome) for outcome in failed],
         "problems": [],
     }
-    if with_record:
+    if records:  # dialogues were played
         report["record"] = [fields(record, "rule fired right wrong wrong_at") for record in records]
     return report
 
