@@ -14,13 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from kds.agents.item_filter import matches
-from kds.agents.item_vectors import BATCH, ItemVectors
+from kds.agents.item_search import BATCH, ItemVectors, matches
 from kds.brain.errors import KdsError
 from kds.brain.installation import install_line
 from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.side_stores import Item as StoredItem
-from kds.brain.sessions.side_stores import ItemText, Namespace
+from kds.brain.sessions.session_values import Item as StoredItem
+from kds.brain.sessions.session_values import ItemText, Namespace
 
 try:
     from langgraph.store.base import (

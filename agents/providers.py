@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kds.agents.model_error import ModelError
 from kds.agents.model_http import async_client, async_options, sync_client, sync_options
 from kds.brain.errors import KdsError
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 from kds.brain.settings import ModelSettings
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): it is imported with the model
@@ -75,17 +75,20 @@ class Provider:
             raise ModelError(error.message, kind="extra", hint=error.hint) from error
 
 
-def _openai(wanted: Wanted) -> Options:
+def _usual(wanted: Wanted) -> Options:
+    """What OpenAI's class and Anthropic's call the same."""
     settings = wanted.settings
     options: Options = {
         "api_key": wanted.key,
         "timeout": settings.timeout_s,
         "max_retries": settings.max_retries,
-        "stream_usage": True,
-        **_openai_clients(),
     }
-    if settings.max_tokens is not None:
-        options["max_tokens"] = settings.max_tokens
+    bound = {} if settings.max_tokens is None else {"max_tokens": settings.max_tokens}
+    return options | bound
+
+
+def _openai(wanted: Wanted) -> Options:
+    options: Options = {**_usual(wanted), "stream_usage": True, **_openai_clients()}
     if wanted.url is not None:
         unsaid = {"OpenAI-Organization": "", "OpenAI-Project": ""}
         options |= {"base_url": wanted.url, "default_headers": unsaid}
@@ -114,14 +117,7 @@ def _bound_anthropic(model: Any) -> None:
 
 
 def _anthropic(wanted: Wanted) -> Options:
-    settings = wanted.settings
-    options: Options = {
-        "api_key": wanted.key,
-        "timeout": settings.timeout_s,
-        "max_retries": settings.max_retries,
-    }
-    if settings.max_tokens is not None:
-        options["max_tokens"] = settings.max_tokens
+    options = _usual(wanted)
     if wanted.url is not None:
         options |= {"base_url": wanted.url, "default_headers": _bearer(wanted.key)}
     return options

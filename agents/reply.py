@@ -1,9 +1,10 @@
 """What an agent hands back: a frozen AgentReply, and what its fields are made of."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
+from kds.brain.plain import plain
 from kds.brain.turn import Turn
 
 
@@ -26,14 +27,6 @@ class Usage:
             self.total_tokens + other.total_tokens,
         )
 
-    def as_dict(self) -> dict[str, int]:
-        """The three counts by name."""
-        return {
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "total_tokens": self.total_tokens,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
@@ -47,15 +40,6 @@ class ToolUse:
     result: str
     failed: bool = False
 
-    def as_dict(self) -> dict[str, object]:
-        """The fields by name."""
-        return {
-            "name": self.name,
-            "arguments": dict(self.arguments),
-            "result": self.result,
-            "failed": self.failed,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
@@ -64,10 +48,6 @@ class Handoff:
     intent: str
     agent: str
     reason: str = ""
-
-    def as_dict(self) -> dict[str, str]:
-        """The fields by name."""
-        return {"intent": self.intent, "agent": self.agent, "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +93,6 @@ class AgentReply:
     def as_dict(self) -> dict[str, object]:
         """The reply as JSON values; of the turn what `Turn.as_dict` gives."""
         return {
-            "agent": self.agent,
-            "intent": self.intent,
-            "text": self.text,
-            "prompt": self.prompt,
-            "turn": dict(self.turn.as_dict()),
-            "answered": self.answered,
-            "data": None if self.data is None else dict(self.data),
-            "handoffs": [handoff.as_dict() for handoff in self.handoffs],
-            "tools": [use.as_dict() for use in self.tools],
-            "usage": None if self.usage is None else self.usage.as_dict(),
-            "model": self.model,
-            "notes": list(self.notes),
+            one.name: self.turn.as_dict() if one.name == "turn" else plain(getattr(self, one.name))
+            for one in fields(self)
         }

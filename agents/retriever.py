@@ -11,11 +11,12 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, SkipValidation
 
 from kds.brain.clock import utc_now
+from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Hit, RecallSettings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
 from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.metrics import logged_recall
+from kds.brain.sessions.metrics import log_recall
 
 SURFACE: Final = "retriever"
 
@@ -42,16 +43,16 @@ class MemoryRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        found = logged_recall(
+        found = recall(
             self.memory,
             query,
-            surface=SURFACE,
             scope=Scope(self.session_id, self.document),
             limit=self.k if k is None else k,
             settings=self.settings,
             embedder=self.embedder,
             now=utc_now(),
         )
+        log_recall(self.memory, found, surface=SURFACE)
         return [Document(hit.passage.body, id=str(hit.passage.chunk_id), metadata=_metadata(hit))
                 for hit in found.hits]  # fmt: skip
 

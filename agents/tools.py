@@ -19,11 +19,12 @@ from pydantic import Field
 
 from kds.agents.document_retriever import DocumentRetriever
 from kds.brain.document import nearest
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import DispatchError
+from kds.brain.passages.recall import recall
 from kds.brain.passages.values import Passage
 from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.metrics import logged_recall
+from kds.brain.sessions.metrics import log_recall
 from kds.brain.turn import Turn
 from kds.router.prompts.promptfile import PromptFile
 
@@ -141,7 +142,7 @@ def _search_memory(place: MemoryPlace) -> BaseTool:
         with place.if_any() as store:
             if store is None:
                 return "nothing is remembered yet"
-            found = logged_recall(store, query, surface=SURFACE, limit=limit)
+            found = log_recall(store, recall(store, query, limit=limit), surface=SURFACE)
         passages = [_passage(hit.passage) for hit in found.hits]
         return "\n\n".join(passages) or "nothing was found"
 

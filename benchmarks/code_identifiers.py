@@ -16,7 +16,6 @@ Beside KDS: the index's own ranking (SQLite's FTS5 over the text as it is), and 
 the nearest vectors alone.
 """
 
-import argparse
 import ast
 import hashlib
 import json
@@ -28,6 +27,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
+
+from common import options
 
 from kds.api.embeddings import embed_waiting, load_embedder
 from kds.brain.passages.query import WORD
@@ -71,13 +72,15 @@ class Query:
 
 def main() -> None:
     """Measure and print."""
-    options = _options()
-    functions = list(_chosen(options.functions))
+    parser = options(__doc__, "--json", functions=FUNCTIONS)
+    parser.add_argument("--embeddings", metavar="MODULE:CLASS")
+    given = parser.parse_args()
+    functions = list(_chosen(given.functions))
     queries = list(_queries(functions))
-    embedder = load_embedder(options.embeddings) if options.embeddings else None
+    embedder = load_embedder(given.embeddings) if given.embeddings else None
     with tempfile.TemporaryDirectory() as folder:
         rows = _measured(Path(folder), functions, queries, embedder)
-    _report(rows, len(functions), as_json=options.json)
+    _report(rows, len(functions), as_json=given.json)
 
 
 def _measured(
@@ -260,14 +263,6 @@ def _report(rows: Mapping[str, Mapping[str, float]], functions: int, *, as_json:
 
 def _mean(row: Mapping[str, float], kinds: Sequence[str]) -> float:
     return round(100 * sum(row[kind] for kind in kinds) / len(kinds), 1)
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Find code by its names.")
-    parser.add_argument("--embeddings", metavar="MODULE:CLASS")
-    parser.add_argument("--functions", type=int, default=FUNCTIONS)
-    parser.add_argument("--json", action="store_true")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

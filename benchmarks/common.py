@@ -17,7 +17,7 @@ from time import perf_counter, process_time
 from typing import Any, Final
 
 from kds.api.measures import percentile
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.patience import Patience
 from kds.brain.workspace import Workspace
 from kds.readers.reading import read_document, read_source
@@ -30,11 +30,15 @@ START_S: Final = 120.0
 POLL_S: Final = 0.02
 
 
-def options(about: str | None, *flags: str) -> argparse.ArgumentParser:
-    """A parser that takes ``flags`` without a value, such as ``--json``."""
+def options(about: str | None, *flags: str, **numbers: int) -> argparse.ArgumentParser:
+    """A parser that takes ``flags`` without a value, such as ``--json``, and numbers, as
+    ``rounds=30`` does with ``--rounds``.
+    """
     parser = argparse.ArgumentParser(description=(about or "").split("\n")[0])
     for flag in flags:
         parser.add_argument(flag, action="store_true")
+    for name, usual in numbers.items():
+        parser.add_argument(f"--{name}", type=int, default=usual, help=f"[{usual}]")
     return parser
 
 
@@ -45,6 +49,16 @@ def show(figures: Mapping[str, object], *, as_json: bool) -> None:
         return
     for name, value in figures.items():
         print(f"{name:<36} {value}")
+
+
+def write_between(page: Path, part: str, text: str) -> None:
+    """Put a text between the marks that ``page`` has for a part of it."""
+    begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"{page} has no marks {begin} and {end}")
+    page.write_text(f"{before}{begin}\n{text}{end}{after}", encoding="utf-8")
 
 
 def cpu_ms(call: Callable[[], object]) -> float:
@@ -86,7 +100,7 @@ def cpu_s(pid: int) -> float:
 def add_documents(place: Workspace) -> None:
     """Index the documents of the tests in a workspace."""
     place.ensure()
-    with DocumentPlace(place).made() as store:
+    with DocumentPlace(place).open() as store:
         for path in sorted(DOCUMENTS.iterdir()):
             if path.suffix in (".md", ".html", ".txt"):
                 data, source = read_source(path)

@@ -22,7 +22,7 @@ from kds.api.conversations import Conversations
 from kds.brain.summaries.facts import facts_of
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.learning.log import LearningLog
+from kds.learning.learning_log import LearningLog
 from kds.readers.docx import read_docx
 from kds.readers.html import read_html
 from kds.router.language.analysis import Language
@@ -45,9 +45,7 @@ Case = tuple[str, Callable[[int], object]]
 
 def main() -> None:
     """Measure and print."""
-    parser = options(__doc__, "--json")
-    parser.add_argument("--runs", type=int, default=RUNS)
-    given = parser.parse_args()
+    given = options(__doc__, "--json", runs=RUNS).parse_args()
     rows = {name: _median_ms(work, given.runs) for name, work in _cases()}
     rows["import kds"] = median(_import_ms() for _ in range(given.runs))
     show({name: round(ms, 4) for name, ms in rows.items()}, as_json=given.json)

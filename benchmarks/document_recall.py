@@ -80,10 +80,7 @@ class Author(Words):
 
 def main() -> None:
     """Measure and print."""
-    parser = options(__doc__)
-    parser.add_argument("--pages", type=int, default=1000, help="of all documents together")
-    parser.add_argument("--questions", type=int, default=200)
-    given = parser.parse_args()
+    given = options(__doc__, pages=1000, questions=200).parse_args()
     author = Author()
     with tempfile.TemporaryDirectory() as folder, DocumentStore(Path(folder) / "d.db") as store:
         _add_one(author, Path(folder), store)

@@ -1,11 +1,10 @@
 """What the hook costs a prompt: CPU and wall time of whole `kds-hook` processes.
 
-    python benchmarks/hook_cost.py [--runs N] [--fake] [--json]
+    python benchmarks/hook_cost.py [--runs N] [--json]
 
 Four processes take turns, so that what else the machine does falls on all alike: `python -c pass`
 (what no Python program can be below), `kds-hook` with a warm service, with none, and for a prompt
-that it leaves alone. CPU is that of the process alone (wait4), the service's is not in it. The
-service is a real one; with --fake a thread that answers at once with a text of the usual size.
+that it leaves alone. CPU is that of the process alone (wait4), the service's is not in it.
 
 Byte code is cached, as it is after `pip install`, whatever the environment says.
 """
@@ -13,29 +12,20 @@ Byte code is cached, as it is after `pip install`, whatever the environment says
 import json
 import os
 import shutil
-import socket
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import options, ranks, served
+from common import options, ranks, served, show
 
 from kds.api.measures import percentile
-from kds.brain.patience import Patience
 from kds.brain.workspace import Workspace
 
 RUNS = 100
 WARM_UPS = 3
-START_S = 120.0
-"""How long a service may take to load and answer its first prompt."""
-
-POLL_S = 0.25
-
 HOOK = shutil.which("kds-hook", path=str(Path(sys.executable).parent)) or "kds-hook"
 
 
@@ -59,27 +49,25 @@ class Cost:
 
 def main() -> None:
     """Measure and print."""
-    parser = options(__doc__, "--json")
-    parser.add_argument("--runs", type=int, default=RUNS, help=f"processes of each [{RUNS}]")
-    parser.add_argument("--fake", action="store_true", help="answer from a thread instead")
-    given = parser.parse_args()
+    given = options(__doc__, "--json", runs=RUNS).parse_args()
     with tempfile.TemporaryDirectory(prefix="kds") as name:
         folder = Path(name)
         environ = _environment(folder)
-        cases = _cases(folder)
-        with _service(folder / "served", environ, fake=given.fake):
-            costs = _measure(cases, environ, given.runs)
+        for place in ("served", "alone"):
+            (folder / place / "kds-brain").mkdir(parents=True)
+        with served(Workspace.find(folder / "served", environ={}), environ=environ):
+            costs = _measure(folder, environ, given.runs)
     rows = {name: _summary(costs[name], costs["python -c pass"]) for name in costs}
-    if given.json:
-        print(json.dumps({"runs": given.runs, "fake": given.fake, "cases": rows}, indent=2))
-    else:
-        _print(rows, given.runs)
+    show({"runs": given.runs} | rows, as_json=given.json)
 
 
-def _measure(cases: list[Case], environ: dict[str, str], runs: int) -> dict[str, list[Cost]]:
-    costs: dict[str, list[Cost]] = {case.name: [] for case in cases}
+def _measure(folder: Path, environ: dict[str, str], runs: int) -> dict[str, list[Cost]]:
+    costs: dict[str, list[Cost]] = defaultdict(list)
     for turn in range(-WARM_UPS, runs):
-        for case in cases:
+        # Each in a conversation of its own, which has to be begun; a service that loads takes time.
+        begun = _input(folder / "served", "I want to add a FAB button", turn)
+        _run(Case("begun", [HOOK], begun), environ | {"KDS_HOOK_TIMEOUT_MS": "20000"})
+        for case in _cases(folder, turn):
             cost = _run(case, environ)
             if turn >= 0:
                 costs[case.name].append(cost)
@@ -104,22 +92,21 @@ def _run(case: Case, environ: dict[str, str]) -> Cost:
         return Cost(cpu_ms, wall_ms, os.fstat(printed.fileno()).st_size)
 
 
-def _cases(folder: Path) -> list[Case]:
+def _cases(folder: Path, number: int) -> list[Case]:
     return [
         Case("python -c pass", [sys.executable, "-c", "pass"], Path(os.devnull)),
-        Case("warm service", [HOOK], _input(folder / "served", "Make it purple")),
-        Case("no service", [HOOK], _input(folder / "alone", "Make it purple")),
-        Case("left alone", [HOOK], _input(folder / "served", "/compact")),
+        Case("warm service", [HOOK], _input(folder / "served", "Make it purple", number)),
+        Case("no service", [HOOK], _input(folder / "alone", "Make it purple", number)),
+        Case("left alone", [HOOK], _input(folder / "served", "/compact", number)),
     ]
 
 
-def _input(workspace: Path, prompt: str) -> Path:
-    (workspace / "kds-brain").mkdir(parents=True, exist_ok=True)
+def _input(workspace: Path, prompt: str, number: int) -> Path:
     path = workspace / f"{len(prompt)}.json"
     path.write_text(
         json.dumps(
             {
-                "session_id": "5f0c9a1e-hook-cost",
+                "session_id": f"hook-cost-{number}",
                 "transcript_path": str(workspace / "transcript.jsonl"),
                 "cwd": str(workspace),
                 "hook_event_name": "UserPromptSubmit",
@@ -137,52 +124,6 @@ def _environment(folder: Path) -> dict[str, str]:
     return environ | own
 
 
-@contextmanager
-def _service(workspace: Path, environ: dict[str, str], *, fake: bool) -> Iterator[None]:
-    if fake:
-        with _fake_service(workspace / "kds-brain" / "service.sock"):
-            yield
-        return
-    with served(Workspace.find(workspace, environ={}), environ=environ):
-        _await_answer(workspace, environ)
-        yield
-
-
-def _await_answer(workspace: Path, environ: dict[str, str]) -> None:
-    """Wait until a prompt gets an answer, which also gives the conversation its object."""
-    case = Case("first", [HOOK], _input(workspace, "I want to add a FAB button"))
-    patient = environ | {"KDS_HOOK_TIMEOUT_MS": "20000"}
-    # a loading service needs the processor more
-    if not Patience(START_S).until(lambda: _run(case, patient).printed > 0, pause_s=POLL_S):
-        raise SystemExit("the service does not answer: try --fake")
-
-
-@contextmanager
-def _fake_service(path: Path) -> Iterator[None]:
-    context = "KDS: " + "x" * 2400
-    body = json.dumps(
-        {"additionalContext": context, "hookSpecificOutput": {"additionalContext": context}}
-    ).encode()
-    head = f"HTTP/1.1 200 OK\r\ncontent-length: {len(body)}\r\n\r\n".encode()
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    with closing(listener):
-        listener.bind(str(path))
-        listener.listen()
-        threading.Thread(target=_answer_all, args=(listener, head + body), daemon=True).start()
-        yield
-
-
-def _answer_all(listener: socket.socket, answer: bytes) -> None:
-    while True:
-        try:
-            connection, _ = listener.accept()
-        except OSError:  # closed: the measurement is over
-            return
-        with closing(connection):
-            connection.recv(65_536)
-            connection.sendall(answer)
-
-
 def _summary(costs: list[Cost], base: list[Cost]) -> dict[str, float]:
     cpu = [cost.cpu_ms for cost in costs]
     base_ms = percentile([cost.cpu_ms for cost in base], 50)
@@ -193,14 +134,6 @@ def _summary(costs: list[Cost], base: list[Cost]) -> dict[str, float]:
         for rank, at in ranks(values, 50, 95, digits=1).items()
     }
     return shown | {"cpu_times_python": round(percentile(cpu, 50) / base_ms, 2)}
-
-
-def _print(rows: dict[str, dict[str, float]], runs: int) -> None:
-    print(f"{runs} processes each: median and 95th percentile in ms")
-    print(f"{'':16}{'CPU':>8}{'p95':>8}{'wall':>8}{'p95':>8}{'x python':>10}")
-    for name, row in rows.items():
-        cpu, cpu_95, wall, wall_95, ratio = row.values()
-        print(f"{name:16}{cpu:8.1f}{cpu_95:8.1f}{wall:8.1f}{wall_95:8.1f}{ratio:10.2f}")
 
 
 if __name__ == "__main__":

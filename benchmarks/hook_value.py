@@ -11,7 +11,6 @@ adds. --write puts the tables between the marks of that page. Tokens are taken t
 characters of English each; no tokenizer of a vendor is at hand offline.
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -21,6 +20,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
+
+from common import options, write_between
 
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import Router
@@ -36,7 +37,6 @@ from tests.clients.model_server import FakeModel, serving
 
 CHARS_PER_TOKEN = 4
 MESSAGES = ("I want to add a FAB button", "Make it purple")
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PROGRAMS = Path(sysconfig.get_path("scripts"))
 
 
@@ -75,18 +75,19 @@ class Arm:
 
 def main() -> None:
     """Measure, print, and write the page."""
-    options = _options()
-    parts = [_table(("on real chats", ""), _lines(_played(options.chats)).rows())]
-    if options.clients:
+    parser = options(__doc__)
+    parser.add_argument("chats", type=Path)
+    parser.add_argument("--clients", type=Path, help="a folder with node_modules")
+    parser.add_argument("--write", type=Path, help="the page with the marks")
+    given = parser.parse_args()
+    parts = [_table(("on real chats", ""), _lines(_played(given.chats)).rows())]
+    if given.clients:
         head = ("client", "version", "added to message 1", "to message 2", "the hint arrived")
-        parts.append(_table(head, _compared(options.clients.resolve())))
+        parts.append(_table(head, _compared(given.clients.resolve())))
     text = "\n".join(parts)
     print(text)  # a program of its own
-    if options.write:
-        page = options.write.read_text(encoding="utf-8")
-        before, _, rest = page.partition(BEGIN)
-        after = rest.partition(END)[2]
-        options.write.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
+    if given.write:
+        write_between(given.write, "measured", f"\n{text}\n")
 
 
 def _played(path: Path) -> Iterator[PlayedChatTurn]:
@@ -159,14 +160,6 @@ def _kds(project: Path, path: Path, *arguments: str) -> None:
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("chats", type=Path)
-    parser.add_argument("--clients", type=Path, help="a folder with node_modules")
-    parser.add_argument("--write", type=Path, help="the page with the marks")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ no database, so that the making of one is interrupted as well.
 """
 
 import argparse
-import json
 import random
 import signal
 import subprocess
@@ -20,6 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
+
+from common import options, show
 
 from kds.brain.errors import StoreError
 from kds.brain.sessions.sqlite_store import SqliteStore
@@ -40,20 +41,22 @@ class Findings:
 
 def main() -> int:
     """Run the rounds; exit code 1 when anything was lost."""
-    options = _options()
-    if options.work:
-        _work(Path(options.work), options.name)
+    parser = options(__doc__, "--json", rounds=100, writers=2, messages=20, seed=5)
+    parser.add_argument("--work", nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.work:
+        _work(Path(given.work[0]), given.work[1])
         return 0
     findings = Findings()
-    chance = random.Random(options.seed)
+    chance = random.Random(given.seed)
     with tempfile.TemporaryDirectory() as folder:
         known: set[str] = set()
-        for number in range(options.rounds):
+        for number in range(given.rounds):
             path = Path(folder) / "kept" / SqliteStore.file_name
             if number % 5 == 0:
                 path = Path(folder) / f"fresh-{number}" / SqliteStore.file_name
             path.parent.mkdir(exist_ok=True)
-            told = _interrupted(path, options, number, chance)
+            told = _interrupted(path, given, number, chance)
             findings.acknowledged += len(told)
             if number % 5:
                 told = known = known | told
@@ -64,27 +67,25 @@ def main() -> int:
         "acknowledged_lost": findings.lost,
         "inconsistencies": len(findings.inconsistencies),
     }
-    print(json.dumps(report) if options.json else report)
+    show(report, as_json=given.json)
     for problem in findings.inconsistencies:
         print(problem, file=sys.stderr)
     return 1 if findings.lost or findings.inconsistencies else 0
 
 
 def _interrupted(
-    path: Path, options: argparse.Namespace, number: int, chance: random.Random
+    path: Path, given: argparse.Namespace, number: int, chance: random.Random
 ) -> set[str]:
     """Start writers, kill them, and return the ids of the messages they had acknowledged."""
     command = [sys.executable, __file__, "--work", str(path)]
     running = [
-        subprocess.Popen(
-            [*command, "--name", f"{number}-{writer}"], stdout=subprocess.PIPE, text=True
-        )
-        for writer in range(options.writers)
+        subprocess.Popen([*command, f"{number}-{writer}"], stdout=subprocess.PIPE, text=True)
+        for writer in range(given.writers)
     ]
     told: set[str] = set()
     for process in running:
         assert process.stdout
-        for _ in range(chance.randint(1, options.messages)):
+        for _ in range(chance.randint(1, given.messages)):
             told |= set(process.stdout.readline().split())
     end = perf_counter() + chance.random() * LONGEST_WAIT_S
     while perf_counter() < end:
@@ -142,18 +143,6 @@ def _texts() -> Iterator[str]:
         number += 1
         yield f"Message {number} changes `get_user_{number}` in the header.\n" + "word " * number
         yield f"Look:\n```python\ndef getUser{number}(row):\n    return row\n```\nThat was it."
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--writers", type=int, default=2)
-    parser.add_argument("--messages", type=int, default=20, help="acknowledged before, at most")
-    parser.add_argument("--seed", type=int, default=5)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--work", help=argparse.SUPPRESS)
-    parser.add_argument("--name", help=argparse.SUPPRESS)
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ Runs every memory benchmark of this folder one after the other, and prints a pag
 figures. --quick makes them small, to see that they run. A quarter of an hour on two cores.
 """
 
-import argparse
 import json
 import platform
 import subprocess
@@ -16,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from common import options
 
 HERE: Final = Path(__file__).resolve().parent
 
@@ -43,8 +44,7 @@ PARTS: Final = (
 
 def main() -> int:
     """Run them all; print the page, or write it."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true")
+    parser = options(__doc__, "--quick")
     parser.add_argument("--write", type=Path)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

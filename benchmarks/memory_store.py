@@ -160,9 +160,7 @@ def run(
     measure: Callable[[Path, argparse.Namespace], Iterator[tuple[str, object]]],
 ) -> None:
     """Read the command line of a benchmark on this database, measure, print."""
-    parser = options(about, "--json")
-    parser.add_argument("--messages", type=int, default=100_000)
-    parser.add_argument("--width", type=int, default=384, help="numbers of a vector")
+    parser = options(about, "--json", messages=100_000, width=384)
     parser.add_argument("--folder", help="keep the database here, or use the one that is here")
     given = parser.parse_args()
     folder: AbstractContextManager[str]

@@ -41,10 +41,8 @@ PLAIN: Final = (
 
 def main() -> None:
     """Measure and print."""
-    parser = options(__doc__, "--json")
+    parser = options(__doc__, "--json", turns=300, sessions=10_000)
     parser.add_argument("mode", choices=("turn", "budget"))
-    parser.add_argument("--turns", type=int, default=300)
-    parser.add_argument("--sessions", type=int, default=10_000)
     given = parser.parse_args()
     figures = _turns(given.turns) if given.mode == "turn" else _budgets(given.sessions)
     show(figures, as_json=given.json)

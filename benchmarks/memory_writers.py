@@ -11,6 +11,8 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
+from common import options, show
+
 from kds.brain.errors import StoreError
 from kds.brain.sessions.sqlite_store import SqliteStore
 
@@ -19,29 +21,31 @@ SESSION = "shared"
 
 def main() -> None:
     """Run the writers and print what they report."""
-    options = _options()
-    if options.work:
-        _work(Path(options.work), options.writes)
+    parser = options(__doc__, "--json", processes=8, writes=200)
+    parser.add_argument("--work", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.work:
+        _work(Path(given.work), given.writes)
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / SqliteStore.file_name
         with SqliteStore(path) as store:
             store.create_session(session_id=SESSION)
         started = perf_counter()
-        reports = _run(path, options.processes, options.writes)
+        reports = _run(path, given.processes, given.writes)
         with SqliteStore(path) as store:
             problems = store.check().problems
             stored = store.session(SESSION).message_count
     figures = {
-        "processes": options.processes,
-        "writes": options.processes * options.writes,
+        "processes": given.processes,
+        "writes": given.processes * given.writes,
         "stored": stored,
         "errors": sum(report["errors"] for report in reports),
         "longest_wait_s": round(max(report["longest_s"] for report in reports), 2),
         "problems": len(problems),
         "wall_s": round(perf_counter() - started, 1),
     }
-    print(json.dumps(figures) if options.json else figures)
+    show(figures, as_json=given.json)
 
 
 def _run(path: Path, processes: int, writes: int) -> list[dict[str, float]]:
@@ -74,15 +78,6 @@ def _work(path: Path, writes: int) -> None:
                 errors += 1
             longest = max(longest, perf_counter() - started)
     print(json.dumps({"errors": errors, "longest_s": longest}))
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--processes", type=int, default=8)
-    parser.add_argument("--writes", type=int, default=200)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--work", help=argparse.SUPPRESS)
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

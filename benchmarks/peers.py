@@ -11,10 +11,11 @@ Times are CPU times, so that a busy machine does not change them much.
 
 import argparse
 import random
+import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -24,15 +25,17 @@ from platform import machine, python_version
 from statistics import mean
 from time import process_time
 
+from common import options, write_between
 from intent_peers import OOS, Pair, Peer, intent_peers
-from rewrite_peers import Rewrite, rewrite_peers
 
 from kds.api.measures import percentile, share
 from kds.api.workspace_parts import load_resolver
 from kds.brain.workspace import Workspace
 from kds.evaluation.examples import RewriteExample, read_rewrites
 from kds.evaluation.intents.data import LabelledMessage, load_intents
-from kds.evaluation.rewrite_scoring import Rewritten, score_rewrites
+from kds.evaluation.rewrite_scoring import Rewritten, rewrite, score_rewrites
+from kds.router.discourse.mentions import mentions_in
+from kds.router.references.resolver import Resolver
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
@@ -41,6 +44,11 @@ PARTS = ("intents", "rewrites")
 SHOTS, SEEDS = 10, 3
 ACCEPTED = 0.95
 """Share of the messages in scope that must be let through where the OOS recall is measured."""
+
+Rewrite = Callable[[RewriteExample], str]
+
+_PRONOUN = re.compile(r"\b(it|they|them|he|him|she|this|that|these|those)\b", re.IGNORECASE)
+_OWNER = re.compile(r"\b(its|their|his|her)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -66,22 +74,20 @@ class Figures:
 
 def main() -> None:
     """Run everything and print, or write, the tables."""
-    options = _options()
-    if not (options.data / "intents").is_dir() or not (options.data / "rewrites").is_dir():
-        sys.exit(f"no benchmark data in {options.data}: name its folder with --data FOLDER")
+    given = _options()
+    if not (given.data / "intents").is_dir() or not (given.data / "rewrites").is_dir():
+        sys.exit(f"no benchmark data in {given.data}: name its folder with --data FOLDER")
     tables = {"intents": _intent_tables, "rewrites": _rewrite_tables}
-    for part in [options.only] if options.only else PARTS:
-        head = _machine(
-            part, quick=options.quick
-        )  # first: the code that runs is that of this moment
-        text = "\n".join([head, *tables[part](options)]) + "\n"
+    for part in [given.only] if given.only else PARTS:
+        head = _machine(part, quick=given.quick)  # first: the code that runs is that of this moment
+        text = "\n".join([head, *tables[part](given)]) + "\n"
         print(text)
-        if options.write:
-            _write(options.write, part, text)
+        if given.write:
+            write_between(given.write, part, text)
 
 
-def _intent_tables(options: argparse.Namespace) -> Iterator[str]:
-    for job in _jobs(options.data / "intents", quick=options.quick):
+def _intent_tables(given: argparse.Namespace) -> Iterator[str]:
+    for job in _jobs(given.data / "intents", quick=given.quick):
         yield f"\n### {job.title}\n"
         yield "| | accuracy in scope | OOS recall | ms a message | training s |"
         yield "|---|---|---|---|---|"
@@ -96,15 +102,15 @@ def _intent_tables(options: argparse.Namespace) -> Iterator[str]:
             )
 
 
-def _rewrite_tables(options: argparse.Namespace) -> Iterator[str]:
+def _rewrite_tables(given: argparse.Namespace) -> Iterator[str]:
     # the data folder as workspace: no rules of the user's own
-    resolver = load_resolver(Workspace.find(environ={"KDS_HOME": str(options.data)}))
-    for file in sorted((options.data / "rewrites").glob("*.jsonl")):
-        examples = read_rewrites(file, limit=300 if options.quick else None)
+    resolver = load_resolver(Workspace.find(environ={"KDS_HOME": str(given.data)}))
+    for file in sorted((given.data / "rewrites").glob("*.jsonl")):
+        examples = read_rewrites(file, limit=300 if given.quick else None)
         yield f"\n### Rewrites: {file.stem}, {len(examples)} turns\n"
         yield "| | BLEU | exact | exact, where needed | false rewrites | ms a turn |"
         yield "|---|---|---|---|---|---|"
-        for name, rewriter in rewrite_peers(resolver).items():
+        for name, rewriter in _rewrite_peers(resolver).items():
             _say(f"{file.stem}: {name}")
             score = score_rewrites([_rewritten(rewriter, example) for example in examples])
             yield (
@@ -162,6 +168,26 @@ def _run(peer: Peer, pairs: Sequence[Pair], test: Sequence[LabelledMessage]) -> 
     )
 
 
+def _rewrite_peers(resolver: Resolver) -> Mapping[str, Rewrite]:
+    """Name -> rewriter, KDS first."""
+    return {
+        "KDS": lambda example: rewrite(example, resolver).text,
+        "pronoun -> last noun phrase": lambda example: _last_noun_phrase(example, resolver),
+        "copy": lambda example: example.query,
+    }
+
+
+def _last_noun_phrase(example: RewriteExample, resolver: Resolver) -> str:
+    """Put the newest noun phrase of the user in place of the first pronoun."""
+    said = [message.text for message in example.history if message.role == "user"]
+    found = (mentions_in(resolver.analyse(text), 0) for text in reversed(said))
+    phrase = next((mentions[-1].text for mentions in found if mentions), None)
+    if phrase is None:
+        return example.query
+    text, count = _OWNER.subn(lambda _: f"{phrase}'s", example.query, count=1)
+    return text if count else _PRONOUN.sub(lambda _: phrase, example.query, count=1)
+
+
 def _rewritten(rewriter: Rewrite, example: RewriteExample) -> Rewritten:
     started = process_time()
     text = rewriter(example)
@@ -189,22 +215,12 @@ def _git(*words: str) -> str:
     return done.stdout.strip()
 
 
-def _write(page: Path, part: str, text: str) -> None:
-    begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
-    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
-    _, found, after = rest.partition(end)
-    if not found:
-        sys.exit(f"{page} has no marks {begin} and {end}")
-    page.write_text(f"{before}{begin}\n{text}{end}{after}", encoding="utf-8")
-
-
 def _say(what: str) -> None:
     print(f"{datetime.now(UTC):%H:%M:%S} {what}", file=sys.stderr, flush=True)
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="less data, under three minutes")
+    parser = options(__doc__, "--quick")
     parser.add_argument("--only", choices=PARTS, help="one half of it")
     parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into PAGE")

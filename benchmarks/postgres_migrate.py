@@ -34,11 +34,7 @@ TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 def main() -> int:
     """Make, move, compare; exit code 1 when something was lost."""
-    parser = options(__doc__)
-    parser.add_argument("--messages", type=int, default=100_000)
-    parser.add_argument("--width", type=int, default=0)
-    parser.add_argument("--kills", type=int, default=10)
-    given = parser.parse_args()
+    given = options(__doc__, messages=100_000, width=0, kills=10).parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _make(folder, given.messages, given.width)

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +29,7 @@ from kds.brain.passages.recall import recall
 from kds.brain.passages.values import Message, Scope
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import tenant_number
 from kds.brain.postgres.upgrade import upgrade
 from kds.brain.sessions.session_values import Archive, Session
 
@@ -101,29 +102,18 @@ def measured(store: PostgresStore, messages: int, copies: int, vectors: int) -> 
     if vectors:
         _embed(store, vectors)
     questions = [" ".join(writer.some(6)) for _ in range(ASKED)]
-    inside = [
-        _wall_ms(lambda one=one, n=n: recall(store, one, scope=Scope(f"talk-{n * 7 % talks}")))  # type: ignore[misc]
-        for n, one in enumerate(questions)
-    ]
-    everywhere = [_wall_ms(lambda one=one: recall(store, one)) for one in questions]  # type: ignore[misc]
-    words = [
-        _wall_ms(
-            lambda one=one: store.search_words(one.split(), limit=50, weights=COLUMN_WEIGHTS)  # type: ignore[misc]
-        )
-        for one in questions
-    ]
+    scopes = [Scope(f"talk-{number * 7 % talks}") for number in range(ASKED)]
     found: dict[str, Any] = {
         "messages": store.stats().messages, "filled": filled, "message_ms": turns,
-        "inside": _shown(inside), "everywhere": _shown(everywhere), "words": _shown(words),
+        "inside": _asked(lambda one, scope: recall(store, one, scope=scope), questions, scopes),
+        "everywhere": _asked(lambda one: recall(store, one), questions),
+        "words": _asked(
+            lambda one: store.search_words(one.split(), limit=50, weights=COLUMN_WEIGHTS), questions
+        ),
     }  # fmt: skip
     if vectors:
-        some = np.random.default_rng(2).standard_normal((ASKED, WIDTH))
-        found["dense"] = _shown(
-            [
-                _wall_ms(lambda one=one: store.search_dense(one, model="random", limit=50))  # type: ignore[misc]
-                for one in some.tolist()
-            ]
-        )
+        some = np.random.default_rng(2).standard_normal((ASKED, WIDTH)).tolist()
+        found["dense"] = _asked(lambda one: store.search_dense(one, model="random", limit=50), some)
     return found
 
 
@@ -133,12 +123,14 @@ def _copy(store: PostgresStore, copies: int) -> None:
         connection.execute(script.encode())
 
 
+def _asked(call: Callable[..., object], *given: Sequence[Any]) -> dict[str, float]:
+    """How long a call takes on the clock, with one of each list after the other."""
+    waits = [_wall_ms(partial(call, *one)) for one in zip(*given, strict=True)]
+    return {f"{name}_ms": at for name, at in ranks(waits, 50, 95, 99, digits=1).items()}
+
+
 def _wall_ms(call: Callable[[], object]) -> float:
     return spent(call)[1]
-
-
-def _shown(waits: Sequence[float]) -> dict[str, float]:
-    return {f"{name}_ms": at for name, at in ranks(waits, 50, 95, 99, digits=1).items()}
 
 
 def _turn_ms(store: PostgresStore, writer: Words) -> float:
@@ -174,10 +166,7 @@ def _server(url: str | None) -> Iterator[Server]:
 
 def main() -> int:
     """Fill, ask, and print the figures."""
-    parser = options(__doc__)
-    parser.add_argument("--messages", type=int, default=100_000)
-    parser.add_argument("--copies", type=int, default=1, help="of these messages / COPIES")
-    parser.add_argument("--vectors", type=int, default=0)
+    parser = options(__doc__, messages=100_000, copies=1, vectors=0)
     parser.add_argument("--url")
     given = parser.parse_args()
     with _server(given.url) as server:

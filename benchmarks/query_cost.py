@@ -10,18 +10,17 @@ the three documents beside it, as `POST /query` does it. Overhead is what rewrit
 
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from common import DOCUMENTS, add_documents, options, ranks, show
+from common import DOCUMENTS, add_documents, options, ranks, show, spent
 
 from kds.brain.clock import utc_now
 from kds.brain.workspace import Workspace
 from kds.evaluation.followup_data import read_follow_ups
 from kds.query.metric import SessionHits, session_hits
-from kds.query.service import QueryService
+from kds.query.query_service import QueryService
 from kds.query.values import Query, QueryReply
 from kds.transit.history import Message
 
@@ -46,36 +45,31 @@ def main() -> int:
 def measure(service: QueryService, *, sessions: bool) -> dict[str, Any]:
     """Hold every conversation; the first question of all only warms up."""
     service.ask(Query("What is this about?", context=()))
-    replies, walls, cpus = [], [], []
+    replies: list[QueryReply] = []
+    times: list[tuple[float, float]] = []
     began = utc_now()
     for talk in read_follow_ups(DOCUMENTS / "follow_ups.yaml"):
         said: list[Message] = []
         for turn in talk.turns:
-            query = (
-                Query(turn.user, session=talk.id)
-                if sessions
-                else Query(turn.user, context=tuple(said))
-            )
-            wall, cpu = time.perf_counter(), time.process_time()
-            replies.append(service.ask(query))
-            walls.append((time.perf_counter() - wall) * 1000.0)
-            cpus.append((time.process_time() - cpu) * 1000.0)
+            known = {"session": talk.id} if sessions else {"context": tuple(said)}
+            query = Query(turn.user, **known)  # type: ignore[arg-type]  # each is of its field
+            times.append(spent(lambda query=query: replies.append(service.ask(query))))  # type: ignore[misc]
             said.append(Message("user", turn.user))
     store = service.memory.store if sessions else None
     rows = store.metrics.since(began - timedelta(minutes=1)) if store else ()
-    return _figures(replies, walls, cpus, session_hits(rows))
+    return _figures(replies, times, session_hits(rows))
 
 
 def _figures(
-    replies: Sequence[QueryReply], walls: list[float], cpus: list[float], hits: SessionHits
+    replies: Sequence[QueryReply], times: Sequence[tuple[float, float]], hits: SessionHits
 ) -> dict[str, Any]:
     stages = [one.timings_ms for one in replies]
     return {
         "questions": len(replies),
         "overhead_ms": ranks([_overhead(one) for one in stages], 50, 95),
         "retrieval_ms": ranks([one["retrieval"] for one in stages], 50, 95),
-        "turn_wall_ms": ranks(walls, 50, 95),
-        "turn_cpu_ms": ranks(cpus, 50, 95),
+        "turn_wall_ms": ranks([wall for _, wall in times], 50, 95),
+        "turn_cpu_ms": ranks([cpu for cpu, _ in times], 50, 95),
         **{f"{name}_ms": ranks([one[name] for one in stages], 50, 95) for name in OVERHEAD},
         "session_memory_hit_rate": hits.hit_rate and round(hits.hit_rate, 3),
         "later_turns": hits.later_turns,

@@ -26,9 +26,9 @@ from typing import Any, Final
 
 from common import add_documents, cpu_s, ms, options, post, served, show
 
-from kds.brain.contexts import conversation_path
+from kds.brain.context.conversations import conversation_path
+from kds.brain.context.journal import ContextJournal
 from kds.brain.errors import KdsError
-from kds.brain.journal import ContextJournal
 from kds.brain.workspace import Workspace
 from kds.service.resident.address import ServiceAddress
 from kds.service.resident.service_client import ServiceClient

@@ -172,11 +172,7 @@ def service(folder: Path, door: str, environ: dict[str, str]) -> Iterator[tuple[
 
 def main() -> int:
     """Run both, and print the figures side by side."""
-    parser = options(__doc__, "--json")
-    parser.add_argument("--services", type=int, default=4)
-    parser.add_argument("--clients", type=int, default=200)
-    parser.add_argument("--seconds", type=int, default=300)
-    given = parser.parse_args()
+    given = options(__doc__, "--json", services=4, clients=200, seconds=300).parse_args()
     figures = {
         "postgres": shared(given.services, given.clients, given.seconds),
         "files": files(given.clients, given.seconds),

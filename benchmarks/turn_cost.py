@@ -35,9 +35,8 @@ class Round:
 
 def main() -> None:
     """Measure and print."""
-    parser = options(__doc__, "--json")
+    parser = options(__doc__, "--json", rounds=ROUNDS)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds that count")
     given = parser.parse_args()
     files = kds.find_dialogue_files(given.files or [DIALOGUES])
     dialogues = [dialogue for file in files for dialogue in kds.read_dialogues(file)]

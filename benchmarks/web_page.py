@@ -8,7 +8,6 @@ reach. How busy the machine is, stands on top, and beside the hook how late its 
 machine's own part, which a figure of the hook cannot be below.
 """
 
-import argparse
 import json
 import os
 import re
@@ -16,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from html import unescape
@@ -27,9 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the fake mode
 
 import httpx
 from benchmarks.web_place import Page, Place, workspace
+from common import cpu_s, ms, options
 from tests.agents.openai_server import FakeProvider, Trickle, serving
-
-from kds.api.measures import percentile
 
 MESSAGES: Final = 10_000
 TABS: Final = 50
@@ -76,9 +74,7 @@ class Figure:
 
 def main() -> int:
     """Measure all and print it; fails when a figure is above what it must reach."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--hooks", type=int, default=200, help="calls of the hook, each time")
-    count = parser.parse_args().hooks
+    count = options(__doc__, hooks=200).parse_args().hooks
     load = os.getloadavg()[0]
     with ExitStack() as stack:
         provider = stack.enter_context(serving(FakeProvider()))
@@ -111,7 +107,7 @@ def _first_page(page: Page) -> list[Figure]:
             sizes += _wire(page.get(path))
         waits.append(time.perf_counter() - began)
     return [
-        Figure("first page with all its files, p50", _ms(waits, 50), 200, "ms"),
+        Figure("first page with all its files, p50", ms(waits, 50), 200, "ms"),
         Figure("first page over the wire", sizes / 1000, 150, "kB"),
     ]
 
@@ -133,7 +129,7 @@ def _turn(page: Page) -> list[Figure]:
         began = time.perf_counter()
         page.post("/chat/send", data=data, headers={"HX-Request": "true"}).raise_for_status()
         waits.append(time.perf_counter() - began)
-    return [Figure("a turn, by a warm service, p50", _ms(waits[3:], 50), 150, "ms")]
+    return [Figure("a turn, by a warm service, p50", ms(waits[3:], 50), 150, "ms")]
 
 
 def _long(page: Page) -> list[Figure]:
@@ -159,8 +155,8 @@ def _long(page: Page) -> list[Figure]:
         paged.append(time.perf_counter() - began)
         before -= 500
     return [
-        Figure(f"a session of {MESSAGES} messages opens, p50", _ms(opened, 50), 200, "ms"),
-        Figure("and goes on to earlier ones, p50", _ms(paged, 50), 200, "ms"),
+        Figure(f"a session of {MESSAGES} messages opens, p50", ms(opened, 50), 200, "ms"),
+        Figure("and goes on to earlier ones, p50", ms(paged, 50), 200, "ms"),
     ]
 
 
@@ -207,9 +203,9 @@ def _waits(beside: str, place: Place, count: int) -> Iterator[Figure]:
     command = [sys.executable, "-P", OTHERS, "hook", str(place.root / "kds-brain"), str(count)]
     done = subprocess.run(command, input=content, check=True, stdout=subprocess.PIPE, text=True)
     found = json.loads(done.stdout)
-    yield Figure(f"hook, {beside}, p50", _ms(found["took"], 50), 60, "ms")
-    yield Figure(f"hook, {beside}, p99", _ms(found["took"], 99), 60, "ms")
-    yield Figure("  its caller woke too late by, p99", _ms(found["late"], 99), None, "ms")
+    yield Figure(f"hook, {beside}, p50", ms(found["took"], 50), 60, "ms")
+    yield Figure(f"hook, {beside}, p99", ms(found["took"], 99), 60, "ms")
+    yield Figure("  its caller woke too late by, p99", ms(found["late"], 99), None, "ms")
 
 
 def _share(beside: str, place: Place, most: float) -> Figure:
@@ -222,9 +218,7 @@ def _share(beside: str, place: Place, most: float) -> Figure:
 
 def _busy_s(place: Place) -> float:
     """Processor seconds of the service until now."""
-    pid = json.loads(place.kds("service", "status", "--json"))["pid"]
-    after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+    return cpu_s(json.loads(place.kds("service", "status", "--json"))["pid"])
 
 
 def _in_browser(place: Place) -> list[Figure]:
@@ -261,16 +255,10 @@ def _in_browser(place: Place) -> list[Figure]:
     if unused := files - asked:
         print(f"no page asks for {', '.join(sorted(unused))}", file=sys.stderr)
     return [
-        Figure(
-            "a turn in the browser, from Enter to its chips, p50", _ms(waits[3:], 50), 150, "ms"
-        ),
+        Figure("a turn in the browser, from Enter to its chips, p50", ms(waits[3:], 50), 150, "ms"),
         Figure("layout shift of the worst page", worst, 0.1, ""),
         Figure("files that no page asks for", len(unused), 0, ""),
     ]
-
-
-def _ms(seconds: Sequence[float], share: int) -> float:
-    return round(percentile([one * 1000 for one in seconds], share), 1)
 
 
 if __name__ == "__main__":

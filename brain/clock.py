@@ -23,6 +23,17 @@ def moment(at: datetime, timespec: str = "seconds") -> str:
     return at.isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
+def read_moment(text: str, *, name: str) -> datetime:
+    """Read an ISO 8601 time with its zone, as UTC. Raises ValueError, which tells the ``name``."""
+    try:
+        at = datetime.fromisoformat(text)
+        if at.tzinfo is None:
+            raise ValueError("no time zone")
+        return at.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"'{name}' is not an ISO 8601 time with its zone") from error
+
+
 def minute(at: datetime) -> str:
     """A UTC moment as people read it.
 

@@ -170,7 +170,10 @@ def _problem(
     if found["type"] == "extra_forbidden":
         return Problem(place, f"unknown key {_name(loc)}", _known_keys(str(loc[-1]), model, loc))
     if found["type"] == "missing":
-        return Problem(place, f"key {_name(loc)} is missing", f"add '{loc[-1]}: ...'")
+        known = _keys(_model_at(model, loc[:-1]))
+        near = nearest(str(loc[-1]), [key for key in map(str, found["input"]) if key not in known])
+        hint = f"is '{near}' meant?" if near else f"add '{loc[-1]}: ...'"
+        return Problem(place, f"key {_name(loc)} is missing", hint)
     message, hint = _MESSAGES.get(found["type"], ("", "correct the value"))
     message = message or found["msg"].removeprefix("Value error, ").lower()
     context = found.get("ctx", {})
@@ -243,7 +246,7 @@ def _model_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> type[BaseMo
     """The model that a key at ``loc`` belongs to, found through the types of the fields."""
     for part in loc:
         for name, info in model.model_fields.items():
-            if part in (name, info.alias):
+            if part in (name, info.alias) or name == "root":
                 model = next(_models_in(info.annotation), model)
     return model
 

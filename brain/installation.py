@@ -2,18 +2,23 @@
 
 The name `kds` belongs to another author's package on PyPI: only the import and the command are
 called so. A line that is printed names what this KDS came from, so that it works before KDS is
-published anywhere, and never fetches a stranger's package.
+published anywhere, and never fetches a stranger's package. Libraries that only some parts need
+are installed with an extra.
 """
 
+import importlib
 import json
 import shlex
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import Distribution, distributions, version
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
+
+from kds.brain.errors import KdsError
 
 DISTRIBUTION: Final = "kds-router"
 """What pip calls KDS."""
@@ -36,6 +41,24 @@ def install_line(extra: str | None = None, *, tool: str = "pip install") -> str:
     installed = next(_installed(DISTRIBUTION), None)
     requirement = _requirement(installed, extra) if installed else None
     return f"{tool} " + (requirement or f"'.{_bracketed(extra)}', in the clone of KDS")
+
+
+def load_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
+    """Import ``module``; a KdsError that names the ``extra`` when it is not installed.
+
+    >>> load_extra("json", extra="eval", purpose="print").__name__
+    'json'
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        name = module.partition(".")[0]
+        if (error.name or "").partition(".")[0] != name:
+            raise
+        raise KdsError(
+            f"'{name}' is needed to {purpose}, and not installed",
+            hint=f"{install_line(extra)} (the extra '{extra}' of KDS)",
+        ) from error
 
 
 def other_kds() -> str | None:

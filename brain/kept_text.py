@@ -5,11 +5,12 @@ that the same code, and the same words in them, serve a workspace of files and a
 """
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from pathlib import Path, PurePath
+from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.private_file import (
@@ -28,60 +29,61 @@ ASIDE: Final = ".bad"
 """Ends the name of what was set aside of a text."""
 
 
-class KeptText(Protocol):
+class KeptText(ABC):
     """One text. Every method raises StoreError when it cannot be used; `str` says where it is."""
+
+    __slots__ = ()
 
     @property
     def name(self) -> str:
         """What it is called where it stands."""
-        ...
+        return PurePath(str(self)).name
 
     @property
+    @abstractmethod
     def aside(self) -> "KeptText":
         """Where what cannot be read of it goes."""
-        ...
 
     @property
     def exists(self) -> bool:
         """Whether something may be there: on a server that is not known unasked."""
-        ...
+        return True
 
     @property
     def has_place(self) -> bool:
         """Whether what it needs to stand in is there."""
-        ...
+        return True
 
     @property
     def read_only(self) -> bool:
         """Whether it is there and is not to be written."""
-        ...
+        return False
 
+    @abstractmethod
     def read(self) -> bytes | None:
         """Return it, None when there is none."""
-        ...
 
+    @abstractmethod
     def borrowed(self, *, timeout_s: float) -> AbstractContextManager["KeptText"]:
         """Lend it for changing: nobody else changes it meanwhile, and all of it holds or nothing.
 
         On a server; of a file each change holds at once.
         """
-        ...
 
-    def prepare(self) -> None:
-        """Make that, unless it is there."""
-        ...
+    def prepare(self) -> None:  # noqa: B027  # on a server there is nothing to make
+        """Make what it needs to stand in, unless it is there."""
 
+    @abstractmethod
     def replace(self, content: bytes) -> None:
         """Put ``content`` in its place. Borrow it first."""
-        ...
 
+    @abstractmethod
     def append(self, content: bytes) -> None:
         """Add ``content`` to its end. Borrow it first."""
-        ...
 
+    @abstractmethod
     def remove(self) -> None:
         """Remove it, if it is there. Borrow it first."""
-        ...
 
 
 def _nothing() -> None:
@@ -89,7 +91,7 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class PrivateText:
+class PrivateText(KeptText):
     """A text in a file that only its owner may read."""
 
     path: Path
@@ -98,11 +100,6 @@ class PrivateText:
 
     def __str__(self) -> str:
         return str(self.path)
-
-    @property
-    def name(self) -> str:
-        """The name of the file."""
-        return self.path.name
 
     @property
     def aside(self) -> "PrivateText":
@@ -170,8 +167,3 @@ def kept_text(
     from kds.brain.postgres.texts import PostgresText  # without a server nothing of the driver
 
     return PostgresText.of(shared, name, clock=clock)
-
-
-if TYPE_CHECKING:
-    # What the protocol asks for is here, with the types it asks for.
-    _checked: type[KeptText] = PrivateText

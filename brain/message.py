@@ -31,8 +31,7 @@ def clean_message(text: str) -> str:
     """
     if not isinstance(text, str):  # from Python code that no type checker has seen
         raise MessageError(f"the message is no text but {text!r:.40}", hint="pass a str")
-    text = well_formed(text).replace("\r\n", "\n").replace("\r", "\n")
-    text = _CONTROLS.sub("", text).strip().strip(_BYTE_ORDER_MARK).strip()
+    text = without_controls(text).strip().strip(_BYTE_ORDER_MARK).strip()
     if not text:
         raise MessageError("the message is empty", hint="write what you want")
     if len(text) > MESSAGE_LIMIT:
@@ -41,6 +40,15 @@ def clean_message(text: str) -> str:
             hint="send the request without the files it is about",
         )
     return text
+
+
+def without_controls(text: str) -> str:
+    """Return ``text`` well-formed, with line feeds alone as line ends, and without controls.
+
+    SQLite's text functions stop at NUL, and terminals obey the others.
+    """
+    text = well_formed(text).replace("\r\n", "\n").replace("\r", "\n")
+    return _CONTROLS.sub("", text)
 
 
 def well_formed(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Values as they come out of JSON, read back into frozen dataclasses by the types of their fields.
+"""Frozen dataclasses as the plain values of JSON, and back by the types of their fields.
 
 pydantic does more of it, and costs 0.1 s of imports: every command would pay for them.
 """
@@ -8,6 +8,22 @@ from dataclasses import fields, is_dataclass
 from datetime import datetime
 from types import UnionType
 from typing import Any, Final, Literal, get_args, get_origin
+
+
+def plain(value: Any, *, digits: int | None = None) -> Any:
+    """Return ``value`` as JSON has it; floats are rounded to so many ``digits``, if any are said.
+
+    >>> from kds.brain.turn import IntentScore
+    >>> plain((IntentScore("PLAN", 0.123456),), digits=4)
+    [{'intent': 'PLAN', 'confidence': 0.1235}]
+    """
+    if is_dataclass(value):
+        return {one.name: plain(getattr(value, one.name), digits=digits) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: plain(one, digits=digits) for name, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(one, digits=digits) for one in value]
+    return value if digits is None or not isinstance(value, float) else round(value, digits)
 
 
 def read(kind: Any, value: Any) -> Any:

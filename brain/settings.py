@@ -1,39 +1,10 @@
 """What a user may set: a file of their own, ``kds-brain/settings.yaml`` of a workspace over it,
 and the environment over both.
 
-service:
-  enabled: true      # let the command line ask a running service
-  auto: true         # start one in the background, at first use, when there is none
-  idle_minutes: 30   # such a service ends after that long unasked; 0: never
-memory:                                # docs/memory.md says what each does
-  enabled: true                        # unset: on in a chat, off where KDS only routes
-  summary_frequency: 5
-  enable_query_rewriting: true
-  enable_session_memory: true
-  enable_history_summarization: true
-  history_max_turns: 4
-  session_memory_ttl_hours: 4
-recall:
-  hybrid: true
-  chunking: true
-  token_budget: 1000
-  embeddings: minilm                   # unset: words and names only
-conversation:
-  join: true         # a new chat of an assistant goes on where the workspace stands; unset: empty
-hook:
-  mode: line         # docs/hook.md; agent: the prompts of the agents too
-references:
-  precision: 0.93                      # docs/references.md; 1: nothing is ever written out
-rewriting:
-  mode: rules-first                    # rules-only | rules-first | model-first
-  timeout_s: 5
-learning:
-  enabled: true
-model:                                 # in the user's own file only, as `embeddings: MODULE:CLASS`
-  name: openai:gpt-5-mini              # unset: no model, and every agent returns its prompt
-  timeout_s: 60
-database:                              # in the user's own file only (docs/operations.md)
-  url: postgresql://kds:...@db/kds     # unset: the files of the workspace
+service: {idle_minutes: 30}
+memory: {enabled: true}
+
+`kds.brain.settings_schema` has the sections and what each value may be; `kds config` shows them.
 
 A workspace's file may come with a cloned project. So it cannot name a model or a server, which
 would be told all that is said, nor code of its choice to run

@@ -1,5 +1,6 @@
 """The sections of the settings, and what each value may be; `kds.brain.settings` reads them."""
 
+from datetime import timedelta
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
@@ -57,6 +58,11 @@ class MemorySettings(_Section):
     """Tokens of the question in what goes to the model."""
     context_limit_tokens: int = Field(default=0, ge=0, le=CONTEXT_LIMIT)
     """Above 0: the whole conversation is sent, and condensed at 95 % of that."""
+
+    @property
+    def ttl(self) -> timedelta:
+        """How long an entity memory lives."""
+        return timedelta(hours=self.session_memory_ttl_hours)
 
 
 class RecallOptions(_Section):

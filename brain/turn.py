@@ -5,9 +5,11 @@ are in characters of ``Turn.message``; times are aware UTC datetimes; scores lie
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
+
+from kds.brain.plain import plain
 
 Action = Literal["route", "clarify", "abstain"]
 
@@ -187,30 +189,14 @@ class Turn:
 
     def as_dict(self) -> Mapping[str, object]:
         """The JSON form of DESIGN 2, as `kds route --json` prints it."""
-        return {
-            "message": self.message,
-            "expanded": self.expanded,
-            "intent": self.intent,
-            "confidence": round(self.confidence, 4),
-            "action": self.action,
-            "secondary_intents": list(self.secondary_intents),
-            "alternatives": [
-                {**asdict(score), "confidence": round(score.confidence, 4)}
-                for score in self.alternatives
-            ],
-            "question": self.question,
-            "candidates": list(self.candidates),
-            "context_ref": self.context_ref,
-            "references": [
-                {**asdict(reference), "score": round(reference.score, 4)}
-                for reference in self.references
-            ],
-            "context_switch": self.context_switch,
-            "session_id": self.session_id,
-            "agent": self.agent,
-            "prompt_file": self.prompt_file,
-            "prompt": self.prompt,
-            "noted": self.noted,
-            "notice": self.notice,
-            "why": list(self.why),
-        }
+        return {name: plain(getattr(self, name), digits=SCORE_DIGITS) for name in _SHOWN}
+
+
+SCORE_DIGITS: Final = 4
+
+_SHOWN: Final = (
+    *("message", "expanded", "intent", "confidence", "action", "secondary_intents"),
+    *("alternatives", "question", "candidates", "context_ref", "references", "context_switch"),
+    *("session_id", "agent", "prompt_file", "prompt", "noted", "notice", "why"),
+)
+"""What of a turn is JSON, in this order."""

@@ -7,13 +7,15 @@ with the message (``history``, ``rewrite``) stays with the caller.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Final
 
 from kds.brain.clock import moment
 from kds.brain.errors import StoreError
-from kds.brain.plain import read
-from kds.brain.turn import ContextEntry, Rewriting, Turn
+from kds.brain.plain import plain, read
+from kds.brain.turn import SCORE_DIGITS, ContextEntry, Rewriting, Turn
+
+MS_DIGITS: Final = 3
 
 _KINDS: Final = {one.name: one.type for one in fields(Turn)}
 _NEEDED: Final = (
@@ -29,14 +31,11 @@ def to_wire(turn: Turn) -> dict[str, object]:
     return {
         **turn.as_dict(),
         "at": turn.at.isoformat(),
-        "in_scope": round(turn.in_scope, 4),
+        "in_scope": round(turn.in_scope, SCORE_DIGITS),
         "context": [entry_to_wire(entry) for entry in turn.context],
         "unresolved": list(turn.unresolved),
         "rewriting": None if turn.rewriting is None else rewriting_to_wire(turn.rewriting),
-        "records": [
-            {"step": record.step, "cpu_ms": round(record.cpu_ms, 3), "notes": list(record.notes)}
-            for record in turn.records
-        ],
+        "records": plain(turn.records, digits=MS_DIGITS),
     }
 
 
@@ -71,4 +70,5 @@ def entry_to_wire(entry: ContextEntry) -> dict[str, object]:
 
 def rewriting_to_wire(rewriting: Rewriting) -> dict[str, object]:
     """Return what became of asking a model as JSON values: nothing of what was said."""
-    return {**asdict(rewriting), "ms": round(rewriting.ms, 3)}
+    made: dict[str, object] = plain(rewriting, digits=MS_DIGITS)
+    return made

@@ -50,11 +50,6 @@ class _Mark(Protocol):
     def line(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    line: int
-
-
 @dataclass(slots=True)
 class YamlReader:
     """Builds plain data from YAML events, without recursion, noting the line of every node.
@@ -74,9 +69,10 @@ class YamlReader:
         self.last = text.rstrip().count("\n")
         # A byte order mark is welcome at the very beginning.
         if control := _CONTROL.search(text, text.startswith("\ufeff")):
-            line, hint = text.count("\n", 0, control.start()), "remove the control character"
+            line = text.count("\n", 0, control.start())
             message = "is not YAML: control characters are not allowed"
-            self._report(_Line(line), message, f"{hint} from this line")
+            hint = "remove the control character from this line"
+            self._report(yaml.Mark("", 0, line, 0, None, 0), message, hint)
             return None
         try:
             return self._build(iter(yaml.parse(text, Loader=_PARSER)))

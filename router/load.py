@@ -6,7 +6,7 @@ Reads: message, at. Writes: context. Never: changes an entry, or fails on a dama
 from dataclasses import replace
 from datetime import timedelta
 
-from kds.brain.journal import MAX_AGE, Journal, LoadedContext
+from kds.brain.context.journal import MAX_AGE, Journal, LoadedContext
 from kds.brain.turn import WARNING, Turn
 from kds.router.step import Step
 

@@ -6,7 +6,7 @@ in the turn. Never: stores a reply, or a secret (the journal redacts).
 
 from dataclasses import replace
 
-from kds.brain.journal import Journal, LoadedContext
+from kds.brain.context.journal import Journal, LoadedContext
 from kds.brain.turn import UNKNOWN, WARNING, ContextEntry, Turn
 from kds.router.step import Step
 

@@ -1,5 +1,6 @@
 """What the documentation names is there: commands, options, settings, variables, paths, modules."""
 
+import ast
 import importlib
 import json
 import re
@@ -121,6 +122,15 @@ def test_what_is_written_as_code_exists(page: Path, sources: str) -> None:
             assert name.endswith(files) or name in of_the_editor or _importable(name), name
         if found := re.fullmatch(rf"((?:{'|'.join(SECTIONS)})\.(?!{FILES})\w+)(?:: .*)?", code):
             assert found[1] in settings, code
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "tools"])
+def test_what_the_programs_of_developers_import_exists(folder: str) -> None:
+    for path in (ROOT / folder).glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kds."):
+                home = importlib.import_module(node.module or "")
+                assert [one.name for one in node.names if not hasattr(home, one.name)] == [], path
 
 
 def _between(page: str, start: str, end: str) -> str:

@@ -71,6 +71,11 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> 
             raise
 
 
+def read_script(path: Path, **values: object) -> str:
+    """Return the SQL of a file of ours, with ``values`` in the place of their {names}."""
+    return path.read_text(encoding="utf-8").format(**values)
+
+
 def statements(script: str) -> list[str]:
     """Cut a script into statements: ``executescript`` would commit between them."""
     found: list[str] = []

@@ -1,5 +1,8 @@
 """The documents of a workspace in one SQLite file, beside the conversation memory."""
 
+from pathlib import Path
+
+from kds.brain.clock import Clock
 from kds.brain.database.database import Database
 from kds.brain.database.database_file import all_files, size_of
 from kds.brain.database.migrations import version_of
@@ -7,6 +10,9 @@ from kds.brain.documents.document_schema import DOCUMENTS
 from kds.brain.documents.document_values import Holdings
 from kds.brain.documents.documents import Documents
 from kds.brain.passages.passage_file import PassageFile
+from kds.brain.passages.place import Place
+from kds.brain.shared_database import SharedDatabase
+from kds.brain.words.tokens import TokenCounter
 
 
 class DocumentStore(PassageFile, Documents):
@@ -23,3 +29,22 @@ class DocumentStore(PassageFile, Documents):
             counts = self.counts(connection)
             version = version_of(connection)
         return Holdings(*counts, sum(map(size_of, all_files(self.path))), version)
+
+
+class DocumentPlace(Place[Documents]):
+    """The documents of a workspace, wherever they are."""
+
+    __slots__ = ()
+
+    @property
+    def path(self) -> Path:
+        """The file, whether it is used or not."""
+        return DocumentStore.path_in(self.workspace)
+
+    def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> Documents:
+        from kds.brain.postgres.postgres_documents import PostgresDocuments  # for who has a server
+
+        return PostgresDocuments.of(shared, clock=clock, count_tokens=count)
+
+    def _in_file(self, clock: Clock, count: TokenCounter) -> Documents:
+        return DocumentStore(self.path, clock=clock, count_tokens=count)

@@ -1,9 +1,8 @@
 """Documents, sections and passages: a document is stored at once or not at all."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import ClassVar, TypeVar
 
 from kds.brain.database.deletion import note_scrub, wipe
 from kds.brain.database.engine import Connection, Engine
@@ -17,6 +16,8 @@ from kds.brain.documents.document_rows import (
     PASSAGE_TABLES,
     SECTION_COLUMNS,
     document_of,
+    insert_document,
+    insert_passages,
     passage_of,
     section_of,
 )
@@ -42,26 +43,7 @@ from kds.brain.passages.store import PassageStore
 from kds.brain.words.phrases import seen_stems, stem_set
 from kds.brain.words.tokens import TokenCounter
 
-_CHUNK_COLUMNS: Final = (
-    *("header", "kind", "start", "length", "columns", "terms", "idents", "stems", "beside"),
-    *("page", "first_line", "last_line", "tokens"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """The rows of a passage but for its id."""
-
-    section: int
-    """Which section of the document it is of, from 0."""
-    chunk: Row
-    terms: tuple[Row, ...]
-
-    @classmethod
-    def of(cls, passage: DraftPassage, index_columns: Row) -> "_Rows":
-        """Get them ready, with what the index has."""
-        chunk = (*_chunk_row(passage), *index_columns)
-        return cls(passage.section, chunk, tuple(_term_rows(passage)))
+T = TypeVar("T")
 
 
 class DocumentTable(PassageStore):
@@ -69,8 +51,8 @@ class DocumentTable(PassageStore):
 
     database: Engine
     count_tokens: TokenCounter
-    index_names: ClassVar[tuple[str, ...]] = ()
-    """The columns of a passage that are its index."""
+    index_names: ClassVar[str] = ""
+    """The columns of a passage that are its index, each behind a comma."""
 
     @healing
     def put(self, content: Content, source: Source) -> Document:
@@ -80,14 +62,18 @@ class DocumentTable(PassageStore):
         """
         # What takes the most time comes before the lock.
         ready = draft(content, source, count=self.count_tokens)
-        passages = [_Rows.of(one, self.index_columns(one)) for one in passages_of(ready)]
-        added = to_micros(self.database.clock())
+        passages = [
+            (one.section, (*_chunk_row(one), *self.index_columns(one)), tuple(_term_rows(one)))
+            for one in passages_of(ready)
+        ]
+        document = _document_row(ready, to_micros(self.database.clock()))
+        sections = [(index, *_section_row(one)) for index, one in enumerate(ready.sections)]
         with self.database.write() as connection:
             if _delete(connection, [ready.id]):
                 _note_deletion(self.database, connection)
-            number = _insert_document(connection, ready, added)
-            _insert_sections(connection, number, ready)
-            _insert_passages(connection, number, passages, self.index_names)
+            number = insert_document(connection, document, sections)
+            assert number is not None  # nothing is barred
+            queue(connection, insert_passages(connection, number, passages, self.index_names))
             self.count_words(connection, number)
             row = connection.execute(
                 f"SELECT {DOCUMENT_COLUMNS} FROM document WHERE num = ?", (number,)
@@ -146,33 +132,21 @@ class DocumentTable(PassageStore):
 
     def passages(self, ids: Sequence[int]) -> tuple[Passage, ...]:
         """Return the passages with these ids that exist, in the order asked for."""
-        with self.database.read() as connection:
-            return in_order(
-                ids,
-                lambda marks, some: (
-                    (row[0], passage_of(row))
-                    for row in connection.execute(
-                        f"SELECT {PASSAGE_COLUMNS} FROM {PASSAGE_TABLES} "
-                        f"WHERE chunk.id IN ({marks})",
-                        some,
-                    )
-                ),
-            )
+        return self._read(ids, PASSAGE_COLUMNS, passage_of)
 
     def candidates(self, ids: Sequence[int]) -> tuple[Candidate, ...]:
         """Return passages as they are judged, in the order of their ids."""
+        return self._read(sorted(ids), CANDIDATE_COLUMNS, lambda row: Candidate(*row))
+
+    def _read(
+        self, ids: Sequence[int], columns: str, value_of: Callable[[Row], T]
+    ) -> tuple[T, ...]:
+        def read(marks: str, some: Sequence[int]) -> Iterator[tuple[int, T]]:
+            query = f"SELECT {columns} FROM {PASSAGE_TABLES} WHERE chunk.id IN ({marks})"
+            return ((row[0], value_of(row)) for row in connection.execute(query, some))
+
         with self.database.read() as connection:
-            return in_order(
-                sorted(ids),
-                lambda marks, some: (
-                    (row[0], Candidate(*row))
-                    for row in connection.execute(
-                        f"SELECT {CANDIDATE_COLUMNS} FROM {PASSAGE_TABLES} "
-                        f"WHERE chunk.id IN ({marks})",
-                        some,
-                    )
-                ),
-            )
+            return in_order(ids, read)
 
     def counts(self, connection: Connection) -> tuple[int, int, int, int]:
         """Return how many documents, sections, passages and tokens there are."""
@@ -210,44 +184,13 @@ def _delete(connection: Connection, ids: Iterable[str]) -> int:
     return gone
 
 
-def _insert_document(connection: Connection, ready: Draft, added: int) -> int:
+def _document_row(ready: Draft, added: int) -> Row:
     source, content = ready.source, ready.content
-    row = connection.execute(
-        "INSERT INTO document(id, path, title, kind, added_at, modified, size, digest, reader, "
-        "pages, section_count, chunk_count, token_count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?) RETURNING num",
-        (ready.id, source.path, ready.title, content.kind, added, to_micros(source.modified),
-         source.size, source.digest, READER, content.pages, len(ready.sections), ready.chunks,
-         ready.tokens),
-    ).fetchone()  # fmt: skip
-    return int(row[0])
-
-
-def _insert_sections(connection: Connection, number: int, ready: Draft) -> None:
-    connection.executemany(
-        "INSERT INTO section(document_num, idx, label, number, number_key, title, path, page, "
-        "first_line, last_line, chunk_count, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(number, index, *_section_row(one)) for index, one in enumerate(ready.sections)],
-    )
-
-
-def _insert_passages(
-    connection: Connection, number: int, passages: Sequence[_Rows], index_names: Sequence[str]
-) -> None:
-    query = "SELECT idx, num FROM section WHERE document_num = ?"
-    sections = dict(connection.execute(query, (number,)))
-    placed = list(enumerate(passages, range_of(number)[0]))
-    names = ("id", "section_num", *_CHUNK_COLUMNS, *index_names)
-    connection.executemany(
-        f"INSERT INTO chunk({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
-        [(chunk_id, sections[one.section], *one.chunk) for chunk_id, one in placed],
-    )
-    connection.executemany(
-        "INSERT INTO term(chunk_id, key, term, strength, label, refers) "
-        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [(chunk_id, *term) for chunk_id, one in placed for term in one.terms],
-    )
-    queue(connection, [chunk_id for chunk_id, _ in placed])
+    return (
+        ready.id, source.path, ready.title, content.kind, added, to_micros(source.modified),
+        source.size, source.digest, READER, content.pages, len(ready.sections), ready.chunks,
+        ready.tokens,
+    )  # fmt: skip
 
 
 def _section_row(section: DraftSection) -> Row:

@@ -12,11 +12,10 @@ from dataclasses import replace
 
 from kds.brain.database.deletion import wipe
 from kds.brain.database.health import healing
-from kds.brain.documents.document_recall import recall
+from kds.brain.documents.document_recall import DOCUMENT_BIAS, LIMIT, Request, recall
 from kds.brain.documents.document_table import DocumentTable
 from kds.brain.documents.document_values import ALL, Document, DocumentRecall, Holdings, Section
 from kds.brain.documents.naming import find, find_whole, unknown_document
-from kds.brain.documents.ranking import DOCUMENT_BIAS, LIMIT, Request
 from kds.brain.passages.store import Embedder
 
 

@@ -8,7 +8,7 @@ from kds.brain.database.engine import Connection, Engine
 from kds.brain.documents.document_schema import CLAUSE
 from kds.brain.documents.question import Reference
 from kds.brain.passages.passage_schema import CHUNK_BITS
-from kds.brain.passages.rows import IDS_AT_ONCE
+from kds.brain.passages.rows import marks, slices
 
 MANY_DEFINERS: Final = 30
 """Passages that define one term, the surest first: a term of many documents stays cheap."""
@@ -47,12 +47,10 @@ class Lookup:
         """Return for each key that somebody defines the passages that do."""
         found: dict[str, dict[int, float]] = {}
         with self.database.read() as connection:
-            for at in range(0, len(keys), IDS_AT_ONCE):
-                some = keys[at : at + IDS_AT_ONCE]
-                marks = ", ".join("?" * len(some))
+            for some in slices(keys):
                 rows = connection.execute(
                     "SELECT key, chunk_id, strength, label, refers FROM term "
-                    f"WHERE key IN ({marks}) ORDER BY strength DESC, chunk_id",
+                    f"WHERE key IN ({marks(some)}) ORDER BY strength DESC, chunk_id",
                     some,
                 ).fetchall()
                 for key, chunk_id, strength, label, refers in rows:

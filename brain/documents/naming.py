@@ -1,7 +1,7 @@
 """Finding the document that a name means: an id, a path, a file's name, a title."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,42 +14,24 @@ SHORTEST_ID: Final = 4
 SHORTEST: Final = 3
 """Characters of a part of a title that may stand for it."""
 
-
-def _is_exact(one: Document, asked: str) -> bool:
-    return one.id == asked.casefold() or one.path in (asked, str(Path(asked).absolute()))
-
-
-def _is_name(one: Document, asked: str) -> bool:
-    return asked in (Path(one.path).name, one.title)
+IN_FULL: Final = 3
+IN_ANY_WAY: Final = 6
+"""How many of the ways of `_meant` count: the first ones name a document in full."""
 
 
-def _is_name_in_other_case(one: Document, asked: str) -> bool:
-    path = Path(one.path)
-    names = (path.name, path.stem, one.title)
-    return asked.casefold() in (name.casefold() for name in names)
-
-
-def _ends_path(one: Document, asked: str) -> bool:
-    return Path(one.path).as_posix().endswith(f"/{asked.lstrip('./')}")
-
-
-def _begins(one: Document, asked: str) -> bool:
-    folded = asked.casefold()
-    by_id = len(folded) >= SHORTEST_ID and one.id.startswith(folded)
-    return by_id or (len(folded) >= SHORTEST and one.title.casefold().startswith(folded))
-
-
-def _has_word(one: Document, asked: str) -> bool:
-    if len(asked) < SHORTEST:
-        return False
-    words = re.split(r"[\W_]+", f"{Path(one.path).stem} {one.title}".casefold())
-    return asked.casefold() in words
-
-
-_WHOLE: Final = (_is_exact, _is_name, _is_name_in_other_case)
-"""Ways to name a document in full, the surest first."""
-
-_TESTS: Final = (*_WHOLE, _ends_path, _begins, _has_word)
+def _meant(one: Document, asked: str) -> tuple[bool, ...]:
+    """Tell in which ways a name means a document, the surest first."""
+    path, folded, title = Path(one.path), asked.casefold(), one.title.casefold()
+    names = (path.name.casefold(), path.stem.casefold(), title)
+    return (
+        one.id == folded or one.path in (asked, str(Path(asked).absolute())),
+        asked in (path.name, one.title),
+        folded in names,
+        path.as_posix().endswith(f"/{asked.lstrip('./')}"),
+        (len(folded) >= SHORTEST_ID and one.id.startswith(folded))
+        or (len(folded) >= SHORTEST and title.startswith(folded)),
+        len(asked) >= SHORTEST and folded in re.split(r"[\W_]+", " ".join(names[1:])),
+    )
 
 
 def find_whole(documents: Sequence[Document], name: str, *, where: str) -> Document:
@@ -59,7 +41,7 @@ def find_whole(documents: Sequence[Document], name: str, *, where: str) -> Docum
     those that a part of their name may have meant.
     """
     asked = name.strip()
-    found = _found(documents, asked, _WHOLE, where) if asked else None
+    found = _found(documents, asked, IN_FULL, where) if asked else None
     if found is not None:
         return found
     folded = asked.casefold()
@@ -82,17 +64,13 @@ def find(documents: Sequence[Document], name: str, *, where: str) -> Document | 
     only one has it. None when nothing has. Raises UnknownNameError when several have.
     """
     asked = name.strip()
-    return _found(documents, asked, _TESTS, where) if asked else None
+    return _found(documents, asked, IN_ANY_WAY, where) if asked else None
 
 
-def _found(
-    documents: Sequence[Document],
-    asked: str,
-    tests: Sequence[Callable[[Document, str], bool]],
-    where: str,
-) -> Document | None:
-    for test in tests:
-        chosen = [one for one in documents if test(one, asked)]
+def _found(documents: Sequence[Document], asked: str, ways: int, where: str) -> Document | None:
+    told = [_meant(one, asked) for one in documents]
+    for way in range(ways):
+        chosen = [one for one, meant in zip(documents, told, strict=True) if meant[way]]
         if len(chosen) == 1:
             return chosen[0]
         if chosen:

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, cast, get_args
 
-from kds.brain.learning.phrase import phrase_key, phrase_text
+from kds.brain.clock import moment, read_moment
+from kds.brain.learning.phrase import phrase_key
 from kds.brain.learning.reference import thing
 from kds.brain.message import well_formed
 from kds.brain.secrets.redaction import storable
+from kds.brain.visible import one_line
 
 Evidence = Literal["clarified", "corrected", "told"]
 """Answered a question of ours; said which intent the message before had; `kds learn correct`."""
@@ -93,9 +95,9 @@ def encode(event: LearningEvent) -> bytes:
     if event.at.tzinfo is None:
         raise ValueError("the time of an event must be aware")
     record: dict[str, str] = {
-        "at": event.at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "at": moment(event.at.astimezone(UTC), "auto"),
         "kind": event.kind,
-        "text": phrase_text(storable(event.text)),
+        "text": one_line(storable(event.text)),
     }
     if event.antecedent is None:
         record["intent"] = event.intent
@@ -118,7 +120,7 @@ def decode(raw: bytes) -> LearningEvent:
         raise ValueError(f"has the unknown kind '{kind}'")
     given = {name: _text(record, name) for name in _OPTIONAL if record.get(name) is not None}
     return LearningEvent(
-        _moment(_text(record, "at")),
+        read_moment(_text(record, "at"), name="at"),
         cast(Kind, kind),
         _text(record, "text"),
         "" if "antecedent" in given else _text(record, "intent"),
@@ -134,13 +136,3 @@ def _text(record: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"has no text under '{name}'")
     return well_formed(value)
-
-
-def _moment(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is None:
-            raise ValueError("no time zone")
-        return moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise ValueError("'at' is no ISO 8601 time with its zone") from error

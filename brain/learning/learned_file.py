@@ -24,7 +24,7 @@ FILE_NAME: Final = "learned.yaml"
 """In the `kds-brain` folder of a workspace, or among the texts of a tenant."""
 
 VERDICT_NAME: Final = "learned-verdict.json"
-"""What `kds.learning.guard` found of them: in the cache folder, or among the texts of a tenant."""
+"""What `kds.learning.example_guard` found: in the cache folder, or among the texts of a tenant."""
 
 MAX_EXAMPLES: Final = 500
 """More would outweigh the shipped ones, about 100 an intent."""

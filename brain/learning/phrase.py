@@ -53,11 +53,6 @@ def phrase_key(text: str) -> str:
     return " ".join(plain.split()).rstrip(_LAST_SIGNS)
 
 
-def phrase_text(text: str) -> str:
-    """The message as an example has it: one visible line."""
-    return one_line(text)
-
-
 def without_marks(text: str) -> str:
     """What a message says beside the marks that stand for its secrets.
 

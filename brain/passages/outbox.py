@@ -13,7 +13,7 @@ from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.instant import to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
-from kds.brain.passages.rows import IDS_AT_ONCE
+from kds.brain.passages.rows import IDS_AT_ONCE, insert, marks
 from kds.brain.passages.values import EmbeddingJob, EmbeddingModel
 from kds.brain.passages.vector_blob import to_blobs
 
@@ -32,12 +32,16 @@ _ERROR_LENGTH: Final = 300
 
 
 class Outbox:
-    """The tables of jobs, models and vectors of a file of passages: `store.EmbeddingStore`."""
+    """The passages of a store that wait for vectors, and the models whose vectors are kept."""
 
     database: Engine
 
     def use_model(self, name: str | None) -> None:
-        """Say whose vectors are wanted; see `store.EmbeddingStore.use_model`."""
+        """Say whose vectors are wanted from now on; every passage without one is queued.
+
+        Another model that serves goes on serving until the new one has all passages; then its
+        vectors are removed. None: queue nothing any more.
+        """
         with self.database.read() as connection:
             if _wanted(connection) == name:
                 return
@@ -58,12 +62,12 @@ class Outbox:
             _promote(self.database, connection)
 
     def models(self) -> tuple[EmbeddingModel, ...]:
-        """Return the models, the serving one first."""
+        """Return the models in use: the serving one first."""
         with self.database.read() as connection:
             return read_models(connection)
 
     def pending_embeddings(self, limit: int) -> tuple[EmbeddingJob, ...]:
-        """Take jobs that are due, the oldest first."""
+        """Claim up to ``limit`` passages that are due; nobody else gets them for a while."""
         now = self.database.clock()
         with self.database.read() as connection:  # most often there is nothing to claim
             if not _due(connection, to_micros(now), 1):
@@ -74,10 +78,10 @@ class Outbox:
                 "UPDATE embed_job SET next_at = ? WHERE chunk_id = ?",
                 [(to_micros(now + LEASE), chunk_id) for chunk_id in attempts],
             )
-            marks = ", ".join("?" * len(attempts))
+            ids = list(attempts)
             rows = connection.execute(
-                f"SELECT id, header, body FROM chunk_text WHERE id IN ({marks}) ORDER BY id",
-                list(attempts),
+                f"SELECT id, header, body FROM chunk_text WHERE id IN ({marks(ids)}) ORDER BY id",
+                ids,
             ).fetchall()
         return tuple(
             EmbeddingJob(one, f"{header}\n{body}" if header else body, attempts[one])
@@ -85,7 +89,10 @@ class Outbox:
         )
 
     def store_embeddings(self, model: str, vectors: Mapping[int, Sequence[float]]) -> int:
-        """Store vectors and take their jobs off."""
+        """Store vectors by passage and take their jobs off the queue; returns how many.
+
+        Those that were deleted meanwhile are passed over.
+        """
         where = str(self.database.place)
         dimensions, blobs = to_blobs(vectors, where=where)
         with self.database.write(durable=False) as connection:
@@ -107,7 +114,7 @@ class Outbox:
         ).rowcount
 
     def fail_embeddings(self, chunk_ids: Sequence[int], error: str) -> None:
-        """Put jobs back for later."""
+        """Put jobs back: tried again later and later, and given up after some attempts."""
         now = self.database.clock()
         text = kept_text(error)[:_ERROR_LENGTH]
         with self.database.write(durable=False) as connection:
@@ -126,7 +133,7 @@ class Outbox:
             _promote(self.database, connection)
 
     def retry_embeddings(self) -> int:
-        """Make every job due now."""
+        """Make every job due now, also those given up; returns how many."""
         with self.database.write(durable=False) as connection:
             return connection.execute("UPDATE embed_job SET next_at = 0, attempts = 0").rowcount
 
@@ -144,22 +151,30 @@ class Outbox:
             connection.execute(
                 "UPDATE embedding_model SET dimensions = ? WHERE num = ?", (dimensions, row[0])
             )
-        elif dimensions is not None and row[1] != dimensions:
-            raise StoreError(
-                f"the model {name!r} has vectors of {row[1]} numbers, not {dimensions}",
-                where=self.database.place,
-                hint="give another model another name",
-            )
+        elif dimensions is not None:
+            _refuse_other_width(name, row[1], dimensions, self.database.place)
         return int(row[0]), bool(row[2])
 
 
 def queue(connection: Connection, chunk_ids: Iterable[int]) -> None:
     """Queue new chunks, within the transaction that stores them, if vectors are wanted."""
     if _wanted(connection) is not None:
-        connection.executemany(
-            "INSERT INTO embed_job(chunk_id, next_at) VALUES (?, 0) ON CONFLICT DO NOTHING",
-            [(chunk_id,) for chunk_id in chunk_ids],
-        )
+        jobs = ((chunk_id, 0) for chunk_id in chunk_ids)
+        insert(connection, "embed_job", "chunk_id, next_at", jobs, "ON CONFLICT DO NOTHING")
+
+
+def searched_model(connection: Connection, name: str, width: int, place: str) -> int | None:
+    """Return the number of a model, None as long as it has no vectors.
+
+    Raises StoreError when they are not of ``width`` numbers.
+    """
+    row = connection.execute(
+        "SELECT num, dimensions FROM embedding_model WHERE name = ?", (name,)
+    ).fetchone()
+    if row is None or row[1] is None:
+        return None
+    _refuse_other_width(name, row[1], width, place)
+    return int(row[0])
 
 
 def backfill(connection: Connection) -> int:
@@ -214,6 +229,15 @@ def read_models(connection: Connection) -> tuple[EmbeddingModel, ...]:
             "ORDER BY serving DESC, num"
         )
     )
+
+
+def _refuse_other_width(name: str, width: int, given: int, place: str) -> None:
+    if given != width:
+        raise StoreError(
+            f"the model {name!r} has vectors of {width} numbers, not {given}",
+            where=place,
+            hint="give another model another name",
+        )
 
 
 def _wanted(connection: Connection) -> str | None:

@@ -5,8 +5,9 @@ anew on the spot, and the call that found it is repeated.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.database import health
@@ -18,9 +19,11 @@ from kds.brain.passages.outbox import backfill
 from kds.brain.passages.store import PassageStore
 from kds.brain.passages.text_search import TextSearch
 from kds.brain.passages.values import Scored
-from kds.brain.passages.vectors import VectorSearch
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
+
+if TYPE_CHECKING:
+    from kds.brain.passages.vectors import VectorSearch
 
 
 class PassageFile(TextSearch, PassageStore):
@@ -45,7 +48,6 @@ class PassageFile(TextSearch, PassageStore):
         super().__init__()
         self.count_tokens = count_tokens
         self.database = Database(path, self.kind, clock=clock, timeout_s=timeout_s)
-        self._vectors = VectorSearch(self.database)
         scrub_if_due(self.database)
 
     @classmethod
@@ -77,6 +79,12 @@ class PassageFile(TextSearch, PassageStore):
     ) -> tuple[Scored, ...]:
         """Rank passages by the cosine of their vectors of ``model`` to ``vector``."""
         return self._vectors.search(vector, within, model=model, limit=limit)
+
+    @cached_property
+    def _vectors(self) -> "VectorSearch":
+        from kds.brain.passages.vectors import VectorSearch  # numpy, for who has vectors
+
+        return VectorSearch(self.database)
 
     def check(self) -> Check:
         """Examine the whole store; changes nothing."""

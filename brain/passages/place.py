@@ -2,8 +2,8 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Self, TypeVar
@@ -44,20 +44,9 @@ class Place(ABC, Generic[S]):
         """The file, or the server without user and password."""
         return str(self.shared or self.path)
 
-    @contextmanager
-    def if_any(self) -> Iterator[S | None]:
+    def if_any(self) -> S | nullcontext[None]:
         """Open the store for as long as the block runs; None when nothing was ever stored."""
-        if not self.exists:
-            yield None
-            return
-        with self.made() as store:
-            yield store
-
-    @contextmanager
-    def made(self) -> Iterator[S]:
-        """Open the store for as long as the block runs, made if there is none."""
-        with self.open() as store:
-            yield store
+        return self.open() if self.exists else nullcontext()
 
     def open(self, *, clock: Clock = utc_now, count_tokens: TokenCounter = estimate_tokens) -> S:
         """Open the store, made if there is none; whoever does closes it.

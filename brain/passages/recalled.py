@@ -1,7 +1,7 @@
 """What a recall takes and gives: its settings, its hits, and how they came about."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -86,6 +86,14 @@ class Recall:
             "top_scores": [round(hit.score, 4) for hit in self.hits[:5]],
             "flags": dict(self.flags),
         }
+
+
+def words_told(has: Sequence[str], near: Sequence[str]) -> Iterator[str]:
+    """Yield which words of a question a passage has, and which only stand beside it."""
+    if has:
+        yield "has " + ", ".join(f"'{word}'" for word in has)
+    if near:
+        yield "beside it stands " + ", ".join(f"'{word}'" for word in near)
 
 
 @dataclass(slots=True)

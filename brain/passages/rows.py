@@ -1,6 +1,6 @@
 """Rows by their ids, in the order asked for; and what says that there is none."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 from kds.brain.database.engine import Connection
@@ -24,10 +24,36 @@ def in_order(
     """
     wanted = list(dict.fromkeys(map(int, ids)))
     found: dict[int, T] = {}
-    for at in range(0, len(wanted), IDS_AT_ONCE):
-        some = wanted[at : at + IDS_AT_ONCE]
-        found.update(read(", ".join("?" * len(some)), some))
+    for some in slices(wanted):
+        found.update(read(marks(some), some))
     return tuple(found[one] for one in wanted if one in found)
+
+
+def slices(rows: Sequence[T], *, at_once: int = IDS_AT_ONCE) -> Iterator[Sequence[T]]:
+    """Cut rows or ids into runs of ``at_once``."""
+    for at in range(0, len(rows), at_once):
+        yield rows[at : at + at_once]
+
+
+def marks(values: Sequence[object]) -> str:
+    """Return the marks that stand for values in a statement.
+
+    >>> marks(["a", "b"])
+    '?, ?'
+    """
+    return ", ".join("?" * len(values))
+
+
+def insert(
+    connection: Connection, table: str, columns: str, rows: Iterable[Row], clash: str = ""
+) -> int:
+    """Insert rows, their values in the order of ``columns``; returns how many are new.
+
+    ``clash`` says what is to be done with those that are there already: an error, else.
+    """
+    values = marks(columns.split(","))
+    query = f"INSERT INTO {table}({columns}) VALUES ({values}) {clash}"
+    return connection.executemany(query, list(rows)).rowcount
 
 
 def session_number(connection: Connection, session_id: str, place: str) -> int:

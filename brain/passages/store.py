@@ -13,7 +13,7 @@ from typing import Protocol, Self
 
 from kds.brain.database.health import Check
 from kds.brain.passages.outbox import Outbox
-from kds.brain.passages.values import EmbeddingJob, EmbeddingModel, Passage, Scored, Summary
+from kds.brain.passages.values import Passage, Scored, Summary
 
 Weights = tuple[float, float, float, float]
 """What a word in header, body, context and idents counts."""
@@ -33,41 +33,6 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a question."""
-        ...
-
-
-class EmbeddingStore(Protocol):
-    """The outbox of passages that wait for vectors, and the models whose vectors are kept."""
-
-    def use_model(self, name: str | None) -> None:
-        """Say whose vectors are wanted from now on; every passage without one is queued.
-
-        Another model that serves goes on serving until the new one has all passages; then its
-        vectors are removed. None: queue nothing any more.
-        """
-        ...
-
-    def models(self) -> tuple[EmbeddingModel, ...]:
-        """Return the models in use: the serving one first."""
-        ...
-
-    def pending_embeddings(self, limit: int) -> tuple[EmbeddingJob, ...]:
-        """Claim up to ``limit`` passages that are due; nobody else gets them for a while."""
-        ...
-
-    def store_embeddings(self, model: str, vectors: Mapping[int, Sequence[float]]) -> int:
-        """Store vectors by passage and take their jobs off the queue; returns how many.
-
-        Those that were deleted meanwhile are passed over.
-        """
-        ...
-
-    def fail_embeddings(self, chunk_ids: Sequence[int], error: str) -> None:
-        """Put jobs back: tried again later and later, and given up after some attempts."""
-        ...
-
-    def retry_embeddings(self) -> int:
-        """Make every job due now, also those given up; returns how many."""
         ...
 
 

@@ -3,7 +3,8 @@
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import Final
+from threading import Lock
+from typing import Final, Self
 
 from kds.brain.database.database import Database
 from kds.brain.database.health import healing
@@ -11,7 +12,6 @@ from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.store import Weights
 from kds.brain.passages.values import Scored
-from kds.brain.passages.word_forms import WordForms
 from kds.brain.words.identifiers import joined_forms
 
 IDENTIFIER_WEIGHTS: Final[Weights] = (1.0, 1.0, 0.3, 1.0)
@@ -25,6 +25,9 @@ _WORD: Final = re.compile(r"\w+")
 
 QUERY_WORDS: Final = 64
 """Words of a question that are searched for: a pasted page must not cost a second."""
+
+FORMS_KEPT: Final = 10_000
+"""Words whose terms are kept in memory."""
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -50,6 +53,56 @@ def any_of(words: Iterable[str]) -> str:
 
 def _quoted(word: str) -> str:
     return word.replace('"', '""')
+
+
+class WordForms:
+    """Tells which terms of the index a word stands for: "Services" is looked up as "servic"."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._known: dict[str, tuple[str, ...]] = {}
+        self._connection: sqlite3.Connection | None = None
+
+    def __call__(self, word: str) -> tuple[str, ...]:
+        """Return the terms of a word, in order: several where the index cuts it."""
+        with self._lock:
+            if word not in self._known:
+                if len(self._known) > FORMS_KEPT:
+                    self._known.clear()
+                self._known[word] = self._cut(word)
+            return self._known[word]
+
+    def of_text(self, text: str) -> tuple[str, ...]:
+        """Return the terms of a whole text, in order."""
+        with self._lock:
+            return self._cut(text)
+
+    def close(self) -> None:
+        """Let go of the table in memory."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _cut(self, text: str) -> tuple[str, ...]:
+        if self._connection is None:
+            self._connection = sqlite3.connect(
+                ":memory:", isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute(
+                "CREATE VIRTUAL TABLE probe USING fts5(text, tokenize='porter unicode61')"
+            )
+            self._connection.execute("CREATE VIRTUAL TABLE term USING fts5vocab(probe, instance)")
+        self._connection.execute("DELETE FROM probe")
+        self._connection.execute("INSERT INTO probe(text) VALUES (?)", (text,))
+        rows = self._connection.execute("SELECT term FROM term ORDER BY offset")
+        return tuple(row[0] for row in rows)
 
 
 class TextSearch:

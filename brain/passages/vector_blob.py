@@ -40,6 +40,13 @@ def to_blobs(
     return int(matrix.shape[1]), blobs
 
 
+def from_blob(blob: bytes) -> "np.ndarray[Any, Any]":
+    """Return the vector that was kept as these bytes."""
+    import numpy as np
+
+    return np.frombuffer(blob, dtype=FORMAT)
+
+
 def unit(matrix: "np.ndarray[Any, np.dtype[np.float32]]") -> "np.ndarray[Any, Any]":
     """Scale each row to length one; a row of zeros stays."""
     import numpy as np

@@ -6,24 +6,25 @@ memory and some milliseconds a question.
 
 What is in memory follows the file: every search asks, in its own transaction, for the latest
 vector and the count of deletions, which other processes move too.
+
+Imported by who has vectors only: numpy takes 0.1 s.
 """
 
 import sqlite3
 from collections.abc import Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
 
 from kds.brain.database.database import Database
-from kds.brain.errors import StoreError
+from kds.brain.passages.outbox import searched_model
 from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.values import Scored
 from kds.brain.passages.vector_blob import FORMAT, unit
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, Any]
+Array = np.ndarray[Any, Any]
 
 CANDIDATES: Final = 3000
 """Vectors whose cosine is worked out after the comparison of signs. Of 100k made-up ones with a
@@ -49,16 +50,14 @@ class Matrix:
     goes along rows.
     """
 
-    def __init__(self, ids: "Array", rows: "Array", bits: "Array") -> None:
+    def __init__(self, ids: Array, rows: Array, bits: Array) -> None:
         self.ids = ids
         self.rows = rows
         self.bits = bits
 
     @classmethod
-    def of(cls, ids: "Array", rows: "Array") -> "Matrix":
+    def of(cls, ids: Array, rows: Array) -> "Matrix":
         """Put vectors in order."""
-        import numpy as np
-
         if (ids[1:] <= ids[:-1]).any():
             order = np.argsort(ids, kind="stable")
             ids, rows = ids[order], rows[order]
@@ -66,29 +65,23 @@ class Matrix:
 
     def joined(self, other: "Matrix") -> "Matrix":
         """Return both; where both have a chunk, the other's vector holds."""
-        import numpy as np
-
         kept = ~np.isin(self.ids, other.ids)
         return Matrix.of(
             np.concatenate([self.ids[kept], other.ids]),
             np.concatenate([self.rows[kept], other.rows]),
         )
 
-    def where(self, kept: "Array | slice") -> "Matrix":
+    def where(self, kept: Array | slice) -> "Matrix":
         """Return the vectors that a mask keeps; those of a slice are not copied."""
         return Matrix(self.ids[kept], self.rows[kept], self.bits[:, kept])
 
     def between(self, first: int, last: int) -> "Matrix":
         """Return the vectors of the chunks ``first`` to ``last``."""
-        import numpy as np
-
         start, stop = np.searchsorted(self.ids, [first, last + 1])
         return self.where(slice(start, stop))
 
-    def nearest(self, vector: "Array", limit: int) -> list[tuple[float, int]]:
+    def nearest(self, vector: Array, limit: int) -> list[tuple[float, int]]:
         """Return (cosine, chunk id) of the nearest to a vector of length one."""
-        import numpy as np
-
         chosen: Array | slice = slice(None)
         candidates = max(CANDIDATES, 4 * limit)
         if len(self.ids) > 2 * candidates:
@@ -119,22 +112,12 @@ class VectorSearch:
         self, vector: Sequence[float], within: str | None, *, model: str, limit: int
     ) -> tuple[Scored, ...]:
         """Rank chunks; a model without vectors finds nothing."""
-        import numpy as np
-
         asked = unit(np.asarray(vector, dtype=np.float32)[None, :])[0]
         with self._database.read() as connection:
-            row = connection.execute(
-                "SELECT num, dimensions FROM embedding_model WHERE name = ?", (model,)
-            ).fetchone()
-            if row is None or row[1] is None or limit < 1:
+            number = searched_model(connection, model, len(asked), self._database.place)
+            if number is None or limit < 1:
                 return ()
-            if row[1] != len(asked):
-                raise StoreError(
-                    f"the model {model!r} has vectors of {row[1]} numbers, not {len(asked)}",
-                    where=str(self._database.place),
-                    hint="ask with a vector of the same model",
-                )
-            parts = self._parts(connection, int(row[0]), int(row[1]), within)
+            parts = self._parts(connection, number, len(asked), within)
         found = sorted(
             (hit for part in parts for hit in part.nearest(asked, limit)),
             key=lambda hit: (-hit[0], hit[1]),
@@ -148,8 +131,10 @@ class VectorSearch:
             return self._all(connection, model, width)
         number = session_number(connection, session_id, self._database.place)
         first, last = range_of(number)
-        if model not in self._cache and _chunk_count(connection, number) <= SMALL_RANGE:
-            return [_read_range(connection, model, width, first, last)]
+        query = "SELECT chunk_count FROM session WHERE num = ?"
+        count = connection.execute(query, (number,)).fetchone()[0]
+        if model not in self._cache and count <= SMALL_RANGE:
+            return [_read(connection, model, width, "chunk_id BETWEEN ? AND ?", first, last)]
         return [part.between(first, last) for part in self._all(connection, model, width)]
 
     def _all(self, connection: sqlite3.Connection, model: int, width: int) -> list[Matrix]:
@@ -173,7 +158,7 @@ class _Cached:
         self._model = model
         self._width = width
         self._seen, self._deletions = _state(connection)
-        self._base = _read_new(connection, model, width, 0)
+        self._base = _read(connection, model, width, "num > ?", 0)
         self._tail: Matrix | None = None
 
     def parts(self) -> list[Matrix]:
@@ -181,11 +166,9 @@ class _Cached:
 
     def follow(self, connection: sqlite3.Connection) -> None:
         """Take over what changed in the file since."""
-        import numpy as np
-
         latest, deletions = _state(connection)
         if latest > self._seen:
-            new = _read_new(connection, self._model, self._width, self._seen)
+            new = _read(connection, self._model, self._width, "num > ?", self._seen)
             tail = self._tail.joined(new) if self._tail else new
             if len(tail.ids) > TAIL or np.isin(tail.ids, self._base.ids).any():
                 self._base, self._tail = self._base.joined(tail), None
@@ -200,10 +183,8 @@ class _Cached:
         self._seen, self._deletions = latest, deletions
 
 
-def signs(rows: "Array") -> "Array":
+def signs(rows: Array) -> Array:
     """Return the signs of each row as a column of words of 64 bits."""
-    import numpy as np
-
     # Half-precision numbers compare like integers with zero, and integers do it much faster.
     positive = rows.view(np.int16) > 0 if rows.dtype == FORMAT else rows > 0
     packed = np.packbits(positive, axis=1)
@@ -212,19 +193,15 @@ def signs(rows: "Array") -> "Array":
     return np.ascontiguousarray(padded.view(np.uint64).T)
 
 
-def differing(bits: "Array", asked: "Array") -> "Array":
+def differing(bits: Array, asked: Array) -> Array:
     """Count in how many signs each column differs from the one asked for."""
-    import numpy as np
-
     counts = np.zeros(bits.shape[1], dtype=np.uint16)
     for row, word in zip(bits, asked, strict=True):
         counts += _bit_count(row ^ word)
     return counts
 
 
-def _bit_count(words: "Array") -> "Array":
-    import numpy as np
-
+def _bit_count(words: Array) -> Array:
     if hasattr(np, "bitwise_count"):  # numpy 2
         return np.bitwise_count(words)
     table = np.array([number.bit_count() for number in range(256)], dtype=np.uint8)
@@ -240,34 +217,13 @@ def _state(connection: sqlite3.Connection) -> tuple[int, int]:
     return row[0] or 0, row[1]
 
 
-def _chunk_count(connection: sqlite3.Connection, session_num: int) -> int:
-    row = connection.execute("SELECT chunk_count FROM session WHERE num = ?", (session_num,))
-    return int(row.fetchone()[0])
-
-
-def _read_new(connection: sqlite3.Connection, model: int, width: int, after: int) -> Matrix:
-    cursor = connection.execute(
-        "SELECT chunk_id, f16 FROM embedding WHERE num > ? AND model_num = ?", (after, model)
-    )
-    return _matrix(cursor, width)
-
-
-def _read_range(
-    connection: sqlite3.Connection, model: int, width: int, first: int, last: int
+def _read(
+    connection: sqlite3.Connection, model: int, width: int, which: str, *values: int
 ) -> Matrix:
-    cursor = connection.execute(
-        "SELECT chunk_id, f16 FROM embedding WHERE chunk_id BETWEEN ? AND ? AND model_num = ?",
-        (first, last, model),
-    )
-    return _matrix(cursor, width)
-
-
-def _matrix(cursor: sqlite3.Cursor, width: int) -> Matrix:
-    import numpy as np
-
+    query = f"SELECT chunk_id, f16 FROM embedding WHERE {which} AND model_num = ?"
     ids: list[int] = []
     data = bytearray()
-    for chunk_id, blob in cursor:
+    for chunk_id, blob in connection.execute(query, (*values, model)):
         ids.append(chunk_id)
         data += blob
     rows = np.frombuffer(data, dtype=FORMAT).reshape(len(ids), width)

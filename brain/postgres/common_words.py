@@ -15,7 +15,6 @@ from kds.brain.database.engine import Connection
 from kds.brain.errors import StoreError
 from kds.brain.passages.passage_schema import CHUNK_BITS
 from kds.brain.passages.text_search import COMMON
-from kds.brain.postgres.row_security import OWNED
 from kds.brain.postgres.tenancy import Tenancy
 
 SAMPLE: Final = 20_000
@@ -50,18 +49,6 @@ _STORE: Final = r"""INSERT INTO common_word(word, passages)
 SELECT CAST(md5('''' || replace(replace(word, '\', '\\'), '''', '''''') || '''') AS uuid),
   ndoc * CAST(? AS float8)
 FROM ts_stat(?) WHERE ndoc >= ? AND word <> ?"""
-
-
-def common_words(schema: str) -> str:
-    """Return the table of common words of a schema."""
-    return f"""
-CREATE TABLE {schema}.common_word(
-  {OWNED},
-  word uuid NOT NULL,
-  passages bigint NOT NULL,
-  PRIMARY KEY(tenant, word)
-)
-"""
 
 
 class CommonWords:

@@ -1,20 +1,17 @@
-"""The context of one conversation on a server, as one process has it: `kds.brain.journal.Journal`.
+"""The context of one conversation on a server, as one process has it (`Journal`).
 
 A turn holds its conversation. While the server is away the context is what this process knows.
 """
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
-from kds.brain.database.engine import Connection
-from kds.brain.database.instant import to_micros
-from kds.brain.entry_line import decode_lines, encode
-from kds.brain.errors import OutageError, StoreError
-from kds.brain.journal import (
+from kds.brain.context.entry_line import decode_lines, encode
+from kds.brain.context.journal import (
     FUTURE_TOLERANCE,
     LIMIT,
     MAX_AGE,
@@ -23,11 +20,15 @@ from kds.brain.journal import (
     refuse_ahead,
     stored_entry,
 )
+from kds.brain.database.engine import Connection
+from kds.brain.database.instant import to_micros
+from kds.brain.errors import OutageError, StoreError
+from kds.brain.passages.rows import insert
 from kds.brain.postgres.waiting import Named, Waiting
 from kds.brain.turn import ContextEntry
 
 if TYPE_CHECKING:
-    from kds.brain.postgres.contexts import PostgresContexts
+    from kds.brain.postgres.tenant_contexts import PostgresContexts
 
 _ROWS: Final = (
     "SELECT id, line FROM context_entry WHERE conversation = ? AND at >= ? "
@@ -47,8 +48,8 @@ class Known:
     entries: tuple[ContextEntry, ...] = ()
 
 
-class PostgresJournal:
-    """The context of one conversation: `kds.brain.journal.Journal`."""
+class PostgresJournal(Journal):
+    """The context of one conversation."""
 
     def __init__(self, contexts: "PostgresContexts", conversation: str) -> None:
         self._contexts = contexts
@@ -152,35 +153,23 @@ class PostgresJournal:
         held: Connection | None = getattr(self._held, "connection", None)
         return held
 
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
+    def _reading(self) -> AbstractContextManager[Connection]:
         held = self._held_connection()
-        if held is not None:
-            yield held
-            return
-        with self._contexts.reading() as connection:
-            yield connection
+        return self._contexts.reading() if held is None else nullcontext(held)
 
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def _writing(self) -> AbstractContextManager[Connection]:
         held = self._held_connection()
-        if held is not None:
-            yield held
-            return
-        with self._contexts.writing(self._conversation) as connection:
-            yield connection
+        return self._contexts.writing(self._conversation) if held is None else nullcontext(held)
 
     def _store(self, connection: Connection, new: list[Named], *, fresh: bool) -> LoadedContext:
         if fresh:
             self._forget(connection)
-        connection.executemany(
-            "INSERT INTO context_entry(conversation, id, at, line) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT DO NOTHING",
-            [
-                (self._conversation, one, to_micros(entry.timestamp), encode(entry).decode())
-                for one, entry in new
-            ],
-        )
+        rows = [
+            (self._conversation, one, to_micros(entry.timestamp), encode(entry).decode())
+            for one, entry in new
+        ]
+        columns = "conversation, id, at, line"
+        insert(connection, "context_entry", columns, rows, "ON CONFLICT DO NOTHING")
         # What is too old, or too much, leaves the disk (DESIGN 3).
         kept = self._rows(connection)
         gone = connection.execute(

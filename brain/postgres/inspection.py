@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from kds.brain.postgres.row_security import MEMBER
-from kds.brain.postgres.schema import STEPS
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.upgrade import LEAST_SERVER, LEAST_VECTOR
+from kds.brain.postgres.steps import STEPS
+from kds.brain.postgres.tenancy import MEMBER
+from kds.brain.postgres.upgrade import LEAST_SERVER, LEAST_VECTOR, numbers_of, steps_of
 
 _STATE: Final = b"""
 SELECT current_setting('server_version_num')::int, current_setting('server_version'),
   (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
-  to_regclass('kds.version') IS NOT NULL,
   current_user, rolsuper, rolbypassrls, pg_is_in_recovery(),
   EXISTS (SELECT 1 FROM pg_roles AS member
     WHERE member.rolname = %s AND pg_has_role(current_user, member.oid, 'SET'))
@@ -62,7 +61,7 @@ class ServerState:
         least = ".".join(map(str, LEAST_VECTOR))
         if self.vector is None:
             yield "the database has no pgvector: `kds db upgrade` adds it where it is installed"
-        elif _numbers(self.vector) < LEAST_VECTOR:
+        elif numbers_of(self.vector) < LEAST_VECTOR:
             yield f"pgvector {self.vector} is too old: use {least} or newer"
         if not self.steps:
             yield "the database has no tables of KDS: run `kds db upgrade`"
@@ -104,12 +103,9 @@ class ServerSizes:
 def state_of(server: Server) -> ServerState:
     """Ask a server what it is. Raises StoreError when it cannot be reached."""
     with server.transaction(server.begin) as connection:
-        row: Any = connection.execute(_STATE, (MEMBER,)).fetchone()
-        steps = 0
-        if row[3]:
-            found = connection.execute(b"SELECT steps FROM kds.version").fetchone()
-            steps = int(found[0]) if found else 0
-    return ServerState(row[0], row[1].partition(" ")[0], row[2], steps, *row[4:])
+        number, named, vector, *role = cast("Any", connection.execute(_STATE, (MEMBER,)).fetchone())
+        steps = steps_of(connection)
+    return ServerState(number, named.partition(" ")[0], vector, steps, *role)
 
 
 def sizes_of(server: Server) -> ServerSizes:
@@ -120,7 +116,3 @@ def sizes_of(server: Server) -> ServerSizes:
     here, passages, connections, of_all, allowed = map(int, row)
     sizes = tuple((str(name), int(size)) for name, size in indexes)
     return ServerSizes(here, passages, connections, of_all, allowed, sizes)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())

@@ -9,13 +9,14 @@ from kds.brain.documents.documents import Documents
 from kds.brain.documents.drafting import DraftPassage
 from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import Row
-from kds.brain.postgres.document_tables import SCHEMA
 from kds.brain.postgres.postgres_passages import PostgresPassages, steps_taken, stored_bytes
 from kds.brain.postgres.tenancy import Area, Tenancy
 from kds.brain.postgres.word_index import indexed
 
-DOCUMENTS: Final = Area(SCHEMA, 0x4B445344)
+DOCUMENTS: Final = Area("kds_documents", 0x4B445344)
 """With a lock of its own: who adds a long document keeps nobody from talking."""
+
+INDEX_NAMES: Final = ", words, size"
 
 
 class PostgresDocuments(PostgresPassages, Documents):
@@ -26,7 +27,7 @@ class PostgresDocuments(PostgresPassages, Documents):
     holders = "document"
     texts = "SELECT * FROM chunk_text"
     contradictions = CONTRADICTIONS
-    index_names = ("words", "size")
+    index_names = INDEX_NAMES
 
     def index_columns(self, passage: DraftPassage) -> Row:
         """Return what the index has of a passage, as `texts` would say it."""

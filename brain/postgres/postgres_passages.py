@@ -10,10 +10,9 @@ from kds.brain.passages.outbox import backfill
 from kds.brain.passages.passage_schema import CHUNK_BITS, range_of
 from kds.brain.passages.store import PassageStore
 from kds.brain.postgres.common_words import AMONG
+from kds.brain.postgres.full_text import PostgresText
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.tenancy import CONVERSATIONS, Area, Tenancy
-from kds.brain.postgres.tenants import tenant_number
-from kds.brain.postgres.text_search import PostgresText
+from kds.brain.postgres.tenancy import CONVERSATIONS, Area, Tenancy, tenant_number
 from kds.brain.postgres.vector_search import PostgresVectors
 from kds.brain.postgres.word_index import indexed
 from kds.brain.shared_database import SharedDatabase

@@ -7,10 +7,9 @@ from typing import ClassVar, Final
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
 from kds.brain.passages.outbox import read_models
-from kds.brain.passages.rows import session_number
-from kds.brain.passages.text_search import words_of
+from kds.brain.passages.rows import insert, session_number
+from kds.brain.passages.text_search import WordForms, words_of
 from kds.brain.passages.values import Summary
-from kds.brain.passages.word_forms import WordForms
 from kds.brain.postgres.postgres_passages import PostgresPassages, steps_taken, stored_bytes
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.word_index import any_of, indexed, question
@@ -19,8 +18,7 @@ from kds.brain.sessions.memory_rows import SUMMARY_COLUMNS, summary_of
 from kds.brain.sessions.memory_schema import CONTEXT_CHARACTERS, CONTRADICTIONS, UNCUT
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.message_table import Draft
-from kds.brain.sessions.session_values import Stats
-from kds.brain.sessions.side_stores import Namespace
+from kds.brain.sessions.session_values import Namespace, Stats
 
 _EARLIER: Final = (
     f"(SELECT substr(content, 1, {CONTEXT_CHARACTERS}) FROM message AS earlier "
@@ -111,11 +109,8 @@ class PostgresItems(ItemTable):
     def add_texts(self, connection: Connection, item: int, texts: Sequence[str]) -> None:
         """Add what an item is found by, within a transaction."""
         with WordForms() as forms:
-            found = [(text, indexed(forms, ("", text))) for text in texts]
-        connection.executemany(
-            "INSERT INTO item_text(item_num, text, words) VALUES (?, ?, CAST(? AS tsvector))",
-            [(item, text, one.words) for text, one in found],
-        )
+            rows = [(item, text, indexed(forms, ("", text)).words) for text in texts]
+        insert(connection, "item_text", "item_num, text, words", rows)
 
     def search_words(
         self, query: str, prefix: Namespace = ()

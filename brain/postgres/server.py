@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from kds.brain.errors import KdsError, MessageError, OutageError, StoreError
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 from kds.brain.postgres.limited_connection import limited
 
 if TYPE_CHECKING:
@@ -239,14 +239,10 @@ def place_of(url: str) -> str:
             hint="write postgresql://USER:PASSWORD@HOST:PORT/NAME, "
             "with %40 for @ and %2F for / in a password",
         ) from error
-    hosts = str(parts.get("host", "")).split(",")
-    ports = str(parts.get("port", "")).split(",")
-    named = [
-        f"{host}:{port}" if port else host
-        for host, port in zip(hosts, ports * len(hosts) if len(ports) == 1 else ports, strict=False)
-    ]
-    if len(set(ports)) == 1 and len(hosts) > 1 and ports[0]:
-        named = [*hosts[:-1], f"{hosts[-1]}:{ports[0]}"]
+    hosts, ports = (str(parts.get(key, "")).split(",") for key in ("host", "port"))
+    if len(set(ports)) == 1:  # said once, for all of them
+        ports = [*("" for _ in hosts[1:]), ports[0]]
+    named = [f"{host}:{port}" if port else host for host, port in zip(hosts, ports, strict=False)]
     return f"postgresql://{','.join(named)}/{parts.get('dbname', '')}"
 
 

@@ -13,7 +13,7 @@ from typing import Final, Literal, get_args
 
 from kds.brain.errors import StoreError
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.tenants import checked_name
+from kds.brain.postgres.tenancy import checked_name
 
 Role = Literal["member", "admin"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)

@@ -1,23 +1,39 @@
-"""One tenant's view of a server: `kds.brain.database.engine.Engine` for the tables."""
+"""One tenant's view of a server: `kds.brain.database.engine.Engine` for the tables.
+
+A tenant is what a person of an organisation does in a project: the rows of one are seen by no
+other, as the files of two workspaces have nothing in common.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.database.engine import Connection, Cursor, Engine
 from kds.brain.errors import StoreError
-from kds.brain.postgres.row_security import MEMBER
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.statement import to_postgres
 
 if TYPE_CHECKING:
     import psycopg
 
+MEMBER: Final = "kds_member"
+"""The role that services act in."""
+
 LOCK_SPACE: Final = 0x4B4453
 """'KDS': the first half of the keys of our advisory locks, so that they meet nobody else's."""
+
+NAME_LIMIT: Final = 128
+"""Characters of the name of an organisation or a person."""
+
+Names = tuple[str, str, str]
+"""Organisation, person, project."""
+
+_NUMBER: Final = (
+    b"SELECT num FROM kds.tenant WHERE organisation = %s AND person = %s AND project = %s"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +59,7 @@ class Tenancy:
         area: Area = CONVERSATIONS,
         clock: Clock = utc_now,
     ) -> None:
-        """``tenant`` is a number that `tenants.tenant_number` gave."""
+        """``tenant`` is a number that `tenant_number` gave."""
         self.server = server
         self.tenant = tenant
         self.clock = clock
@@ -127,6 +143,51 @@ class _Translating:
             cursor = self._connection.cursor()
             cursor.executemany(to_postgres(query), given)
         return cursor
+
+
+@lru_cache(maxsize=1024)
+def to_postgres(query: str) -> bytes:
+    """Return a statement with psycopg's marks, and keys that are unique within their tenant.
+
+    No statement of the tables has a question mark that stands for anything but a value.
+
+    >>> to_postgres("INSERT INTO item(key) VALUES (?) ON CONFLICT(key) DO NOTHING")
+    b'INSERT INTO item(key) VALUES (%s) ON CONFLICT(tenant, key) DO NOTHING'
+    """
+    marked = query.replace("%", "%%").replace("?", "%s")
+    return marked.replace("ON CONFLICT(", "ON CONFLICT(tenant, ").encode()
+
+
+def tenant_number(server: Server, names: Names) -> int:
+    """Return the number of a tenant, who is made if there is none. Raises StoreError."""
+    for name, what in zip(names, ("organisation", "person", "project"), strict=True):
+        checked_name(name, what)
+    with server.transaction(server.begin) as connection:
+        row = connection.execute(_NUMBER, names).fetchone()
+        if row is None:
+            connection.execute(
+                b"INSERT INTO kds.tenant(organisation, person, project) VALUES (%s, %s, %s) "
+                b"ON CONFLICT DO NOTHING",
+                names,
+            )
+            row = connection.execute(_NUMBER, names).fetchone()
+    if row is None:
+        raise StoreError(
+            f"the tenant {'/'.join(names)} was removed meanwhile",
+            where=server.place,
+            hint="try again",
+        )
+    return int(row[0])
+
+
+def checked_name(text: str, what: str) -> str:
+    """Return a name from outside. Raises StoreError when it cannot be one."""
+    if not text or len(text) > NAME_LIMIT or not text.isprintable() or text != text.strip():
+        raise StoreError(
+            f"{text[:40]!r} cannot be the name of a {what}",
+            hint=f"use 1 to {NAME_LIMIT} printable characters, without blanks at the ends",
+        )
+    return text
 
 
 if TYPE_CHECKING:

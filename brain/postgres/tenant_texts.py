@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from typing import Final
 from uuid import uuid4
 
+from kds.brain.context.entry_line import decode_lines
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
-from kds.brain.entry_line import decode_lines
-from kds.brain.postgres.texts import tenancy_of
+from kds.brain.passages.rows import insert
+from kds.brain.postgres.texts import PostgresText, tenancy_of, texts_of
 from kds.brain.shared_database import SharedDatabase
 
 CONTEXT: Final = "conversation-context"
@@ -27,10 +28,9 @@ _CONTEXTS: Final = (
 def tenant_texts(shared: SharedDatabase) -> dict[str, bytes]:
     """Return all of it by name. Raises StoreError."""
     with tenancy_of(shared) as tenancy, tenancy.read() as connection:
-        texts = connection.execute("SELECT name, content FROM kept_text ORDER BY name").fetchall()
-        contexts = connection.execute(_CONTEXTS).fetchall()
-    named = [(_name_of(conversation), lines) for conversation, lines in contexts]
-    return {name: content.encode() for name, content in (*named, *texts)}
+        rows = connection.execute(_CONTEXTS).fetchall()
+    contexts = {_name_of(conversation): lines.encode() for conversation, lines in rows}
+    return contexts | texts_of(shared)
 
 
 def remove_texts(shared: SharedDatabase, found: Mapping[str, bytes]) -> None:
@@ -47,27 +47,21 @@ def remove_texts(shared: SharedDatabase, found: Mapping[str, bytes]) -> None:
 
 def put_text(shared: SharedDatabase, name: str, content: bytes) -> None:
     """Put a text in the place of what is there under its name. Raises StoreError."""
+    if (conversation := _conversation(name)) is None:
+        PostgresText.of(shared, name).replace(content)
+        return
     with tenancy_of(shared) as tenancy, tenancy.write() as connection:
-        if (conversation := _conversation(name)) is not None:
-            _put_context(connection, conversation, content)
-            return
-        connection.execute("DELETE FROM kept_text WHERE name = ?", (name,))
-        connection.execute(
-            "INSERT INTO kept_text(name, content, at) VALUES (?, ?, ?)",
-            (name, content.decode(), to_micros(tenancy.clock())),
-        )
+        _put_context(connection, conversation, content)
 
 
 def _put_context(connection: Connection, conversation: str, content: bytes) -> None:
     connection.execute("DELETE FROM context_entry WHERE conversation = ?", (conversation,))
-    connection.executemany(
-        "INSERT INTO context_entry(conversation, id, at, line) VALUES (?, ?, ?, ?)",
-        [
-            (conversation, uuid4().hex, to_micros(line.entry.timestamp), line.raw.decode())
-            for line in decode_lines(content)
-            if line.entry
-        ],
-    )
+    rows = [
+        (conversation, uuid4().hex, to_micros(line.entry.timestamp), line.raw.decode())
+        for line in decode_lines(content)
+        if line.entry
+    ]
+    insert(connection, "context_entry", "conversation, id, at, line", rows)
 
 
 def _name_of(conversation: str) -> str:

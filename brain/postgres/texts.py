@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
 from kds.brain.errors import StoreError
 from kds.brain.kept_text import ASIDE, KeptText
-from kds.brain.postgres.tenancy import Tenancy
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import Tenancy, tenant_number
 from kds.brain.shared_database import SharedDatabase
 
 _PUT: Final = (
@@ -26,7 +25,7 @@ _PUT: Final = (
 _REPLACE: Final = _PUT.format(content="excluded.content")
 _APPEND: Final = _PUT.format(content="kept_text.content || excluded.content")
 
-Opened = Callable[[], AbstractContextManager[Tenancy]]
+Opened = Callable[[], AbstractContextManager["Tenancy | _Begun"]]
 
 
 def texts_of(shared: SharedDatabase, prefix: str = "") -> dict[str, bytes]:
@@ -59,11 +58,11 @@ def tenancy_of(shared: SharedDatabase, *, clock: Clock = utc_now) -> Iterator[Te
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresText:
-    """A text of a tenant."""
+class PostgresText(KeptText):
+    """A text of a tenant, which is a row."""
 
     opened: Opened
-    name: str
+    key: str
     place: str
 
     @classmethod
@@ -72,110 +71,64 @@ class PostgresText:
         return cls(lambda: tenancy_of(shared, clock=clock), name, str(shared))
 
     def __str__(self) -> str:
-        return f"{self.place}/{self.name}"
+        return f"{self.place}/{self.key}"
 
     @property
-    def aside(self) -> KeptText:
+    def aside(self) -> "PostgresText":
         """The row beside it."""
-        return PostgresText(self.opened, f"{self.name}{ASIDE}", self.place)
-
-    @property
-    def exists(self) -> bool:
-        """It may be there."""
-        return True
-
-    @property
-    def has_place(self) -> bool:
-        """There is a table."""
-        return True
-
-    @property
-    def read_only(self) -> bool:
-        """Never."""
-        return False
+        return PostgresText(self.opened, f"{self.key}{ASIDE}", self.place)
 
     def read(self) -> bytes | None:
         """Return the content."""
         with self.opened() as tenancy, tenancy.read() as connection:
-            return self._row(tenancy, connection).read()
+            row = connection.execute(
+                "SELECT content FROM kept_text WHERE name = ?", (self.key,)
+            ).fetchone()
+        return None if row is None else str(row[0]).encode()
 
     @contextmanager
-    def borrowed(self, *, timeout_s: float) -> Iterator[KeptText]:
+    def borrowed(self, *, timeout_s: float) -> Iterator["PostgresText"]:
         """Begin a transaction that nobody else has for this text; it waits as long as any does."""
-        with self.opened() as tenancy, tenancy.write(lock=f"text {self.name}") as connection:
-            yield self._row(tenancy, connection)
-
-    def prepare(self) -> None:
-        """There is nothing to make."""
+        with self._written() as begun:
+            yield PostgresText(lambda: nullcontext(begun), self.key, self.place)
 
     def replace(self, content: bytes) -> None:
         """Write the row anew."""
-        with self.borrowed(timeout_s=0) as row:
-            row.replace(content)
-
-    def append(self, content: bytes) -> None:
-        """Add to the row."""
-        with self.borrowed(timeout_s=0) as row:
-            row.append(content)
-
-    def remove(self) -> None:
-        """Remove the row."""
-        with self.borrowed(timeout_s=0) as row:
-            row.remove()
-
-    def _row(self, tenancy: Tenancy, connection: Connection) -> "_Row":
-        return _Row(connection, tenancy.clock, self.name, self.place)
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A text within a transaction."""
-
-    connection: Connection
-    clock: Clock
-    name: str
-    place: str
-
-    exists = True
-    has_place = True
-    read_only = False
-
-    def __str__(self) -> str:
-        return f"{self.place}/{self.name}"
-
-    @property
-    def aside(self) -> KeptText:
-        return _Row(self.connection, self.clock, f"{self.name}{ASIDE}", self.place)
-
-    def read(self) -> bytes | None:
-        row = self.connection.execute(
-            "SELECT content FROM kept_text WHERE name = ?", (self.name,)
-        ).fetchone()
-        return None if row is None else str(row[0]).encode()
-
-    def borrowed(self, *, timeout_s: float) -> AbstractContextManager[KeptText]:
-        return nullcontext(self)
-
-    def prepare(self) -> None:
-        pass
-
-    def replace(self, content: bytes) -> None:
         self._put(_REPLACE, content)
 
     def append(self, content: bytes) -> None:
+        """Add to the row."""
         self._put(_APPEND, content)
 
     def remove(self) -> None:
-        self.connection.execute("DELETE FROM kept_text WHERE name = ?", (self.name,))
+        """Remove the row."""
+        with self._written() as begun:
+            begun.connection.execute("DELETE FROM kept_text WHERE name = ?", (self.key,))
 
     def _put(self, statement: str, content: bytes) -> None:
         try:
             text = content.decode()
         except UnicodeDecodeError as error:
             raise StoreError("it is not UTF-8 text", where=str(self)) from error
-        self.connection.execute(statement, (self.name, text, to_micros(self.clock())))
+        with self._written() as begun:
+            begun.connection.execute(statement, (self.key, text, to_micros(begun.clock())))
+
+    @contextmanager
+    def _written(self) -> Iterator["_Begun"]:
+        lock = f"text {self.key}"
+        with self.opened() as tenancy, tenancy.write(lock=lock) as connection:
+            yield _Begun(connection, tenancy.clock)
 
 
-if TYPE_CHECKING:
-    # What the protocol asks for is here, with the types it asks for.
-    _checked: tuple[type[KeptText], type[KeptText]] = (PostgresText, _Row)
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A transaction that goes on, in the place of the tenancy that began it."""
+
+    connection: Connection
+    clock: Clock
+
+    def read(self) -> AbstractContextManager[Connection]:
+        return nullcontext(self.connection)
+
+    def write(self, *, lock: str) -> AbstractContextManager[Connection]:
+        return nullcontext(self.connection)

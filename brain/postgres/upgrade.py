@@ -7,9 +7,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.errors import StoreError
-from kds.brain.postgres.row_security import ROLE
-from kds.brain.postgres.schema import STEPS
 from kds.brain.postgres.server import Server
+from kds.brain.postgres.steps import ROLE, STEPS
 from kds.brain.postgres.tenancy import LOCK_SPACE
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ LEAST_VECTOR: Final = (0, 7)
 def version(server: Server) -> int:
     """Return how many steps the database has had; 0 when it has no tables of KDS."""
     with server.transaction(server.begin) as connection:
-        return _version(connection)
+        return steps_of(connection)
 
 
 def upgrade(server: Server) -> tuple[int, int]:
@@ -39,9 +38,13 @@ def upgrade(server: Server) -> tuple[int, int]:
     # A step may build an index over all there is, and who comes second waits for it.
     with server.transaction(f"BEGIN; {UPGRADE_LOCK}", limit_s=inf) as connection:
         _require_server(connection, server.place)
-        before = _version(connection)
+        before = steps_of(connection)
         if before > len(STEPS):
-            raise newer(server.place, before)
+            raise StoreError(
+                f"a newer KDS made the tables (version {before}, this one knows {len(STEPS)})",
+                where=server.place,
+                hint="update KDS; nothing was touched",
+            )
         if not before:
             _prepare(connection, server.place)
         for step in STEPS[before:]:
@@ -67,21 +70,18 @@ def require(server: Server) -> None:
         )
 
 
-def newer(place: str, found: int) -> StoreError:
-    """Say that a newer KDS made the tables."""
-    return StoreError(
-        f"a newer KDS made the tables (version {found}, this one knows {len(STEPS)})",
-        where=place,
-        hint="update KDS; nothing was touched",
-    )
-
-
-def _version(connection: "psycopg.Connection[tuple[Any, ...]]") -> int:
+def steps_of(connection: "psycopg.Connection[tuple[Any, ...]]") -> int:
+    """Return how many steps the database has had, within a transaction."""
     row = connection.execute(b"SELECT to_regclass('kds.version') IS NOT NULL").fetchone()
     if row is None or not row[0]:
         return 0
     found = connection.execute(b"SELECT steps FROM kds.version").fetchone()
     return int(found[0]) if found else 0
+
+
+def numbers_of(version: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version."""
+    return tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
 
 
 def _require_server(connection: "psycopg.Connection[tuple[Any, ...]]", place: str) -> None:
@@ -100,7 +100,7 @@ def _prepare(connection: "psycopg.Connection[tuple[Any, ...]]", place: str) -> N
         b"SELECT extversion FROM pg_extension WHERE extname = 'vector'"
     ).fetchone()
     text = str(row[0]) if row else "0"
-    if tuple(int(part) for part in text.split(".")[:2]) < LEAST_VECTOR:
+    if numbers_of(text) < LEAST_VECTOR:
         raise StoreError(
             f"pgvector {text} is too old",
             where=place,

@@ -1,15 +1,14 @@
 """Vectors on a server: pgvector, in half precision, with an HNSW index a width."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from kds.brain.database.engine import Connection
-from kds.brain.errors import StoreError
-from kds.brain.passages.outbox import Outbox
+from kds.brain.passages.outbox import Outbox, searched_model
 from kds.brain.passages.passage_schema import range_of
 from kds.brain.passages.rows import session_number
 from kds.brain.passages.values import Scored
-from kds.brain.passages.vector_blob import FORMAT, unit
+from kds.brain.passages.vector_blob import from_blob, unit
 from kds.brain.postgres.tenancy import Tenancy
 
 WIDEST: Final = 4000
@@ -28,21 +27,15 @@ class PostgresVectors(Outbox):
         self, vector: Sequence[float], within: str | None = None, *, model: str, limit: int
     ) -> tuple[Scored, ...]:
         """Rank passages by the cosine of their vectors of ``model`` to ``vector``."""
+        import numpy as np
+
         with self.database.read() as connection:
             place = self.database.place
             number = session_number(connection, within, place) if within is not None else None
-            row = connection.execute(
-                "SELECT num, dimensions FROM embedding_model WHERE name = ?", (model,)
-            ).fetchone()
-            if row is None or row[1] is None or limit < 1:
+            width = len(vector)
+            searched = searched_model(connection, model, width, place)
+            if searched is None or limit < 1:
                 return ()
-            width = row[1]
-            if len(vector) != width:
-                raise StoreError(
-                    f"the model {model!r} has vectors of {width} numbers, not {len(vector)}",
-                    where=place,
-                    hint="give another model another name",
-                )
             condition = ""
             values: tuple[int, ...] = ()
             if number is not None:
@@ -51,37 +44,29 @@ class PostgresVectors(Outbox):
                 connection.execute(f"SET LOCAL hnsw.ef_search = {max(SEARCHED, limit)}")
                 connection.execute("SET LOCAL hnsw.iterative_scan = 'relaxed_order'")
             far = f"CAST(vector AS halfvec({width})) <=> CAST(? AS halfvec({width}))"
-            asked = _written(vector)
+            asked = written(unit(np.asarray([vector], dtype=np.float32))[0])
             rows = connection.execute(
                 f"SELECT chunk_id, 1 - ({far}) FROM embedding WHERE model_num = ? "
                 f"AND vector_dims(vector) = {width} {condition}ORDER BY {far} LIMIT ?",
-                (asked, row[0], *values, asked, limit),
+                (asked, searched, *values, asked, limit),
             ).fetchall()
         hits = [Scored(chunk_id, score) for chunk_id, score in rows]
         return tuple(sorted(hits, key=lambda hit: -hit.score))
 
     def keep_vectors(self, connection: Connection, model: int, blobs: Mapping[int, bytes]) -> int:
         """Write the vectors of passages that exist, within a transaction; returns how many."""
-        import numpy as np
-
-        rows = [
-            (model, _written(np.frombuffer(blob, dtype=FORMAT).astype(np.float32)), chunk_id)
-            for chunk_id, blob in blobs.items()
-        ]
-        if not rows:
+        vectors = {chunk_id: from_blob(blob) for chunk_id, blob in blobs.items()}
+        if not vectors:
             return 0
-        width = len(next(iter(blobs.values()))) // np.dtype(FORMAT).itemsize
-        connection.execute("SELECT index_vectors(?)", (width,))
+        connection.execute("SELECT index_vectors(?)", (len(next(iter(vectors.values()))),))
         return connection.executemany(
             "INSERT INTO embedding(chunk_id, model_num, vector) "
             "SELECT id, ?, CAST(? AS halfvec) FROM chunk WHERE id = ? "
             "ON CONFLICT (chunk_id, model_num) DO UPDATE SET vector = excluded.vector",
-            rows,
+            [(model, written(vector), chunk_id) for chunk_id, vector in vectors.items()],
         ).rowcount
 
 
-def _written(vector: "Sequence[float] | object") -> str:
-    import numpy as np
-
-    row = unit(np.asarray(vector, dtype=np.float32)[None, :])[0]
-    return "[" + ",".join(f"{number:.6g}" for number in row) + "]"
+def written(numbers: Iterable[float]) -> str:
+    """Return a vector as pgvector reads it."""
+    return "[" + ",".join(f"{number:.6g}" for number in numbers) + "]"

@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from kds.brain.entry_line import decode_lines, encode
+from kds.brain.context.entry_line import decode_lines, encode
+from kds.brain.context.journal import LIMIT, LOCK_TIMEOUT_S
 from kds.brain.errors import StoreError
-from kds.brain.journal import LIMIT, LOCK_TIMEOUT_S
 from kds.brain.private_file import (
     append_private,
     locked,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.brain.passages.word_forms import WordForms
+from kds.brain.passages.text_search import WordForms
 
 LONGEST_TERM: Final = 500
 """Characters: PostgreSQL takes 2,046 bytes, and no word is that long."""

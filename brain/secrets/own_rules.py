@@ -15,7 +15,7 @@ identifiers, file names and ordinary words stay.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from kds.brain.secrets.key_form import PROVIDERS
@@ -52,23 +52,6 @@ STEMS: Final = re.compile(
     re.IGNORECASE,
 )
 """Every rule with a word in it has one of these, the library's too (shown by a test)."""
-
-
-def _any(_text: str) -> bool:
-    return True
-
-
-def _rule(
-    kind: str,
-    pattern: str,
-    accept: Callable[[str], bool],
-    *,
-    group: int | str = "value",
-    token: bool = False,
-    flags: re.RegexFlag = re.IGNORECASE,
-    needles: tuple[str, ...] = (),
-) -> SecretRule:
-    return SecretRule(kind, pattern, flags, accept, group, token, needles)
 
 
 _SUFFIX = r"(?:[_-]?(?:\d+|id|value|prod|production|dev|staging|test|live|key|base)){0,2}"
@@ -108,7 +91,7 @@ def _keyword_rules(kind: str, words: str, needles: tuple[str, ...]) -> Iterator[
         (rf"\b(?:use|using|with|enter|try)\s(?:the\s|my\s)?(?:{words})\s{_BARE}", number),
         (rf"--?(?:[a-z]+-)*(?:{words})\s+[\"']?{_BARE}", number),
     ):
-        yield _rule(kind, pattern, accept, needles=needles)
+        yield SecretRule(kind, pattern, accept, needles=needles)
 
 
 def _password_rules() -> Iterator[SecretRule]:
@@ -127,23 +110,23 @@ def _password_rules() -> Iterator[SecretRule]:
         ),
         (rf"\b(?:using|with|and)\s(?:the\s)?(?:pass|pw)\s{_BARE}", is_strong),
     ):
-        yield _rule("password", pattern, accept, needles=needles)
-    yield _rule("password", rf"\b(?:{password})\s{_QUOTED}", is_strong, needles=needles)
-    yield _rule("password", rf"\bidentified\sby\s{_QUOTED}", is_value, needles=("identif",))
+        yield SecretRule("password", pattern, accept, needles=needles)
+    yield SecretRule("password", rf"\b(?:{password})\s{_QUOTED}", is_strong, needles=needles)
+    yield SecretRule("password", rf"\bidentified\sby\s{_QUOTED}", is_value, needles=("identif",))
     pair = rf"\s[^\s/:]{{1,80}}\s?[/:](?!/)\s?{_BARE}"
     given = r"(?:(?:credentials?|creds|logins?)\s(?:is|are)|(?:credentials?|creds):|login\swith)"
-    yield _rule("password", rf"\b{given}{pair}", is_strong, needles=("cred", "log"))
+    yield SecretRule("password", rf"\b{given}{pair}", is_strong, needles=("cred", "log"))
     words = r"(?P<value>[a-z]{4}(?:[ -][a-z]{4}){3})(?![a-z])"  # as Google shows them
-    yield _rule(
-        "password", rf"\bapp\spassword[\"']?\s?(?:is|[:=])\s?[\"']?{words}", _any, needles=needles
+    yield SecretRule(
+        "password", rf"\bapp\spassword[\"']?\s?(?:is|[:=])\s?[\"']?{words}", needles=needles
     )
-    yield _rule("password", rf"\s-pass(?:in|out)?\spass:{_BARE}", is_value, needles=needles)
+    yield SecretRule("password", rf"\s-pass(?:in|out)?\spass:{_BARE}", is_value, needles=needles)
     pin = rf"(?<![A-Za-z])pin(?:\scode)?(?:\sis\s|\s?[:=]\s?){_BARE}"
-    yield _rule("password", pin, is_pin)
+    yield SecretRule("password", pin, is_pin)
 
 
 _TRANSPORT_RULES: Final = (
-    _rule(
+    SecretRule(
         "authorization",
         r"authorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token|digest|apikey|negotiate)\s+"
         r"(?P<value>[^\s\"',;<>]{6,})",
@@ -151,94 +134,89 @@ _TRANSPORT_RULES: Final = (
         token=True,
         needles=("author",),
     ),
-    _rule(
+    SecretRule(
         "authorization",
         rf"authorization[\"']?\s*[:=]\s*[\"']?{_BARE}",
         is_strong,
         needles=("author",),
     ),
-    _rule(
+    SecretRule(
         "authorization",
         r"\bbearer\s+(?P<value>[A-Za-z0-9_.~+/=%-]{6,})",
         is_long,
         token=True,
         needles=("bearer",),
     ),
-    _rule(
+    SecretRule(
         "authorization",
         r"\bbasic\s+(?P<value>[A-Za-z0-9+/]{6,}={0,2})",
         is_basic_pair,
         token=True,
         needles=("bas",),
     ),
-    _rule(
+    SecretRule(
         "cookie",
         r"\b(?:set-)?cookie[\"']?:\s*[\"']?(?P<value>[\w.-]{1,80}=[^\s;\"'][^\"'\n]*)",
-        _any,
         needles=("cook",),
     ),
-    _rule(
+    SecretRule(
         "cookie",
         r"\bcurl\b.{0,200}?\s(?:-b|--cookie)\s?[\"']?(?P<value>[\w.-]{1,80}=[^\s;\"'][^\"'\n]*)",
-        _any,
         needles=("curl",),
     ),
-    _rule(
+    SecretRule(
         "secret",
         r"(?:mnemonic|seed\sphrase)[\"']?\s?(?:is|[:=])\s?[\"']?(?P<value>[a-z]{3,8}(?:\s[a-z]{3,8}){11,23})",
-        _any,
         needles=("mnemonic", "seed"),
     ),
-    _rule(
+    SecretRule(
         "url password",
         r"://[^\s/:@\"'<>]*:(?P<value>[^\s/\"'<>]+)@(?=[\w\[.-])",
         is_value,
         needles=("://",),
     ),
-    _rule(
+    SecretRule(
         "url password",
         r"://(?P<value>[^\s/:@\"'<>]{16,})(?::[^\s/@]*)?@(?=[\w\[.-])",
         is_strong,
         needles=("://",),
     ),
-    _rule(
+    SecretRule(
         "token",
         r"discord(?:app)?\.com/api/webhooks/\d+/(?P<value>[\w-]{20,})",
-        _any,
         token=True,
         needles=("discord",),
     ),
-    _rule(
+    SecretRule(
         "password",
         rf"\bdocker\slogin\b.{{0,200}}?\s-p\s?[\"']?{_BARE}",
         is_value,
         needles=("docker",),
     ),
-    _rule(
+    SecretRule(
         "password",
         r"\$(?:apr1|2[aby]|[156])\$(?:[\w./]{1,20}\$)?[\w./]{22,}",
-        _any,
         group=0,
     ),
-    _rule(
+    SecretRule(
         "url parameter",
         r"[?&](?:sig|signature|key|code|auth)=(?P<value>[^\s&#\"'<>]{8,})",
         is_strong,
         needles=("=",),
     ),
-    _rule(
+    SecretRule(
         "password",
         rf"\bcurl\b.{{0,200}}?\s(?:-u|--user)\s*[\"']?[^\s:\"']{{1,80}}:{_BARE}",
         is_value,
         needles=("curl",),
     ),
-    _rule(
+    SecretRule(
         "password",
         r"\bmysql(?:dump)?\b.{0,100}?\s-p(?P<value>[^\s\"']{4,})",
         is_value,
         needles=("mysql",),
     ),
-    _rule("password", rf"\bsshpass\s+-p\s*[\"']?{_BARE}", is_value, needles=("sshpass",)),
+    SecretRule("password", rf"\bsshpass\s+-p\s*[\"']?{_BARE}", is_value, needles=("sshpass",)),
 )
 
 _OTHER_KEYS: Final = (
@@ -247,7 +225,7 @@ _OTHER_KEYS: Final = (
 """Keys that open nothing."""
 
 _KEY_RULES: Final = (
-    _rule(
+    SecretRule(
         "api key",
         rf"(?<![A-Za-z0-9])(?:[A-Z0-9]+_)*(?!(?i:{_OTHER_KEYS})_)[A-Z0-9]+_KEY[\"'\]]{{0,2}}"
         rf"\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}}[\"'`]?{_FIELD}",
@@ -255,7 +233,7 @@ _KEY_RULES: Final = (
         flags=re.NOFLAG,
         needles=("key",),
     ),
-    _rule(
+    SecretRule(
         "api key",
         rf"(?<![A-Za-z0-9])(?:[A-Za-z0-9]+[_.-])*(?!(?i:{_OTHER_KEYS}))[A-Za-z0-9]+(?:[_.-]key|Key)"
         rf"[\"'\]]{{0,2}}\s{{0,4}}(?:=>|:=|=|:)\s{{0,4}}[\"'`]?{_FIELD}",
@@ -267,7 +245,7 @@ _KEY_RULES: Final = (
 
 OWN_RULES: Final = (
     *(
-        _rule(kind, rf"(?<![A-Za-z0-9]){form}", _any, group=0, token=True, flags=re.NOFLAG)
+        SecretRule(kind, rf"(?<![A-Za-z0-9]){form}", group=0, token=True, flags=re.NOFLAG)
         for kind, form in PROVIDERS.items()
     ),
     *_TRANSPORT_RULES,

@@ -5,11 +5,11 @@ are found by the rules of detect-secrets and by ours (`own_rules` says why there
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from kds.brain.code_block import summarise_code
 from kds.brain.message import well_formed
+from kds.brain.secrets.code_block import summarise_code
 from kds.brain.secrets.key_form import PRIVATE_KEY
 from kds.brain.secrets.own_rules import OWN_RULES, STEMS
 from kds.brain.secrets.secret_block import masked_blocks, public_lines
@@ -59,13 +59,23 @@ def storable(text: str) -> str:
     >>> storable("log in with password: hunter2")
     'log in with password: [secret: password]'
     """
-    text = well_formed(text)
-    while True:
-        # Each round that changes something leaves less that is no mark, so this ends; nearly
-        # always in the second round.
-        before, text = text, redact_secrets(summarise_code(text))
-        if text == before:
-            return text
+    return _settled(well_formed(text), lambda one: redact_secrets(summarise_code(one)))
+
+
+def redacted(text: str) -> str:
+    """Return ``text`` with its secrets replaced, code too; applying it again changes nothing."""
+    return _settled(text, redact_secrets)
+
+
+def _settled(text: str, change: Callable[[str], str]) -> str:
+    """Change ``text`` until nothing does: what a mark leaves beside it may be a secret by itself.
+
+    Each round that changes something leaves less that is no mark, so this ends; nearly always in
+    the second round.
+    """
+    while (changed := change(text)) != text:
+        text = changed
+    return text
 
 
 def redact_secrets(text: str) -> str:

@@ -107,7 +107,7 @@ def _rule(
     token: bool = False,
     needles: tuple[str, ...] = (),
 ) -> SecretRule:
-    return SecretRule(kind, pattern.pattern, pattern.flags, accept, group, token, needles)
+    return SecretRule(kind, pattern.pattern, accept, group, token, needles, pattern.flags)
 
 
 def _rules_of(plugin: str, patterns: object) -> Iterator[SecretRule]:

@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 
+def anything(_text: str) -> bool:
+    """Take whatever the pattern finds."""
+    return True
+
+
 @dataclass(frozen=True)
 class SecretRule:
     """A regex whose ``group`` (0: all of it) is a secret of ``kind`` if ``accept`` says so.
@@ -17,11 +22,11 @@ class SecretRule:
 
     kind: str
     source: str
-    flags: int
-    accept: Callable[[str], bool]
-    group: int | str = 0
+    accept: Callable[[str], bool] = anything
+    group: int | str = "value"
     token: bool = False
     needles: tuple[str, ...] = ()
+    flags: int = re.IGNORECASE
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:

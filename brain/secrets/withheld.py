@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from kds.brain.secrets.redaction import may_hold_secret, redact_secrets
+from kds.brain.secrets.redaction import may_hold_secret, redacted
 
 _WORD: Final = re.compile(r"[^\W_]{3,}")
 _MASK: Final = "[secret: secret]"
@@ -24,7 +24,7 @@ def withheld(*texts: str) -> frozenset[str]:
     found: set[str] = set()
     for text in texts:
         if may_hold_secret(text):
-            found |= _words(text) - _words(_redacted(text))
+            found |= _words(text) - _words(redacted(text))
     return frozenset(found)
 
 
@@ -47,10 +47,3 @@ def without(piece: str, hidden: Collection[str]) -> str:
 
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
-
-
-def _redacted(text: str) -> str:
-    while True:
-        before, text = text, redact_secrets(text)
-        if text == before:
-            return text

@@ -19,7 +19,7 @@ from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.passages.text_search import any_of, words_of
 from kds.brain.passages.vector_blob import FORMAT, to_blobs, unit
-from kds.brain.sessions.side_stores import Item, ItemText, Namespace
+from kds.brain.sessions.session_values import Item, ItemText, Namespace
 
 SEPARATOR: Final = "\x1f"
 _AFTER: Final = "\x20"

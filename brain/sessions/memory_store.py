@@ -6,20 +6,27 @@ StoreError with ``where`` and ``hint``; a session that does not exist is one of 
 """
 
 from abc import abstractmethod
+from dataclasses import replace
 from functools import cached_property
 
+from kds.brain.database.engine import Connection
 from kds.brain.database.health import healing
+from kds.brain.database.instant import to_micros
+from kds.brain.database.stored_text import kept_text
 from kds.brain.passages.store import MessageSearch
+from kds.brain.passages.values import Message
 from kds.brain.sessions.entities import EntityTable
 from kds.brain.sessions.item_table import ItemTable
+from kds.brain.sessions.message_table import Draft, MessageTable
 from kds.brain.sessions.metrics import MetricTable
 from kds.brain.sessions.profile import ProfileTable
-from kds.brain.sessions.restoring import Tables, put_back
-from kds.brain.sessions.session_table import SessionTable
+from kds.brain.sessions.session_table import SessionTable, new_id
+from kds.brain.sessions.session_table import insert as insert_session
 from kds.brain.sessions.session_values import Archive, Session, Stats
+from kds.brain.sessions.summary_table import SummaryTable
 
 
-class MemoryStore(SessionTable, Tables, MessageSearch):
+class MemoryStore(SessionTable, MessageTable, SummaryTable, MessageSearch):
     """All of it: conversations, what was said in them, and what stands beside them."""
 
     @cached_property
@@ -45,8 +52,46 @@ class MemoryStore(SessionTable, Tables, MessageSearch):
     @healing
     def restore(self, archive: Archive) -> Session:
         """Put an archived session back as it was; ids that are taken become new ones."""
-        return self.session(put_back(self, archive))
+        drafts = [self._draft_of(message) for message in archive.messages]
+        with self.database.write() as connection:
+            session_id, number = _insert(connection, archive.session)
+            for draft in drafts:
+                self.add(connection, number, _with_free_id(connection, draft))
+            for summary in archive.summaries:
+                text = kept_text(summary.text).strip()
+                run = (summary.first_seq, summary.last_seq)
+                self.add_row(connection, number, (*run, text, to_micros(summary.at), summary.kind))
+            connection.execute(
+                "UPDATE session SET updated_at = ? WHERE num = ?",
+                (to_micros(archive.session.updated_at), number),
+            )
+        return self.session(session_id)
+
+    def _draft_of(self, message: Message) -> Draft:
+        return self.draft(
+            message.role,
+            message.content,
+            at=message.at,
+            speaker=message.speaker,
+            message_id=message.id or None,
+        )
 
     @abstractmethod
     def stats(self) -> Stats:
         """Return how much is stored."""
+
+
+def _insert(connection: Connection, session: Session) -> tuple[str, int]:
+    """Add the row of a session, under another id when its own is taken; returns id and number."""
+    session_id = session.id if _is_free(connection, "session", session.id) else new_id()
+    times = (to_micros(session.created_at), to_micros(session.updated_at))
+    kept = (session.title, session.document_context)
+    return session_id, insert_session(connection, session_id, *kept, *times)
+
+
+def _with_free_id(connection: Connection, draft: Draft) -> Draft:
+    return draft if _is_free(connection, "message", draft.id) else replace(draft, id=new_id())
+
+
+def _is_free(connection: Connection, table: str, name: str) -> bool:
+    return connection.execute(f"SELECT 1 FROM {table} WHERE id = ?", (name,)).fetchone() is None

@@ -1,7 +1,7 @@
 """Messages: a message, its chunks, their index rows and jobs are one transaction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Final, get_args
 
@@ -23,14 +23,16 @@ from kds.brain.sessions.memory_rows import (
     message_of,
     passage_of,
 )
-from kds.brain.sessions.session_table import LATER, checked_id, new_id
-from kds.brain.sessions.titles import title_of
+from kds.brain.sessions.session_table import LATER, checked_id, new_id, title_of
 from kds.brain.words.tokens import TokenCounter
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 EVERY: Final = 2**62
 """More messages than any session has."""
+
+_OF_PIECE: Final = tuple(one.name for one in fields(Piece))
+"""The columns of a chunk that its piece says."""
 
 _FROM: Final = "message JOIN session ON session.num = message.session_num"
 
@@ -218,20 +220,10 @@ def insert_chunks(
 ) -> None:
     """Add the chunks of a message."""
     connection.executemany(
-        "INSERT INTO chunk(id, message_num, kind, language, header, start, length, idents, tokens)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO chunk(id, message_num, {', '.join(_OF_PIECE)}) "
+        f"VALUES (?, ?{', ?' * len(_OF_PIECE)})",
         [
-            (
-                chunk_id,
-                message_num,
-                piece.kind,
-                piece.language,
-                piece.header,
-                piece.start,
-                piece.length,
-                piece.idents,
-                piece.tokens,
-            )
+            (chunk_id, message_num, *(getattr(piece, name) for name in _OF_PIECE))
             for chunk_id, piece in zip(ids, pieces, strict=True)
         ],
     )

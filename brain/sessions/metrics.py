@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kds.brain.database.engine import Engine
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.errors import StoreError
-from kds.brain.passages.recall import DEFAULT_SETTINGS, recall
-from kds.brain.passages.recalled import Recall, RecallSettings
-from kds.brain.passages.store import Embedder
-from kds.brain.passages.values import EVERYWHERE, Scope
+from kds.brain.passages.recalled import Recall
 from kds.brain.sessions.session_values import Metric
 
 if TYPE_CHECKING:
@@ -59,24 +56,6 @@ class MetricTable:
                 (to_micros(oldest), name),
             ).fetchall()
         return tuple(Metric(from_micros(at), found, json.loads(data)) for at, found, data in rows)
-
-
-def logged_recall(
-    store: "MemoryStore",
-    query: str,
-    *,
-    surface: str,
-    scope: Scope = EVERYWHERE,
-    limit: int = 10,
-    settings: RecallSettings = DEFAULT_SETTINGS,
-    embedder: Embedder | None = None,
-    now: datetime | None = None,
-) -> Recall:
-    """Recall as `recall` does, and log it as one of ``surface``, such as "cli"."""
-    found = recall(
-        store, query, scope=scope, limit=limit, settings=settings, embedder=embedder, now=now
-    )
-    return log_recall(store, found, surface=surface)
 
 
 def log_recall(

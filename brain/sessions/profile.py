@@ -15,7 +15,7 @@ from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
-from kds.brain.sessions.side_stores import Consent, ConsentAction, ConsentEvent, Profile
+from kds.brain.sessions.session_values import Consent, ConsentAction, ConsentEvent, Profile
 
 PURPOSE_LIMIT: Final = 200
 """Characters of a purpose in the audit log."""

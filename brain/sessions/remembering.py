@@ -17,11 +17,11 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.passages.assembly import Assembled, assemble
 from kds.brain.passages.query import read_question
 from kds.brain.passages.recall import recall
-from kds.brain.passages.recalled import Recall
+from kds.brain.passages.recalled import Recall, RecallSettings, recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Message, Role, Scope
-from kds.brain.sessions.entity_session import Antecedent, EntitySession
-from kds.brain.sessions.flags import LiveSettings, MemoryFlags
+from kds.brain.sessions.entities import Antecedent, EntitySession
+from kds.brain.sessions.live_settings import LiveSettings
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import log_recall
@@ -29,6 +29,7 @@ from kds.brain.sessions.session_table import new_id
 from kds.brain.sessions.session_values import Session
 from kds.brain.sessions.window import Window
 from kds.brain.sessions.windows import Windows, empty_window
+from kds.brain.settings_schema import MemorySettings
 from kds.brain.summaries.extractive import ExtractiveSummarizer
 from kds.brain.summaries.summary import CheckedSummarizer, Summarizer
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
@@ -110,9 +111,17 @@ class ConversationMemory:
         return cls(open_store, exists, settings, chosen)
 
     @property
-    def flags(self) -> MemoryFlags:
-        """What is switched on at this moment."""
-        return MemoryFlags.of(self.settings.current(), default=self.tools.on_by_default)
+    def flags(self) -> MemorySettings:
+        """What is switched on at this moment; ``enabled`` is never None."""
+        memory = self.settings.current().memory
+        if memory.enabled is not None:
+            return memory
+        return memory.model_copy(update={"enabled": self.tools.on_by_default})
+
+    @property
+    def recall_settings(self) -> RecallSettings:
+        """How past conversations are searched at this moment."""
+        return recall_settings(self.settings.current().recall)
 
     @property
     def store(self) -> MemoryStore:
@@ -210,7 +219,8 @@ class ConversationMemory:
         Raises StoreError. A rewriter that fails is a note.
         """
         flags = self.flags
-        budget = flags.token_budget if budget_tokens is None else budget_tokens
+        given = self.settings.current().recall.token_budget
+        budget = given if budget_tokens is None else budget_tokens
         if not flags.enabled:
             nothing = Recall(read_question(query), (), (), ("the memory is off",), {}, {}, {})
             return Remembered(nothing, assemble(query, (), budget_tokens=budget), query)
@@ -220,7 +230,7 @@ class ConversationMemory:
             asked,
             scope=Scope(session, document),
             limit=limit,
-            settings=flags.recall,
+            settings=self.recall_settings,
             embedder=self.tools.embedder,
             now=self.tools.clock(),
         )
@@ -250,7 +260,7 @@ class ConversationMemory:
         ``fresh``: the topic has changed (`Turn.context_switch`), nothing from before counts.
         """
         flags = self.flags
-        if flags.enabled and flags.session_memory:
+        if flags.enabled and flags.enable_session_memory:
             self.store.entities.expire()
             entities = EntitySession(self.store.entities, session, flags.ttl)
             entities.remember_turn(
@@ -260,7 +270,7 @@ class ConversationMemory:
     def antecedents(self, session: str) -> tuple[Antecedent, ...]:
         """Return what the last turns referred to, the oldest first; for `Router`'s ``known``."""
         flags = self.flags
-        if not (flags.enabled and flags.session_memory):
+        if not (flags.enabled and flags.enable_session_memory):
             return ()
         return EntitySession(self.store.entities, session, flags.ttl).antecedents()
 
@@ -276,8 +286,8 @@ class ConversationMemory:
             if self._store is not None:
                 self._store.close()
 
-    def _rewritten(self, query: str, flags: MemoryFlags) -> tuple[str, tuple[str, ...]]:
-        if self.tools.rewrite is None or not flags.query_rewriting:
+    def _rewritten(self, query: str, flags: MemorySettings) -> tuple[str, tuple[str, ...]]:
+        if self.tools.rewrite is None or not flags.enable_query_rewriting:
             return query, ()
         try:
             return self.tools.rewrite(query) or query, ()

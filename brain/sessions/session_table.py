@@ -1,5 +1,6 @@
 """Sessions in SQLite: made, found, named, deleted."""
 
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
@@ -24,6 +25,22 @@ LATER: Final = "updated_at = CASE WHEN updated_at < ? THEN ? ELSE updated_at END
 
 TITLE_LIMIT: Final = 200
 """Characters of a title that somebody gives; automatic ones are shorter."""
+
+SHORT_TITLE: Final = 48
+"""Characters: a line of a session list beside a date and a count, on 80 columns."""
+
+MARK: Final = "…"
+
+_FENCE: Final = re.compile(r"(?ms)(?:```|~~~).*?(?:```|~~~|\Z)")
+_MARKUP: Final = re.compile(r"#file:\S+\s*|^[\s>#*+-]+|[*`]+")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s")
+_TRAILING: Final = " ,;:-–—.…!"
+
+_LOOSE_ENDS: Final = frozenset(
+    "a an and as at because but by for from if in into is it its my of on or our so than that "
+    "the their then this to when which while who with your".split()
+)
+"""Words that promise more: a title that was cut does not end with one."""
 
 
 class SessionTable:
@@ -161,6 +178,33 @@ def kept_document(document: str | None) -> str | None:
     """Return a document's name as it may be stored; blank means none."""
     text = kept_text(document or "").strip()
     return text or None
+
+
+def title_of(message: str) -> str:
+    """Return a short title for a session that begins with ``message``; "" when it says nothing.
+
+    >>> title_of("## I want to add a **FAB button**. It should pulse.")
+    'I want to add a FAB button'
+    >>> title_of("Explain why the import of the second module fails when the first one is reloaded")
+    'Explain why the import of the second module…'
+    """
+    for line in _FENCE.sub("\n", message).splitlines():
+        text = " ".join(_MARKUP.sub("", line).split())
+        sentence = _SENTENCE_END.split(text, maxsplit=1)[0].rstrip(_TRAILING)
+        if any(map(str.isalnum, sentence)):
+            return _cut(sentence)
+    return ""
+
+
+def _cut(sentence: str) -> str:
+    if len(sentence) <= SHORT_TITLE:
+        return sentence
+    words = sentence[: SHORT_TITLE + 1].split(" ")[:-1]
+    while words and words[-1].casefold().strip(_TRAILING) in _LOOSE_ENDS:
+        words.pop()
+    text = " ".join(words).rstrip(_TRAILING)
+    # One word longer than the limit (a path, a URL) is cut where it is.
+    return (text or sentence[: SHORT_TITLE - 1]) + MARK
 
 
 def _title(title: str) -> str:

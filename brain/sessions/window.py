@@ -24,7 +24,21 @@ SMALLEST_CUT: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class WindowTokens:
+    """Tokens of a window by part."""
+
+    summary: int = 0
+    verbatim: int = 0
+    query: int = 0
+
+    @property
+    def total(self) -> int:
+        """Tokens of the whole window."""
+        return self.summary + self.verbatim + self.query
+
+
+@dataclass(frozen=True, slots=True)
+class Budget(WindowTokens):
     """Tokens for each part; ``total`` is never exceeded (issue 5: 1,100).
 
     A longer question takes what it needs from the two others, in proportion.
@@ -33,11 +47,6 @@ class Budget:
     summary: int = 200
     verbatim: int = 800
     query: int = 100
-
-    @property
-    def total(self) -> int:
-        """What a window may have."""
-        return self.summary + self.verbatim + self.query
 
     def beside(self, query: int) -> "Budget":
         """Return what is left for the others beside a question of that many tokens."""
@@ -58,20 +67,6 @@ class Sent:
     tokens: int
     seq: int | None = None
     cut: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class WindowTokens:
-    """Tokens of a window by part."""
-
-    summary: int = 0
-    verbatim: int = 0
-    query: int = 0
-
-    @property
-    def total(self) -> int:
-        """Tokens of the whole window."""
-        return self.summary + self.verbatim + self.query
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +197,9 @@ def _sent(message: Message, room: int, count: TokenCounter, *, whole: bool) -> S
         return Sent(message.role, message.content, message.tokens, message.seq)
     is_reply = message.role in ("assistant", "tool")
     content = shorten(message.content) if is_reply else message.content
-    tokens = count(content) if fits_roughly(content, room) else room + 1
+    may_fit = fits(content, room, lambda _: 0)  # what is far too long need not be counted
+    tokens = count(content) if may_fit else room + 1
     return Sent(message.role, content, tokens, message.seq, cut=content != message.content)
-
-
-def fits_roughly(text: str, room: int) -> bool:
-    """Tell whether counting is worth it: what is far too long need not be counted."""
-    return fits(text, room, lambda _: 0)
 
 
 def _tail(sent: Sequence[Sent], room: int, count: TokenCounter) -> tuple[Sent, ...]:

@@ -13,9 +13,9 @@ from kds.brain.sessions.condensation import (
     SUMMARY_SHARE,
     Condensation,
 )
-from kds.brain.sessions.flags import MemoryFlags
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.window import LABEL, Budget, Layout, Window, lay_out
+from kds.brain.settings_schema import MemorySettings
 from kds.brain.summaries.extractive import Limit
 from kds.brain.summaries.summary import CheckedSummarizer, Made
 from kds.brain.words.tokens import TokenCounter
@@ -40,23 +40,23 @@ class Windows:
         self._count = count
         self._condensation = Condensation(store, summarizer, on_made=self._log_summary)
 
-    def make(self, session_id: str, query: str, flags: MemoryFlags) -> Window:
+    def make(self, session_id: str, query: str, flags: MemorySettings) -> Window:
         """Return the window of a session for a question; never asks a model."""
-        if flags.context_limit:
+        if flags.context_limit_tokens:
             window = self._whole(session_id, query, flags)
         else:
             messages = self._recent(session_id, query, flags)
             layout = self._short(messages, query, flags)
             window = self._summarised(session_id, layout, _usual(flags, self._count), flags)
-        notes = self._log(WINDOW, window.as_metric() | {"whole": flags.context_limit > 0})
+        notes = self._log(WINDOW, window.as_metric() | {"whole": flags.context_limit_tokens > 0})
         return replace(window, notes=(*window.notes, *notes))
 
-    def catch_up(self, session_id: str, newest: Message, flags: MemoryFlags) -> None:
+    def catch_up(self, session_id: str, newest: Message, flags: MemorySettings) -> None:
         """Make the summaries that are due after a message, with the model when there is one."""
         self._condensation.periodic(session_id, newest, every=flags.summary_frequency)
         known = self._condensation.stored(session_id)
-        too_early = newest.seq - known.last_seq < STORED_TURNS + flags.turns
-        if flags.history_summarization and not flags.context_limit and not too_early:
+        too_early = newest.seq - known.last_seq < STORED_TURNS + flags.history_max_turns
+        if flags.enable_history_summarization and not flags.context_limit_tokens and not too_early:
             layout = self._short(self._recent(session_id, "", flags), "", flags)
             limit = _usual(flags, self._count)
             self._condensation.advance(session_id, layout.first_seq - 1, limit=limit)
@@ -65,29 +65,31 @@ class Windows:
         """Drop what is remembered of a session that was deleted."""
         self._condensation.forget(session_id)
 
-    def _recent(self, session_id: str, query: str, flags: MemoryFlags) -> tuple[Message, ...]:
-        usual = USUAL_TURN * (flags.turns + 1)
+    def _recent(self, session_id: str, query: str, flags: MemorySettings) -> tuple[Message, ...]:
+        usual = USUAL_TURN * (flags.history_max_turns + 1)
         messages = self._store.messages(session_id, last=usual)
         has_older = bool(messages) and messages[0].seq > 1
-        if has_older and sum(one.role == "user" for one in messages) <= flags.turns:
-            last = LONGEST_TURN * (flags.turns + 1)
+        if has_older and sum(one.role == "user" for one in messages) <= flags.history_max_turns:
+            last = LONGEST_TURN * (flags.history_max_turns + 1)
             messages = self._store.messages(session_id, last=last)
         return _without(messages, query)
 
-    def _short(self, messages: tuple[Message, ...], query: str, flags: MemoryFlags) -> Layout:
-        return lay_out(messages, query, count=self._count, budget=flags.budget, turns=flags.turns)
+    def _short(self, messages: tuple[Message, ...], query: str, flags: MemorySettings) -> Layout:
+        return lay_out(
+            messages, query, count=self._count, budget=_budget(flags), turns=flags.history_max_turns
+        )
 
     def _summarised(
         self,
         session_id: str,
         layout: Layout,
         limit: Limit,
-        flags: MemoryFlags,
+        flags: MemorySettings,
         *,
         store: bool = False,
     ) -> Window:
         """Put before a layout the summary of everything that it does not have verbatim."""
-        if not flags.history_summarization or layout.first_seq <= 1:
+        if not flags.enable_history_summarization or layout.first_seq <= 1:
             return layout.window("", self._count)
         last_seq = layout.first_seq - 1
         covered = self._condensation.cover(session_id, last_seq, limit=limit, store=store)
@@ -95,18 +97,18 @@ class Windows:
         text = self._condensation.within(covered.text, room)
         return layout.window(text, self._count, *covered.notes)
 
-    def _whole(self, session_id: str, query: str, flags: MemoryFlags) -> Window:
+    def _whole(self, session_id: str, query: str, flags: MemorySettings) -> Window:
         """Send all since the last summary; near the limit, condense the older half first."""
         known = self._condensation.stored(session_id)
         since = self._store.session(session_id).message_count - known.last_seq
         messages = _without(self._store.messages(session_id, last=since), query)
-        budget = _whole_budget(flags.context_limit, CONDENSE_AT)
+        budget = _whole_budget(flags.context_limit_tokens, CONDENSE_AT)
         limit = Limit(budget.summary, max(budget.summary - self._count(f"{LABEL}\n"), 0))
         layout = self._long(messages, query, budget)
         is_whole = layout.first_seq == known.last_seq + 1
         if is_whole and not any(sent.cut for sent in layout.verbatim):
             return self._summarised(session_id, layout, limit, flags)
-        layout = self._long(messages, query, _whole_budget(flags.context_limit, CONDENSE_TO))
+        layout = self._long(messages, query, _whole_budget(flags.context_limit_tokens, CONDENSE_TO))
         return self._summarised(session_id, layout, limit, flags, store=True)
 
     def _long(self, messages: tuple[Message, ...], query: str, budget: Budget) -> Layout:
@@ -124,14 +126,18 @@ class Windows:
         return ()
 
 
-def empty_window(query: str, flags: MemoryFlags, count: TokenCounter) -> Window:
+def empty_window(query: str, flags: MemorySettings, count: TokenCounter) -> Window:
     """Return the window of a conversation of which nothing is remembered."""
-    return lay_out((), query, count=count, budget=flags.budget).window("", count)
+    return lay_out((), query, count=count, budget=_budget(flags)).window("", count)
 
 
-def _usual(flags: MemoryFlags, count: TokenCounter) -> Limit:
+def _budget(flags: MemorySettings) -> Budget:
+    return Budget(flags.summary_tokens, flags.verbatim_tokens, flags.query_tokens)
+
+
+def _usual(flags: MemorySettings, count: TokenCounter) -> Limit:
     label = count(f"{LABEL}\n")
-    return Limit(flags.summary.words, max(flags.summary.tokens - label, 0))
+    return Limit(flags.summary_words, max(flags.summary_tokens - label, 0))
 
 
 def _whole_budget(limit: int, share: float) -> Budget:

@@ -1,6 +1,7 @@
 """The words by which facts are recognised: months, units, cues of a decision, ordinary words."""
 
 import re
+from pathlib import Path
 from typing import Final
 
 from kds.brain.words.period import MONTHS as NAMES_OF_MONTHS
@@ -68,31 +69,6 @@ NAME_VERBS: Final = frozenset(
 """What follows a name at the start of a sentence, and hardly ever an ordinary word."""
 
 COMMON_WORDS: Final = frozenset(
-    """a about above actually add after again all also although am an and another any anyway are
-    as ask at be because been before being below besides both build but by call can change check
-    clear could create currently decide decided decision delete deploy did do does doing don done
-    down during each either else error even every everything exactly few fine first fix follow
-    following for from further generally get give given go going good got great had has have
-    having he hello help hence her here hers hi him his how however i if ignore in include install
-    instead into is it its itself just keep last later least let lets like list ll look looks
-    made maybe me meanwhile might mine more most move much must my need never next no nobody none
-    nor not note nothing now of off ok okay on once one only open or other otherwise our ours out
-    over overall own pay perhaps please possibly put quick re read really remember remove rename
-    replace run s same second see send set shall she should show similarly simply since so some
-    somebody someone something sorry start still stop such sure switch t take tell test than
-    thank thanks that the their theirs them then there therefore these they thing things third
-    this those though thus till to today together too try turn two under unless until up update
-    upon us use user users using ve very wait was way we well were what whatever when whenever
-    where whether which while who whoever whole whom whose why will with within without won work
-    works would write wrong yeah yep yes yet you your yours assistant system tool code
-    monday tuesday wednesday thursday friday saturday sunday tomorrow yesterday tonight
-    alright apparently assuming based basically certainly consider considering correct correctly
-    definitely depending each easy either everyone finally firstly secondly lastly got
-    hey hm hmm hopefully huh important indeed interesting interestingly it's i'm i'll i've i'd
-    likewise makes many mostly nice nope obviously oh perfect plus previously probably quickly
-    quite rather regarding right section several short should small sometimes soon step summary
-    super supposedly technically typically unfortunately usually warning we're we'll we've
-    yesterday that's there's here's what's let's don't doesn't can't isn't won't you're you'll
-    they're he's she's""".split()
+    Path(__file__).with_name("common_words.txt").read_text(encoding="utf-8").split()
 ).union(name.lower() for name in MONTHS)
 """Words that begin sentences, or say little: no names, and no part of what a decision says."""

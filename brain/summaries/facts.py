@@ -108,17 +108,12 @@ _FACT: Final = re.compile(
 )
 
 _KINDS: Final[dict[str, FactKind]] = {
-    "quoted": "identifier",
-    "link": "identifier",
-    "version": "identifier",
-    "path": "identifier",
-    "identifier": "identifier",
-    "mixed": "identifier",
     "date": "date",
     "amount": "amount",
     "number": "amount",
     "name": "name",
 }
+"""Of the groups of _FACT; the others are identifiers."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _MONTH_DAY: Final = re.compile(
@@ -219,7 +214,8 @@ def _found(text: str) -> Iterator[Fact]:
         if group == "quoted":
             start, end, said = start + 1, end - 1, match[group][1:-1].strip()
         if said:
-            yield Fact(_KINDS[group], said, _key(_KINDS[group], said), start, start + len(said))
+            kind = _KINDS.get(group, "identifier")
+            yield Fact(kind, said, _key(kind, said), start, start + len(said))
 
 
 def _names(text: str, start: int, end: int) -> Iterator[Fact]:

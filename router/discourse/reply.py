@@ -33,7 +33,7 @@ _INLINE: Final = re.compile(
     re.MULTILINE,
 )
 _LEAD: Final = re.compile(r"^\*\*(?P<lead>[^*\n]{2,80})\*\*")
-_BREAK: Final = re.compile(r"[.?!;](?=\s|$)|,\s+so\s|\s+[-–—]\s+|:\s|\s\(")
+_BREAK: Final = re.compile(r"[.?!;](?=\s|$)|,\s+so\s|\s+(?:[-–—→]|[-=]>)\s+|:\s|\s\(")
 _POINTS_ON: Final = re.compile(r"\b(?:both|all|it|this|that|these|those|them)\b", re.IGNORECASE)
 _LATER: Final = re.compile(
     r"[,\s]+(?:(?:now|next|first|as well|instead|for you)(?=[,\s]+(?:to|so|before|and)\b|\W*$)"

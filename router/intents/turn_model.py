@@ -1,8 +1,9 @@
 """What a real turn wants: the prompts' own examples, and what people typed at work (DESIGN 4).
 
 The examples of prompt files are tidy; real messages are not. Two readings are joined: the
-classifier over prompts and patterns (`kds.router.intents.model`), and a linear head over hashed
-terms and signs of real turns. How much each counts depends on how sure the first is, whether the
+classifier over prompts and patterns (`kds.router.intents.model`), and a head over hashed terms and
+signs of real turns: two linear models, one that asks of each intent whether it is right, one that
+asks which of them it is. How much each reading counts depends on how sure the first is, whether the
 message looks like any example at all, its length, and whether a conversation is known. The
 outcome is the probability that a careful reader accepts an intent. Fitted by
 `python -m kds.evaluation.chats.turn_fitting`; the figures stand beside the weights.
@@ -37,13 +38,20 @@ CLOSE: Final = 0.08
 """Of two intents this close, both are mostly right, and what the prompts' own examples and patterns
 say is taken: "use a switch, not a button" may be carried out, and is a correction."""
 
+LEAST_SHARE: Final = 1e-4
+"""The least share of a label among all that counts: one model alone must not rule it out."""
+
 LEAST: Final = 0.003
 """The least probability of the head: a label it never saw gets this."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnModel:
-    """The fitted numbers. ``weights`` are DIMENSION x labels; the others belong to the join."""
+    """The fitted numbers of head and join.
+
+    ``weights`` are DIMENSION x twice the labels: first those of each label by itself, then those of
+    one among all. ``bias`` likewise; the others belong to the join.
+    """
 
     labels: tuple[str, ...]
     weights: NDArray[np.float32]
@@ -65,8 +73,20 @@ class TurnModel:
     def head(self, message: str, place: Place) -> Mapping[str, float]:
         """For each label of the head, how likely it is by the look of the message alone."""
         ids, values = turn_vector(message, place)
-        likely = sigmoid(values @ self.weights[ids].astype(np.float64) + self.bias)
+        likely = head_shares(values @ self.weights[ids].astype(np.float64) + self.bias)
         return dict(zip(self.labels, map(float, likely), strict=True))
+
+
+def head_shares(scores: Floats) -> Floats:
+    """How likely each label is, from the scores of both linear models, side by side.
+
+    The mean of their log odds: on the dev chats, cross-validated, 1.5 points more are right than by
+    either (and 1 point more of those that are acted on).
+    """
+    each, one = np.split(scores, 2, axis=-1)
+    powers = np.exp(one - one.max(axis=-1, keepdims=True))
+    share = np.clip(powers / powers.sum(axis=-1, keepdims=True), LEAST_SHARE, 1.0 - LEAST_SHARE)
+    return sigmoid((each + np.log(share / (1.0 - share))) / 2.0)
 
 
 def revised(verdict: IntentVerdict, likely: Mapping[str, float]) -> IntentVerdict:

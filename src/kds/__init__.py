@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kds.api.conversations import Conversations as Conversations
     from kds.api.routing import Router as Router
     from kds.api.turn_log import TurnLog as TurnLog
+    from kds.brain.context.journal import ContextJournal as ContextJournal
     from kds.brain.errors import ConfigError as ConfigError
     from kds.brain.errors import DialogueFileError as DialogueFileError
     from kds.brain.errors import DispatchError as DispatchError
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from kds.brain.errors import RuleFileError as RuleFileError
     from kds.brain.errors import StoreError as StoreError
     from kds.brain.errors import WorkspaceError as WorkspaceError
-    from kds.brain.journal import ContextJournal as ContextJournal
     from kds.brain.settings import Settings as Settings
     from kds.brain.settings import SettingsError as SettingsError
     from kds.brain.settings import load_settings as load_settings
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from kds.brain.turn import StepRecord as StepRecord
     from kds.brain.turn import Turn as Turn
     from kds.brain.workspace import Workspace as Workspace
-    from kds.evaluation.dialogues import Dialogue as Dialogue
-    from kds.evaluation.dialogues import ExpectedTurn as ExpectedTurn
-    from kds.evaluation.dialogues import find_dialogue_files as find_dialogue_files
-    from kds.evaluation.dialogues import is_dialogue_file as is_dialogue_file
-    from kds.evaluation.dialogues import read_dialogues as read_dialogues
-    from kds.evaluation.failures import describe as describe
+    from kds.evaluation.dialogue_file import Dialogue as Dialogue
+    from kds.evaluation.dialogue_file import ExpectedTurn as ExpectedTurn
+    from kds.evaluation.dialogue_file import find_dialogue_files as find_dialogue_files
+    from kds.evaluation.dialogue_file import is_dialogue_file as is_dialogue_file
+    from kds.evaluation.dialogue_file import read_dialogues as read_dialogues
     from kds.evaluation.playback import PlayedDialogue as PlayedDialogue
     from kds.evaluation.playback import Score as Score
+    from kds.evaluation.playback import describe as describe
     from kds.evaluation.playback import play as play
     from kds.evaluation.playback import score as score
-    from kds.learning.log import LearningLog as LearningLog
+    from kds.learning.learning_log import LearningLog as LearningLog
     from kds.router.prompts.library import PromptLibrary as PromptLibrary
     from kds.service.desk import Desk as Desk
     from kds.service.desk import open_desk as open_desk
@@ -62,18 +62,17 @@ _HOMES = {
         "ConfigError DialogueFileError DispatchError ExampleFileError KdsError MessageError "
         "PipelineError Problem PromptFileError RuleFileError StoreError WorkspaceError"
     ),
-    "kds.brain.journal": "ContextJournal",
+    "kds.brain.context.journal": "ContextJournal",
     "kds.brain.settings": "Settings SettingsError load_settings",
     "kds.brain.turn": "UNKNOWN ContextEntry IntentScore Reference StepRecord Turn",
     "kds.brain.workspace": "Workspace",
     "kds.api.conversations": "Conversations",
     "kds.service.desk": "Desk open_desk",
-    "kds.evaluation.dialogues": (
+    "kds.evaluation.dialogue_file": (
         "Dialogue ExpectedTurn find_dialogue_files is_dialogue_file read_dialogues"
     ),
-    "kds.evaluation.failures": "describe",
-    "kds.learning.log": "LearningLog",
-    "kds.evaluation.playback": "PlayedDialogue Score play score",
+    "kds.learning.learning_log": "LearningLog",
+    "kds.evaluation.playback": "PlayedDialogue Score describe play score",
     "kds.router.prompts.library": "PromptLibrary",
     "kds.api.routing": "Router",
     "kds.service.resident.background": "spawn_service",

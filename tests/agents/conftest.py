@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 
-from kds.agents import Agent, load_chat_model
+from kds.agents import Agent, AgentReply, load_chat_model
 from kds.brain.settings import ModelSettings
 from kds.router.prompts.library import PromptLibrary
 
@@ -33,6 +36,29 @@ inputs: [expanded, intent]
 ---
 Do this as {{ intent }}: {{ expanded }}
 """
+
+
+class Recorder(BaseCallbackHandler):
+    """Writes down what LangChain tells of a run."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[Any, ...]] = []
+        self.given: list[tuple[Any, Any]] = []
+
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self.seen.append(("chain", kwargs["name"], kwargs["tags"]))
+        self.given.append((inputs, kwargs["metadata"]))
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+        self.seen.append(("model", kwargs["parent_run_id"] is not None))
+
+    def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
+        self.seen.append(
+            ("end", outputs.text if isinstance(outputs, AgentReply) else outputs.message)
+        )
+
+    def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
+        self.seen.append(("error", type(error).__name__))
 
 
 @pytest.fixture(scope="session")

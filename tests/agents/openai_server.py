@@ -222,14 +222,23 @@ def serving(provider: FakeProvider | None = None, *, port: int = 0) -> Iterator[
     class Handler(_Handler):
         provider = fake
 
-    server = _Server(("127.0.0.1", port), Handler)
+    with listening(Handler, port=port) as url:
+        fake.url = f"{url}/v1"
+        try:
+            yield fake
+        finally:
+            fake.released.set()
+
+
+@contextmanager
+def listening(handler: type[BaseHTTPRequestHandler], *, port: int = 0) -> Iterator[str]:
+    """Serve on loopback for as long as the block runs; yields the URL."""
+    server = _Server(("127.0.0.1", port), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    fake.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
     try:
-        yield fake
+        yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:
-        fake.released.set()
         server.shutdown()
         server.server_close()
         thread.join()

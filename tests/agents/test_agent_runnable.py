@@ -11,11 +11,9 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import httpx
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
@@ -34,6 +32,7 @@ from kds.brain.settings import ModelSettings
 from kds.brain.turn import ContextEntry, Turn
 
 from ..effort import PATIENCE_S
+from .conftest import Recorder
 from .openai_server import (
     MODEL,
     Cut,
@@ -195,23 +194,6 @@ def test_a_batch_can_return_its_errors(planner: AgentRunnable, provider: FakePro
     provider.play(default=lambda asked: Failure(500, "boom") if "b" in asked.newest else Text("ok"))
     got: list[Any] = planner.batch(["a", "b", " "], return_exceptions=True)
     assert [type(one).__name__ for one in got] == ["AgentReply", "ModelError", "MessageError"]
-
-
-class Recorder(BaseCallbackHandler):
-    def __init__(self) -> None:
-        self.seen: list[tuple[Any, ...]] = []
-
-    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        self.seen.append(("chain", kwargs["name"], kwargs["tags"]))
-
-    def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
-        self.seen.append(("model", kwargs["parent_run_id"] is not None))
-
-    def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
-        self.seen.append(("end", outputs.text))
-
-    def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
-        self.seen.append(("error", type(error).__name__))
 
 
 def test_callbacks_tags_and_names_reach_the_model(

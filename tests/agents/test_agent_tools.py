@@ -21,6 +21,7 @@ from kds.agents.exchange import MOST_CALLS, MOST_ROUNDS
 from kds.agents.tools import chosen_tools, ready
 from kds.brain.errors import DispatchError
 from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.sessions.metrics import RECALL
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
 
@@ -214,11 +215,13 @@ def test_the_memory_can_be_searched(keeper: Callable[[str], Agent], tmp_path: Pa
     found = _tools(keeper("search_memory"), *built_in_tools(memory=place))["search_memory"]
     assert found.invoke({"query": "port"}) == "nothing is remembered yet"
     assert not place.exists
-    with place.made() as store:
+    with place.open() as store:
         session = store.create_session(title="Ports")
         store.append(session.id, "user", "Staging uses port 8443.", speaker="Ada")
     assert "Ada] Staging uses port 8443." in found.invoke({"query": "port"})
     assert found.invoke({"query": "zebra"}) == "nothing was found"
+    with place.made() as store:
+        assert {one.data["surface"] for one in store.metrics.since(NOW, name=RECALL)} == {"agent"}
 
 
 class Shelf(BaseRetriever):

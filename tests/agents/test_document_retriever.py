@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from kds.agents.document_retriever import DocumentRetriever
@@ -66,10 +65,3 @@ def test_a_document_may_be_preferred_or_be_the_only_one(documents: DocumentStore
     assert {one.metadata["title"] for one in only.invoke("fee")} == {"The Notice"}
     with pytest.raises(StoreError):
         DocumentRetriever(documents=documents, scope="nowhere").invoke("fee")
-
-
-def test_it_is_a_part_of_a_chain(documents: DocumentStore) -> None:
-    chain = DocumentRetriever(documents=documents, k=1) | RunnableLambda(
-        lambda found: found[0].metadata["citation"]
-    )
-    assert chain.invoke("What is a Late Fee?") == "The Fees, Section 1.0 Fees > Late Fee"

@@ -25,10 +25,12 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
-from kds.agents.item_filter import matches
+from kds.agents.item_search import matches
 from kds.agents.memory_store import MemoryBaseStore
 from kds.brain.errors import StoreError
 from kds.brain.sessions.sqlite_store import SqliteStore
+
+from ..brain.conformance import HandClock  # one clock to set by hand
 
 FOOD = ("users", "ada", "food")
 WORK = ("users", "ada", "work")
@@ -51,23 +53,13 @@ class Letters(Embeddings):
         return [self.embed_query(text) for text in texts]
 
 
-class Hands:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 11, 20, 9, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
 
 
 @pytest.fixture
-def clock() -> Hands:
-    return Hands()
-
-
-@pytest.fixture
-def memory(tmp_path: Path, clock: Hands) -> Iterator[SqliteStore]:
+def memory(tmp_path: Path, clock: HandClock) -> Iterator[SqliteStore]:
     with SqliteStore(tmp_path / "memory.db", clock=clock) as store:
         yield store
 
@@ -98,7 +90,7 @@ def keys(found: list[Any]) -> list[str]:
     return [item.key for item in found]
 
 
-def test_what_was_put_comes_back_with_its_times(store: MemoryBaseStore, clock: Hands) -> None:
+def test_what_was_put_comes_back_with_its_times(store: MemoryBaseStore, clock: HandClock) -> None:
     begun = clock.now
     value = {"text": "no nuts", "n": [1, 2.5, None, {"deep": True}], "é": "ü"}
     store.put(FOOD, "nuts", value)
@@ -195,7 +187,7 @@ def test_an_unknown_operator_is_refused(store: MemoryBaseStore) -> None:
 
 
 def test_items_expire_and_reading_puts_it_off(
-    store: MemoryBaseStore, memory: SqliteStore, clock: Hands
+    store: MemoryBaseStore, memory: SqliteStore, clock: HandClock
 ) -> None:
     store.put(FOOD, "soup", {"text": "soup today"}, ttl=60)
     store.put(FOOD, "tea", {"text": "tea"})
@@ -210,7 +202,7 @@ def test_items_expire_and_reading_puts_it_off(
     assert b"soup today" not in memory.path.read_bytes()
 
 
-def test_the_configuration_sets_the_time_to_live(memory: SqliteStore, clock: Hands) -> None:
+def test_the_configuration_sets_the_time_to_live(memory: SqliteStore, clock: HandClock) -> None:
     store = MemoryBaseStore(memory, ttl={"default_ttl": 10, "refresh_on_read": False})
     store.put(FOOD, "soup", {"text": "soup"})
     clock.now += timedelta(minutes=6)

@@ -191,21 +191,15 @@ def test_a_name_that_is_none_is_explained(name: str, hint: str) -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_a_missing_integration_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "langchain_anthropic", None)
-    with pytest.raises(ModelError, match="'langchain_anthropic' is needed") as caught:
-        _load("anthropic:x")
-    assert caught.value.kind == "extra"
-    assert str(caught.value.hint).startswith(install_line("anthropic"))
-
-
-def test_a_missing_integration_is_said_before_a_missing_key(
+def test_a_missing_integration_names_its_extra_before_a_missing_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "langchain_openai", None)
-    with pytest.raises(ModelError) as caught:
-        _load("openai:x", environ={})
-    assert caught.value.kind == "extra"
+    monkeypatch.setitem(sys.modules, "langchain_anthropic", None)
+    for environ in (KEYS, {}):
+        with pytest.raises(ModelError, match="'langchain_anthropic' is needed") as caught:
+            _load("anthropic:x", environ)
+        assert caught.value.kind == "extra"
+        assert str(caught.value.hint).startswith(install_line("anthropic"))
 
 
 @pytest.mark.parametrize("name", ["gpt-5", "opnai:gpt-5", "openai:", "ftp://host/v1", ""])

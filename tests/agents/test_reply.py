@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from kds.agents import AgentReply, Handoff, ToolUse, Usage
@@ -23,14 +24,7 @@ def test_a_reply_is_json() -> None:
 
 
 def test_pieces_add_up_to_the_reply() -> None:
-    first = AgentReply("work-planner", "PLAN", "Do", "the prompt", TURN, answered=True)
-    last = AgentReply(
-        "work-planner", "PLAN", "ne.", "the prompt", TURN, answered=True, usage=Usage(1, 1, 2),
-        notes=("cut off",),
-    )  # fmt: skip
-    whole = first + last
-    assert (whole.text, whole.usage, whole.notes) == ("Done.", Usage(1, 1, 2), ("cut off",))
-
-
-def test_usage_of_several_calls_adds_up() -> None:
-    assert Usage(1, 2, 3) + Usage(10, 20, 30) == Usage(11, 22, 33)
+    first = replace(BLANK, text="Do", answered=True, usage=Usage(1, 1, 2), notes=("cut off",))
+    whole = first + replace(BLANK, text="ne.", usage=Usage(1, 1, 2), notes=("slow",))
+    assert (whole.text, whole.answered) == ("Done.", True)
+    assert (whole.usage, whole.notes) == (Usage(2, 2, 4), ("cut off", "slow"))

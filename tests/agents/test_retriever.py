@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from kds.agents.retriever import MemoryRetriever
@@ -73,9 +72,3 @@ def test_every_retrieval_is_measured(memory: SqliteStore) -> None:
     MemoryRetriever(memory=memory).invoke("port")
     [metric] = memory.metrics.since(datetime.fromisoformat("2020-01-01T00:00:00Z"), name=RECALL)
     assert metric.data["surface"] == "retriever"
-
-
-def test_it_composes_with_other_runnables(memory: SqliteStore) -> None:
-    count = MemoryRetriever(memory=memory, k=3) | RunnableLambda(len)
-    assert count.invoke("staging port") == 3
-    assert count.batch(["staging port", "zeppelin"]) == [3, 0]

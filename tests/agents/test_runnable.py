@@ -1,10 +1,8 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 from langchain_core.runnables import RunnableLambda
@@ -12,6 +10,8 @@ from langchain_core.runnables import RunnableLambda
 from kds.agents import RouterRunnable
 from kds.brain.errors import MessageError
 from kds.brain.turn import Turn
+
+from .conftest import Recorder
 
 START = datetime(2025, 11, 3, tzinfo=UTC)
 
@@ -97,20 +97,6 @@ def test_it_composes_on_both_sides(router: RouterRunnable) -> None:
     assert coerced.invoke("xhello") == "hello"
 
 
-class Recorder(BaseCallbackHandler):
-    def __init__(self) -> None:
-        self.seen: list[tuple[str, Any]] = []
-
-    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        self.seen.append((kwargs["name"], (inputs, kwargs["tags"], kwargs["metadata"]["by"])))
-
-    def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
-        self.seen.append(("end", outputs.message))
-
-    def on_chain_error(self, error: BaseException, **kwargs: Any) -> None:
-        self.seen.append(("error", type(error).__name__))
-
-
 def test_config_reaches_the_callbacks(router: RouterRunnable) -> None:
     recorder = Recorder()
     config: Any = {"callbacks": [recorder], "tags": ["t"], "metadata": {"by": "me"}}
@@ -120,17 +106,11 @@ def test_config_reaches_the_callbacks(router: RouterRunnable) -> None:
     asyncio.run(router.ainvoke("hello", config))
     with pytest.raises(MessageError):
         router.invoke(" ", config)
-    started = ("hello", ["t"], "me")
-    assert recorder.seen == [
-        ("kds-router", started),
-        ("end", "hello"),
-        ("mine", started),
-        ("end", "hello"),
-        ("kds-router", started),
-        ("end", "hello"),
-        ("kds-router", (" ", ["t"], "me")),
-        ("error", "MessageError"),
-    ]
+    named, routed = ("chain", "mine", ["t"]), ("chain", "kds-router", ["t"])
+    ended = ("end", "hello")
+    failed = ("error", "MessageError")
+    assert recorder.seen == [routed, ended, named, ended, routed, ended, routed, failed]
+    assert recorder.given == [("hello", {"by": "me"})] * 3 + [(" ", {"by": "me"})]
 
 
 def test_it_describes_its_input_and_output(router: RouterRunnable) -> None:

@@ -17,8 +17,7 @@ from kds.brain.passages.text_search import words_of
 from kds.brain.passages.values import Message, Role, Scored
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
-from kds.brain.sessions.session_values import Session
-from kds.brain.sessions.side_stores import Profile
+from kds.brain.sessions.session_values import Profile, Session
 
 CODE = "Here is app.py:\n```python\ndef getUserName(row):\n    return row.name\n```\nDone."
 

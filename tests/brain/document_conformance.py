@@ -11,13 +11,12 @@ from random import Random
 from string import ascii_lowercase
 
 import pytest
-from document_texts import GUIDE, LEASE, WRITTEN, Put, content_of, putting, source_of
+from document_texts import LEASE, WRITTEN, Put, content_of, putting, source_of, stock
 
 from kds.brain.documents import document_table as table
 from kds.brain.documents.content import Source
 from kds.brain.documents.documents import Documents
 from kds.brain.errors import StoreError
-from kds.readers.markdown import read_markdown
 from kds.readers.plain import read_plain
 
 OpenDocuments = Callable[[], Documents]
@@ -37,8 +36,7 @@ class Stocked:
     @pytest.fixture
     def library(self, store: Documents) -> Documents:
         """The store with the lease and the guide."""
-        store.put(read_plain(LEASE, "lease"), source_of(LEASE, "/shelf/lease.txt"))
-        store.put(read_markdown(GUIDE, "guide"), source_of(GUIDE, "/shelf/guide.md"))
+        stock(store)
         return store
 
 
@@ -84,7 +82,7 @@ class DocumentConformance(Stocked):
         def fail(*_: object) -> None:
             raise StoreError("the disk went away")
 
-        monkeypatch.setattr(table, "_insert_sections", fail)
+        monkeypatch.setattr(table, "insert_passages", fail)
         with pytest.raises(StoreError, match="went away"):
             put("/x/a.txt", ("Two", ["The fee is five pounds."]))
         monkeypatch.undo()

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from kds.brain.passages.values import Message, Role
+from kds.brain.passages.values import ChunkKind, Message, Passage, Role
 from kds.brain.words.tokens import estimate_tokens
 
 AT = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
@@ -51,3 +51,9 @@ def spoken(pairs: Pairs, *, first_seq: int = 1) -> tuple[Message, ...]:
         Message(f"m{seq}", "s", seq, role, content, AT, estimate_tokens(content))
         for seq, (role, content) in enumerate(pairs, start=first_seq)
     )
+
+
+def passage(number: int, body: str, kind: ChunkKind = "prose", *, speaker: str = "Ann") -> Passage:
+    """A passage that a search may find."""
+    tokens = estimate_tokens(body)
+    return Passage(number, str(number), "s", None, "user", speaker, AT, kind, "", body, "", tokens)

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.installation import DISTRIBUTION, install_line, kds_version, mend_line, other_kds
+from kds.brain.errors import KdsError
+from kds.brain.installation import (
+    DISTRIBUTION,
+    install_line,
+    kds_version,
+    load_extra,
+    mend_line,
+    other_kds,
+)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 Install = Callable[..., Path]
@@ -96,6 +104,21 @@ def test_a_distribution_called_kds_is_told_with_what_mends_it(
     assert whose in str(other_kds())
     again = "pip install --force-reinstall --no-deps 'kds-router @ https://x.org/k.whl'"
     assert mend_line() == f"pip uninstall -y kds; {again}"
+
+
+def test_a_library_that_is_not_there_is_named_with_its_extra() -> None:
+    with pytest.raises(KdsError, match="'kds_nowhere' is needed to draw") as caught:
+        load_extra("kds_nowhere.part", extra="eval", purpose="draw")
+    assert caught.value.hint == f"{install_line('eval')} (the extra 'eval' of KDS)"
+
+
+def test_a_library_whose_own_needs_are_missing_is_not_called_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kds_half_there.py").write_text("import kds_its_own_need\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="kds_its_own_need"):
+        load_extra("kds_half_there", extra="eval", purpose="draw")
 
 
 def test_an_older_kds_in_another_folder_is_none_of_ours(install: Install) -> None:

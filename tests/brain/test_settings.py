@@ -1,24 +1,22 @@
 """Settings: a file, the environment over it, and every fault at once."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from kds.brain.passages.recalled import recall_settings
 from kds.brain.settings import IDLE_MINUTES, SettingsError, load_settings
 from kds.brain.settings_variables import switch
 from kds.brain.workspace import Workspace, own_settings_path
 
 
-def test_without_a_file_everything_has_its_default(place: Workspace) -> None:
+@pytest.mark.parametrize("text", [None, "", "# nothing yet\n", "service: {}\n"])
+def test_what_nobody_has_set_has_its_default(place: Workspace, text: str | None) -> None:
+    if text is not None:
+        place.settings_path.write_text(text)
     service = load_settings(place, environ={}).service
     assert (service.enabled, service.auto, service.idle_minutes) == (True, True, IDLE_MINUTES)
-
-
-@pytest.mark.parametrize("text", ["", "# nothing yet\n", "service: {}\n"])
-def test_an_empty_file_sets_nothing(place: Workspace, text: str) -> None:
-    place.settings_path.write_text(text)
-    assert load_settings(place, environ={}) == load_settings(place, environ={})
-    assert load_settings(place, environ={}).service.enabled
 
 
 def test_the_file_is_read_and_the_environment_wins(place: Workspace) -> None:
@@ -67,6 +65,39 @@ def test_settings_of_the_memory_are_known_by_their_other_names_too(place: Worksp
     place.settings_path.write_text("RAG_HYBRID: false\nhistory_max_turns: 2\n")
     settings = load_settings(place, environ={})
     assert (settings.recall.hybrid, settings.memory.history_max_turns) == (False, 2)
+
+
+def test_the_memory_has_the_defaults_that_were_asked_for(place: Workspace) -> None:
+    memory = load_settings(place, environ={}).memory
+    assert (memory.summary_frequency, memory.history_max_turns, memory.summary_words) == (5, 4, 200)
+    assert memory.summary_tokens + memory.verbatim_tokens + memory.query_tokens == 1100
+    assert memory.ttl == timedelta(hours=4)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "field", "expected"),
+    [
+        ("KDS_MEMORY", "off", "enabled", False),
+        ("RAG_SUMMARY_FREQUENCY", "0", "summary_frequency", 0),
+        ("enable_query_rewriting", "false", "enable_query_rewriting", False),
+        ("ENABLE_SESSION_MEMORY", "0", "enable_session_memory", False),
+        ("KDS_ENABLE_HISTORY_SUMMARIZATION", "no", "enable_history_summarization", False),
+        ("history_max_turns", "2", "history_max_turns", 2),
+        ("SESSION_MEMORY_TTL_HOURS", "0.5", "ttl", timedelta(minutes=30)),
+    ],
+)
+def test_each_switch_of_the_memory_works_from_the_environment(
+    place: Workspace, name: str, value: str, field: str, expected: object
+) -> None:
+    assert getattr(load_settings(place, environ={name: value}).memory, field) == expected
+
+
+def test_recall_takes_its_switches_and_weights(place: Workspace) -> None:
+    environ = {"RAG_HYBRID": "off", "RAG_CHUNKING": "off", "RAG_RERANK_ALPHA": "0.6"}
+    recall = recall_settings(load_settings(place, environ=environ).recall)
+    assert (recall.hybrid, recall.chunking) == (False, False)
+    assert recall.weights.alpha == 0.6
+    assert recall.weights.beta > 0
 
 
 def test_a_setting_under_both_of_its_names_is_refused(place: Workspace) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from kds.brain.workspace import Workspace
 from kds.cli import main
-from kds.learning.guard import find_refusals
+from kds.learning.example_guard import find_refusals
 from kds.router.intents.model import IntentModel
 from kds.service.resident import background
 
@@ -115,6 +115,12 @@ def served_place(
     found = Workspace.find(fitted_workspace)
     yield found
     background.stop(found, force=True)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """What runs the tests that are coroutines."""
+    return "asyncio"
 
 
 @pytest.fixture(scope="session")

@@ -22,14 +22,14 @@ from kds.amnesia.backup import list_backups
 from kds.amnesia.forgetting import AmnesiaError, forget, remove_backup, restore
 from kds.amnesia.inventory import KINDS, kind_of, survey
 from kds.brain.clock import utc_now
+from kds.brain.context.journal import ContextJournal
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.errors import StoreError
-from kds.brain.journal import ContextJournal
 from kds.brain.kept_text import PrivateText
 from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.event_log import EventLog
 from kds.brain.private_file import locked
-from kds.brain.sessions.side_stores import Profile
+from kds.brain.sessions.session_values import Profile
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry
 from kds.brain.workspace import Workspace

@@ -9,10 +9,10 @@ import kds
 from kds.amnesia.forgetting import AmnesiaError, forget, restore
 from kds.amnesia.inventory import survey
 from kds.api.conversations import Conversations
+from kds.brain.context.work import Work
 from kds.brain.errors import StoreError
 from kds.brain.postgres.tenant_texts import tenant_texts
 from kds.brain.shared_database import shared_database
-from kds.brain.work import Work
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, teach_reference
 from kds.session.place import work_of

@@ -11,14 +11,14 @@ import pytest
 
 import kds
 from kds.api.turn_log import TurnLog
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.secrets.redaction import storable
 from kds.brain.workspace import Workspace
 from kds.learning.learning import Learning, LearningError
-from kds.query.history import REPLIES_READ
-from kds.query.service import QueryService
+from kds.query.query_service import QueryService
+from kds.query.question_history import REPLIES_READ
 from kds.query.values import Query
 from kds.readers.reading import read_document, read_source
 from kds.router.prompts.library import PromptLibrary
@@ -137,7 +137,7 @@ def test_what_is_learned_leaves_no_secret(place: Workspace) -> None:
 
 def test_indexed_documents_leave_no_secret(place: Workspace, tmp_path: Path) -> None:
     path = tmp_path / "notes.md"
-    with DocumentPlace(place).made() as store:
+    with DocumentPlace(place).open() as store:
         for number, text in enumerate(TOLD):
             path.write_text(f"# Notes {number}\n\nBefore.\n\n{text}\n\nAfter.\n")
             data, source = read_source(path.resolve())

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from kds.brain.journal import ContextJournal
+from kds.brain.context.journal import ContextJournal
 from kds.brain.turn import ContextEntry, Turn
 from kds.router.load import make_load
 from kds.router.pipeline import Pipeline

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from kds.brain.context.journal import ContextJournal
 from kds.brain.errors import StoreError
-from kds.brain.journal import ContextJournal
 from kds.brain.turn import Action, ContextEntry, Turn
 from kds.router.log import make_log
 
@@ -65,6 +65,6 @@ def test_the_eleventh_message_drops_the_first_and_says_so(journal: ContextJourna
 def test_a_context_that_cannot_be_written_is_an_error_not_a_silence(
     journal: ContextJournal,
 ) -> None:
-    journal.path.mkdir()
+    journal.text.path.mkdir()
     with pytest.raises(StoreError):
         make_log(journal).run(ROUTED)

@@ -7,16 +7,16 @@ are missing of each moment.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final, TypeVar
+from typing import Final
 from uuid import uuid4
 
+from kds.brain.context.entry_line import decode_lines, encode
+from kds.brain.context.journal import LIMIT, MAX_AGE
 from kds.brain.database.database import Database
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
-from kds.brain.entry_line import decode_lines, encode
-from kds.brain.journal import LIMIT, MAX_AGE
-from kds.brain.passages.rows import Row
-from kds.brain.passages.word_forms import WordForms
+from kds.brain.passages.rows import IDS_AT_ONCE, Row, insert, marks, slices
+from kds.brain.passages.text_search import WordForms
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.word_index import indexed
 from kds.brain.private_file import read_private
@@ -24,21 +24,16 @@ from kds.brain.sessions.metrics import KEPT
 from kds.brain.turn import ContextEntry
 from kds.brain.workspace import Workspace
 
-AT_ONCE: Final = 500
-"""Rows in one transaction."""
-
-ENTITIES: Final = "SELECT key, documents, sections, turn_count, expires_at FROM entity_memory"
+_MEMORY: Final = "key, documents, sections, turn_count, expires_at"
+_ITEM: Final = "namespace, key, value, created_at, updated_at, lifetime, expires_at"
+ENTITIES: Final = f"SELECT {_MEMORY} FROM entity_memory"
 TERMS: Final = "SELECT term, snippet, turn FROM entity WHERE key = ? ORDER BY rowid"
-ITEMS: Final = (
-    "SELECT namespace, key, value, created_at, updated_at, lifetime, expires_at, num FROM item"
-)
+ITEMS: Final = f"SELECT {_ITEM}, num FROM item"
 EVENTS: Final = "SELECT at, action, purpose FROM consent_event ORDER BY num"
 PROFILE: Final = "SELECT field, value FROM profile ORDER BY field"
 
 Conversation = tuple[str, tuple[ContextEntry, ...]]
 """A conversation's name on the server, and what holds of it."""
-
-T = TypeVar("T")
 
 
 def copy_entities(source: Database, target: Tenancy) -> int:
@@ -66,10 +61,8 @@ def copy_profile(source: Database, target: Tenancy) -> int:
     with target.write() as connection:
         if connection.execute("SELECT count(*) FROM consent_event").fetchone()[0]:
             return 0
-        connection.executemany(
-            "INSERT INTO consent_event(at, action, purpose) VALUES (?, ?, ?)", events
-        )
-        connection.executemany("INSERT INTO profile(field, value) VALUES (?, ?)", fields)
+        insert(connection, "consent_event", "at, action, purpose", events)
+        insert(connection, "profile", "field, value", fields)
     return len(events)
 
 
@@ -79,7 +72,7 @@ def copy_metrics(source: Database, target: Tenancy) -> int:
     for rows in metric_slices(source, target):
         with target.write(durable=False) as connection:
             lacking = missing_metrics(connection, rows)
-            connection.executemany("INSERT INTO metric(at, name, data) VALUES (?, ?, ?)", lacking)
+            insert(connection, "metric", "at, name, data", lacking)
         new += len(lacking)
     return new
 
@@ -91,7 +84,7 @@ def metric_slices(source: Database, target: Tenancy) -> Iterator[list[Row]]:
         with source.read() as old:
             last = old.execute(
                 "SELECT max(at) FROM (SELECT at FROM metric WHERE at > ? ORDER BY at LIMIT ?)",
-                (after, AT_ONCE),
+                (after, IDS_AT_ONCE),
             ).fetchone()[0]
             if last is None:
                 return
@@ -129,13 +122,11 @@ def copy_conversations(workspace: Workspace, target: Tenancy) -> int:
         with target.write(lock=name) as connection:
             if entries_of(connection, name):
                 continue
-            connection.executemany(
-                "INSERT INTO context_entry(conversation, id, at, line) VALUES (?, ?, ?, ?)",
-                [
-                    (name, uuid4().hex, to_micros(one.timestamp), encode(one).decode())
-                    for one in entries
-                ],
-            )
+            rows = [
+                (name, uuid4().hex, to_micros(one.timestamp), encode(one).decode())
+                for one in entries
+            ]
+            insert(connection, "context_entry", "conversation, id, at, line", rows)
             new += 1
     return new
 
@@ -148,12 +139,6 @@ def entries_of(connection: Connection, conversation: str) -> list[str]:
     return [line for (line,) in rows]
 
 
-def slices(rows: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Cut rows into runs of AT_ONCE."""
-    for at in range(0, len(rows), AT_ONCE):
-        yield rows[at : at + AT_ONCE]
-
-
 def _store_entities(source: Database, target: Tenancy, rows: Sequence[Row]) -> int:
     with source.read() as old:
         terms = {row[0]: old.execute(TERMS, (row[0],)).fetchall() for row in rows}
@@ -162,15 +147,9 @@ def _store_entities(source: Database, target: Tenancy, rows: Sequence[Row]) -> i
             "SELECT key FROM entity_memory WHERE key = ANY(?)", (list(terms),)
         ).fetchall()
         new = [row for row in rows if (row[0],) not in known]
-        connection.executemany(
-            "INSERT INTO entity_memory(key, documents, sections, turn_count, expires_at) "
-            "VALUES (?, ?, ?, ?, ?)",
-            new,
-        )
-        connection.executemany(
-            "INSERT INTO entity(key, term, snippet, turn) VALUES (?, ?, ?, ?)",
-            [(row[0], *term) for row in new for term in terms[row[0]]],
-        )
+        insert(connection, "entity_memory", _MEMORY, new)
+        rows = [(row[0], *term) for row in new for term in terms[row[0]]]
+        insert(connection, "entity", "key, term, snippet, turn", rows)
     return len(new)
 
 
@@ -179,8 +158,8 @@ def _store_items(source: Database, target: Tenancy, rows: Sequence[Row], forms: 
     with source.read() as old, target.write() as connection:
         for *values, number in rows:
             made = connection.execute(
-                "INSERT INTO item(namespace, key, value, created_at, updated_at, lifetime, "
-                "expires_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING num",
+                f"INSERT INTO item({_ITEM}) VALUES ({marks(values)}) "
+                "ON CONFLICT DO NOTHING RETURNING num",
                 values,
             ).fetchone()
             if made is None:
@@ -189,10 +168,6 @@ def _store_items(source: Database, target: Tenancy, rows: Sequence[Row], forms: 
             texts = old.execute(
                 "SELECT text, model, f16 FROM item_text WHERE item_num = ? ORDER BY num", (number,)
             ).fetchall()
-            found = [(row, indexed(forms, ("", row[0]))) for row in texts]
-            connection.executemany(
-                "INSERT INTO item_text(item_num, text, model, f16, words) "
-                "VALUES (?, ?, ?, ?, CAST(? AS tsvector))",
-                [(made[0], *row, one.words) for row, one in found],
-            )
+            found = [(made[0], *row, indexed(forms, ("", row[0])).words) for row in texts]
+            insert(connection, "item_text", "item_num, text, model, f16, words", found)
     return new

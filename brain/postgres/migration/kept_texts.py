@@ -9,17 +9,18 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
+from kds.brain.context.work import NOTHING
+from kds.brain.context.work_file import FOLDER, WorkFile
 from kds.brain.database.instant import to_micros
 from kds.brain.errors import StoreError
 from kds.brain.kept_text import KeptText, PrivateText
 from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.learning.learned_file import VERDICT_NAME, LearnedFile, LearnedFileError
+from kds.brain.passages.rows import insert
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.texts import PostgresText
 from kds.brain.receipt import read_own
-from kds.brain.work import NOTHING
-from kds.brain.work_file import FOLDER, WorkFile
 from kds.brain.workspace import Workspace
 
 LEARNED_TEXTS: Final = (("learned examples", LEARNED), ("events of learning", EVENTS))
@@ -35,10 +36,9 @@ def copy_texts(workspace: Workspace, target: Tenancy) -> int:
     with target.write() as connection:
         known = connection.execute("SELECT name FROM kept_text WHERE name = ANY(?)", [[EVENTS]])
         left = {LEARNED, VERDICT_NAME} if known.fetchone() else set[str]()
-        return connection.executemany(
-            "INSERT INTO kept_text(name, content, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-            [(name, text, now) for name, text in held.items() if name not in left],
-        ).rowcount
+        rows = [(name, text, now) for name, text in held.items() if name not in left]
+        clash = "ON CONFLICT DO NOTHING"
+        return insert(connection, "kept_text", "name, content, at", rows, clash)
 
 
 def live_work(workspace: Workspace, target: Tenancy) -> Iterator[str]:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.postgres.migration import beside
-from kds.brain.postgres.migration.comparison import (
+from kds.brain.postgres.migration.compare import (
     Compared,
     compare_conversations,
     compare_rest,
     compare_sessions,
     compare_texts,
 )
-from kds.brain.postgres.migration.documents import compare_documents, copy_documents
+from kds.brain.postgres.migration.document_copies import compare_documents, copy_documents
 from kds.brain.postgres.migration.kept_texts import copy_texts
 from kds.brain.postgres.migration.parts import MESSAGES_AT_ONCE
 from kds.brain.postgres.migration.sessions import copy_sessions

@@ -1,6 +1,6 @@
 """Runs of messages, so many at a time: what a file holds, what a server has, what is compared."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,10 @@ _SESSIONS: Final = (
     "message_count, (SELECT count(*) FROM summary WHERE session_num = session.num) "
     "FROM session ORDER BY session.num"
 )
+
+
+Tell = Callable[[int, int], None]
+"""Is told how many messages or documents are done, and of how many."""
 
 
 @dataclass(frozen=True, slots=True)

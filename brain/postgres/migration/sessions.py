@@ -5,25 +5,33 @@ in the same transaction. There is no other book-keeping, and so none that a cras
 A session that the server has with other messages is left alone there.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 from kds.brain.database.database import Database
 from kds.brain.database.engine import Connection, Engine
 from kds.brain.passages.passage_schema import CHUNK_BITS
-from kds.brain.passages.rows import Row
-from kds.brain.passages.word_forms import WordForms
+from kds.brain.passages.rows import Row, insert, slices
+from kds.brain.passages.text_search import WordForms
 from kds.brain.postgres.migration.parts import (
     MESSAGES_AT_ONCE,
     SESSIONS_AT_ONCE,
     Held,
     Part,
+    Tell,
     held,
     packed,
     rows_of,
 )
-from kds.brain.postgres.migration.vectors import Models, common_models, queue_rest, read, store
+from kds.brain.postgres.migration.vector_copies import (
+    Models,
+    common_models,
+    queue_rest,
+    read,
+    store,
+)
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.word_index import Indexed, indexed
 
@@ -35,12 +43,8 @@ CHUNKS: Final = (
 WITH_CHUNKS: Final = "message JOIN chunk ON chunk.message_num = message.num"
 _WITH_TEXTS: Final = f"{WITH_CHUNKS} JOIN chunk_text AS text ON text.id = chunk.id"
 
-_SUMMARIES: Final = (
-    "SELECT first_seq, last_seq, text, at, kind FROM summary WHERE session_num = ? "
-    "ORDER BY num LIMIT -1 OFFSET ?"
-)
-Tell = Callable[[int, int], None]
-"""Is told how many messages are there, and of how many."""
+_SESSION: Final = "id, title, title_given, created_at, updated_at, document_context"
+_SUMMARY: Final = "first_seq, last_seq, text, at, kind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +107,8 @@ def _alike(source: Database, target: Tenancy, pairs: Sequence[tuple[Held, Held]]
 def _ids(engine: Engine, places: Sequence[tuple[int, int]]) -> dict[int, str]:
     """Return the id of one message of each session, by the session's number."""
     found: dict[int, str] = {}
-    for at in range(0, len(places), SESSIONS_AT_ONCE):
-        runs = [(num, seq, seq) for num, seq in places[at : at + SESSIONS_AT_ONCE]]
+    for some in slices(places, at_once=SESSIONS_AT_ONCE):
+        runs = [(num, seq, seq) for num, seq in some]
         with engine.read() as connection:
             found |= dict(rows_of(connection, "session_num, id", "message", runs))
     return found
@@ -135,11 +139,7 @@ def _store(
         numbers = _numbers(connection, batch)
         messages = [row for row in batch.messages if row[0] in numbers]
         chunks = [(row, one) for row, one in batch.chunks if row[0] in numbers]
-        connection.executemany(
-            "INSERT INTO message(session_num, seq, id, role, speaker, content, at, tokens) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [(numbers[num], *row) for num, *row in messages],
-        )
+        insert(connection, "message", MESSAGES, [(numbers[num], *row) for num, *row in messages])
         _store_chunks(connection, numbers, messages, chunks)
         _count(connection, numbers, messages, chunks)
         placed = {row[2]: _placed(numbers, row) for row, _ in chunks}
@@ -155,21 +155,9 @@ def _numbers(connection: Connection, batch: _Batch) -> dict[int, int]:
     """Return the server's number of each session that goes on with this batch, by the file's."""
     taken = _taken(connection, batch)
     named = {one.session.id: one for one in batch.parts if one.session.num not in taken}
-    connection.executemany(
-        "INSERT INTO session(id, title, title_given, created_at, updated_at, document_context) "
-        "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        [
-            (
-                one.id,
-                one.title,
-                one.title_given,
-                one.created_at,
-                one.updated_at,
-                one.document_context,
-            )
-            for one in (part.session for part in named.values() if part.first == 1)
-        ],
-    )
+    values = attrgetter(*_SESSION.split(", "))
+    new = [values(part.session) for part in named.values() if part.first == 1]
+    insert(connection, "session", _SESSION, new, "ON CONFLICT DO NOTHING")
     rows = connection.execute(
         "SELECT id, num, message_count FROM session WHERE id = ANY(?) FOR UPDATE", (list(named),)
     ).fetchall()
@@ -203,14 +191,12 @@ def _store_chunks(
     ids = [row[2] for row in messages]
     nums = dict(connection.execute("SELECT id, num FROM message WHERE id = ANY(?)", (ids,)))
     owner = {(row[0], row[1]): nums[row[2]] for row in messages}
-    connection.executemany(
-        "INSERT INTO chunk(id, message_num, kind, language, header, start, length, idents, tokens, "
-        "size, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS tsvector))",
-        [
-            (_placed(numbers, row), owner[row[0], row[1]], *row[3:], one.size, one.words)
-            for row, one in chunks
-        ],
-    )
+    columns = "id, message_num, kind, language, header, start, length, idents, tokens, size, words"
+    rows = [
+        (_placed(numbers, row), owner[row[0], row[1]], *row[3:], one.size, one.words)
+        for row, one in chunks
+    ]
+    insert(connection, "chunk", columns, rows)
 
 
 def _count(
@@ -247,10 +233,7 @@ def _store_summaries(
     if there >= session.summaries:
         return
     with source.read() as old:
-        rows = old.execute(_SUMMARIES, (session.num, there)).fetchall()
-    found = [(row, indexed(forms, ("", row[2]))) for row in rows]
-    connection.executemany(
-        "INSERT INTO summary(session_num, first_seq, last_seq, text, at, kind, words) "
-        "VALUES (?, ?, ?, ?, ?, ?, CAST(? AS tsvector))",
-        [(number, *row, one.words) for row, one in found],
-    )
+        query = f"SELECT {_SUMMARY} FROM summary WHERE session_num = ? ORDER BY num"
+        missing = old.execute(query, (session.num,)).fetchall()[there:]
+    rows = [(number, *row, indexed(forms, ("", row[2])).words) for row in missing]
+    insert(connection, "summary", f"session_num, {_SUMMARY}, words", rows)

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Final, Literal, get_args
 
 from kds.amnesia.tenant import ON_SERVER, STAYS_THERE, HeldText, texts_on_server
+from kds.brain.context.work_file import FOLDER as WORK_DIR
 from kds.brain.database.schema import distrust
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.document_values import UPLOADS
@@ -22,7 +23,6 @@ from kds.brain.learning.learned_file import FILE_NAME as LEARNED_FILE
 from kds.brain.learning.learned_file import VERDICT_NAME
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.shared_database import shared_database
-from kds.brain.work_file import FOLDER as WORK_DIR
 from kds.brain.workspace import Workspace
 
 Kind = Literal["context", "conversations", "memory", "documents", "learned", "work", "cache"]

@@ -11,7 +11,7 @@ from kds.api.routing import Router, precision_of
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.api.workspace_parts import Parts
 from kds.brain.clock import Clock, utc_now
-from kds.brain.contexts import Contexts
+from kds.brain.context.conversations import Contexts
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.router.rewrite import FindRewriter

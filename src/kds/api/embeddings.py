@@ -10,8 +10,9 @@ from importlib import import_module
 from typing import Any, Final
 
 from kds.brain.errors import KdsError
-from kds.brain.extras import load_extra
-from kds.brain.passages.store import Embedder, EmbeddingStore
+from kds.brain.installation import load_extra
+from kds.brain.passages.outbox import Outbox
+from kds.brain.passages.store import Embedder
 
 BATCH: Final = 64
 """Texts that are embedded at once: a second or two on one core for a MiniLM-class model."""
@@ -80,7 +81,7 @@ def load_embedder(name: str) -> Embedder:
 
 
 def embed_waiting(
-    store: EmbeddingStore,
+    store: Outbox,
     embedder: Embedder,
     *,
     tell: Teller | None = None,

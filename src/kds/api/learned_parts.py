@@ -1,8 +1,8 @@
 """What a tenant has learned, laid over the parts that a process shares.
 
 A turn sees in the transaction of its context whether another service has learned something since
-(`kds.brain.contexts.Marks`); only then is anything read anew, and nothing is fitted. What the
-guard has yet to try is left out, and tried: here and now, or in the background of a service.
+(`kds.brain.context.conversations`); only then is anything read anew, and nothing is fitted. What
+the guard has yet to try is left out, and tried: here and now, or in the background of a service.
 """
 
 import logging
@@ -13,10 +13,10 @@ from threading import Lock, Thread
 from typing import Final
 
 from kds.api.workspace_parts import Parts
-from kds.brain.contexts import Marks
+from kds.brain.context.conversations import Marks
 from kds.brain.errors import KdsError
+from kds.learning.learning_place import LearningPlace
 from kds.learning.library import Tried, tried, with_learned
-from kds.learning.place import LearningPlace
 
 logger = logging.getLogger(__name__)
 

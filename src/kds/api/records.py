@@ -16,20 +16,20 @@ from typing import Final
 
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.brain.clock import Clock, utc_now
-from kds.brain.contexts import Contexts
-from kds.brain.journal import MAX_AGE, Journal, LoadedContext
+from kds.brain.context.conversations import Contexts
+from kds.brain.context.journal import MAX_AGE, Journal, LoadedContext
 from kds.brain.turn import NOTED, WARNING, ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
 from kds.learning.learning import standing_of
-from kds.learning.log import LearningLog
+from kds.learning.learning_log import LearningLog
 from kds.learning.signs import IntentNames, sign_in
 from kds.router.log import make_log
 from kds.router.pipeline import Pipeline
 from kds.router.prompts.library import PromptLibrary
 
 _OURS: Final = re.compile(r"[a-z0-9-]*-[0-9a-f]{16}\.jsonl(?:\.waiting)?(?:\.lock|\.bad)?")
-"""Names that `kds.brain.contexts.conversation_path` makes, what a journal keeps beside them, and
-what waits for a server (`kds.brain.postgres.waiting`)."""
+"""Names that `kds.brain.context.conversations` makes, what a journal keeps beside them, and what
+waits for a server (`kds.brain.postgres.waiting`)."""
 
 
 class Records:
@@ -155,7 +155,7 @@ def tidy_conversations(folder: Path, *, now: Callable[[], float]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Joined:
+class _Joined(Journal):
     """A conversation that may begin where the workspace's stands, and reports back to it.
 
     Only one that may ``inherit`` begins there, and only with a first message that refers to

@@ -1,12 +1,11 @@
 """A context in memory and a clock that is told when: for dialogues, which must leave no trace."""
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kds.brain.clock import Clock
-from kds.brain.journal import LIMIT, MAX_AGE, LoadedContext
+from kds.brain.context.journal import LIMIT, MAX_AGE, Journal, LoadedContext
 from kds.brain.secrets.redaction import storable
 from kds.brain.turn import ContextEntry
 
@@ -36,16 +35,12 @@ class MinuteClock:
         self.now += MINUTE
 
 
-class RehearsalJournal:
+class RehearsalJournal(Journal):
     """A Journal that keeps what ContextJournal would, under the same limits, and in no file."""
 
     def __init__(self, *, clock: Clock) -> None:
         self._clock = clock
         self._entries: tuple[ContextEntry, ...] = ()
-
-    def alone(self) -> AbstractContextManager[None]:
-        """Nobody else is there."""
-        return nullcontext()
 
     def load(self) -> LoadedContext:
         """Return the entries that hold now, oldest first."""

@@ -13,9 +13,9 @@ from kds.api.rewriters import RewriterSource
 from kds.api.rule_tests import RuleOutcome, run_rule_tests
 from kds.api.workspace_parts import Parts, load_resolver
 from kds.brain.clock import Clock, utc_now
-from kds.brain.contexts import Contexts
+from kds.brain.context.conversations import Contexts
+from kds.brain.context.journal import Journal
 from kds.brain.errors import ConfigError, DispatchError, WorkspaceError
-from kds.brain.journal import Journal
 from kds.brain.message import clean_message
 from kds.brain.settings import load_settings
 from kds.brain.turn import UNKNOWN, StepRecord, Turn, Utterance

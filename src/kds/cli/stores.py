@@ -8,8 +8,9 @@ import click
 
 import kds
 from kds.api.embeddings import embed_waiting, load_embedder
+from kds.brain.passages.outbox import Outbox
 from kds.brain.passages.place import Place
-from kds.brain.passages.store import Embedder, EmbeddingStore, PassageStore
+from kds.brain.passages.store import Embedder, PassageStore
 from kds.brain.passages.values import EmbeddingModel
 from kds.brain.sessions.session_values import Stats
 from kds.brain.workspace import Workspace
@@ -41,7 +42,7 @@ def looking(place: Place[S]) -> Iterator[S | None]:
 @contextmanager
 def changing(place: Place[S]) -> Iterator[S]:
     """Open a store, made if there is none, and pass on its warnings."""
-    with place.made() as store:
+    with place.open() as store:
         pass_on(store.warnings)
         yield store
 
@@ -53,7 +54,7 @@ def chosen_embedder(name: str | None, workspace: Workspace) -> Embedder | None:
 
 
 def make_vectors(
-    store: EmbeddingStore | None, embeddings: str | None, workspace: Workspace, *, off: bool
+    store: Outbox | None, embeddings: str | None, workspace: Workspace, *, off: bool
 ) -> None:
     """Give what waits its vector, or want none any more; tell how many were made."""
     if off and embeddings:
@@ -70,7 +71,7 @@ def make_vectors(
     )
 
 
-def _embedded(store: EmbeddingStore | None, embedder: Embedder | None) -> int:
+def _embedded(store: Outbox | None, embedder: Embedder | None) -> int:
     if embedder is None:
         raise Refusal("no embedding model is configured", "name one: --embeddings MODULE:CLASS")
     if store is None:

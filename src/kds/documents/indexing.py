@@ -17,7 +17,7 @@ from kds.brain.documents.document_values import Document
 from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError, StoreError
 from kds.documents.folder import Choice, documents_in
-from kds.readers.error import DocumentError
+from kds.readers.error import DocumentError, foreign
 from kds.readers.reading import file_source, read_document, read_source
 
 State = Literal["added", "replaced", "unchanged", "failed", "gone", "removed"]
@@ -114,7 +114,8 @@ def _named(path: Path, choice: Choice) -> Iterator[Path | DocumentError]:
 def _add(store: Documents, path: Path, known: Document | None, *, fresh: bool) -> Outcome:
     """Read a file into the store. Raises StoreError; whatever the file does is an outcome."""
     try:
-        return _read(store, path, known, fresh=fresh)
+        with foreign(path, "cannot be read", "save it anew, or leave it out"):
+            return _read(store, path, known, fresh=fresh)
     except DocumentError as error:
         return Outcome(path, "failed", known, error)
     except StoreError:
@@ -123,12 +124,6 @@ def _add(store: Documents, path: Path, known: Document | None, *, fresh: bool) -
         return Outcome(
             path, "failed", known, KdsError(error.message, where=str(path), hint=error.hint)
         )
-    except Exception as error:  # noqa: BLE001  # foreign code over a file of anybody's
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        return Outcome(
-            path, "failed", known,
-            DocumentError(path, f"cannot be read ({said})", "save it anew, or leave it out"),
-        )  # fmt: skip
 
 
 def _read(store: Documents, path: Path, known: Document | None, *, fresh: bool) -> Outcome:

@@ -7,8 +7,7 @@ from typing import Final
 from kds.brain.documents.document_values import UPLOADS
 from kds.brain.private_file import locked, make_private_folder, replace_private
 from kds.brain.workspace import Workspace
-from kds.readers.error import DocumentError
-from kds.readers.reading import KINDS, kind_of
+from kds.readers.reading import readable_kind
 
 MOST_CHARS: Final = 120
 """Of a file's name: far below what file systems take, in any script."""
@@ -26,9 +25,7 @@ def keep_upload(workspace: Workspace, name: str, content: bytes) -> Path:
     """
     plain = safe_name(name)
     path = workspace.brain / UPLOADS / plain
-    if kind_of(path) is None:
-        known = ", ".join(sorted({ending.lstrip(".") for ending in KINDS}))
-        raise DocumentError(Path(plain), "is no document that can be read", f"give one of: {known}")
+    readable_kind(Path(plain))
     workspace.ensure()
     make_private_folder(path.parent)
     with locked(path, timeout_s=LOCK_S):

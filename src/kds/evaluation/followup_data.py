@@ -6,13 +6,14 @@ before. A turn without it stands alone, and must come back unchanged.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, RootModel, model_validator
 
 from kds.api.same_text import matches
 from kds.brain.document import Document, parse_yaml, read_text, validate
 from kds.brain.errors import ConfigError, Problem
+from kds.evaluation.data_files import Strict, Text, listed
 
 FOLLOW_UP_FORM: Final = """\
 - id: agreement-dates
@@ -31,22 +32,13 @@ class FollowUpFileError(ConfigError):
     """A follow-up file cannot be used."""
 
 
-def _as_list(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
+_Texts = Annotated[list[Text], BeforeValidator(listed)]
 
 
-_Text = Annotated[str, Field(min_length=1)]
-_Texts = Annotated[list[_Text], BeforeValidator(_as_list)]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Place(_Strict):
+class Place(Strict):
     """A passage: how the heading of its section begins, and some words of it ("": any)."""
 
-    section: _Text
+    section: Text
     contains: str = ""
     _where: str = ""
 
@@ -56,19 +48,19 @@ class Place(_Strict):
         return self._where
 
 
-_Places = Annotated[list[Place], BeforeValidator(_as_list)]
+_Places = Annotated[list[Place], BeforeValidator(listed)]
 
 
-class Question(_Strict):
+class Question(Strict):
     """One turn: what is asked, how it reads on its own, and where the answer stands."""
 
-    user: _Text
-    expanded: _Texts = []
-    refers_to: _Texts = []
+    user: Text
+    expanded: _Texts = Field(default=[])
+    refers_to: _Texts = Field(default=[])
     """Names that a self-contained wording contains."""
-    find: _Places = []
+    find: _Places = Field(default=[])
     """Any one of these answers it."""
-    find_all: _Places = []
+    find_all: _Places = Field(default=[])
     """It takes all of these."""
     note: str = ""
 
@@ -101,11 +93,11 @@ class Question(_Strict):
         return self
 
 
-class Talk(_Strict):
+class Talk(Strict):
     """A conversation about one document."""
 
-    id: _Text
-    document: _Text
+    id: Text
+    document: Text
     turns: Annotated[list[Question], Field(min_length=1)]
     note: str = ""
     _folder: Path = Path()
@@ -135,30 +127,25 @@ def read_follow_ups(path: Path) -> tuple[Talk, ...]:
     if not isinstance(document.data, list) or document.problems:
         problem = Problem(f"{path}:1", "is no list of conversations", "begin with '- id: ...'")
         raise FollowUpFileError(document.problems or [problem])
-    talks: list[Talk] = []
-    problems: list[Problem] = []
-    for index in range(len(document.data)):
-        found = validate(document, Talk, at=(index,))
-        if isinstance(found, Talk):
-            _place(found, document, index, path)
-            talks.append(found)
-        else:
-            problems += found
-        problems += _missing(document, index, path)
-    if problems:
+    found = validate(document, RootModel[list[Talk]])
+    problems = [*(found if isinstance(found, tuple) else ()), *_missing(document, path)]
+    if problems or isinstance(found, tuple):
         raise FollowUpFileError(problems)
-    return tuple(talks)
+    for index, talk in enumerate(found.root):
+        _place(talk, document, index, path)
+    return tuple(found.root)
 
 
-def _missing(document: Document, index: int, path: Path) -> Iterator[Problem]:
-    talk = document.data[index]  # type: ignore[index]  # it is a list
-    name = talk.get("document") if isinstance(talk, dict) else None
-    if isinstance(name, str) and name and not (path.parent / name).is_file():
-        yield Problem(
-            document.where((index, "document")),
-            f"there is no document '{name}'",
-            f"name a file, from {path.parent} on",
-        )
+def _missing(document: Document, path: Path) -> Iterator[Problem]:
+    """The documents that are not there."""
+    for index, talk in enumerate(document.data if isinstance(document.data, list) else ()):
+        name = talk.get("document") if isinstance(talk, dict) else None
+        if isinstance(name, str) and name and not (path.parent / name).is_file():
+            yield Problem(
+                document.where((index, "document")),
+                f"there is no document '{name}'",
+                f"name a file, from {path.parent} on",
+            )
 
 
 def _place(talk: Talk, document: Document, index: int, path: Path) -> None:

@@ -15,7 +15,7 @@ from kds.brain.documents.document_values import Section
 from kds.brain.errors import Problem
 from kds.evaluation.followup_data import Place, Question, Talk, plain
 from kds.query.metric import FROM_TURN
-from kds.query.service import QueryService
+from kds.query.query_service import QueryService
 from kds.query.values import Chunk, Query, QueryReply
 
 DEPTH: Final = 10

@@ -13,7 +13,7 @@ from typing import Any, Final
 from kds.api.measures import Spread, mean, rounded, share, spread, tally
 from kds.api.turn_metric import TURN
 from kds.brain.clock import moment, utc_now
-from kds.brain.journal import MAX_AGE
+from kds.brain.context.journal import MAX_AGE
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import RECALL
 from kds.brain.sessions.session_values import Metric
@@ -123,16 +123,9 @@ class MetricsReport:
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form, as `kds metrics --json` prints it."""
-        return {
-            "since": moment(self.since),
-            "until": moment(self.until),
-            "turns": rounded(asdict(self.turns)) if self.turns else None,
-            "recalls": rounded(asdict(self.recalls)) if self.recalls else None,
-            "session_memory": self.session_memory.as_dict(),
-            "buckets": [
-                {**asdict(bucket), "start": moment(bucket.start)} for bucket in self.buckets
-            ],
-        }
+        buckets = [{**asdict(one), "start": moment(one.start)} for one in self.buckets]
+        times = {"since": moment(self.since), "until": moment(self.until)}
+        return rounded(asdict(self)) | times | {"buckets": buckets}
 
 
 def read_report(

@@ -7,13 +7,13 @@ is written to the workspace (issue 2). What plays is a callable, so a test may h
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import process_time
-from typing import Protocol
+from typing import Final, Protocol
 
 from kds.api.measures import Figures, percentile, share
 from kds.api.rehearsal import MinuteClock
 from kds.brain.clock import Clock
 from kds.brain.turn import Turn, Utterance
-from kds.evaluation.dialogues import Dialogue, ExpectedTurn
+from kds.evaluation.dialogue_file import Dialogue, ExpectedTurn
 from kds.evaluation.scoring import Verdict, judge
 
 
@@ -23,6 +23,9 @@ class Route(Protocol):
     def __call__(self, message: str, *, history: Sequence[Utterance] = ()) -> Turn:
         """Route ``message``."""
 
+
+_WIDTH: Final = len("context_ref")
+"""Of the names of fields, where a wrong turn is described."""
 
 OpenRoute = Callable[[Clock], Route]
 """Opens a conversation with an empty context of its own, under the clock it is given."""
@@ -120,3 +123,27 @@ def score(dialogues: Sequence[PlayedDialogue]) -> Score:
         ms_p50=percentile(times, 50),
         ms_p99=percentile(times, 99),
     )
+
+
+def describe(played: PlayedDialogue) -> str:
+    """Describe every wrong turn of ``played``: expected, actual, and the router's reasons."""
+    return "\n\n".join("\n".join(lines) for lines in _wrong_turns(played))
+
+
+def _wrong_turns(played: PlayedDialogue) -> Iterator[list[str]]:
+    total = len(played.turns)
+    for number, turn in enumerate(played.turns, start=1):
+        if not turn.verdict.passed:
+            head = f"{turn.expected.where}: {played.dialogue.id}, turn {number} of {total}"
+            yield [head, f"  user         {turn.expected.user}", *_fields(turn), *_why(turn)]
+
+
+def _fields(played: PlayedTurn) -> Iterator[str]:
+    for mismatch in played.verdict.mismatches:
+        yield f"  {mismatch.field:<{_WIDTH}}  - {mismatch.expected}"
+        yield f"  {'':<{_WIDTH}}  + {mismatch.actual}"
+
+
+def _why(played: PlayedTurn) -> Iterator[str]:
+    for index, note in enumerate(played.turn.why):
+        yield f"  {'why' if index == 0 else '':<{_WIDTH}}  {note}"

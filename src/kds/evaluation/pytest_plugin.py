@@ -19,7 +19,7 @@ from kds.brain.workspace import Workspace
 
 if TYPE_CHECKING:
     from kds.api.routing import Router
-    from kds.evaluation.dialogues import Dialogue
+    from kds.evaluation.dialogue_file import Dialogue
 
 _ROUTER: Final = pytest.StashKey["Router"]()
 
@@ -39,7 +39,7 @@ def pytest_collect_file(
         return None
     if not parent.config.getini("kds_dialogues"):
         return None
-    from kds.evaluation.dialogues import is_dialogue_file
+    from kds.evaluation.dialogue_file import is_dialogue_file
 
     if not is_dialogue_file(file_path, parent.config.rootpath):
         return None
@@ -56,7 +56,7 @@ class DialogueFileCollector(pytest.File):
 
     def collect(self) -> Iterator["DialogueItem"]:
         """Yield an item a dialogue; a file that does not load is a collection error."""
-        from kds.evaluation.dialogues import read_dialogues
+        from kds.evaluation.dialogue_file import read_dialogues
 
         try:
             dialogues = read_dialogues(self.path)
@@ -75,8 +75,7 @@ class DialogueItem(pytest.Item):
 
     def runtest(self) -> None:
         """Play it; DialogueFailedError when a turn comes out wrong."""
-        from kds.evaluation.failures import describe
-        from kds.evaluation.playback import play
+        from kds.evaluation.playback import describe, play
 
         played = play(self.dialogue, _router(self.config).rehearse)
         if not played.passed:

@@ -6,24 +6,18 @@
 ``speaker``, ``at`` and ``category`` may be absent; a single id stands for a list of one.
 """
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-)
+from pydantic import BeforeValidator, Field, field_validator
 
+from kds.brain.document import Document, validate
 from kds.brain.errors import ExampleFileError, Problem
 from kds.brain.passages.values import Role
-from kds.evaluation.example_rows import SHOWN_PROBLEMS, kind
+from kds.evaluation.data_files import Loose, in_json, listed, parse_json, read_file, shown
 
 RETRIEVAL_FORM: Final = (
     '{"conversations": [{"id": "c1", "messages": [{"id": "m1", "role": "user", '
@@ -41,14 +35,6 @@ TIME_FORMATS: Final = (
 """Beside ISO 8601."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
-
-
 def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
@@ -58,14 +44,14 @@ def _moment(value: Any) -> Any:
         return value
     found = _parsed(value.strip())
     if found is None:
-        raise ValueError("is no time: write 2025-11-03T09:00:00Z, or leave it out")
+        raise ValueError("must be a time, such as 2025-11-03 09:00:00")
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 _Name = Annotated[str, BeforeValidator(_text), Field(min_length=1)]
 
 
-class Said(_Model):
+class Said(Loose):
     """A message of a conversation; its ``id`` is unique there only."""
 
     id: _Name
@@ -75,7 +61,7 @@ class Said(_Model):
     content: str
 
 
-class Conversation(_Model):
+class Conversation(Loose):
     """Messages in order."""
 
     id: _Name
@@ -90,16 +76,16 @@ class Conversation(_Model):
         ]
 
 
-class RetrievalQuery(_Model):
+class RetrievalQuery(Loose):
     """A question about one conversation, and the ids of the messages that answer it."""
 
     conversation: _Name
     query: str = Field(min_length=1)
-    relevant: Annotated[list[_Name], BeforeValidator(_listed)] = Field(min_length=1)
+    relevant: Annotated[list[_Name], BeforeValidator(listed)] = Field(min_length=1)
     category: Annotated[str | None, BeforeValidator(_text)] = None
 
 
-class RetrievalSet(_Model):
+class RetrievalSet(Loose):
     """All of a file."""
 
     conversations: list[Conversation] = Field(min_length=1)
@@ -108,13 +94,16 @@ class RetrievalSet(_Model):
 
 def read_retrieval(path: Path) -> RetrievalSet:
     """Read a file. Raises ExampleFileError with all its problems at once, each with its place."""
-    data = _loaded(path)
-    try:
-        found = RetrievalSet.model_validate(data)
-    except ValidationError as error:
-        raise _refusal(_problems(path, error)) from error
-    if problems := list(_wrong_names(path, found)):
-        raise _refusal(problems)
+    text = read_file(path)
+    data = text if isinstance(text, Problem) else parse_json(text, path, form=RETRIEVAL_FORM)
+    if isinstance(data, Problem):
+        raise ExampleFileError([data])
+    document = Document(str(path), data, {})
+    found = validate(document, RetrievalSet)
+    if isinstance(found, tuple):
+        raise ExampleFileError(shown(in_json(found, RETRIEVAL_FORM), path))
+    if problems := list(_wrong_names(document, found)):
+        raise ExampleFileError(shown(problems, path))
     return found
 
 
@@ -131,82 +120,23 @@ def _parsed(text: str) -> datetime | None:
     return None
 
 
-def _loaded(path: Path) -> Any:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        return json.loads(text)
-    except OSError as error:
-        message = f"cannot be read: {error.strerror or error}"
-        where, hint = str(path), "check the path and its permissions"
-    except UnicodeDecodeError as error:
-        where, message, hint = str(path), f"is not UTF-8 (byte {error.start})", "save it as UTF-8"
-    except json.JSONDecodeError as error:
-        where, message = f"{path}:{error.lineno}", f"is not JSON: {error.msg}, column {error.colno}"
-        hint = f"write {RETRIEVAL_FORM}"
-    except RecursionError:
-        where, message, hint = str(path), "is nested too deeply", f"write {RETRIEVAL_FORM}"
-    raise _refusal([Problem(where, message, hint)])
-
-
-def _problems(path: Path, error: ValidationError) -> list[Problem]:
-    problems = []
-    for found in error.errors():
-        place = _place(found["loc"])
-        message = found["msg"].removeprefix("Value error, ")
-        if found["type"] == "missing":
-            message = "is missing"
-        elif "ctx" not in found or found["type"] == "literal_error":
-            message = f"{message}, not {kind(found['input'])}"
-        problems.append(Problem(str(path), f"{place} {_lower(message)}", _HINT))
-    return problems
-
-
-_HINT: Final = f"write {RETRIEVAL_FORM}"
-
-
-def _wrong_names(path: Path, file: RetrievalSet) -> Iterator[Problem]:
+def _wrong_names(document: Document, file: RetrievalSet) -> Iterator[Problem]:
     """Yield what validates piece by piece and still does not fit together."""
-    known: dict[str, set[str]] = {}
-    for at, one in enumerate(file.conversations):
+    for message in _misnamed(file):
+        yield Problem(document.where(), message, "name each once, and only what is there")
+
+
+def _misnamed(file: RetrievalSet) -> Iterator[str]:
+    known: dict[str, Counter[str]] = {}
+    for one in file.conversations:
         if one.id in known:
-            yield _name_problem(path, f"conversations[{at}].id", f"'{one.id}' was there before")
-        ids = known.setdefault(one.id, set())
-        for number, said in enumerate(one.messages):
-            if said.id in ids:
-                place = f"conversations[{at}].messages[{number}].id"
-                yield _name_problem(path, place, f"'{said.id}' was there before")
-            ids.add(said.id)
-    for at, query in enumerate(file.queries):
-        yield from _unknown(path, at, query, known)
-
-
-def _unknown(
-    path: Path, at: int, query: RetrievalQuery, known: Mapping[str, set[str]]
-) -> Iterator[Problem]:
-    if query.conversation not in known:
-        place = f"queries[{at}].conversation"
-        yield _name_problem(path, place, f"there is no conversation '{query.conversation}'")
-        return
-    for missing in sorted(set(query.relevant) - known[query.conversation]):
-        yield _name_problem(path, f"queries[{at}].relevant", f"there is no message '{missing}'")
-
-
-def _name_problem(path: Path, place: str, message: str) -> Problem:
-    return Problem(str(path), f"{place}: {message}", "name each once, and only what is there")
-
-
-def _place(loc: Sequence[object]) -> str:
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
-    return place.lstrip(".") or "the file"
-
-
-def _lower(message: str) -> str:
-    return message[:1].lower() + message[1:]
-
-
-def _refusal(problems: list[Problem]) -> ExampleFileError:
-    more = len(problems) - SHOWN_PROBLEMS
-    if more > 0:
-        last = Problem(problems[0].where, f"{more} more problems", "mend those above first")
-        problems = [*problems[:SHOWN_PROBLEMS], last]
-    return ExampleFileError(problems)
+            yield f"there are several conversations '{one.id}'"
+        known[one.id] = Counter(said.id for said in one.messages)
+        for name in (name for name, count in known[one.id].items() if count > 1):
+            yield f"conversation '{one.id}' has several messages '{name}'"
+    for number, query in enumerate(file.queries, start=1):
+        if query.conversation not in known:
+            yield f"item {number} (in queries): there is no conversation '{query.conversation}'"
+            continue
+        for name in sorted(set(query.relevant) - known[query.conversation].keys()):
+            yield f"'relevant' (in queries, item {number}): there is no message '{name}'"

@@ -15,7 +15,7 @@ from typing import Final
 from kds.api.measures import mean, percentile, rounded, share
 from kds.api.same_text import bare, matches
 from kds.brain.clock import utc_now
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 from kds.brain.turn import Rewriting, Turn
 from kds.brain.wire import rewriting_to_wire
 from kds.evaluation.examples import RewriteExample

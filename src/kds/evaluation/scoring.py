@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kds.api.same_text import bare, matches
 from kds.brain.turn import UNKNOWN, Turn
-from kds.evaluation.dialogues import ExpectedTurn
+from kds.evaluation.dialogue_file import ExpectedTurn
 
 _ARTICLE: Final = re.compile(r"^\s*(?:an?|the)\s+", re.IGNORECASE)
 

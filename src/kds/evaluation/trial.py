@@ -20,9 +20,8 @@ from kds.api.workspace_parts import Parts, load_resolver
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import ConfigError, DialogueFileError, Problem
 from kds.brain.workspace import BRAIN, Workspace
-from kds.evaluation.dialogues import find_dialogue_files, is_dialogue_file, read_dialogues
-from kds.evaluation.failures import describe
-from kds.evaluation.playback import play
+from kds.evaluation.dialogue_file import find_dialogue_files, is_dialogue_file, read_dialogues
+from kds.evaluation.playback import describe, play
 from kds.learning.library import with_learned
 from kds.router.intents.model_cache import open_model
 from kds.router.intents.turn_model import turn_model_for

@@ -12,7 +12,7 @@ from kds.api.same_text import matches
 from kds.brain.errors import MessageError
 from kds.brain.turn import UNKNOWN, Utterance
 from kds.brain.workspace import Workspace
-from kds.evaluation.dialogues import Dialogue, ExpectedTurn, parse_dialogues
+from kds.evaluation.dialogue_file import Dialogue, ExpectedTurn, parse_dialogues
 from kds.evaluation.playback import PlayedTurn
 from kds.evaluation.trial import DIALOGUES
 

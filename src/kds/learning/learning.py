@@ -21,17 +21,17 @@ from kds.brain.learning.learned_file import ITSELF, YOU, Learned, LearnedExample
 from kds.brain.learning.phrase import (
     MAX_CHARACTERS,
     phrase_key,
-    phrase_text,
     unlearnable,
     without_marks,
 )
 from kds.brain.learning.reference import LearnedReference
 from kds.brain.message import clean_message
 from kds.brain.secrets.redaction import storable
+from kds.brain.visible import one_line
 from kds.brain.workspace import Workspace
-from kds.learning.guard import find_clashes
+from kds.learning.example_guard import find_clashes
+from kds.learning.learning_place import LearningPlace
 from kds.learning.library import refused_examples
-from kds.learning.place import LearningPlace
 from kds.router.prompts.library import PromptLibrary
 
 LIST: Final = "see `kds learn list`"
@@ -107,7 +107,7 @@ class Learning:
         _check_learnable(without_marks(text))
         if not self.enabled:
             raise LearningError("learning is off", hint=SWITCH_ON)
-        event = LearningEvent(self._clock(), "told", phrase_text(text), name)
+        event = LearningEvent(self._clock(), "told", one_line(text), name)
         said = [one for one in self.events.load().events if one.key == event.key]
         one = next(one for one in self._candidates([*said, event]) if one.id == event.id)
         if not self._is_taught(event):

@@ -4,11 +4,12 @@ Every example passes the guard first. What it found is kept, so that it is asked
 prompts or learned examples have changed.
 """
 
-import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
+
+from pydantic import BaseModel, Field, ValidationError
 
 from kds.brain.clock import utc_now
 from kds.brain.errors import KdsError, StoreError
@@ -16,8 +17,8 @@ from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.learned_file import ITSELF, LearnedExample, LearnedFileError
 from kds.brain.learning.reference import LearnedReference
 from kds.brain.workspace import Workspace
-from kds.learning.guard import find_clashes, find_refusals
-from kds.learning.place import LearningPlace
+from kds.learning.example_guard import find_clashes, find_refusals
+from kds.learning.learning_place import LearningPlace
 from kds.router.intents.lessons import lessons
 from kds.router.intents.model_cache import cache_key
 from kds.router.prompts.library import PromptLibrary
@@ -27,12 +28,11 @@ GUARD: Final = 2
 """Raise it when the guard changes: its earlier verdicts then no longer count."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Verdict:
+class _Verdict(BaseModel):
     """What the guard found last time, and of what."""
 
     key: str = ""
-    refused: Mapping[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = Field(default={})
     passed: tuple[str, ...] = ()
 
 
@@ -117,9 +117,9 @@ def refused_examples(
         return known.refused
     refusals = find_refusals(prompts, examples, tried=known.passed)
     if may_write:
-        passed = [one.id for one in examples if one.id not in refusals]
-        verdict = {"key": key, "refused": refusals, "passed": passed}
-        place.keep_verdict(json.dumps(verdict, ensure_ascii=False).encode())
+        passed = tuple(one.id for one in examples if one.id not in refusals)
+        found = _Verdict(key=key, refused=refusals, passed=passed)
+        place.keep_verdict(found.model_dump_json().encode())
     return refusals
 
 
@@ -154,8 +154,6 @@ def _take_out(refused: Sequence[LearnedExample], place: LearningPlace) -> None:
 def _verdict(content: bytes | None) -> _Verdict:
     """What was found last time; nothing when that cannot be read: it is only a cache."""
     try:
-        found = json.loads(content or b"{}")
-        refused = {str(name): str(reason) for name, reason in found["refused"].items()}
-        return _Verdict(str(found["key"]), refused, tuple(map(str, found["passed"])))
-    except (ValueError, TypeError, KeyError, AttributeError):
+        return _Verdict.model_validate_json(content or b"{}")
+    except ValidationError:
         return _Verdict()

@@ -9,7 +9,7 @@ from kds.brain.learning.reference import LearnedReference, thing, unteachable, w
 from kds.brain.visible import one_line
 from kds.brain.workspace import Workspace
 from kds.learning.learning import SWITCH_ON, Learning, LearningError
-from kds.learning.place import LearningPlace
+from kds.learning.learning_place import LearningPlace
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ from mcp_types import (
     ResourceTemplateReference,
 )
 
-from kds.brain.errors import KdsError
 from kds.mcp.resources import CONVERSATION, INTENT, PROMPT
-from kds.mcp.slash_prompts import ARGUMENT, examples, offered, refusal
+from kds.mcp.slash_prompts import ARGUMENT, examples, offered, refusing
 from kds.mcp.workplace import Workplace
 
 LIMIT: Final = 100
@@ -30,10 +29,8 @@ def add_completion(server: MCPServer[Any], workplace: Workplace) -> None:
     async def complete(
         ref: Reference, argument: CompletionArgument, context: CompletionContext | None
     ) -> Completion:
-        try:
+        with refusing():
             return matching(argument.value, _values(ref, argument.name, workplace))
-        except KdsError as error:
-            raise refusal(str(error)) from error
 
 
 def matching(typed: str, values: Iterable[str]) -> Completion:

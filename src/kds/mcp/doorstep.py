@@ -10,6 +10,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Final
@@ -94,41 +95,13 @@ class Wire:
         self._file.flush()
 
 
-class Loading(threading.Thread):
-    """Loads the server in the background, and interrupts the reading when it is there."""
-
-    def __init__(self, load: Callable[[], "KdsServer"], lines: Lines) -> None:
-        super().__init__(name="kds-loading", daemon=True)
-        self._load = load
-        self._lines = lines
-        self._loaded: KdsServer | BaseException | None = None
-
-    def run(self) -> None:
-        """Load it."""
-        try:
-            self._loaded = self._load()
-        except BaseException as error:  # noqa: BLE001  # raised again by `server`
-            self._loaded = error
-        self._lines.interrupt()
-
-    def server(self) -> "KdsServer":
-        """The server, waited for. Raises what went wrong with it."""
-        if self.ident is None:
-            self.start()
-        self.join()
-        if isinstance(self._loaded, BaseException):
-            raise self._loaded
-        assert self._loaded is not None
-        return self._loaded
-
-
 def greet(lines: Lines, wire: Wire, load: Callable[[], "KdsServer"]) -> "KdsServer":
     """Answer what can be answered while the server is loaded; return that.
 
     Raises what ``load`` raises.
     """
-    greeting = Greeting()
-    loading = Loading(load, lines)
+    greeting, pool = Greeting(), ThreadPoolExecutor(1, "kds-loading")
+    loading: Future[KdsServer] | None = None
     while line := lines.next():
         known = greeting.done
         answer = greeting.answer(line)
@@ -138,11 +111,12 @@ def greet(lines: Lines, wire: Wire, load: Callable[[], "KdsServer"]) -> "KdsServ
             lines.drop_probes()
         if answer is None or not known:
             lines.keep(line)
-        if loading.ident is None:  # only now: it would hold up the first answer
-            loading.start()
+        if loading is None:  # only now: it would hold up the first answer
+            loading = pool.submit(load)
+            loading.add_done_callback(lambda _: lines.interrupt())
     if line == END:
         lines.keep(END)
-    return loading.server()
+    return load() if loading is None else loading.result()
 
 
 def claimed() -> tuple[IO[bytes], IO[str]]:

@@ -11,7 +11,13 @@ from mcp import InitializeResult, ServerSession
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import (
+    ResourceError,
+    ResourceNotFoundError,
+    ToolError,
+    UnexpectedResourceError,
+    UnexpectedToolError,
+)
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
@@ -28,7 +34,7 @@ from mcp_types import (
 from pydantic import AnyUrl
 
 from kds.brain.document import nearest
-from kds.brain.errors import KdsError
+from kds.brain.errors import DispatchError, KdsError
 from kds.brain.installation import kds_version
 from kds.brain.workspace import Workspace
 from kds.mcp import resources, slash_prompts
@@ -84,10 +90,8 @@ class KdsServer(MCPServer[None]):
 
     async def list_prompts(self) -> list[Prompt]:
         """List the entrance and the agents, the workspace's own included."""
-        try:
+        with slash_prompts.refusing():
             return await anyio.to_thread.run_sync(slash_prompts.list_prompts, self.workplace)
-        except KdsError as error:
-            raise slash_prompts.refusal(str(error)) from error
 
     async def get_prompt(
         self,
@@ -96,19 +100,15 @@ class KdsServer(MCPServer[None]):
         context: Context[None, Any] | None = None,
     ) -> GetPromptResult | InputRequiredResult:
         """Render a prompt for a message; nothing is remembered."""
-        try:
+        with slash_prompts.refusing():
             return await anyio.to_thread.run_sync(
                 slash_prompts.get_prompt, self.workplace, name, arguments
             )
-        except KdsError as error:
-            raise slash_prompts.refusal(str(error)) from error
 
     async def list_resources(self) -> list[Resource]:
         """List the fixed resources, then every prompt file."""
-        try:
+        with slash_prompts.refusing():
             files = await anyio.to_thread.run_sync(resources.list_prompt_resources, self.workplace)
-        except KdsError as error:
-            raise slash_prompts.refusal(str(error)) from error
         return [*await super().list_resources(), *files]
 
     async def read_resource(
@@ -117,8 +117,13 @@ class KdsServer(MCPServer[None]):
         """Read a resource; an unknown one is refused with those that there are."""
         try:
             return await super().read_resource(uri, context)
+        except UnexpectedResourceError as error:
+            if not isinstance(cause := error.__cause__, KdsError):
+                raise
+            kind = ResourceNotFoundError if isinstance(cause, DispatchError) else ResourceError
+            raise kind(str(cause)) from error  # it says itself what is near
         except ResourceNotFoundError as error:
-            if error.__cause__ is not None:  # ours: it says already what is near
+            if error.__cause__ is not None:  # refused for what it looks like
                 raise
             raise ResourceNotFoundError(
                 f"{error}\n  fix: use one of {', '.join(resources.KNOWN)}"
@@ -138,7 +143,12 @@ class KdsServer(MCPServer[None]):
             hint = f"did you mean '{near}'?" if near else f"use one of: {', '.join(known)}"
             raise ToolError(f"no tool '{name}'\n  fix: {hint}")
         check_arguments(tool, arguments)
-        return await super().call_tool(name, arguments, context)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError as error:
+            if isinstance(error.__cause__, KdsError):  # the model sees the text with its fix
+                raise ToolError(f"{error}: {error.__cause__}") from error
+            raise
 
     async def run_lines(self, lines: Lines, wire: Wire) -> None:
         """Serve over what was claimed of stdin and stdout; see `kds.mcp.doorstep`."""

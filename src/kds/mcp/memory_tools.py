@@ -4,23 +4,24 @@ import threading
 from typing import Annotated, Any, Final
 
 from mcp.server.mcpserver import MCPServer
-from mcp_types import CallToolResult, ToolAnnotations
-from pydantic import BeforeValidator, Field
+from mcp_types import CallToolResult
+from pydantic import Field
 
 from kds.api.embeddings import load_embedder
 from kds.api.session_names import NOTHING, find_session, session_page
 from kds.brain.clock import utc_now
 from kds.brain.errors import MessageError
+from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.passages.values import Scope
 from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.metrics import logged_recall
+from kds.brain.sessions.metrics import log_recall
 from kds.brain.sessions.portable import archive, to_json, to_markdown
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.mcp.memory_schemas import ExportedSession, Format, MemoryHits, SessionList
-from kds.mcp.results import result, told
+from kds.mcp.results import ABSENT, READS, result
 
 SURFACE: Final = "mcp"
 
@@ -31,22 +32,19 @@ EXPORT_CHARACTERS: Final = 40_000
 """Of one answer: about 10,000 tokens. Claude Code warns above those and cuts off at 25,000
 (its documentation, "MCP output limits and warnings")."""
 
-_Absent = BeforeValidator(lambda given: "" if given is None else given)
 SessionName = Annotated[
     str,
-    _Absent,
+    ABSENT,
     Field(description="A session: its id or the beginning of it, its title, or 'last'."),
 ]
-
-_READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
 
 def add_memory_tools(server: MCPServer[Any], workspace: Workspace) -> None:
     """Register the three tools. None of them changes what is remembered."""
     tools = _MemoryTools(workspace)
-    server.add_tool(tools.memory_search, title="Search the memory", annotations=_READS)
-    server.add_tool(tools.session_list, title="List the sessions", annotations=_READS)
-    server.add_tool(tools.session_export, title="Write a session out", annotations=_READS)
+    server.add_tool(tools.memory_search, title="Search the memory", annotations=READS)
+    server.add_tool(tools.session_list, title="List the sessions", annotations=READS)
+    server.add_tool(tools.session_export, title="Write a session out", annotations=READS)
 
 
 class _MemoryTools:
@@ -67,8 +65,7 @@ class _MemoryTools:
 
         With `session` that one is searched first, the others only when it has too little.
         """
-        with told():
-            found = self._search(_asked(query), session, limit)
+        found = self._search(_asked(query), session, limit)
         return result(_hits_text(found), found)
 
     def session_list(
@@ -77,7 +74,7 @@ class _MemoryTools:
         offset: Annotated[int, Field(ge=0, description="Sessions to skip.")] = 0,
     ) -> Annotated[CallToolResult, SessionList]:
         """List the remembered sessions, the one changed last first."""
-        with told(), MemoryPlace.of(self._workspace).if_any() as store:
+        with MemoryPlace.of(self._workspace).if_any() as store:
             sessions, following = session_page(store, limit=limit, offset=offset)
         found = SessionList.model_validate({"sessions": sessions, "next_offset": following})
         return result(_sessions_text(found), found)
@@ -89,7 +86,7 @@ class _MemoryTools:
         offset: Annotated[int, Field(ge=0, description="Characters to skip.")] = 0,
     ) -> Annotated[CallToolResult, ExportedSession]:
         """Write out a session with all its messages; a long one comes in several parts."""
-        with told(), MemoryPlace.of(self._workspace).if_any() as store:
+        with MemoryPlace.of(self._workspace).if_any() as store:
             found = find_session(store, session)
             assert store is not None  # find_session refuses without one
             whole = archive(store, found.id)
@@ -111,16 +108,16 @@ class _MemoryTools:
             chosen = find_session(store, session) if session else None
             if store is None:
                 return MemoryHits(query=query, hits=[], summaries=[], notes=[NOTHING])
-            recalled = logged_recall(
+            found = recall(
                 store,
                 query,
-                surface=SURFACE,
                 scope=Scope(chosen.id if chosen else None),
                 limit=limit,
                 settings=recall_settings(options),
                 embedder=self._embedding(options.embeddings),
                 now=utc_now(),
             )
+            recalled = log_recall(store, found, surface=SURFACE)
             ids = dict.fromkeys(hit.passage.session_id for hit in recalled.hits)
             sessions = {one.id: one for name in ids if (one := store.find_session(name))}
         return MemoryHits.of(query, recalled, sessions)

@@ -1,17 +1,13 @@
 """The resources: the conversation context and the prompt files, to attach to a chat."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import quote
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp_types import Resource
 
-from kds.brain.errors import DispatchError, KdsError
 from kds.mcp.slash_prompts import title
 from kds.mcp.tool_schemas import ContextView
 from kds.mcp.workplace import Workplace
@@ -80,30 +76,25 @@ class _Shelf:
 
     def prompts(self) -> str:
         """The prompt files of the workspace: name, intent, description and place."""
-        with _told():
-            return _json([_summary(prompt) for prompt in self._workplace.library().prompts()])
+        return _json([_summary(prompt) for prompt in self._workplace.library().prompts()])
 
     def prompt(self, name: str) -> str:
         """The body of a prompt file, before anything is filled in."""
-        with _told():
-            return self._workplace.library().get(name).body
+        return self._workplace.library().get(name).body
 
     def intents(self) -> str:
         """The intents by priority, and the agent of each."""
-        with _told():
-            agents = self._workplace.library().agents()
-            return _json({agent.intent: agent.name for agent in agents})
+        agents = self._workplace.library().agents()
+        return _json({agent.intent: agent.name for agent in agents})
 
     def intent(self, intent: str) -> str:
         """One intent: its agent, when it is meant, and messages that mean it."""
-        with _told():
-            agent = self._workplace.agent_of(intent)
-            return _json({**_summary(agent), "examples": list(agent.examples)})
+        agent = self._workplace.agent_of(intent)
+        return _json({**_summary(agent), "examples": list(agent.examples)})
 
     def _context(self, conversation: str | None) -> str:
-        with _told():
-            loaded = self._workplace.journal(conversation).load()
-            return _json(ContextView.of(loaded, conversation=conversation).model_dump())
+        loaded = self._workplace.journal(conversation).load()
+        return _json(ContextView.of(loaded, conversation=conversation).model_dump())
 
 
 def _summary(prompt: PromptFile) -> dict[str, object]:
@@ -117,14 +108,3 @@ def _summary(prompt: PromptFile) -> dict[str, object]:
 
 def _json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Turn what went wrong into a protocol error with the text of it."""
-    try:
-        yield
-    except DispatchError as error:  # no such prompt or intent
-        raise ResourceNotFoundError(str(error)) from error
-    except KdsError as error:
-        raise ResourceError(str(error)) from error

@@ -5,6 +5,7 @@ remembered: the client may ask for a prompt only to show it.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from mcp import MCPError
@@ -30,7 +31,7 @@ def offered(library: PromptLibrary) -> Mapping[str, PromptFile]:
 
 
 def list_prompts(workplace: Workplace) -> list[Prompt]:
-    """Describe the prompts. Raises MCPError when the workspace's files do not load."""
+    """Describe the prompts. Raises KdsError when the workspace's files do not load."""
     with_message = PromptArgument(
         name=ARGUMENT, description="What you want, in your own words.", required=True
     )
@@ -48,7 +49,7 @@ def list_prompts(workplace: Workplace) -> list[Prompt]:
 def get_prompt(
     workplace: Workplace, name: str, arguments: Mapping[str, Any] | None
 ) -> GetPromptResult:
-    """Render a prompt for its message. Raises MCPError when that cannot be done."""
+    """Render a prompt for its message. Raises MCPError where the request is wrong, and KdsError."""
     prompts = offered(workplace.library())
     prompt = prompts.get(name)
     if prompt is None:
@@ -58,10 +59,7 @@ def get_prompt(
     message = (arguments or {}).get(ARGUMENT, "")
     if not isinstance(message, str) or not message.strip():
         raise refusal(f"prompt '{name}' needs '{ARGUMENT}'\n  fix: say what you want done")
-    try:
-        turn = workplace.route(f"#file:{prompt.ref} {message}", conversation=None, log=False)
-    except KdsError as error:
-        raise refusal(str(error)) from error
+    turn = workplace.route(f"#file:{prompt.ref} {message}", conversation=None, log=False)
     content = Text(type="text", text=turn.prompt)
     return GetPromptResult(
         description=prompt.description, messages=[PromptMessage(role="user", content=content)]
@@ -80,6 +78,15 @@ def title(name: str) -> str:
 def refusal(message: str) -> MCPError:
     """The error for a request that cannot be met as it stands."""
     return MCPError(INVALID_PARAMS, message)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn what goes wrong into such an error."""
+    try:
+        yield
+    except KdsError as error:
+        raise refusal(str(error)) from error
 
 
 def examples(prompt: PromptFile, library: PromptLibrary) -> Iterator[str]:

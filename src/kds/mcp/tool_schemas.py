@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kds.brain.journal import LoadedContext
+from kds.brain.context.journal import LoadedContext
 from kds.brain.turn import Action, IntentScore, Reference, StepRecord, Turn
 from kds.brain.wire import entry_to_wire
 

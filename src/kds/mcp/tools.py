@@ -7,14 +7,23 @@ from typing import Annotated, Any, Final
 import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from kds.brain.clock import utc_now
-from kds.brain.contexts import NAME_LIMIT
+from kds.brain.context.conversations import NAME_LIMIT
 from kds.brain.message import MESSAGE_LIMIT, clean_message
 from kds.brain.turn import ContextEntry, Turn
 from kds.mcp.clarification import KEY, Answer, Question, ask, asks_by_result, can_ask
-from kds.mcp.results import result, told
+from kds.mcp.results import (
+    ABSENT,
+    READS,
+    cleared_text,
+    context_text,
+    explained_text,
+    resolved_text,
+    result,
+    routed_text,
+)
 from kds.mcp.tool_schemas import (
     Clarification,
     ClearedContext,
@@ -22,13 +31,6 @@ from kds.mcp.tool_schemas import (
     Explanation,
     Resolution,
     RoutedMessage,
-)
-from kds.mcp.wording import (
-    cleared_text,
-    context_text,
-    explained_text,
-    resolved_text,
-    routed_text,
 )
 from kds.mcp.workplace import Workplace
 from kds.router.prompts.promptfile import PromptFile
@@ -41,20 +43,17 @@ Message = Annotated[
     ),
 ]
 
-# A plain `str` with "" for nothing: the SDK would read a text such as "null" as JSON otherwise.
-_Absent = BeforeValidator(lambda given: "" if given is None else given)
 Conversation = Annotated[
     str,
-    _Absent,
+    ABSENT,
     Field(
         description="Name of the conversation, such as the client's session id. "
         "Nothing: the one that all windows of the workspace share.",
         json_schema_extra={"maxLength": NAME_LIMIT},
     ),
 ]
-MaybeText = Annotated[str, _Absent]
+MaybeText = Annotated[str, ABSENT]
 
-_READS: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 _ADDS: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
 )
@@ -67,11 +66,11 @@ def add_tools(server: MCPServer[Any], workplace: Workplace, *, answer_s: float) 
     """Register the six tools; a clarifying question waits ``answer_s`` seconds for its answer."""
     tools = _Tools(workplace, answer_s)
     server.add_tool(tools.route_message, title="Route a message", annotations=_ADDS)
-    server.add_tool(tools.resolve_references, title="Resolve references", annotations=_READS)
-    server.add_tool(tools.context_load, title="Load the context", annotations=_READS)
+    server.add_tool(tools.resolve_references, title="Resolve references", annotations=READS)
+    server.add_tool(tools.context_load, title="Load the context", annotations=READS)
     server.add_tool(tools.context_log, title="Log to the context", annotations=_ADDS)
     server.add_tool(tools.context_clear, title="Clear the context", annotations=_CLEARS)
-    server.add_tool(tools.explain, title="Explain the routing", annotations=_READS)
+    server.add_tool(tools.explain, title="Explain the routing", annotations=READS)
 
 
 class _Tools:
@@ -95,32 +94,29 @@ class _Tools:
         Call it with every message of the user before acting on it, and do what `next_step` says:
         `expanded` is the request with its references filled in, `prompt` are the instructions.
         """
-        with told():
-            wanted = _Wanted(self._workplace, message, conversation or None, log)
-            if not can_ask(ctx.client_capabilities):
-                turn = await wanted.route()
-                return self._routed(turn, "unsupported" if turn.action == "clarify" else "none")
-            turn = await wanted.route(log=False)
-            if turn.action != "clarify":
-                return self._routed(await wanted.logged(turn), "none")
-            return await self._clarify(wanted, turn, ctx)
+        wanted = _Wanted(self._workplace, message, conversation or None, log)
+        if not can_ask(ctx.client_capabilities):
+            turn = await wanted.route()
+            return self._routed(turn, "unsupported" if turn.action == "clarify" else "none")
+        turn = await wanted.route(log=False)
+        if turn.action != "clarify":
+            return self._routed(await wanted.logged(turn), "none")
+        return await self._clarify(wanted, turn, ctx)
 
     def resolve_references(
         self, message: Message, conversation: Conversation = ""
     ) -> Annotated[CallToolResult, Resolution]:
         """Say what a message refers to ("it", "the second one"), without remembering it."""
-        with told():
-            turn = self._workplace.route(message, conversation=conversation or None, log=False)
-            found = Resolution.of(turn)
+        turn = self._workplace.route(message, conversation=conversation or None, log=False)
+        found = Resolution.of(turn)
         return result(resolved_text(found), found)
 
     def context_load(
         self, conversation: Conversation = ""
     ) -> Annotated[CallToolResult, ContextView]:
         """Show what is remembered of the conversation: ten messages, two hours."""
-        with told():
-            named = conversation or None
-            view = ContextView.of(self._workplace.journal(named).load(), conversation=named)
+        named = conversation or None
+        view = ContextView.of(self._workplace.journal(named).load(), conversation=named)
         return result(context_text(view), view)
 
     def context_log(
@@ -132,26 +128,24 @@ class _Tools:
         conversation: Conversation = "",
     ) -> Annotated[CallToolResult, ContextView]:
         """Remember a message that was handled without route_message, secrets taken out."""
-        with told():
-            named = conversation or None
-            entry = ContextEntry(
-                timestamp=utc_now(),
-                user_message=clean_message(message),
-                intent=self._workplace.agent_of(intent).intent or intent,
-                session_id=clean_message(session_id) if session_id else None,
-                context_ref=clean_message(context_ref) if context_ref else None,
-            )
-            self._workplace.workspace.ensure()
-            view = ContextView.of(self._workplace.journal(named).log(entry), conversation=named)
+        named = conversation or None
+        entry = ContextEntry(
+            timestamp=utc_now(),
+            user_message=clean_message(message),
+            intent=self._workplace.agent_of(intent).intent or intent,
+            session_id=clean_message(session_id) if session_id else None,
+            context_ref=clean_message(context_ref) if context_ref else None,
+        )
+        self._workplace.workspace.ensure()
+        view = ContextView.of(self._workplace.journal(named).log(entry), conversation=named)
         return result(context_text(view), view)
 
     def context_clear(
         self, conversation: Conversation = ""
     ) -> Annotated[CallToolResult, ClearedContext]:
         """Forget the conversation so far. Do it only when the user asks for it."""
-        with told():
-            named = conversation or None
-            count = self._workplace.clear(named)
+        named = conversation or None
+        count = self._workplace.clear(named)
         cleared = ClearedContext(conversation=named, cleared=count)
         return result(cleared_text(cleared), cleared)
 
@@ -159,9 +153,8 @@ class _Tools:
         self, message: Message, conversation: Conversation = ""
     ) -> Annotated[CallToolResult, Explanation]:
         """Show how a message would be routed, step by step, without remembering it."""
-        with told():
-            turn = self._workplace.route(message, conversation=conversation or None, log=False)
-            explanation = Explanation.of(turn)
+        turn = self._workplace.route(message, conversation=conversation or None, log=False)
+        explanation = Explanation.of(turn)
         return result(explained_text(explanation), explanation)
 
     async def _clarify(

@@ -6,24 +6,20 @@ one before in place, with a warning, as the resident service does.
 
 import logging
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from kds.api.turn_log import TurnLog
-from kds.brain.contexts import Contexts, conversation_path
+from kds.brain.context.conversations import Contexts, conversation_path
+from kds.brain.context.journal import Journal
 from kds.brain.errors import ConfigError, KdsError
-from kds.brain.journal import Journal
-from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.message import clean_message
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.learning.log import LearningLog
-from kds.router.prompts.examplefile import SUFFIX
+from kds.learning.learning_log import LearningLog
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
-from kds.router.prompts.texts import FOLDERS
 from kds.service.desk import Desk, open_desk
+from kds.service.fingerprint import Fingerprint, fingerprint
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +29,6 @@ NAMES_KEPT: Final = 100
 
 _WARM_UP: Final = "hello"
 """Any message will do: routing one loads all that routing needs."""
-
-_Stamp = frozenset[tuple[str, int, int]]
 
 
 class Workplace:
@@ -48,7 +42,7 @@ class Workplace:
         self._proven: Desk | None = None
         self._library: PromptLibrary | None = None
         self._trouble: ConfigError | None = None
-        self._stamp: _Stamp | None = None
+        self._seen: Fingerprint | None = None
         self._names: dict[str, None] = {}
         self._contexts = Contexts(workspace)
         self.edition = 0
@@ -94,9 +88,10 @@ class Workplace:
     def refresh(self) -> int:
         """Read the prompts again if a file of the set changed; returns the edition in use."""
         with self._reading:
-            stamp = frozenset(_stamps(self.workspace))
-            if stamp != self._stamp:
-                self._reload(stamp)
+            found = fingerprint(self.workspace)
+            if found != self._seen:
+                self._seen = found
+                self._reload()
             return self.edition
 
     @property
@@ -144,9 +139,8 @@ class Workplace:
         """The agent of an intent, however it is cased. Raises DispatchError with a near one."""
         return self.library().agent_of(intent)
 
-    def _reload(self, stamp: _Stamp) -> None:
+    def _reload(self) -> None:
         replaces = self._library is not None
-        self._stamp = stamp
         try:
             self._library = PromptLibrary.load(self.workspace.prompts_dir)
         except ConfigError as error:
@@ -190,22 +184,3 @@ class Workplace:
             self._names[conversation] = None
             while len(self._names) > NAMES_KEPT:
                 del self._names[next(iter(self._names))]
-
-
-def _stamps(workspace: Workspace) -> Iterator[tuple[str, int, int]]:
-    """Name, time and size of every file that prompts, rules and learned examples come from."""
-    patterns = ("*.md", f"*{SUFFIX}")
-    folders = [(workspace.prompts_dir / name, one) for name in FOLDERS for one in patterns]
-    rules, english = (workspace.rules_dir, "*.yaml"), (workspace.english_dir, "*.yaml")
-    for folder, pattern in [*folders, rules, english]:
-        for path in folder.glob(pattern):
-            yield _stamp(path)
-    yield _stamp(workspace.brain / LEARNED)
-
-
-def _stamp(path: Path) -> tuple[str, int, int]:
-    try:
-        status = path.stat()
-    except OSError:  # gone or unreadable: the loader will say so
-        return str(path), 0, 0
-    return str(path), status.st_mtime_ns, status.st_size

@@ -10,7 +10,8 @@ from typing import Final
 from kds.brain.errors import StoreError
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.query.metric import QUERY, query_metric
-from kds.query.session import QuestionCount, Recollection, recollect, remember, shown_terms
+from kds.query.passage_search import Findings
+from kds.query.recollection import QuestionCount, Recollection, recollect, shown_terms
 from kds.query.understood import Understood, resolved_by_session
 from kds.query.values import Query, QueryReply, SessionTurn
 
@@ -55,15 +56,12 @@ class Keeper:
         if known is None:
             return None, ()
         hit = found.findings.steered or resolved_by_session(found.query, found.turn, known)
-        first = [one for one in found.findings.chunks[:SECTIONS_KEPT] if one.source_path]
         try:
-            remember(
-                self._memory,
+            self._memory.remember_turn(
                 known.session,
                 list(terms),
                 answer=answer or "",
-                documents=list(dict.fromkeys(one.source_path for one in first if one.source_path)),
-                sections=list(dict.fromkeys(one.section for one in first if one.section)),
+                **_first_found(found.findings),
                 fresh=found.turn.context_switch,
             )
             if answer:
@@ -90,3 +88,11 @@ class Keeper:
         if problem is None:
             return None
         return "; ".join(line.strip() for line in str(problem).splitlines())
+
+
+def _first_found(findings: Findings) -> dict[str, list[str] | None]:
+    """The documents and sections to remember; None leaves those of the turns before in place."""
+    first = [one for one in findings.chunks[:SECTIONS_KEPT] if one.source_path]
+    documents = dict.fromkeys(one.source_path for one in first if one.source_path)
+    sections = dict.fromkeys(one.section for one in first if one.section)
+    return {"documents": list(documents) or None, "sections": list(sections) or None}

@@ -8,9 +8,10 @@ third on, in sessions: the first has nothing to remember, the second little.
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
+from kds.api.measures import Figures
 from kds.brain.sessions.session_values import Metric
 from kds.query.values import QueryReply
 
@@ -22,7 +23,7 @@ FROM_TURN: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class SessionHits:
+class SessionHits(Figures):
     """How often what sessions remembered was of use; ``hit_rate`` is None before turn 3."""
 
     sessions: int
@@ -33,11 +34,6 @@ class SessionHits:
     hits: int
     """Those of the later ones that the session's memory served."""
     hit_rate: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields by name, the rate to four decimals."""
-        rate = None if self.hit_rate is None else round(self.hit_rate, 4)
-        return asdict(self) | {"hit_rate": rate}
 
 
 def query_metric(reply: QueryReply) -> Mapping[str, object]:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kds.brain.turn import Turn
-from kds.query.reading import Reading
-from kds.query.search import Findings
-from kds.query.session import Recollection
+from kds.query.passage_search import Findings
+from kds.query.question_reading import Reading
+from kds.query.recollection import Recollection
 from kds.query.values import Query, Rewriting, RewrittenBy
 
 

@@ -4,9 +4,10 @@ Frozen values; `as_dict` of each is its JSON form, which docs/query.md describes
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from kds.api.measures import Figures
 from kds.brain.turn import UNKNOWN, Reference
 from kds.transit.history import Message
 
@@ -42,7 +43,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Figures):
     """A passage that was found. ``score`` compares within one origin only; ``bias`` is in it."""
 
     text: str
@@ -62,17 +63,9 @@ class Chunk:
     message: str | None = None
     why: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, object]:
-        """The fields by name."""
-        return asdict(self) | {
-            "score": round(self.score, 4),
-            "bias": round(self.bias, 4),
-            "why": list(self.why),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(Figures):
     """A place that passages come from, and the numbers (from 1) of those passages."""
 
     citation: str
@@ -81,30 +74,18 @@ class Citation:
     page: int | None
     chunks: tuple[int, ...]
 
-    def as_dict(self) -> dict[str, object]:
-        """The fields by name."""
-        return asdict(self) | {"chunks": list(self.chunks)}
-
 
 @dataclass(frozen=True, slots=True)
-class Rewriting:
+class Rewriting(Figures):
     """Who made the question self-contained, what it referred to, and why it was taken so."""
 
     by: RewrittenBy = "nobody"
     references: tuple[Reference, ...] = ()
     why: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, object]:
-        """The fields by name."""
-        return {
-            "by": self.by,
-            "references": [asdict(one) | {"score": round(one.score, 4)} for one in self.references],
-            "why": list(self.why),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class SessionTurn:
+class SessionTurn(Figures):
     """The session after the query: which turn it was, and what it talks about now."""
 
     id: str
@@ -115,13 +96,9 @@ class SessionTurn:
     hit: bool = False
     """Whether what the session remembered served this turn; see `kds.query.metric`."""
 
-    def as_dict(self) -> dict[str, object]:
-        """The fields by name."""
-        return asdict(self) | {"memory": list(self.memory)}
-
 
 @dataclass(frozen=True, slots=True)
-class QueryReply:
+class QueryReply(Figures):
     """All that a query comes to."""
 
     query: str
@@ -141,20 +118,8 @@ class QueryReply:
 
     def as_dict(self) -> dict[str, object]:
         """The JSON form: what `POST /query` returns."""
-        return {
-            "query": self.query,
-            "rewritten_query": self.rewritten_query,
-            "rewriting": self.rewriting.as_dict(),
-            "intent": self.intent,
-            "chunks": [chunk.as_dict() for chunk in self.chunks],
-            "citations": [citation.as_dict() for citation in self.citations],
-            "answer": self.answer,
-            "answer_error": self.answer_error,
-            "model": self.model,
-            "session": None if self.session is None else self.session.as_dict(),
-            "timings_ms": {stage: round(ms, 3) for stage, ms in self.timings_ms.items()},
-            "warnings": list(self.warnings),
-        }
+        timings = {stage: round(ms, 3) for stage, ms in self.timings_ms.items()}
+        return {**Figures.as_dict(self), "timings_ms": timings}
 
 
 def citations_of(chunks: tuple[Chunk, ...]) -> tuple[Citation, ...]:

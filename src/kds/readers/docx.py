@@ -10,10 +10,9 @@ from typing import Any, Final
 
 from kds.brain.documents.content import Block, Content, Heading
 from kds.brain.documents.heading import read_heading
-from kds.brain.errors import KdsError
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 from kds.readers.drawn_heading import with_drawn_headings
-from kds.readers.error import DocumentError
+from kds.readers.error import DocumentError, foreign
 from kds.readers.lines import Line
 from kds.readers.plain_heading import find_heading
 from kds.readers.sections import in_sections
@@ -35,17 +34,10 @@ def read_docx(data: bytes, name: str, path: Path) -> Content:
     """Read a DOCX. Raises DocumentError when it cannot be, KdsError without the library."""
     library = load_extra("docx", extra="docs", purpose="read DOCX")
     _check(data, path)
-    try:
+    with foreign(path, "is no DOCX that can be read"):
         document = library.Document(io.BytesIO(data))
         found = list(_walk(document))
         given = " ".join((document.core_properties.title or "").split())
-    except KdsError:
-        raise
-    except Exception as error:  # foreign code over a file of anybody's
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise DocumentError(
-            path, f"is no DOCX that can be read ({said})", "save it anew"
-        ) from error
     parts = tuple(with_drawn_headings(in_sections(found)))
     first = next((part.heading.text for part in parts if part.heading), "")
     top = first if parts and parts[0].heading and parts[0].heading.level == 0 else ""

@@ -14,6 +14,7 @@ from markdown_it.token import Token
 from kds.brain.documents.content import Block, BlockKind, Content, Heading, Part
 from kds.brain.documents.heading import read_heading
 from kds.readers.drawn_heading import with_drawn_headings
+from kds.readers.sections import in_sections
 from kds.readers.tables import Row, row_blocks
 
 _FRONT_MATTER: Final = re.compile(
@@ -32,7 +33,7 @@ def read_markdown(text: str, name: str) -> Content:
     body = "\n" * front[0].count("\n") + text[front.end() :] if front else text
     lines = body.split("\n")
     tokens = MarkdownIt("commonmark").enable("table").parse(body)
-    parts = list(with_drawn_headings(_parts(tokens, lines)))
+    parts = list(with_drawn_headings(in_sections(_found(tokens, lines))))
     title = given["title"].strip().strip("\"'") if given else _first_heading(parts)
     return Content(title or name, "markdown", tuple(parts))
 
@@ -41,28 +42,20 @@ def _first_heading(parts: Sequence[Part]) -> str:
     return next((part.heading.text for part in parts if part.heading), "")
 
 
-def _parts(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Part]:
-    """Yield the sections. What no token covers (definitions of links) goes with what is before."""
-    heading: Heading | None = None
-    blocks: list[Block] = []
+def _found(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Heading | Block]:
+    """Yield headings and blocks in order, with what no token covers (definitions of links)."""
     done = 0
     for at, token in enumerate(tokens):
         if token.level or token.map is None or token.nesting == -1:
             continue
         first, last = token.map
-        blocks += _lines_block(lines, done, first)
+        yield from _lines_block(lines, done, first)
         done = max(done, last)
-        if token.type == "heading_open":
-            if heading or blocks:
-                yield Part(heading, tuple(blocks))
-            text = _plain(tokens[at + 1])
-            heading = read_heading(text, int(token.tag[1]), line=first + 1) if text else heading
-            blocks = []
-        else:
-            blocks += _blocks(tokens, at, lines)
-    blocks += _lines_block(lines, done, len(lines))
-    if heading or blocks:
-        yield Part(heading, tuple(blocks))
+        if token.type != "heading_open":
+            yield from _blocks(tokens, at, lines)
+        elif text := _plain(tokens[at + 1]):
+            yield read_heading(text, int(token.tag[1]), line=first + 1)
+    yield from _lines_block(lines, done, len(lines))
 
 
 def _blocks(tokens: Sequence[Token], at: int, lines: Sequence[str]) -> Iterator[Block]:

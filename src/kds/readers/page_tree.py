@@ -10,10 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from kds.brain.errors import KdsError
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 from kds.brain.patience import Patience
-from kds.readers.error import DocumentError
+from kds.readers.error import DocumentError, foreign
 
 MAX_DEEP: Final = 10_000
 """Elements inside each other; written by hand there are some dozens."""
@@ -58,15 +57,8 @@ def read_tree(text: str, path: Path) -> Any:
     if text.count("<") > MAX_ELEMENTS:
         raise _too_much(path, f"has more than {MAX_ELEMENTS:,} elements")
     patience = Patience(MAX_SECONDS)
-    try:
+    with foreign(path, "is no HTML that can be read"):
         return _soup_class(soup_module)(_closed(text), "html.parser", path=path, patience=patience)
-    except KdsError:
-        raise
-    except Exception as error:  # foreign code over a file of anybody's
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise DocumentError(
-            path, f"is no HTML that can be read ({said})", "save it anew"
-        ) from error
 
 
 @cache

@@ -12,10 +12,9 @@ from typing import Any, Final
 
 from kds.brain.documents.content import Content, Heading, Part
 from kds.brain.documents.heading import read_heading
-from kds.brain.errors import KdsError
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 from kds.brain.patience import Patience
-from kds.readers.error import DocumentError
+from kds.readers.error import DocumentError, foreign
 from kds.readers.lines import Line
 from kds.readers.pages import page_lines
 from kds.readers.plain import parts_of, title_of
@@ -33,21 +32,14 @@ _TOP_HEADING: Final = re.compile(r"\d{1,2}\.?\s+[A-Z](?:[^\s.;:!?,]*\s){0,5}[^\s
 def read_pdf(data: bytes, name: str, path: Path) -> Content:
     """Read a PDF. Raises DocumentError when it cannot be, KdsError without the library."""
     pypdf = load_extra("pypdf", extra="docs", purpose="read PDF")
-    with _quiet():
-        try:
-            reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
-            _unlock(reader, path)
-            sizes = TypeSizes()
-            texts = list(_texts(reader, path, sizes))
-            given = _title(reader)
-        except KdsError:
-            raise
-        except RecursionError as error:
-            raise _broken(path, "its parts contain each other") from error
-        except Exception as error:  # foreign code over a file of anybody's
-            raise _broken(path, f"{type(error).__name__}: {error}") from error
+    with _quiet(), foreign(path, "is no PDF that can be read"):
+        reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
+        _unlock(reader, path)
+        sizes = TypeSizes()
+        texts = list(_texts(reader, path, sizes))
+        given = _title(reader)
     empty = sum(not text.strip() for text in texts)
-    if texts and empty == len(texts):
+    if empty == len(texts):
         raise DocumentError(
             path,
             "has no text layer: its pages are pictures",
@@ -155,11 +147,6 @@ def _unlock(reader: Any, path: Path) -> None:
 
 def _locked(path: Path) -> DocumentError:
     return DocumentError(path, "is encrypted", "save it without a password")
-
-
-def _broken(path: Path, reason: str) -> DocumentError:
-    said = " ".join(reason.split())[:200]
-    return DocumentError(path, f"is no PDF that can be read ({said})", "save it anew")
 
 
 def _title(reader: Any) -> str:

@@ -9,6 +9,7 @@ from kds.brain.documents.content import Block, Content, Heading, Part
 from kds.brain.documents.definition import leading
 from kds.readers.lines import Line, numbered
 from kds.readers.plain_heading import find_heading
+from kds.readers.sections import in_sections
 
 _ITEM: Final = re.compile(r"\s*(?:[-*+•·‣▪–]\s+|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]\s+)\S")
 _COLUMNS: Final = re.compile(r"\S {3,}\S")
@@ -31,7 +32,11 @@ def title_of(parts: Sequence[Part]) -> str:
 
 def parts_of(lines: Sequence[Line], *, loose: bool = False) -> Iterator[Part]:
     """Take lines apart into sections; ``loose`` as in `find_heading`."""
-    heading: Heading | None = None
+    return in_sections(_found(lines, loose=loose))
+
+
+def _found(lines: Sequence[Line], *, loose: bool) -> Iterator[Heading | Block]:
+    begun = False
     pending: list[Line] = []
     inside = at = 0
     while at < len(lines):
@@ -40,18 +45,17 @@ def parts_of(lines: Sequence[Line], *, loose: bool = False) -> Iterator[Part]:
             pending.append(lines[at])
             at += 1
             continue
-        blocks = tuple(blocks_of(pending))
-        if heading is not None or blocks:
-            yield Part(heading, blocks)
-        first = heading is None and not blocks and not found.heading.number
-        heading = replace(found.heading, level=0) if first else found.heading
-        if heading.number:
-            inside = heading.level
+        for block in blocks_of(pending):
+            begun = True
+            yield block
+        if found.heading.number:
+            inside = found.heading.level
+        on_top = not (begun or found.heading.number)
+        yield replace(found.heading, level=0) if on_top else found.heading
+        begun = True
         pending = [replace(lines[at], text=found.rest)] if found.rest else []
         at += found.lines
-    blocks = tuple(blocks_of(pending))
-    if heading is not None or blocks:
-        yield Part(heading, blocks)
+    yield from blocks_of(pending)
 
 
 def blocks_of(lines: Sequence[Line]) -> Iterator[Block]:

@@ -55,6 +55,15 @@ def kind_of(path: Path) -> DocumentKind | None:
     return KINDS.get(path.suffix.lower())
 
 
+def readable_kind(path: Path) -> DocumentKind:
+    """Return the same. Raises DocumentError where it is none."""
+    kind = kind_of(path)
+    if kind is None:
+        known = ", ".join(sorted({ending.lstrip(".") for ending in KINDS}))
+        raise DocumentError(path, "is no document that can be read", f"give one of: {known}")
+    return kind
+
+
 def file_source(path: Path) -> Source:
     """Return what a file's folder says of it, without its digest. Raises DocumentError."""
     try:
@@ -66,11 +75,7 @@ def file_source(path: Path) -> Source:
 
 def read_source(path: Path) -> tuple[bytes, Source]:
     """Return the bytes of a file and what identifies them. Raises DocumentError."""
-    kind = kind_of(path)
-    if kind is None:
-        known = ", ".join(sorted({ending.lstrip(".") for ending in KINDS}))
-        raise DocumentError(path, "is no document that can be read", f"give one of: {known}")
-    limit = MAX_BYTES if kind in ("pdf", "docx") else MAX_TEXT_BYTES
+    limit = MAX_BYTES if readable_kind(path) in ("pdf", "docx") else MAX_TEXT_BYTES
     try:
         # O_NONBLOCK: opening a named pipe must not wait for its writer.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
@@ -161,10 +166,4 @@ def _check(content: Content, path: Path) -> None:
             path, f"has more than {MAX_CHARACTERS:,} characters", "split it into smaller files"
         )
     if not size and not any(part.heading for part in content.parts):
-        if content.kind == "pdf":
-            raise DocumentError(
-                path,
-                "has no text layer: its pages are pictures",
-                "run a text recognition over it first, such as ocrmypdf",
-            )
         raise DocumentError(path, "has no text", "give a document that says something")

@@ -12,8 +12,7 @@ from typing import Final
 
 from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog
-from kds.brain.clock import Clock, utc_now
-from kds.brain.sessions.flags import LiveSettings
+from kds.brain.sessions.live_settings import LiveSettings
 from kds.brain.settings import Settings
 from kds.brain.settings_variables import PLACES, routing_variables
 from kds.brain.workspace import OWN_SETTINGS, Workspace
@@ -31,9 +30,9 @@ only for messages that neither ask a model nor teach anything."""
 class _Caller:
     """One environment: its settings, and the workspace's conversations as they are there."""
 
-    def __init__(self, workspace: Workspace, variables: Mapping[str, str], clock: Clock) -> None:
+    def __init__(self, workspace: Workspace, variables: Mapping[str, str]) -> None:
         self.settings = LiveSettings(workspace, environ=variables)
-        self.turns = TurnLog(workspace, clock=clock, environ=variables)
+        self.turns = TurnLog(workspace, environ=variables)
         self._variables = variables
         self._made: tuple[Conversations, Conversations] | None = None
 
@@ -52,14 +51,11 @@ class Callers:
         self,
         workspace: Workspace,
         settings: LiveSettings,
-        *,
-        clock: Clock = utc_now,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         """``settings`` and ``environ`` are the service's own."""
         self._workspace = workspace
         self._settings = settings
-        self._clock = clock
         self._environ = environ
         self._kept: OrderedDict[frozenset[tuple[str, str]], _Caller] = OrderedDict()
 
@@ -102,7 +98,7 @@ class Callers:
     def _caller(self, variables: Mapping[str, str]) -> _Caller:
         key = frozenset(variables.items())
         if key not in self._kept:
-            self._kept[key] = _Caller(self._workspace, dict(variables), self._clock)
+            self._kept[key] = _Caller(self._workspace, dict(variables))
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)[1].turns.close()
         self._kept.move_to_end(key)

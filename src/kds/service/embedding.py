@@ -13,7 +13,8 @@ from typing import Final
 
 from kds.api.embeddings import embed_waiting
 from kds.brain.errors import KdsError
-from kds.brain.passages.store import Embedder, EmbeddingStore
+from kds.brain.passages.outbox import Outbox
+from kds.brain.passages.store import Embedder
 from kds.service.wire.errors import describe_fault
 from kds.service.workspaces import ServedWorkspace
 
@@ -102,7 +103,7 @@ class EmbeddingQueue:
             if done:
                 place.failures, served.embedding.last_error = 0, None
 
-    def _embed(self, store: EmbeddingStore, embedder: Embedder) -> int:
+    def _embed(self, store: Outbox, embedder: Embedder) -> int:
         if not _waits(store, embedder.name):
             return 0
         return embed_waiting(store, embedder, batch=BATCH, goes_on=self._may_go_on)
@@ -119,14 +120,14 @@ class EmbeddingQueue:
         place.served.embedding.last_error = reason
 
 
-def _stores(served: ServedWorkspace) -> Iterator[EmbeddingStore]:
+def _stores(served: ServedWorkspace) -> Iterator[Outbox]:
     if (memory := served.memory_if_any()) is not None:
         yield memory
     if (documents := served.queries.library.store) is not None:
         yield documents
 
 
-def _waits(store: EmbeddingStore, name: str) -> bool:
+def _waits(store: Outbox, name: str) -> bool:
     """Whether chunks wait that are still tried, or the store has not heard of the model."""
     known = [model for model in store.models() if model.name == name]
     return not known or any(model.waiting > model.failed for model in known)

@@ -10,7 +10,7 @@ import contextlib
 import errno
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, Final
@@ -103,7 +103,7 @@ class Listener(uvicorn.Server):
     event ends it, so that an idle service sleeps, and several listeners stop together.
     """
 
-    def __init__(self, app: AsgiApp, closing: asyncio.Event) -> None:
+    def __init__(self, app: AsgiApp, closing: asyncio.Event, *, grace_s: int = GRACE_S) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -117,18 +117,18 @@ class Listener(uvicorn.Server):
                 proxy_headers=False,
                 server_header=False,
                 date_header=False,
-                backlog=BACKLOG,
+                backlog=BATCH,
                 timeout_keep_alive=KEEP_ALIVE_S,
-                timeout_graceful_shutdown=GRACE_S,
+                timeout_graceful_shutdown=grace_s,
             )
         )
         self._closing = closing
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen; let in a few at a time."""
-        self.config.backlog = BATCH
         await super().startup(sockets)
-        queue_up(sockets or ())
+        for listener in sockets or ():  # asyncio has made the queue as short: who finds it full
+            listener.listen(BACKLOG)  # comes again a second later
 
     async def main_loop(self) -> None:
         """Wait for the end."""
@@ -141,17 +141,25 @@ class Listener(uvicorn.Server):
 
 
 class Listeners:
-    """The listeners of a service: each answers from when it is added, and all end together."""
+    """The listeners of the running loop: each answers from when it is added, all end together."""
 
-    def __init__(self, log: Callable[[str], None]) -> None:
+    def __init__(self, log: Callable[[str], None], *, grace_s: int = GRACE_S) -> None:
         self._log = log
+        self._grace_s = grace_s
         self._closing = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
+        asyncio.get_running_loop().set_exception_handler(AcceptFaults(log))
 
     def add(self, listener: socket.socket, app: AsgiApp) -> None:
         """Have ``app`` answer at a bound socket."""
-        server = Listener(LastResort(app, self._log), self._closing)
+        server = Listener(LastResort(app, self._log), self._closing, grace_s=self._grace_s)
         self.tasks.append(asyncio.create_task(server.serve(sockets=[listener])))
+
+    async def wait(self, stopped: asyncio.Event) -> None:
+        """Return when that is set, or a listener has ended by itself."""
+        stopping = asyncio.create_task(stopped.wait())
+        await asyncio.wait({stopping, *self.tasks}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
 
     async def close(self) -> None:
         """Finish what is in flight, everywhere."""
@@ -263,13 +271,6 @@ class Connection(H11Protocol):
         self._stop_unread()
         self.connections.discard(self)  # `connection_lost` does it a little later
         self.transport.abort()
-
-
-def queue_up(listeners: Iterable[socket.socket]) -> None:
-    """Let BACKLOG connections wait, although asyncio accepts few at once and made the queue so
-    short: a client that finds it full comes again a second later."""
-    for listener in listeners:
-        listener.listen(BACKLOG)
 
 
 class AcceptFaults:

@@ -1,43 +1,29 @@
 """Prompts and rules that change while the service runs: read anew, and used when they load.
 
-Watched are the workspace's `prompts/`, and `rules/` and `english/` in its `kds-brain/`, where they
-exist, and the two folders they stand in, where the learned examples are, without their other
-subfolders (a project has its node_modules there). What a change means is decided by a fingerprint
-of the files that count, so KDS's own writes beside them, an editor's temporary files and two events
-for one change are no reason to reload. In a service that people share it is taken at each message,
-too: 0.2 ms, for which what one of them edits in a shared folder reaches all services at once.
+The files that count are looked at twice a second, which takes 0.2 ms and works on network file
+systems too, that send no events. What a change means is decided by their fingerprint, so KDS's own
+writes beside them and an editor's temporary files are no reason to reload. In a service that people
+share it is taken at each message, too: what one of them edits in a shared folder reaches all
+services at once.
 """
 
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Final
 
-import watchfiles
-
 from kds.brain.errors import KdsError
-from kds.brain.learning.learned_file import FILE_NAME as LEARNED
-from kds.brain.workspace import Workspace
-from kds.router.prompts.examplefile import SUFFIX
-from kds.router.prompts.texts import FOLDERS
+from kds.service.fingerprint import Fingerprint, fingerprint
 from kds.service.wire.errors import describe_fault
 from kds.service.workspaces import ServedWorkspace
 
-STEP_MS: Final = 200
-"""Silence after which a change counts as done, and how often the watcher looks whether it is
-to stop: an editor writes a file in less, and five wake-ups a second cost nothing."""
-
-DEBOUNCE_MS: Final = 1_600
-"""A change is acted on after this long even when others follow (the default of watchfiles)."""
-
-LOOK_MS: Final = 10_000
-"""The fingerprint is taken this often without any event: network file systems send none."""
+LOOK_S: Final = 0.5
+"""Seconds between two looks. A change counts when the next one finds the files as they are: an
+editor has written them by then."""
 
 STOP_S: Final = 10.0
 """Seconds a set that is being read may hold up a stop; it takes one to three."""
-
-Fingerprint = tuple[tuple[str, int, int, int], ...]
 
 
 class Reloader:
@@ -48,6 +34,7 @@ class Reloader:
         self._log = log
         self._settings: dict[str, str | None] = {}
         self._seen = {one.root: _state(one) for one in self._served}
+        self._found: list[Fingerprint] = []
         self._looking = threading.Lock()
         for one in self._served:
             one.look = partial(self._look_at_files, one)
@@ -62,6 +49,13 @@ class Reloader:
         """Watch no more, and wait for the thread: it must not outlive the interpreter."""
         self._stopping.set()
         self._thread.join(STOP_S)
+
+    def look(self) -> None:
+        """Check what does not change any more; what is being written waits for the next look."""
+        found = [fingerprint(one.workspace) for one in self._served]
+        if found == self._found:
+            self.check()
+        self._found = found
 
     def check(self) -> None:
         """Read anew what has changed since the last look; what is broken changes nothing."""
@@ -99,28 +93,9 @@ class Reloader:
             self._log(f"reloaded prompts and rules of {served.root}")
 
     def _watch(self) -> None:
-        while not self._stopping.is_set():
-            folders = watched_folders(one.workspace for one in self._served)
-            try:
-                self._watch_folders(folders)
-            except OSError as error:  # no watches left, or a folder went away meanwhile
-                self._log(f"cannot watch for changes, looking instead: {error.strerror or error}")
-                self._stopping.wait(LOOK_MS / 1000)
-                self.check()
-
-    def _watch_folders(self, folders: frozenset[Path]) -> None:
-        """Check after every change, until other folders are to be watched."""
-        changes = watchfiles.watch(
-            *folders, watch_filter=_counts, debounce=DEBOUNCE_MS, step=STEP_MS,
-            rust_timeout=LOOK_MS, yield_on_timeout=True, stop_event=self._stopping,
-            raise_interrupt=False, recursive=False,
-        )  # fmt: skip
-        self.check()  # what changed between the last look and the watch
-        for batch in changes:
-            self.check()
-            replaced = any(Path(path) in folders for _, path in batch)
-            if replaced or watched_folders(one.workspace for one in self._served) != folders:
-                return
+        while not self._stopping.wait(LOOK_S):
+            with suppress(OSError):  # a folder went away meanwhile
+                self.look()
 
 
 def _state(served: ServedWorkspace) -> tuple[Fingerprint, int]:
@@ -129,46 +104,3 @@ def _state(served: ServedWorkspace) -> tuple[Fingerprint, int]:
     A page that saves reads anew by itself; what it saved may be gone again at the next look.
     """
     return fingerprint(served.workspace), served.reload.count
-
-
-def fingerprint(workspace: Workspace) -> Fingerprint:
-    """What tells one state of a workspace's prompts, rules and learned examples from another."""
-    files = [
-        *(path for name in FOLDERS for path in (workspace.prompts_dir / name).glob("*.md")),
-        *(path for name in FOLDERS for path in (workspace.prompts_dir / name).glob(f"*{SUFFIX}")),
-        *workspace.rules_dir.glob("*.yaml"),
-        *workspace.english_dir.glob("*.yaml"),
-        workspace.brain / LEARNED,
-    ]
-    return tuple(sorted(_mark(path) for path in files))
-
-
-def watched_folders(workspaces: Iterable[Workspace]) -> frozenset[Path]:
-    """The folders that exist and in which a change may count; never looked into deeper."""
-    return frozenset(
-        folder
-        for workspace in workspaces
-        for folder in (
-            workspace.root,
-            workspace.brain,
-            workspace.rules_dir,
-            workspace.english_dir,
-            workspace.prompts_dir,
-            *(workspace.prompts_dir / name for name in FOLDERS),
-        )
-        if folder.is_dir()
-    )
-
-
-def _counts(_: watchfiles.Change, path: str) -> bool:
-    """Whether a change may matter: a prompt, a file of rules or words, or one of their folders."""
-    name = Path(path).name
-    return name.endswith((".md", ".yaml")) or name in ("prompts", "rules", "english", *FOLDERS)
-
-
-def _mark(path: Path) -> tuple[str, int, int, int]:
-    try:
-        status = path.stat()
-    except OSError:  # a link to nowhere, or gone since it was listed: a state like any other
-        return str(path), -1, -1, -1
-    return str(path), status.st_mtime_ns, status.st_size, status.st_ino

@@ -19,13 +19,7 @@ from kds.brain.shared_database import shared_database
 from kds.brain.workspace import Workspace
 from kds.service.catching_up import catch_up
 from kds.service.embedding import EmbeddingQueue
-from kds.service.listener import (
-    AcceptFaults,
-    HttpAddress,
-    Listeners,
-    TeamAddress,
-    bind_http,
-)
+from kds.service.listener import HttpAddress, Listeners, TeamAddress, bind_http
 from kds.service.page_listener import MakeSite, SiteHost
 from kds.service.reload import Reloader
 from kds.service.resident.idle import Attendance, Attended
@@ -200,10 +194,9 @@ class Service:
         server = shared.server()
         stack.callback(server.close)
         require(server)
-        figures = Figures()
-        figures.gauge("uptime_seconds", "Since the service began.", self._vitals.uptime_s)
         listener, bound = bind_http(address)
         stack.callback(listener.close)
+        figures = Figures(self._vitals.uptime_s)
         self._door = TeamDoor(app, Passes(server), str(workspace.root), figures, self._options.tell)
         self.places.append(bound.url)
         return listener, self._door
@@ -216,7 +209,6 @@ class Service:
         served: Sequence[ServedWorkspace],
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._loop.set_exception_handler(AcceptFaults(self._log))
         if self._reason is not None:  # told to stop while it was loading
             self._stopping.set()
         listeners = Listeners(self._log)
@@ -231,15 +223,14 @@ class Service:
             chores.append(asyncio.create_task(self._end_when_idle(self._options.idle_s)))
         self._say_started()
         self.ready.set()
-        stopping = asyncio.create_task(self._stopping.wait())
         with woken_by_signals(self._loop) if self._owns_process else nullcontext():
-            await asyncio.wait({stopping, *listeners.tasks}, return_when=asyncio.FIRST_COMPLETED)
+            await listeners.wait(self._stopping)
         for instance in instances.values():
             self._hide(instance)
         for one in served:
             one.queries.stop()
         site.stop()
-        for task in (stopping, *chores):
+        for task in chores:
             task.cancel()
         await listeners.close()
 

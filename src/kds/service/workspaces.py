@@ -10,16 +10,16 @@ from typing import Any, Final
 
 from kds.api.conversations import Conversations
 from kds.api.turn_log import TurnLog, TurnRecord
-from kds.brain.clock import Clock, utc_now
-from kds.brain.contexts import Contexts
-from kds.brain.errors import KdsError
+from kds.brain.clock import utc_now
+from kds.brain.context.conversations import Contexts
+from kds.brain.errors import KdsError, MessageError
 from kds.brain.message import clean_message
 from kds.brain.postgres.team import Person
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.turn import ContextEntry, Turn
 from kds.brain.workspace import Workspace
-from kds.query.service import EARLIER_SETTINGS, QueryService
+from kds.query.query_service import EARLIER_SETTINGS, QueryService
 from kds.service.caller import Callers
 from kds.service.wire.errors import ConflictError, NotServedError
 from kds.service.workspace_notes import EmbeddingRecord, Reload
@@ -32,7 +32,6 @@ class ServedWorkspace:
         self,
         conversations: Conversations,
         *,
-        clock: Clock = utc_now,
         environ: Mapping[str, str] = os.environ,
         person: Person | None = None,
         look: Callable[[], object] = lambda: None,
@@ -46,17 +45,16 @@ class ServedWorkspace:
         self.look = look
         self._answers_with = conversations.parts
         self.queries = QueryService(
-            conversations.parts, rewriter=conversations.rewriter, clock=clock, environ=environ
+            conversations.parts, rewriter=conversations.rewriter, environ=environ
         )
         """Answers questions about documents and remembered conversations."""
         self.people = People(self)
         """The same for others, who have tokens of their own."""
-        self.callers = Callers(self.workspace, self.queries.memory.settings, clock=clock)
+        self.callers = Callers(self.workspace, self.queries.memory.settings)
         """Those that ask from an environment of their own."""
         self.embedding = EmbeddingRecord()
         self.reload = Reload()
         self.turns = 0
-        self._clock = clock
         self._reading = threading.Lock()
 
     @property
@@ -84,7 +82,12 @@ class ServedWorkspace:
         return self.memory.store
 
     def consent(self, purpose: str) -> None:
-        """Note that a profile may be kept for a purpose. Raises ConflictError, as above."""
+        """Note that a profile may be kept for a purpose. Raises ConflictError, as above, and
+        MessageError without a purpose."""
+        if not purpose.strip():
+            raise MessageError(
+                "consent needs a purpose", where="purpose", hint="say what the profile is for"
+            )
         self.memory_for_writing().profile.grant(purpose)
 
     def revoke_consent(self) -> None:
@@ -158,7 +161,7 @@ class ServedWorkspace:
         Raises MessageError when a text is empty, ServiceError when no agent has the intent.
         """
         return ContextEntry(
-            timestamp=self._clock(),
+            timestamp=utc_now(),
             user_message=clean_message(message),
             intent=self.conversations.library.intent_named(intent),
             session_id=clean_message(session_id) if session_id else None,
@@ -178,13 +181,13 @@ class ServedWorkspace:
         self.conversations = conversations
         self._answers_with = conversations.parts
         self.queries.use(conversations.parts, rewriter=conversations.rewriter)
-        self.reload = Reload(self.reload.count + 1, self._clock())
+        self.reload = Reload(self.reload.count + 1, utc_now())
         self.people.reloaded()
 
     def kept(self, error: KdsError | str) -> None:
         """Remember that the new set is broken, and go on with the last good one."""
         told = "; ".join(line.strip() for line in str(error).splitlines())
-        self.reload = replace(self.reload, at=self._clock(), error=told)
+        self.reload = replace(self.reload, at=utc_now(), error=told)
 
 
 class People:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kds.agents.reply import AgentReply
+from kds.brain.context.work import Halted, Offer
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
-from kds.brain.work import Halted, Offer
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from typing import Final
 
 from kds.agents.agent import Agent
 from kds.agents.reply import AgentReply
+from kds.brain.context.work import Work, WorkStore
 from kds.brain.errors import KdsError, StoreError, WorkspaceError
 from kds.brain.turn import Turn
-from kds.brain.work import Work, WorkStore
 from kds.session.answer import Answer
 from kds.session.confirmed_amnesia import Forgetting
 from kds.session.course import AMNESIA, Course

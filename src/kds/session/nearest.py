@@ -8,7 +8,7 @@ from typing import Protocol, Self, Unpack
 
 from kds.api.records import Records
 from kds.brain.clock import Clock, utc_now
-from kds.brain.contexts import Contexts
+from kds.brain.context.conversations import Contexts
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary

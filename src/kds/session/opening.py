@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kds.agents.agent import prompt_named
+from kds.brain.context.work import Halted, Offer, Work, WorkInMemory, WorkStore
 from kds.brain.errors import DispatchError, MessageError
 from kds.brain.message import clean_message
 from kds.brain.turn import UNKNOWN, Turn
-from kds.brain.work import Halted, Offer, Work, WorkInMemory, WorkStore
 from kds.router.log import entry_of
 from kds.router.prompts.promptfile import PromptFile
 from kds.session.course import Course

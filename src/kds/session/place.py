@@ -6,13 +6,13 @@ from typing import Final
 
 from kds.api.session_names import LAST
 from kds.brain.clock import Clock, utc_now
-from kds.brain.contexts import conversation_path
+from kds.brain.context.conversations import conversation_path
+from kds.brain.context.journal import MAX_AGE
+from kds.brain.context.work import NOTHING, Edit, LoadedWork, Work
+from kds.brain.context.work_file import FOLDER, WorkFile, tidy_work
 from kds.brain.errors import OutageError, StoreError
-from kds.brain.journal import MAX_AGE
 from kds.brain.kept_text import kept_text
 from kds.brain.shared_database import shared_database
-from kds.brain.work import NOTHING, Edit, LoadedWork, Work
-from kds.brain.work_file import FOLDER, WorkFile, tidy_work
 from kds.brain.workspace import Workspace
 from kds.session.session_memory import SessionMemory
 

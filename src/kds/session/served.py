@@ -5,9 +5,9 @@ from typing import Final
 
 from kds.agents.model_error import ModelError
 from kds.agents.reply import AgentReply
+from kds.brain.context.work import Offer
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
-from kds.brain.work import Offer
 from kds.session.answer import Answer
 from kds.session.course import MAX_CHAIN, Course
 from kds.session.opening import Opening

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 from kds.agents.agent import Agent
 from kds.agents.models import checked_model, load_chat_model, model_timeout
 from kds.agents.reply import AgentReply
+from kds.brain.context.work import Halted
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Turn, Utterance
-from kds.brain.work import Halted
 from kds.brain.workspace import Workspace
 from kds.session.opening import Opening
 from kds.session.run import AgentRun, Speech
@@ -164,7 +164,7 @@ class AgentDesk:
     def _tools(self) -> Sequence[AnyTool]:
         """The tools that prompt files may name; they come with LangChain, so with a model."""
         from kds.agents.tools import built_in_tools  # LangChain: for who has a model
-        from kds.brain.documents.document_place import DocumentPlace  # 0.1 s of imports
+        from kds.brain.documents.document_store import DocumentPlace  # 0.1 s of imports
 
         return built_in_tools(
             memory=MemoryPlace.of(self._workspace),

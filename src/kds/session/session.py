@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Self
 from weakref import WeakSet
 
 from kds.brain.clock import Clock, utc_now
+from kds.brain.context.work import Halted, Work, WorkInMemory, WorkStore
 from kds.brain.settings import load_settings
 from kds.brain.turn import Turn
-from kds.brain.work import Halted, Work, WorkInMemory, WorkStore
 from kds.brain.workspace import Workspace
 from kds.session.answer import Answer
 from kds.session.confirmed_amnesia import Forgetting

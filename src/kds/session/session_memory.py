@@ -72,7 +72,7 @@ class SessionMemory:
     @property
     def enabled(self) -> bool:
         """Whether the settings have the memory on at this moment."""
-        return self._tried("the memory is off", lambda: self._opened().flags.enabled, False)
+        return self._tried("the memory is off", lambda: bool(self._opened().flags.enabled), False)
 
     def note(self, turn: Turn, conversation: str | None = None) -> None:
         """Remember what the user said, and measure the turn: before any model is asked."""

@@ -8,14 +8,14 @@ from datetime import timedelta
 from typing import Final
 
 from markupsafe import Markup
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from kds.api.measures import Spread
 from kds.evaluation.metrics_report import MetricsReport, Recalls, Turns, read_report
 from kds.evaluation.rewriting_figures import Rewrites
 from kds.service.wire.errors import NotServedError
 from kds.web.charts import Series, bars, columns, reliability
-from kds.web.visit import Visit, get
+from kds.web.visit import Visit, download, get
 
 RANGES: Final = {1: "a day", 7: "a week", 30: "a month"}
 """Days to look back; measurements are kept for thirty."""
@@ -50,7 +50,7 @@ async def show(visit: Visit) -> Response:
     )
 
 
-async def download(visit: Visit) -> Response:
+async def table(visit: Visit) -> Response:
     """One of the tables, as CSV."""
     days, key = _days(visit), visit.text("table")
     found = {one.key: one for one in figures(await _report(visit, days))}
@@ -62,10 +62,7 @@ async def download(visit: Visit) -> Response:
         )
     text = io.StringIO()
     csv.writer(text).writerows([chosen.heads, *chosen.rows])
-    named = f'attachment; filename="kds-{chosen.key}.csv"'
-    return PlainTextResponse(
-        text.getvalue(), media_type="text/csv", headers={"Content-Disposition": named}
-    )
+    return download(text.getvalue(), f"kds-{chosen.key}.csv", "text/csv")
 
 
 def figures(report: MetricsReport) -> Iterator[Figures]:
@@ -222,4 +219,4 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.1%}"
 
 
-routes = (get("/analytics", show), get("/analytics.csv", download))
+routes = (get("/analytics", show), get("/analytics.csv", table))

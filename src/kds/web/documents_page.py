@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.document_values import UPLOADS, Document, Section
 from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError, MessageError, UnknownNameError
@@ -118,7 +118,7 @@ def _read(workspace: Workspace, files: Sequence[tuple[str, bytes]], path: str) -
     if path:
         kept.append(workspace.root / _at_home(path))
     workspace.ensure()
-    with DocumentPlace.of(workspace).made() as store:
+    with DocumentPlace.of(workspace).open() as store:
         report = add_documents(store, kept)
     for one in report.of("failed"):
         if one.path.parent == workspace.brain.resolve() / UPLOADS:

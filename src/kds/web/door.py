@@ -6,15 +6,14 @@ which say nothing of anybody, are served without one. Before all that, where the
 process asks: it has to be this user's.
 """
 
-from collections.abc import MutableMapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 
-from kds.service.wire.errors import AsgiApp, Receive, Scope, Send
+from kds.service.wire.errors import AsgiApp, Event, Receive, Scope, Send, at_start
 from kds.service.wire.security import NEIGHBOUR, WORKSPACE, origin_fault
 from kds.web.assets import PREFIX
 from kds.web.page_trouble import Trouble
@@ -54,13 +53,7 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, log in, or pass the request on with its visitor."""
-
-        async def guarded(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                _guard(MutableHeaders(raw=message["headers"]))
-            await send(message)
-
-        await self._chosen(scope)(scope, receive, guarded)
+        await self._chosen(scope)(scope, receive, at_start(send, _guard))
 
     def leave(self, cookies: dict[str, str]) -> Response:
         """Log a browser out."""
@@ -114,7 +107,8 @@ def _is_embedded(headers: Headers) -> bool:
     return elsewhere and headers.get("sec-fetch-dest") != "document"
 
 
-def _guard(headers: MutableHeaders) -> None:
+def _guard(begun: Event) -> None:
+    headers = MutableHeaders(raw=begun["headers"])
     for name, value in HEADERS.items():
         headers[name] = value
     headers.setdefault("Cache-Control", "no-store")

@@ -11,12 +11,18 @@ from kds.brain.errors import MessageError
 from kds.brain.passages.values import Summary
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import archive, to_json
-from kds.brain.sessions.session_values import EntityMemory, Session, Stats
-from kds.brain.sessions.side_stores import Consent, ConsentEvent, Profile
+from kds.brain.sessions.session_values import (
+    Consent,
+    ConsentEvent,
+    EntityMemory,
+    Profile,
+    Session,
+    Stats,
+)
 from kds.query.values import Query
 from kds.service.wire.memory_api import look
 from kds.web.session_changes import address, store_of
-from kds.web.visit import Visit, get, post
+from kds.web.visit import Visit, download, get, post
 
 SHOWN: Final = 20
 """Sessions on a page."""
@@ -31,28 +37,21 @@ MOST_DAYS: Final = 3650
 SHOWING: Final = "shown to its owner on the page"
 EDITING: Final = "edited by its owner on the page"
 PURPOSE: Final = "answers that suit me"
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """What is known about the user, and what was done with it."""
-
-    consent: Consent
-    profile: Profile | None
-    events: tuple[ConsentEvent, ...]
-
-
-NOBODY: Final = Person(Consent(given=False), None, ())
+NO_CONSENT: Final = Consent(given=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the memory holds: figures, a page of the sessions, the person."""
+    """What the memory holds: a page of the sessions, figures, and what is known about the user."""
 
-    stats: Stats | None
     sessions: tuple[Session, ...]
     later: int | None
-    person: Person
+    """Where the next page begins."""
+    stats: Stats | None = None
+    consent: Consent = NO_CONSENT
+    profile: Profile | None = None
+    events: tuple[ConsentEvent, ...] = ()
+    """What was done with the profile, the latest first."""
 
 
 async def show(visit: Visit) -> Response:
@@ -88,10 +87,6 @@ async def about(visit: Visit) -> Response:
 async def grant(visit: Visit) -> Response:
     """Note the consent to a profile."""
     purpose = visit.text("purpose").strip()
-    if not purpose:
-        raise MessageError(
-            "consent needs a purpose", where="purpose", hint="say what the profile is for"
-        )
     await visit.archive(lambda: visit.served.consent(purpose))
     return visit.go("/memory#profile", "You consented. You can take that back at any time.")
 
@@ -166,19 +161,17 @@ async def backup(visit: Visit) -> Response:
         found = all_sessions(store)[::-1] if store else ()
         return to_json([archive(store, one.id) for one in found] if store else [])
 
-    headers = {"Content-Disposition": 'attachment; filename="kds-memory.json"'}
-    text = await visit.archive(read)
-    return Response(text, media_type="application/json", headers=headers)
+    return download(await visit.archive(read), "kds-memory.json", "application/json")
 
 
 def _held(store: MemoryStore | None, offset: int) -> Held:
     sessions, later = session_page(store, limit=SHOWN, offset=offset)
     if store is None:
-        return Held(None, sessions, later, NOBODY)
+        return Held(sessions, later)
     given = store.profile.consent()
     profile = store.profile.use(SHOWING) if given.given else None
     events = store.profile.events()[: -EVENTS - 1 : -1]
-    return Held(store.stats(), sessions, later, Person(given, profile, events))
+    return Held(sessions, later, store.stats(), given, profile, events)
 
 
 routes = (

@@ -11,9 +11,8 @@ from kds.api.beginning import begin_prompt, begin_rule
 from kds.api.own_files import OwnFile, OwnFiles
 from kds.api.routing import rehearsed
 from kds.brain.errors import ConfigError, KdsError
-from kds.evaluation.dialogues import Dialogue
-from kds.evaluation.failures import describe
-from kds.evaluation.playback import PlayedTurn, play, turn_by_turn
+from kds.evaluation.dialogue_file import Dialogue
+from kds.evaluation.playback import PlayedTurn, describe, play, turn_by_turn
 from kds.evaluation.trial import check_change, try_change
 from kds.evaluation.typed import as_test, save_test, test_name, typed_dialogue
 from kds.service.workspaces import ServedWorkspace

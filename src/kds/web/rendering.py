@@ -1,7 +1,6 @@
 """Templates: everything escaped, and a name that is not there is an error, not an empty place."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -22,18 +21,11 @@ HTMX_CONFIG: Final = (
 nothing of a page is kept in the browser."""
 
 
-@dataclass(frozen=True, slots=True)
-class NavEntry:
-    """A page in the navigation."""
-
-    label: str
-    path: str
-
-
 class Renderer:
     """Renders the templates of the package."""
 
-    def __init__(self, assets: Assets, navigation: Sequence[NavEntry]) -> None:
+    def __init__(self, assets: Assets, navigation: Sequence[object]) -> None:
+        """What stands in the ``navigation`` has a ``label`` and a ``path``."""
         self._environment = Environment(
             loader=FileSystemLoader(FOLDER),
             autoescape=True,

@@ -17,7 +17,7 @@ from kds.brain.sessions.session_values import Archive, Session
 from kds.service.wire.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
 from kds.web.talks import Talks
-from kds.web.visit import Visit, get, post
+from kds.web.visit import Visit, download, get, post
 from kds.web.visitors import Note
 
 UNDO_S: Final = 600.0
@@ -117,16 +117,10 @@ async def export(visit: Visit) -> Response:
     """Write a session out as a file."""
     session, markdown = visit.text("session"), visit.text("format") == "markdown"
     found = await visit.archive(lambda: archive(store_of(visit.served, session), session))
-    text, kind = (
-        (to_markdown(found), "text/markdown")
-        if markdown
-        else (to_json([found]), "application/json")
-    )
     name = _NO_NAME.sub("-", found.session.title).strip("-").lower()[:60] or "session"
-    headers = {
-        "Content-Disposition": f'attachment; filename="{name}.{"md" if markdown else "json"}"'
-    }
-    return Response(text, media_type=kind, headers=headers)
+    if markdown:
+        return download(to_markdown(found), f"{name}.md", "text/markdown")
+    return download(to_json([found]), f"{name}.json", "application/json")
 
 
 async def import_(visit: Visit) -> Response:

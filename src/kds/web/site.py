@@ -11,7 +11,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route, request_response
+from starlette.routing import Route
 
 from kds.brain.errors import KdsError
 from kds.service.resident.idle import Attended
@@ -28,7 +28,7 @@ from kds.web import (
 from kds.web.assets import Assets
 from kds.web.door import LOGIN, Door
 from kds.web.page_trouble import Trouble
-from kds.web.rendering import NavEntry, Renderer
+from kds.web.rendering import Renderer
 from kds.web.session_changes import Bin
 from kds.web.talks import Talks
 from kds.web.visit import THEME, THEMES, Visit, get, post
@@ -80,7 +80,7 @@ class WebSite:
 def open_site(state: State, port: int) -> WebSite:
     """The pages over the state of the service's application, at a port."""
     assets = Assets()
-    renderer = Renderer(assets, [NavEntry(one.label, one.path) for one in PAGES])
+    renderer = Renderer(assets, PAGES)
     trouble, visitors = Trouble(renderer), Visitors()
     app = Starlette(
         routes=[*_common(), *(route for page in PAGES for route in page.routes)],
@@ -93,7 +93,7 @@ def open_site(state: State, port: int) -> WebSite:
     own = {"talks": talks, "bin": Bin(), "trials": asyncio.Semaphore(playground_page.TRIALS)}
     app.state = State({**state._state, "renderer": renderer, **own})
     inner = Attended(BodyLimit(app, limit=DRAIN_LIMIT), state.attendance)
-    door = Door(inner, request_response(assets.serve), visitors, port, trouble)
+    door = Door(inner, assets.squeezed(), visitors, port, trouble)
     app.state.door = door
     return WebSite(door, visitors, talks)
 

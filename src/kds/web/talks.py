@@ -7,7 +7,7 @@ conversation reads what there is of it. So a tab may be closed or opened in the 
 import asyncio
 import uuid
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,10 +17,10 @@ from typing import Final, Unpack
 
 from kds.brain.errors import KdsError
 from kds.brain.turn import Turn
-from kds.service.resident.service_client import HISTORY_LIMIT, KNOWN_LIMIT, SAID_LIMIT, How
+from kds.service.resident.service_client import How, route_request
 from kds.service.routed import routed
 from kds.service.wire.errors import describe_fault
-from kds.service.wire.schemas import RouteRequest, UtteranceRequest
+from kds.service.wire.schemas import RouteRequest
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace
 from kds.session.answer import Answer
@@ -233,18 +233,12 @@ class ServedDesk:
     served: ServedWorkspace
     worker: Worker
     loop: asyncio.AbstractEventLoop
-    known: Callable[[str | None], Callable[[], object]]
+    known: Callable[[str | None], Callable[[], Iterable[str]]]
     alone = False
 
     def route(self, message: str, **how: Unpack[How]) -> Turn:
         """Route ``message``, as `POST /route` does."""
-        said = [
-            UtteranceRequest(text=one.text[:SAID_LIMIT], role=one.role)
-            for one in how.get("history", ())
-        ]
-        known = self.known(how.get("conversation"))()
-        terms = list(known)[-KNOWN_LIMIT:] if isinstance(known, list | tuple) else []
-        given = how | {"history": said[-HISTORY_LIMIT:], "known": terms}
-        asked = RouteRequest.model_validate({"message": message, **given})
-        turn = routed(self.served, self.worker, asked)
+        known = list(self.known(how.get("conversation"))())
+        request = RouteRequest.model_validate(route_request(message, known, how))
+        turn = routed(self.served, self.worker, request)
         return asyncio.run_coroutine_threadsafe(turn, self.loop).result()

@@ -11,14 +11,13 @@ from starlette.responses import Response
 from kds.brain.sessions.session_values import Session
 from kds.brain.turn import Turn
 from kds.learning.antecedents import corrections_of
+from kds.learning.example_teaching import teach
 from kds.learning.learning import Learning, LearningError
 from kds.learning.references import teach_reference
-from kds.learning.teaching import teach
 from kds.router.references.resolver import Resolver
 from kds.service.wire.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
-from kds.web.session_changes import address, store_of
-from kds.web.talks import Talks
+from kds.web.session_changes import address, store_of, talks_of
 from kds.web.turn_view import choices_of
 from kds.web.visit import Visit, get, post
 from kds.web.visitors import Note
@@ -70,7 +69,6 @@ async def point(visit: Visit) -> Note:
 
 async def _turn(visit: Visit) -> tuple[Session, Turn]:
     chosen, seq = visit.text("session"), visit.number("seq", 0)
-    talks: Talks = visit.request.app.state.talks
 
     def read() -> tuple[Session, datetime | None]:
         store = store_of(visit.served, chosen)
@@ -78,7 +76,7 @@ async def _turn(visit: Visit) -> tuple[Session, Turn]:
         return store.session(chosen), found[0].at if found else None
 
     session, at = await visit.archive(read)
-    talk = await talks.find(visit.served, chosen)
+    talk = await talks_of(visit).find(visit.served, chosen)
     turn = talk.turns.get(at) if at is not None else None
     if turn is None:
         raise NotServedError("nothing is known any more of this message", hint="say it again")

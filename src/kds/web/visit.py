@@ -112,6 +112,12 @@ class Visit:
         return RedirectResponse(path, 303)
 
 
+def download(text: str, name: str, media_type: str) -> Response:
+    """A file that the browser is to keep."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type=media_type, headers=headers)
+
+
 View = Callable[[Visit], Awaitable[Response]]
 
 

@@ -13,7 +13,7 @@ from kds.brain.database.database import Database
 from kds.brain.errors import StoreError
 from kds.brain.sessions import session_table
 from kds.brain.sessions.memory_schema import MEMORY
-from kds.brain.sessions.side_stores import Profile
+from kds.brain.sessions.session_values import Profile
 from kds.brain.sessions.sqlite_store import SqliteStore
 
 OpenStore = Callable[[], SqliteStore]
@@ -93,6 +93,8 @@ def test_a_withdrawn_profile_leaves_no_bytes_anywhere(
     fill(store)
     store.delete_session(store.sessions()[2].id)
     store.profile.grant("answers")
+    for mark in MARKS:
+        store.profile.save(Profile(name=mark))
     profile = Profile(
         MARKS[0], MARKS[1], (MARKS[2],), {MARKS[0]: MARKS[1]}, "about " * 900 + MARKS[2]
     )
@@ -111,17 +113,6 @@ def test_a_withdrawn_profile_leaves_no_bytes_anywhere(
     assert traces(memory_path.parent) == {}
     assert all(pattern not in path.read_bytes() for path in memory_path.parent.iterdir())
     assert not aside.exists()
-
-
-def test_a_changed_profile_leaves_nothing_of_the_old_one_once_revoked(
-    open_store: OpenStore, memory_path: Path
-) -> None:
-    store = open_store()
-    store.profile.grant("answers")
-    for mark in MARKS:
-        store.profile.save(Profile(name=mark))
-    store.profile.revoke()
-    assert traces(memory_path.parent) == {}
 
 
 def test_a_process_that_dies_between_leaves_the_rest_to_the_next(

@@ -54,19 +54,14 @@ def test_an_older_file_is_copied_and_brought_up_to_date(old_file: Path, clock: H
     database.close()
     copy = old_file.with_name(COPY)
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    with closing(sqlite3.connect(copy)) as kept:
-        assert kept.execute("PRAGMA user_version").fetchone()[0] == len(MEMORY.migrations)
-        assert kept.execute("SELECT content FROM message").fetchall() == [("the walrus",)]
+    with SqliteStore(copy, clock=clock) as store:
+        assert store.stats().schema_version == len(MEMORY.migrations)
+        assert [message.content for message in store.messages("s")] == ["the walrus"]
+        assert store.warnings == ()
+        assert store.check().sound
     again = Database(old_file, NEXT, clock=clock)
     assert again.warnings == ()
     again.close()
-
-
-def test_the_copy_is_a_memory_that_can_be_opened(old_file: Path, clock: HandClock) -> None:
-    Database(old_file, NEXT, clock=clock).close()
-    with SqliteStore(old_file.with_name(COPY), clock=clock) as store:
-        assert [message.content for message in store.messages("s")] == ["the walrus"]
-        assert store.check().sound
 
 
 def test_a_newer_file_is_refused_and_left_alone(old_file: Path, clock: HandClock) -> None:
@@ -94,19 +89,17 @@ def test_steps_that_were_taken_before_one_fails_are_kept(old_file: Path, clock: 
     database.close()
 
 
-def test_a_file_of_ours_without_tables_gets_them(memory_path: Path, clock: HandClock) -> None:
-    with closing(sqlite3.connect(memory_path)) as begun:
-        begun.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    with SqliteStore(memory_path, clock=clock) as store:
-        assert store.check().sound
-        assert store.stats().schema_version == len(MEMORY.migrations)
-
-
-def test_an_empty_file_becomes_a_memory(memory_path: Path, clock: HandClock) -> None:
+@pytest.mark.parametrize("begun", ["", f"PRAGMA application_id = {APPLICATION_ID}"])
+def test_a_file_without_tables_becomes_a_memory(
+    memory_path: Path, clock: HandClock, begun: str
+) -> None:
     memory_path.touch()
+    with closing(sqlite3.connect(memory_path)) as connection:
+        connection.execute(begun)
     with SqliteStore(memory_path, clock=clock) as store:
         assert store.warnings == ()
         assert store.check().sound
+        assert store.stats().schema_version == len(MEMORY.migrations)
 
 
 def test_a_read_only_older_file_is_refused(old_file: Path, clock: HandClock) -> None:

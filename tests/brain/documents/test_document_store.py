@@ -77,14 +77,6 @@ def test_the_conversation_memory_is_not_taken_for_documents(store_path: Path) ->
     assert store_path.read_bytes() == before
 
 
-def test_a_newer_file_is_refused_and_stays_as_it_is(store_path: Path) -> None:
-    DocumentStore(store_path).close()
-    with closing(sqlite3.connect(store_path)) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(StoreError, match="the document store was written by a newer KDS"):
-        DocumentStore(store_path)
-
-
 def test_a_damaged_index_is_made_anew_on_the_spot(store: DocumentStore, put: Put) -> None:
     put("/x/a.txt", ("One", ["The fee is four pounds."]))
     with closing(sqlite3.connect(store.path)) as connection, connection:

@@ -1,6 +1,5 @@
 """The accepted examples: readable, changed by exact lines, restored byte for byte."""
 
-import stat
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +15,7 @@ from kds.brain.kept_text import PrivateText
 from kds.brain.learning.candidate import Candidate
 from kds.brain.learning.event import candidate_id
 from kds.brain.learning.learned_file import MAX_EXAMPLES, YOU, LearnedFile, LearnedFileError
-from kds.brain.learning.phrase import phrase_text
+from kds.brain.visible import one_line
 
 from ..conftest import MakeText
 
@@ -68,12 +67,6 @@ def test_an_example_says_when_why_and_how_often(file: LearnedFile) -> None:
     text = written(file) or ""
     for part in ('at: "2026-01-01T12:00:00Z"', "times: 3", "confidence: 0.75", "told 3 times"):
         assert part in text
-
-
-def test_the_file_is_private(tmp_path: Path) -> None:
-    path = tmp_path / "learned.yaml"
-    add(LearnedFile(PrivateText(path)), "sort out the login page")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_what_was_written_by_hand_is_read_and_keeps_its_bytes(file: LearnedFile) -> None:
@@ -142,7 +135,7 @@ def test_there_is_a_limit(file: LearnedFile) -> None:
         add(file, "one more for the road")
 
 
-words = st.text(min_size=1, max_size=60).filter(lambda text: len(phrase_text(text).strip()) > 1)
+words = st.text(min_size=1, max_size=60).filter(lambda text: len(one_line(text).strip()) > 1)
 
 
 @settings(max_examples=40)
@@ -159,7 +152,7 @@ def test_undoing_in_any_order_restores_the_bytes(texts, random, present) -> None
         known = {one.id for one in file.load()}
         added = [
             (one.id, file.add([one], by=YOU, now=NOON)[one.id])
-            for one in map(candidate, map(phrase_text, texts))
+            for one in map(candidate, map(one_line, texts))
             if one.id not in known
         ]
         if present is None or present == "examples:\n":

@@ -1,22 +1,16 @@
-from datetime import UTC, datetime
-
 from hypothesis import given
 from hypothesis import strategies as st
+from spoken import passage
 
 from kds.brain.passages.assembly import assemble
 from kds.brain.passages.fusion import Fused
 from kds.brain.passages.recalled import Hit
-from kds.brain.passages.values import ChunkKind, Passage
+from kds.brain.passages.values import ChunkKind
 from kds.brain.words.tokens import estimate_tokens
-
-AT = datetime(2024, 5, 1, tzinfo=UTC)
 
 
 def _hit(number: int, body: str, kind: ChunkKind = "prose") -> Hit:
-    passage = Passage(
-        number, str(number), "s", None, "user", "Ann", AT, kind, "", body, "", estimate_tokens(body)
-    )
-    return Hit(passage, 1.0, Fused(1.0, None, 1.0, 0.0), False, ())
+    return Hit(passage(number, body, kind), 1.0, Fused(1.0, None, 1.0, 0.0), False, ())
 
 
 HITS = st.lists(
@@ -32,7 +26,7 @@ HITS = st.lists(
 
 def test_texts_come_with_their_date_and_speaker() -> None:
     made = assemble("port", [_hit(1, "Port 8081."), _hit(2, "Behind the proxy.")])
-    assert made.text == "[2024-05-01, Ann]\nPort 8081.\n\n[2024-05-01, Ann]\nBehind the proxy."
+    assert made.text == "[2025-11-03, Ann]\nPort 8081.\n\n[2025-11-03, Ann]\nBehind the proxy."
     assert made.notes == ()
 
 

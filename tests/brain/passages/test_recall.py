@@ -1,6 +1,5 @@
 """Recall on a real store: what is found, what comes first, what happens when parts fail."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -211,20 +210,10 @@ def test_any_text_is_a_question(talk: SqliteStore, query: str) -> None:
         assert all(0.0 < hit.score <= 1.16 for hit in found.hits)
 
 
-@pytest.fixture
-def large(store: SqliteStore) -> Callable[[], SqliteStore]:
-    def fill() -> SqliteStore:
-        store.create_session(session_id="s")
-        for number in range(230):
-            store.append("s", "user", f"common words and rare{number}")
-        return store
-
-    return fill
-
-
-def test_words_that_are_everywhere_are_not_searched_for_everywhere(
-    large: Callable[[], SqliteStore],
-) -> None:
-    found = recall(large(), "common rare7")
+def test_words_that_are_everywhere_are_not_searched_for_everywhere(store: SqliteStore) -> None:
+    store.create_session(session_id="s")
+    for number in range(230):
+        store.append("s", "user", f"common words and rare{number}")
+    found = recall(store, "common rare7")
     assert found.notes == ("too common to search all conversations for: 'common'",)
     assert found.hits[0].passage.body == "common words and rare7"

@@ -1,30 +1,15 @@
 """The second look: what stands around a hit counts."""
 
-from datetime import UTC, datetime
+from spoken import passage
 
 from kds.brain.passages.query import read_question
 from kds.brain.passages.rerank import NEIGHBOURS, Reranked, rarity, rerank, window
 from kds.brain.passages.values import ChunkKind, Passage
 
-AT = datetime(2024, 5, 1, tzinfo=UTC)
-
 
 def _passages(*bodies: str, kind: ChunkKind = "prose", speaker: str = "Ann") -> dict[int, Passage]:
     return {
-        number: Passage(
-            number,
-            str(number),
-            "s",
-            None,
-            "user",
-            speaker,
-            AT,
-            kind,
-            "",
-            body,
-            "",
-            len(body.split()),
-        )
+        number: passage(number, body, kind, speaker=speaker)
         for number, body in enumerate(bodies, start=1)
     }
 

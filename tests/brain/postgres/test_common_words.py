@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
-from kds.brain.postgres import common_words, text_search
+from kds.brain.postgres import common_words, full_text
 from kds.brain.postgres.postgres_store import PostgresStore
 
 OpenStore = Callable[..., PostgresStore]
@@ -86,7 +86,7 @@ def test_a_question_of_common_words_alone_is_ranked_as_others_are(
         return large.search_words(["button", "rare"], limit=5, weights=COLUMN_WEIGHTS)
 
     among_all = found()
-    monkeypatch.setattr(text_search, "TOO_MANY", 0)
+    monkeypatch.setattr(full_text, "TOO_MANY", 0)
     among_the_newest = found()
     assert among_the_newest == among_all
     assert among_all

@@ -7,20 +7,16 @@ from uuid import uuid4
 
 import pytest
 from conformance import HandClock
-from document_texts import GUIDE, LEASE, content_of, putting, source_of
+from document_texts import content_of, putting, source_of, stock
 
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.documents import Documents
-from kds.brain.postgres.migration.comparison import Compared
+from kds.brain.postgres.migration.compare import Compared
 from kds.brain.postgres.migration.migrate import Migrated
-from kds.brain.postgres.migration.migrate import migrate as copy
 from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.tenancy import Tenancy
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import tenant_number
 from kds.brain.workspace import Workspace
-from kds.readers.markdown import read_markdown
-from kds.readers.plain import read_plain
 
 from .test_migration import Breaking, BrokenError
 
@@ -35,8 +31,7 @@ def file(folder: Workspace, clock: HandClock) -> Iterator[DocumentStore]:
     """Two documents and an empty one, and a vector of each passage but the last."""
     folder.ensure()
     with DocumentStore(DocumentStore.path_in(folder), clock=clock) as store:
-        store.put(read_plain(LEASE, "lease"), source_of(LEASE, "/shelf/lease.txt"))
-        store.put(read_markdown(GUIDE, "guide"), source_of(GUIDE, "/shelf/guide.md"))
+        stock(store)
         store.put(content_of("Empty é🎉"), source_of("", "/shelf/empty.txt"))
         store.use_model("m")
         jobs = store.pending_embeddings(99)
@@ -44,15 +39,6 @@ def file(folder: Workspace, clock: HandClock) -> Iterator[DocumentStore]:
         late = content_of("Late", ("One", ["Nobody has made its vector yet."]))
         store.put(late, source_of("late", "/shelf/late.txt"))
         yield store
-
-
-@pytest.fixture
-def migrate(server: Server, folder: Workspace, clock: HandClock) -> Copy:
-    def run(person: str = "ann", *, tenancy: type[Tenancy] = Tenancy, **options: int) -> Migrated:
-        number = tenant_number(server, ("acme", person, "shop"))
-        return copy(folder, tenancy(server, number, clock=clock, **options), tell=lambda *_: None)
-
-    return run
 
 
 @pytest.fixture

@@ -25,19 +25,18 @@ from kds.brain.documents.question import Reference
 from kds.brain.errors import StoreError
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.values import Scored
-from kds.brain.postgres.contexts import PostgresContexts
 from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.postgres_store import PostgresItems, PostgresStore
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import Team
-from kds.brain.postgres.tenancy import Tenancy
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import Tenancy, tenant_number
+from kds.brain.postgres.tenant_contexts import PostgresContexts
 from kds.brain.postgres.texts import PostgresText
 from kds.brain.sessions.entities import EntityTable
 from kds.brain.sessions.metrics import MetricTable
 from kds.brain.sessions.portable import archive
 from kds.brain.sessions.profile import ProfileTable
-from kds.brain.sessions.side_stores import Profile
+from kds.brain.sessions.session_values import Profile
 from kds.brain.turn import ContextEntry
 
 REQUESTS = int(os.environ.get("KDS_ISOLATION_REQUESTS", "300"))
@@ -493,20 +492,22 @@ def _compare_counts(tenant: Tenant, admin: Admin) -> None:
 def spoken(tenants: tuple[Tenant, Tenant], pool: Pool) -> tuple[Tenant, Tenant]:
     """Both with something in every table."""
     for tenant in tenants:
-        tenant.store.use_model("one")
         tenant.store.create_session(session_id="one")
         for _ in range(3):
             tenant.store.append("one", "user", pool.text(tenant))
-        jobs = tenant.store.pending_embeddings(2)
-        tenant.store.store_embeddings("one", {job.chunk_id: pool.vector() for job in jobs})
+        for _ in range(3):
+            _put(tenant, pool)
+        for store in (tenant.store, tenant.documents):
+            store.use_model("one")
+            [job] = store.pending_embeddings(1)
+            store.store_embeddings("one", {job.chunk_id: pool.vector()})
+            with store.database.write() as connection:
+                connection.execute("INSERT INTO common_word VALUES (DEFAULT, gen_random_uuid(), 9)")
         tenant.store.add_summary("one", 1, 2, pool.text(tenant), kind="rolling")
         for request in (OF_ENTITIES["note"], OF_PROFILE["grant"], OF_PROFILE["save"],
                         OF_METRICS["add"], OF_ITEMS["put"], OF_TEXTS["append"],
                         _logged):  # fmt: skip
             request(tenant, pool)
-        _put(tenant, pool)
-        with tenant.store.database.write() as connection:
-            connection.execute("INSERT INTO common_word VALUES (DEFAULT, gen_random_uuid(), 9)")
     return tenants
 
 
@@ -531,7 +532,7 @@ def test_sql_without_a_condition_reaches_ones_own_rows_only(
     spoken: tuple[Tenant, Tenant], admin: Admin
 ) -> None:
     ann, bob = spoken
-    for table in _tables(admin, "kds"):
+    for table in _tables(admin, "kds", "kds_documents"):
         before = _sum(admin, [table], bob.number)
         count = f"SELECT count(*) FROM {table} WHERE tenant = {ann.number}"
         (own,) = admin.execute(count).fetchone() or (0,)

@@ -12,7 +12,9 @@ from conformance import CODE, HandClock, say
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kds.brain.contexts import Contexts
+from kds.brain.context.conversations import Contexts
+from kds.brain.context.work import Work
+from kds.brain.context.work_file import WorkFile
 from kds.brain.database.engine import Connection
 from kds.brain.errors import StoreError
 from kds.brain.kept_text import PrivateText
@@ -24,25 +26,18 @@ from kds.brain.learning.learned_file import YOU, LearnedFile
 from kds.brain.learning.reference import LearnedReference
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.passages.text_search import words_of
-from kds.brain.postgres.migration.comparison import Compared
+from kds.brain.postgres.migration.compare import Compared
 from kds.brain.postgres.migration.kept_texts import text_of
 from kds.brain.postgres.migration.migrate import Migrated
-from kds.brain.postgres.migration.migrate import migrate as copy
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.tenancy import Area, Tenancy
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import Area, Tenancy, tenant_number
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import archive
-from kds.brain.sessions.side_stores import Profile
+from kds.brain.sessions.session_values import Profile
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry
-from kds.brain.work import Work
-from kds.brain.work_file import WorkFile
 from kds.brain.workspace import Workspace
-
-AT_ONCE = 4
-"""Messages in a transaction, so that a small memory takes many."""
 
 Copy = Callable[..., Migrated]
 
@@ -52,11 +47,18 @@ def file(folder: Workspace, clock: HandClock) -> Iterator[SqliteStore]:
     """The memory of the workspace, with something of every kind in it."""
     folder.ensure()
     with SqliteStore(SqliteStore.path_in(folder), clock=clock) as store:
-        _fill(store, folder, clock)
+        fill(store, clock)
+        contexts = Contexts(folder, clock=clock, environ={})
+        for conversation in (None, "c1"):
+            journal = contexts.journal(conversation)
+            journal.log(ContextEntry(clock.now, "add a FAB button", "PLAN"))
+            journal.log(ContextEntry(clock.now, "make it purple", "EXECUTE"))
+        _teach(folder, clock)
         yield store
 
 
-def _fill(store: SqliteStore, folder: Workspace, clock: HandClock) -> None:
+def fill(store: MemoryStore, clock: HandClock) -> None:
+    """Something of every kind."""
     store.create_session(title="empty", document_context="spec.md")
     long = store.create_session(session_id="long")
     say(store, long, *(f"the walrus said {number}" for number in range(11)))
@@ -77,13 +79,6 @@ def _fill(store: SqliteStore, folder: Workspace, clock: HandClock) -> None:
     for _ in range(2):  # two that are alike are two
         store.metrics.add("recall", {"ms": 3})
     store.metrics.add("turn", {"ms": 4})
-    contexts = Contexts(folder, clock=clock, environ={})
-    for conversation in (None, "c1"):
-        journal = contexts.journal(conversation)
-        journal.log(ContextEntry(clock.now, "add a FAB button", "PLAN"))
-        journal.log(ContextEntry(clock.now, "make it purple", "EXECUTE"))
-
-    _teach(folder, clock)
 
 
 def _teach(folder: Workspace, clock: HandClock) -> None:
@@ -99,23 +94,11 @@ def _teach(folder: Workspace, clock: HandClock) -> None:
         WorkFile(text, clock=lambda at=at: at).change(lambda _: Work(confirm="COMMIT"))
 
 
-@pytest.fixture
-def migrate(server: Server, folder: Workspace, clock: HandClock) -> Copy:
-    """Copies the workspace for a person."""
-
-    def run(person: str = "ann", *, tenancy: type[Tenancy] = Tenancy, **options: Any) -> Migrated:
-        number = tenant_number(server, ("acme", person, "shop"))
-        target = tenancy(server, number, clock=clock, **options)
-        return copy(folder, target, tell=lambda *_: None, at_once=AT_ONCE)
-
-    return run
-
-
 def _ways(done: Migrated) -> Mapping[str, Compared]:
     return {one.what: one for one in done.compared}
 
 
-def _all_of(store: MemoryStore) -> list[object]:
+def all_of(store: MemoryStore) -> list[object]:
     """All that a memory holds, without what only its engine has: numbers, sizes."""
     sessions = store.sessions(limit=99)
     whole = [archive(store, session.id) for session in sessions]
@@ -135,7 +118,7 @@ def _all_of(store: MemoryStore) -> list[object]:
     ]  # fmt: skip
 
 
-def _found(store: MemoryStore, text: str) -> list[str]:
+def found(store: MemoryStore, text: str) -> list[str]:
     hits = store.search_words(words_of(text), limit=9, weights=COLUMN_WEIGHTS)
     return [one.body for one in store.passages([hit.chunk_id for hit in hits])]
 
@@ -153,9 +136,9 @@ def test_all_that_a_workspace_keeps_comes_over(
         "figures": (3, 3), "conversations": (2, 2), "learned examples": (1, 1),
         "events of learning": (1, 1), "work in progress": (1, 1),
     }  # fmt: skip
-    assert _all_of(store) == _all_of(file)
+    assert all_of(store) == all_of(file)
     assert store.check().sound
-    assert _found(store, "walrus said 7")[0] == "the walrus said 7"
+    assert found(store, "walrus said 7")[0] == "the walrus said 7"
     assert store.search_dense([1.0, 3.0, 0.3], model="m", limit=1)[0].score > 0.99
     assert list(store.items.search_words("purple")) == [(("a", "b"), "k")]
     assert len(store.pending_embeddings(99)) == 10
@@ -184,11 +167,11 @@ def test_a_second_run_copies_nothing(
     migrate: Copy, file: SqliteStore, store: PostgresStore
 ) -> None:
     first = migrate()
-    before = _all_of(store)
+    before = all_of(store)
     again = migrate()
     assert (again.messages, again.complete) == (0, True)
     assert again.compared == first.compared
-    assert _all_of(store) == before
+    assert all_of(store) == before
 
 
 def test_what_came_into_the_file_since_is_copied_by_the_next_run(
@@ -320,7 +303,7 @@ def test_a_workspace_without_a_memory_has_its_conversations_copied(
     assert not SqliteStore.path_in(folder).exists()
 
 
-def test_what_was_changed_behind_our_back_is_found(
+def test_what_was_changed_behind_our_back_isfound(
     migrate: Copy, file: SqliteStore, store: PostgresStore
 ) -> None:
     migrate()
@@ -403,7 +386,7 @@ def test_broken_off_anywhere_and_begun_again_nothing_is_lost_and_nothing_is_ther
     assert migrate(person).complete
     number = tenant_number(server, ("acme", person, "shop"))
     store = PostgresStore(server, number, clock=clock)
-    assert _all_of(store) == _all_of(file)
+    assert all_of(store) == all_of(file)
     assert store.check().sound
     store.close()
 

@@ -20,13 +20,13 @@ from conformance import HandClock, SessionConformance, say
 from passage_conformance import MessageShelf, PassageConformance, Shelf
 
 from kds.brain.patience import Patience
-from kds.brain.postgres.contexts import PostgresContexts
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import CONNECTIONS, Server
-from kds.brain.postgres.tenancy import Tenancy
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import Tenancy, tenant_number
 from kds.brain.postgres.upgrade import upgrade
-from kds.brain.turn import ContextEntry
+
+from ...postgres import of_database  # what makes databases for all
+from .test_tenant_contexts import open_contexts as open_contexts
 
 PROGRAM = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin")
 START_S = 10
@@ -98,21 +98,15 @@ def _answers(port: int) -> bool:
 
 
 @pytest.fixture
-def direct(url: str) -> str:
+def direct(postgres: str, url: str) -> str:
     """The address of the same database without the pooler."""
-    return url
+    return of_database(postgres, urlsplit(url).path[1:])
 
 
 @pytest.fixture
-def server(direct: str, pooler: int) -> Iterator[Server]:
-    """The connections of a service that goes through the pooler."""
-    server = Server(_through(direct, pooler))
-    yield server
-    server.close()
-
-
-def _through(url: str, port: int) -> str:
-    return f"postgresql://anybody@127.0.0.1:{port}{urlsplit(url).path}"
+def url(url: str, pooler: int) -> str:
+    """The address of the database through the pooler, as every service here has it."""
+    return f"postgresql://anybody@127.0.0.1:{pooler}{urlsplit(url).path}"
 
 
 class TestSessions(SessionConformance):
@@ -125,38 +119,6 @@ class TestMessages(PassageConformance):
     @pytest.fixture
     def shelf(self, store: PostgresStore) -> Shelf:
         return MessageShelf(store)
-
-
-def test_turns_of_one_conversation_wait_for_one_another(
-    direct: str, pooler: int, clock: HandClock
-) -> None:
-    servers = [Server(_through(direct, pooler)) for _ in range(3)]
-
-    def talk(server: Server, name: int) -> None:
-        tenancy = Tenancy(server, tenant_number(server, ("acme", "ann", "shop")), clock=clock)
-        journal = PostgresContexts(lambda: tenancy, clock=clock).journal("c")
-        for number in range(3):
-            with journal.alone():
-                journal.load()
-                journal.log(ContextEntry(clock.now, f"{name}-{number}", "PLAN"))
-
-    threads = [
-        threading.Thread(target=talk, args=(server, name)) for name, server in enumerate(servers)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    tenancy = Tenancy(servers[0], tenant_number(servers[0], ("acme", "ann", "shop")), clock=clock)
-    loaded = PostgresContexts(lambda: tenancy, clock=clock).journal("c").load()
-    assert loaded.warnings == ()
-    said = [one.user_message for one in loaded.entries]
-    assert len(said) == 9
-    for name in range(3):
-        mine = [text for text in said if text.startswith(f"{name}-")]
-        assert mine == [f"{name}-{number}" for number in range(3)]
-    for server in servers:
-        server.close()
 
 
 def test_two_tenants_share_connections_and_nothing_else(

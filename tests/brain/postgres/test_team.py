@@ -6,7 +6,7 @@ import pytest
 from kds.brain.errors import StoreError
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import Person, Team, person_of
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import tenant_number
 
 
 @pytest.fixture

@@ -6,32 +6,28 @@ that need nothing of the later steps: its SQL is theirs.
 
 import threading
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from itertools import count
 
 import pytest
-from conformance import CODE, HandClock
+from conformance import HandClock
 from document_texts import LEASE, source_of
 
 from kds.brain.errors import StoreError
-from kds.brain.passages.lexical import COLUMN_WEIGHTS
 from kds.brain.patience import Patience
 from kds.brain.postgres import upgrade as upgrading
-from kds.brain.postgres.contexts import PostgresContexts
 from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.postgres_store import PostgresStore
-from kds.brain.postgres.schema import STEPS
 from kds.brain.postgres.server import Server
+from kds.brain.postgres.steps import STEPS
 from kds.brain.postgres.team import Team, person_of
-from kds.brain.postgres.tenancy import Tenancy
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import Tenancy, tenant_number
+from kds.brain.postgres.tenant_contexts import PostgresContexts
 from kds.brain.postgres.upgrade import require, upgrade
-from kds.brain.sessions.portable import archive
-from kds.brain.sessions.side_stores import Profile
 from kds.brain.turn import ContextEntry
 from kds.readers.plain import read_plain
 
 from ...effort import PATIENCE_S
+from .test_migration import all_of, fill, found
 
 DOCUMENTS_CAME = 2
 """The version with tables of documents."""
@@ -67,19 +63,7 @@ class Person:
         self.clock = clock
 
     def fill(self, *, documents: bool) -> None:
-        store = self.store
-        store.create_session(session_id="s", title="walrus", document_context="spec.md")
-        store.append("s", "user", "the walrus said 1", speaker="Ann")
-        store.append("s", "assistant", CODE, message_id="answer")
-        store.add_summary("s", 1, 2, "a walrus speaks", kind="rolling")
-        store.use_model("m")
-        jobs = store.pending_embeddings(2)
-        store.store_embeddings("m", {job.chunk_id: [1.0, 0.5, 0.3] for job in jobs})
-        store.entities.note("s", terms={"walrus": "it speaks"}, documents=["spec.md"])
-        store.items.put(("a",), "k", {"x": 1}, texts=["a purple walrus"])
-        store.profile.grant("answers that suit me")
-        store.profile.save(Profile(name="Ada"))
-        store.metrics.add("turn", {"ms": 4})
+        fill(self.store, self.clock)
         self.contexts.journal("c").log(ContextEntry(self.clock.now, "add a FAB button", "PLAN"))
         if documents:
             self.add_lease()
@@ -91,22 +75,13 @@ class Person:
         """What is there of each kind."""
         store = self.store
         return [
-            archive(store, "s"),
-            store.models(),
+            all_of(store),
             store.search_dense([1.0, 0.5, 0.3], model="m", limit=9),
-            store.search_summaries("walrus", "s", limit=9),
-            store.entities.load("s"),
-            store.items.under(),
+            store.search_summaries("walrus", "long", limit=9),
             store.items.search_words("purple"),
             store.profile.consent(),
-            store.profile.events(),
-            store.metrics.since(self.clock.now - timedelta(days=1)),
             self.contexts.journal("c").load(),
         ]
-
-    def found(self) -> list[str]:
-        hits = self.store.search_words(["walrus"], limit=9, weights=COLUMN_WEIGHTS)
-        return [one.body for one in self.store.passages([hit.chunk_id for hit in hits])]
 
     def close(self) -> None:
         self.store.close()
@@ -154,6 +129,10 @@ def test_all_is_there_after_an_upgrade_and_an_old_service_served_on(
     rows = ann.all()
     with pytest.raises(StoreError, match="older"):
         require(old)
+    if before < DOCUMENTS_CAME:
+        with pytest.raises(StoreError) as caught:
+            ann.documents.documents()
+        assert "kds db upgrade" in caught.value.hint
     talk = Talk(bob)
     wait_until(lambda: talk.goes_on(0))
     other = Server(empty)
@@ -165,7 +144,7 @@ def test_all_is_there_after_an_upgrade_and_an_old_service_served_on(
     assert talk.faults == []
     require(old)
     assert ann.all() == rows
-    assert ann.found()[0] == "the walrus said 1"
+    assert found(ann.store, "the walrus said 1")[0] == "the walrus said 1"
     assert [one.content for one in bob.store.messages("talk")] == talk.said
     entries = bob.contexts.journal("talk").load().entries
     assert [one.user_message for one in entries] == talk.said[-10:]

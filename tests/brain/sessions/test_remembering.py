@@ -60,6 +60,14 @@ def test_opening_makes_no_file(chat: Chat) -> None:
     assert not chat.file.exists()
 
 
+def test_a_surface_that_only_routes_does_not_remember_unless_told(chat: Chat) -> None:
+    routes = Tools(on_by_default=False)
+    memory = ConversationMemory.open(chat.workspace, routes, environ=chat.environ)
+    assert memory.flags.enabled is False
+    chat.environ["KDS_MEMORY"] = "1"
+    assert memory.flags.enabled
+
+
 def test_early_turns_cost_no_summary(chat: Chat) -> None:
     memory = chat.open()
     talk(memory, 4)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kds.api.rehearsal import MinuteClock, RehearsalJournal
-from kds.brain.journal import ContextJournal
+from kds.brain.context.journal import ContextJournal
 from kds.brain.turn import ContextEntry
 
 _steps = st.lists(

@@ -47,6 +47,7 @@ def test_what_went_wrong_can_be_read_with_the_reasons(kds_call: Run, file: str) 
 
 
 def test_the_curve_is_drawn_and_told_only_where_it_is_asked_for(kds_call: Run, file: str) -> None:
+    pytest.importorskip("matplotlib", reason="needs the extra `eval`")
     plain = data(kds_call("eval", "chats", file, "--json"))
     drawn = data(kds_call("eval", "chats", file, "--json", "--plot", "curve.svg"))
     assert set(drawn) - set(plain) == {"curve"}
@@ -54,7 +55,7 @@ def test_the_curve_is_drawn_and_told_only_where_it_is_asked_for(kds_call: Run, f
     keys = ("precision", "harmed", "must_recall_user", "must_recall_assistant")
     assert [promised[key] for key in keys] == [drawn[key] for key in keys]
     assert promised["edits"] == drawn["edits_right"] == promised["right"] == 1
-    assert Path("curve.svg").read_text().startswith("<svg")
+    assert "</svg>" in Path("curve.svg").read_text()
 
 
 def test_a_picture_that_cannot_be_written_is_refused_before_the_work(

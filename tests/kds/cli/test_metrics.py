@@ -6,7 +6,8 @@ import pytest
 
 from kds.api.turn_metric import TURN, turn_metric
 from kds.brain.clock import utc_now
-from kds.brain.sessions.metrics import logged_recall
+from kds.brain.passages.recall import recall
+from kds.brain.sessions.metrics import log_recall
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import StepRecord, Turn
 from kds.cli.metrics import sparkline
@@ -26,7 +27,7 @@ def measured(workspace: Path) -> Path:
                         records=records)  # fmt: skip
             store.metrics.add(TURN, turn_metric(turn))
         for query in ("staging port", "zeppelin"):
-            logged_recall(store, query, surface="test")
+            log_recall(store, recall(store, query), surface="test")
     return workspace
 
 

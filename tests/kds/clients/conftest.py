@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,24 +13,18 @@ import pytest
 
 from kds.clients.settings.jsontext import parse_json_text
 
+from ..conftest import Result, data
+
 PROGRAM = """#!{python}
 from kds.{module} import main
 raise SystemExit(main())
 """
 
 
-def set_up(kds_call: Callable[..., Any], *arguments: str) -> dict[str, Any]:
-    """Run `kds init` and return its report."""
-    done = kds_call("init", *arguments, "--json")
-    assert done.code == 0, done.err
-    found = json.loads(done.out)
-    assert isinstance(found, dict)
-    return found
-
-
 def read(path: str) -> Any:
     """What a settings file of a client says."""
-    return parse_json_text(Path(path).read_text()).value()
+    text = Path(path).read_text()
+    return tomllib.loads(text) if path.endswith(".toml") else parse_json_text(text).value()
 
 
 @dataclass(frozen=True)
@@ -63,22 +58,60 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def project(workspace: Path, programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project folder without any file of a client."""
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
-    (workspace / "kds-brain").chmod(0o700)
-    return workspace
+class Findings(dict[str, list[dict[str, str]]]):
+    """What `kds doctor` found, by its checks."""
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong."""
+        return [one["found"] for each in self.values() for one in each if one["mark"] == "problem"]
 
 
-@pytest.fixture
-def write(project: Path) -> Callable[[str, str], Path]:
-    """Write a file of the project: ``write(".mcp.json", "{}")``."""
+@dataclass(frozen=True)
+class Project:
+    """A project folder, in which KDS is set up and called."""
 
-    def written(name: str, text: str) -> Path:
-        path = project / name
+    folder: Path
+    kds: Callable[..., Result]
+
+    def try_init(self, *words: str) -> Result:
+        """Run `kds init` for these clients, and with these options."""
+        named = (word if word.startswith("-") else f"--client={word}" for word in words)
+        return self.kds("init", *named)
+
+    def init(self, *words: str) -> dict[str, Any]:
+        """The same, which goes well; its report."""
+        found = data(self.try_init(*words, "--json"))
+        assert isinstance(found, dict)
+        return found
+
+    def doctor(self, *options: str) -> Findings:
+        """Run `kds doctor`, which fails where there is a problem, and says how to solve each."""
+        done = self.kds("doctor", "--json", *options)
+        report = json.loads(done.out)
+        checks = Findings()
+        for finding in report["findings"]:
+            checks.setdefault(finding["check"], []).append(finding)
+            assert finding["mark"] != "problem" or finding["fix"], finding
+        assert (done.code, report["well"]) == (bool(checks.problems), not checks.problems)
+        return checks
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file of the project."""
+        path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
         return path
 
-    return written
+
+@pytest.fixture
+def project(
+    workspace: Path,
+    programs: Path,
+    kds_call: Callable[..., Result],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Project:
+    """A project folder without any file of a client; it is the current one."""
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    (workspace / "kds-brain").chmod(0o700)
+    return Project(workspace, kds_call)

@@ -7,31 +7,31 @@ import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kds.brain.installation import install_line
 from kds.cli.setup.init import init
 
-from .conftest import Snapshot, read, set_up
-
-Call = Callable[..., Any]
-Write = Callable[[str, str], Path]
+from .conftest import Project, Snapshot, read
 
 BOTH = ("--hook", "--mcp")
-ALL = (
-    *("--client", "claude", "--client", "copilot", "--client", "vscode", "--client", "cursor"),
-    *BOTH,
-)
+ALL = ("claude", "copilot", "vscode", "cursor", "codex", "gemini", "opencode", "agents", *BOTH)
 HOOK = "kds-hook || true"
 THEIRS = {
     ".claude/settings.json": '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": []}\n}\n',
     ".mcp.json": '{"mcpServers": {"github": {"command": "npx"}}}',
     ".vscode/mcp.json": '{\r\n\t"servers": {\r\n\t\t"x": {"command": "y"}, // one\r\n\t},\r\n}\r\n',
     ".cursor/mcp.json": "{}",
+    ".cursor/hooks.json": '{"version": 1, "hooks": {"stop": [{"command": "x"}]}}\n',
+    ".cursor/rules/mine.mdc": "mine",
+    ".codex/config.toml": '# mine\nmodel = "o3"\n\n[mcp_servers.db]\ncommand = "db"\n',
+    ".codex/hooks.json": '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}}',
+    ".gemini/settings.json": '{\n  // mine\n  "ui": {"theme": "x"},\n}\n',
+    "opencode.jsonc": '{\n\t"mcp": {"db": {"type": "local", "command": ["db"]}}\n}\n',
+    ".opencode/plugin/mine.js": "export const Mine = async () => ({})\n",
+    "AGENTS.md": "# Our rules\n\nUse tabs.",
     ".gitignore": "node_modules\nkds-brain.txt",
     ".claude/skills/mine/SKILL.md": "---\nname: mine\n---\n",
 }
@@ -48,70 +48,143 @@ def _commands(path: str) -> dict[str, list[str]]:
     }
 
 
-def test_claude_gets_hook_server_and_skills(project: Path, kds_call: Call) -> None:
+@pytest.mark.parametrize(
+    ("client", "hooks", "events", "servers", "place"),
+    [
+        (
+            *("claude", ".claude/settings.json", ["UserPromptSubmit", "SessionStart"]),
+            *(".mcp.json", "mcpServers"),
+        ),
+        (
+            *("copilot", ".github/hooks/kds.json", ["userPromptSubmitted", "sessionStart"]),
+            *(".mcp.json", "mcpServers"),
+        ),
+        (
+            *("cursor", ".cursor/hooks.json", ["beforeSubmitPrompt", "sessionStart"]),
+            *(".cursor/mcp.json", "mcpServers"),
+        ),
+        (
+            *("codex", ".codex/hooks.json", ["UserPromptSubmit", "SessionStart"]),
+            *(".codex/config.toml", "mcp_servers"),
+        ),
+        (
+            *("gemini", ".gemini/settings.json", ["BeforeAgent", "SessionStart"]),
+            *(".gemini/settings.json", "mcpServers"),
+        ),
+    ],
+)
+def test_a_client_gets_hook_server_and_skills_where_it_reads_them(
+    project: Project, client: str, hooks: str, events: list[str], servers: str, place: str
+) -> None:
+    project.init(client, *BOTH)
+    assert _commands(hooks) == {event: [HOOK] for event in events}
+    assert read(hooks).get("version") == (1 if client in ("copilot", "cursor") else None)
+    here = ["--workspace", "${workspaceFolder}"] if client == "cursor" else []
+    entry = read(servers)[place]["kds"]
+    assert (entry["command"], entry["args"]) == ("kds", ["mcp", *here])
+    skills = Path(".claude" if client == "claude" else ".agents", "skills")
+    assert len(list(skills.iterdir())) == 14
+    assert Path(".claude").exists() is (client == "claude")
+
+
+def test_what_is_kept_of_it_is_private_and_ignored(project: Project) -> None:
     shutil.rmtree("kds-brain")
-    set_up(kds_call, "--client", "claude", *BOTH)
-    assert _commands(".claude/settings.json") == {
-        "UserPromptSubmit": [HOOK],
-        "SessionStart": [HOOK],
-    }
-    assert read(".mcp.json")["mcpServers"]["kds"]["command"] == "kds"
-    assert len(list(Path(".claude/skills").iterdir())) == 14
+    project.init("claude", *BOTH)
     assert "kds-brain/*\n!kds-brain/rules/\n" in Path(".gitignore").read_text()
     assert stat.S_IMODE(Path("kds-brain").stat().st_mode) == 0o700
     assert {stat.S_IMODE(p.stat().st_mode) for p in Path("kds-brain/init").iterdir()} == {0o600}
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_git_ignores_the_conversations_and_not_the_rules(project: Path, kds_call: Call) -> None:
-    git = shutil.which("git", path=os.defpath) or "git"
-    subprocess.run([git, "init", "-q"], check=True)
-    set_up(kds_call, "--client", "claude")
+def _settle(project: Project) -> None:
+    for name, text in THEIRS.items():
+        project.write(name, text)
+
+
+def test_a_second_run_changes_nothing_and_says_so(project: Project) -> None:
+    _settle(project)
+    project.init(*ALL)
+    before = Snapshot.of(project.folder, without="-")
+    assert project.init(*ALL)["files"] == []
+    assert Snapshot.of(project.folder, without="-") == before
+    assert "nothing to change" in project.try_init(*ALL).out
+
+
+@pytest.mark.parametrize("theirs", [False, True], ids=["empty", "settled"])
+def test_undo_gives_back_every_byte(project: Project, theirs: bool) -> None:
+    if theirs:
+        _settle(project)
+    (project.folder / ".github").mkdir()
+    before = Snapshot.of(project.folder)
+    project.init("copilot")
+    project.init(*ALL)
+    assert not theirs or not Path("opencode.json").exists()
+    project.init(*ALL, "--no-start")
+    assert Snapshot.of(project.folder) != before
+    assert project.init("--undo")["files"]
+    assert Snapshot.of(project.folder) == before
+    assert project.init("--undo")["files"] == []
+
+
+def test_undo_keeps_what_the_user_changed_since(project: Project) -> None:
+    project.write(".claude/settings.json", '{\n  "model": "opus"\n}\n')
+    project.init(*ALL)
+    for name, old, new in (
+        (".claude/settings.json", '"opus"', '"sonnet"'),
+        (".mcp.json", '"mcpServers": {', '"mcpServers": {\n    "db": {"command": "x"},'),
+        (".gitignore", "# KDS", "dist\n# KDS"),
+        (".codex/config.toml", "[", 'model = "o3"\n['),
+        (".codex/config.toml", '["mcp"]\n', '["mcp"]\n\n# about db\n[mcp_servers.db]\n'),
+        ("AGENTS.md", "<!--", "# Ours\n<!--"),
+        ("AGENTS.md", "kds: end -->\n", "kds: end -->\n\nUse tabs.\n"),
+        (".claude/skills/kds/SKILL.md", "---\n", "---\nmine: 1\n"),
+    ):
+        path = Path(name)
+        text = path.read_text().replace(old, new, 1)
+        assert new in text
+        path.write_text(text)
+    project.init("--undo")
+    assert Path(".claude/settings.json").read_text() == '{\n  "model": "sonnet"\n}\n'
+    assert read(".mcp.json") == {"mcpServers": {"db": {"command": "x"}}}
+    assert Path(".gitignore").read_text() == "dist\n"
+    config = 'model = "o3"\n\n# about db\n[mcp_servers.db]\n'
+    assert Path(".codex/config.toml").read_text() == config
+    assert Path("AGENTS.md").read_text() == "# Ours\n\nUse tabs.\n"
+    assert [path.name for path in Path(".claude/skills").iterdir()] == ["kds"]
+    assert not Path(".vscode").exists()
+
+
+def test_without_a_record_undo_goes_by_the_content(project: Project) -> None:
+    _settle(project)
+    project.init(*ALL)
+    shutil.rmtree("kds-brain/init")
+    project.init("--undo")
+    left = Snapshot.of(project.folder).files
+    assert json.loads(left.pop(".github/hooks/kds.json")) == {"version": 1}
+    assert {name: text.decode().split() for name, text in left.items()} == {
+        name: text.split() for name, text in THEIRS.items()
+    }
+
+
+def _git(*arguments: str) -> str:
+    git = shutil.which("git", path=os.defpath)
+    if git is None:
+        pytest.skip("needs git")
+    return subprocess.run([git, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def test_git_ignores_the_conversations_and_not_the_rules(project: Project) -> None:
+    _git("init", "-q")
+    project.init("claude")
     Path("kds-brain/rules").mkdir()
     Path("kds-brain/rules/own.yaml").write_text("")
-    listed = subprocess.run(
-        [git, "status", "--porcelain", "-uall"], check=True, capture_output=True, text=True
-    ).stdout
+    listed = _git("status", "--porcelain", "-uall")
     assert "kds-brain/rules/own.yaml" in listed
     assert "kds-brain/init" not in listed
 
 
-def test_a_second_run_changes_nothing_and_says_so(
-    project: Path, kds_call: Call, write: Write
-) -> None:
-    for name, text in THEIRS.items():
-        write(name, text)
-    set_up(kds_call, *ALL)
-    before = Snapshot.of(project, without="-")
-    assert set_up(kds_call, *ALL)["files"] == []
-    assert Snapshot.of(project, without="-") == before
-    assert "nothing to change" in kds_call("init", *ALL).out
-
-
-@pytest.mark.parametrize("theirs", [{}, THEIRS], ids=["empty", "settled"])
-def test_undo_gives_back_every_byte(
-    project: Path, kds_call: Call, write: Write, theirs: dict[str, str]
-) -> None:
-    for name, text in theirs.items():
-        write(name, text)
-    (project / ".github").mkdir()
-    before = Snapshot.of(project)
-    set_up(kds_call, "--client", "copilot")
-    set_up(kds_call, *ALL)
-    set_up(kds_call, *ALL, "--no-start")
-    assert Snapshot.of(project) != before
-    undone = set_up(kds_call, "--undo")
-    assert undone["files"]
-    assert Snapshot.of(project) == before
-    assert set_up(kds_call, "--undo")["files"] == []
-
-
-def test_the_users_entries_keep_order_comments_and_layout(
-    project: Path, kds_call: Call, write: Write
-) -> None:
-    for name, text in THEIRS.items():
-        write(name, text)
-    set_up(kds_call, *ALL)
+def test_the_users_entries_keep_order_comments_and_layout(project: Project) -> None:
+    _settle(project)
+    project.init(*ALL)
     settings = Path(".claude/settings.json").read_text()
     assert settings.startswith('{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": [], "User')
     vscode = Path(".vscode/mcp.json").read_bytes()
@@ -122,98 +195,47 @@ def test_the_users_entries_keep_order_comments_and_layout(
     assert Path(".gitignore").read_text().startswith("node_modules\nkds-brain.txt\n# KDS")
 
 
-def test_undo_keeps_what_the_user_changed_since(
-    project: Path, kds_call: Call, write: Write
-) -> None:
-    write(".claude/settings.json", '{\n  "model": "opus"\n}\n')
-    set_up(kds_call, *ALL)
-    for name, old, new in (
-        (".claude/settings.json", '"opus"', '"sonnet"'),
-        (".mcp.json", '"mcpServers": {', '"mcpServers": {\n    "db": {"command": "x"},'),
-        (".gitignore", "# KDS", "dist\n# KDS"),
-    ):
-        path = Path(name)
-        path.write_text(path.read_text().replace(old, new, 1))
-    skill = Path(".claude/skills/kds/SKILL.md")
-    skill.write_text(skill.read_text() + "mine")
-    set_up(kds_call, "--undo")
-    assert Path(".claude/settings.json").read_text() == '{\n  "model": "sonnet"\n}\n'
-    assert read(".mcp.json") == {"mcpServers": {"db": {"command": "x"}}}
-    assert Path(".gitignore").read_text() == "dist\n"
-    assert skill.exists()
-    assert not Path(".claude/skills/kds-work-planner").exists()
-    assert not Path(".vscode").exists()
-
-
-def test_edits_between_two_runs_are_kept_too(project: Path, kds_call: Call, write: Write) -> None:
-    write(".mcp.json", "{}\n")
-    set_up(kds_call, "--client", "claude", *BOTH)
+def test_edits_between_two_runs_are_kept_too(project: Project) -> None:
+    project.write(".mcp.json", "{}\n")
+    project.init("claude", *BOTH)
     path = Path(".mcp.json")
     path.write_text(path.read_text().replace('"mcp"', '"mcp", "--old"'))
-    set_up(kds_call, "--client", "claude", *BOTH)
+    project.init("claude", *BOTH)
     assert read(".mcp.json")["mcpServers"]["kds"]["args"] == ["mcp"]
-    set_up(kds_call, "--undo")
+    project.init("--undo")
     assert read(".mcp.json") == {}
 
 
 def test_an_undo_for_one_client_is_refused_and_says_how_to_keep_the_others(
-    project: Path, kds_call: Call
+    project: Project,
 ) -> None:
-    set_up(kds_call, "--client", "claude", "--client", "vscode", "--no-skills")
-    before = Snapshot.of(project)
-    refused = kds_call("init", "--undo", "--client", "vscode")
+    project.init("claude", "vscode", "--no-skills")
+    before = Snapshot.of(project.folder)
+    refused = project.try_init("--undo", "vscode")
     assert refused.code != 0
     assert "kds init --undo, then `kds init --client claude`" in refused.err
-    assert Snapshot.of(project) == before
+    assert Snapshot.of(project.folder) == before
 
 
-def test_without_a_record_undo_goes_by_the_content(
-    project: Path, kds_call: Call, write: Write
-) -> None:
-    write(".claude/settings.json", THEIRS[".claude/settings.json"])
-    write(".mcp.json", THEIRS[".mcp.json"])
-    set_up(kds_call, *ALL)
-    shutil.rmtree("kds-brain/init")
-    set_up(kds_call, "--undo")
-    assert Path(".claude/settings.json").read_text() == THEIRS[".claude/settings.json"]
-    assert read(".mcp.json") == json.loads(THEIRS[".mcp.json"])
-    assert read(".vscode/mcp.json") == {}
-    assert not list(Path(".claude").glob("skills/kds*"))
-
-
-def test_a_clone_with_the_files_in_it_needs_no_change(project: Path, kds_call: Call) -> None:
-    set_up(kds_call, *ALL)
+def test_a_clone_with_the_files_in_it_needs_no_change(project: Project) -> None:
+    project.init(*ALL)
     shutil.rmtree("kds-brain")
-    assert set_up(kds_call, *ALL)["files"] == []
+    assert project.init(*ALL)["files"] == []
 
 
-def test_a_dry_run_prints_a_diff_and_writes_nothing(
-    project: Path, kds_call: Call, write: Write
-) -> None:
-    write(".mcp.json", THEIRS[".mcp.json"])
+def test_a_dry_run_prints_a_diff_and_writes_nothing(project: Project) -> None:
+    project.write(".mcp.json", THEIRS[".mcp.json"])
     shutil.rmtree("kds-brain")
-    before = Snapshot.of(project, without="-")
-    shown = kds_call("init", *ALL, "--dry-run")
-    assert Snapshot.of(project, without="-") == before
+    before = Snapshot.of(project.folder, without="-")
+    shown = project.try_init(*ALL, "--dry-run")
+    assert Snapshot.of(project.folder, without="-") == before
     assert "--- /dev/null\n+++ b/.claude/settings.json\n" in shown.out
     assert f"-{THEIRS['.mcp.json']}\n\\ No newline at end of file\n" in shown.out
     assert "a dry run" in shown.out
-    set_up(kds_call, *ALL)
-    installed = Snapshot.of(project)
-    assert "+++ /dev/null" in kds_call("init", "--undo", "--dry-run").out
-    assert Snapshot.of(project) == installed
-
-
-def test_copilot_alone_has_its_own_hook_file(project: Path, kds_call: Call) -> None:
-    set_up(kds_call, "--client", "copilot", *BOTH)
-    assert read(".github/hooks/kds.json")["version"] == 1
-    assert _commands(".github/hooks/kds.json") == {
-        "userPromptSubmitted": [HOOK],
-        "sessionStart": [HOOK],
-    }
-    assert not Path(".claude").exists()
-    assert Path(".agents/skills/kds/SKILL.md").exists()
-    assert "kds" in read(".mcp.json")["mcpServers"]
+    project.init(*ALL)
+    installed = Snapshot.of(project.folder)
+    assert "+++ /dev/null" in project.try_init("--undo", "--dry-run").out
+    assert Snapshot.of(project.folder) == installed
 
 
 @pytest.mark.parametrize(
@@ -221,16 +243,16 @@ def test_copilot_alone_has_its_own_hook_file(project: Path, kds_call: Call) -> N
     [("claude", "copilot"), ("copilot", "claude"), ("cursor", "claude", "copilot")],
 )
 def test_in_any_order_of_clients_there_is_one_hook_and_one_set_of_skills(
-    project: Path, kds_call: Call, order: tuple[str, ...]
+    project: Project, order: tuple[str, ...]
 ) -> None:
     for client in order:
-        set_up(kds_call, "--client", client)
+        project.init(client)
     assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
     assert not Path(".github/hooks").exists()
     assert not Path(".agents/skills/kds").exists()
     assert len(list(Path(".claude/skills").iterdir())) == 14
-    set_up(kds_call, "--undo")
-    assert Snapshot.of(project) == Snapshot({}, frozenset())
+    project.init("--undo")
+    assert Snapshot.of(project.folder) == Snapshot({}, frozenset())
 
 
 class Terminal(io.StringIO):
@@ -243,12 +265,12 @@ class Terminal(io.StringIO):
     [("\n", True, False), ("mcp\n", False, True), ("fax\nboth\n", True, True)],
 )
 def test_at_a_terminal_it_asks_for_hook_or_mcp(
-    project: Path, monkeypatch: pytest.MonkeyPatch, answer: str, hook: bool, mcp: bool
+    project: Project, monkeypatch: pytest.MonkeyPatch, answer: str, hook: bool, mcp: bool
 ) -> None:
     shown = Terminal()
     monkeypatch.setattr("sys.stdin", Terminal(answer))
     monkeypatch.setattr("sys.stdout", shown)
-    monkeypatch.chdir(project)
+    monkeypatch.chdir(project.folder)
     init.main(["--client", "claude"], standalone_mode=False)
     assert "one is enough" in shown.getvalue()
     assert Path(".claude/settings.json").exists() is hook
@@ -268,9 +290,9 @@ def test_at_a_terminal_it_asks_for_hook_or_mcp(
     ],
 )
 def test_one_way_is_enough_unless_both_are_asked_for(
-    project: Path, kds_call: Call, arguments: tuple[str, ...], hook: bool, mcp: bool
+    project: Project, arguments: tuple[str, ...], hook: bool, mcp: bool
 ) -> None:
-    assert kds_call("init", "--client", "claude", *arguments).code == 0
+    assert project.try_init("claude", *arguments).code == 0
     assert Path(".claude/settings.json").exists() is hook
     assert Path(".mcp.json").exists() is mcp
 
@@ -280,12 +302,12 @@ def test_one_way_is_enough_unless_both_are_asked_for(
     [("claude", "--no-mcp"), ("claude", "--no-hook"), ("claude", "--json"), ("cursor",)],
 )
 def test_nothing_is_asked_that_is_known(
-    project: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+    project: Project, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal("it would be read as an answer"))
     shown = Terminal()
     monkeypatch.setattr("sys.stdout", shown)
-    monkeypatch.chdir(project)
+    monkeypatch.chdir(project.folder)
     init.main(["--client", *arguments], standalone_mode=False)
     assert "one is enough" not in shown.getvalue()
 
@@ -295,72 +317,56 @@ def test_nothing_is_asked_that_is_known(
 )
 @pytest.mark.parametrize("option", ["--start", "--no-mcp"])
 def test_vs_code_has_a_hook_of_its_own_beside_that_of_claude_code(
-    project: Path, kds_call: Call, order: tuple[str, ...], option: str
+    project: Project, order: tuple[str, ...], option: str
 ) -> None:
-    set_up(kds_call, *(word for client in order[:2] for word in ("--client", client)), option)
+    project.init(*order[:2], option)
     for client in order:
-        set_up(kds_call, "--client", client, option)
+        project.init(client, option)
     assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
     assert _commands(".github/hooks/kds.json")["userPromptSubmitted"] == [HOOK]
     assert len(list(Path(".github/hooks").iterdir())) == 1
-    set_up(kds_call, "--undo")
-    assert Snapshot.of(project) == Snapshot({}, frozenset())
+    project.init("--undo")
+    assert Snapshot.of(project.folder) == Snapshot({}, frozenset())
 
 
-def test_claude_code_that_comes_after_vs_code_leaves_that_its_hook(
-    project: Path, kds_call: Call
-) -> None:
+def test_claude_code_that_comes_after_vs_code_leaves_that_its_hook(project: Project) -> None:
     for client in ("vscode", "claude"):
-        set_up(kds_call, "--client", client)
+        project.init(client)
     assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
     assert _commands(".github/hooks/kds.json")["userPromptSubmitted"] == [HOOK]
 
 
 def test_a_user_wide_hook_of_claude_is_not_doubled(
-    project: Path, kds_call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "claude-home"
     home.mkdir()
     hooks = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "kds-hook"}]}]}
     (home / "settings.json").write_text(json.dumps({"hooks": hooks}))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home))
-    done = set_up(kds_call, "--client", "claude", "--client", "copilot")
+    done = project.init("claude", "copilot")
     assert any("has one for all projects" in note for note in done["notes"])
     assert not Path(".claude/settings.json").exists()
     assert Path(".github/hooks/kds.json").exists()
 
 
-def test_an_enabled_plugin_is_not_doubled(project: Path, kds_call: Call, write: Write) -> None:
+def test_an_enabled_plugin_is_not_doubled(project: Project) -> None:
     text = '{"enabledPlugins": {"kds@kds": true, "other@kds": true}}'
-    write(".claude/settings.json", text)
-    done = set_up(kds_call, "--client", "claude")
+    project.write(".claude/settings.json", text)
+    done = project.init("claude")
     assert any("the plugin kds@kds brings it" in note for note in done["notes"])
     assert Path(".claude/settings.json").read_text() == text
 
 
-def test_cursor_gets_hook_server_rule_and_skills(project: Path, kds_call: Call) -> None:
-    set_up(kds_call, "--client", "cursor", *BOTH)
-    assert read(".cursor/hooks.json")["version"] == 1
-    assert _commands(".cursor/hooks.json") == {
-        "beforeSubmitPrompt": [HOOK],
-        "sessionStart": [HOOK],
-    }
-    rule = Path(".cursor/rules/kds.mdc").read_text()
-    assert "alwaysApply: false" in rule
-    arguments = read(".cursor/mcp.json")["mcpServers"]["kds"]["args"]
-    assert arguments == ["mcp", "--workspace", "${workspaceFolder}"]
-    assert Path(".agents/skills/kds/SKILL.md").exists()
-
-
 def test_programs_of_an_environment_go_into_the_local_settings(
-    project: Path, programs: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    project: Project, programs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     environment = tmp_path / "my env"
     shutil.copytree(programs, environment / "bin", symlinks=True)
     (environment / "pyvenv.cfg").write_text("")
     monkeypatch.setenv("PATH", str(environment / "bin"))
     monkeypatch.setattr("sys.executable", str(environment / "bin" / "python"))
-    done = set_up(kds_call, "--client", "claude", *BOTH)
+    done = project.init("claude", *BOTH)
     assert not Path(".claude/settings.json").exists()
     (command,) = _commands(".claude/settings.local.json")["UserPromptSubmit"]
     assert command == f"'{environment}/bin/kds-hook' || true"
@@ -368,23 +374,23 @@ def test_programs_of_an_environment_go_into_the_local_settings(
     assert any("do not commit" in note for note in done["notes"])
     assert ".claude/settings.local.json\n" in Path(".gitignore").read_text()
     monkeypatch.setenv("PATH", str(programs))
-    set_up(kds_call, "--client", "claude", *BOTH)
+    project.init("claude", *BOTH)
     assert not Path(".claude/settings.local.json").exists()
     assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
 
 
 def test_programs_that_are_nowhere_are_an_error(
-    project: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    refused = kds_call("init", "--client", "claude")
+    refused = project.try_init("claude")
     assert refused.code == 2
     assert install_line(tool="pipx install") in refused.err
 
 
-def test_parts_can_be_left_out(project: Path, kds_call: Call) -> None:
-    set_up(kds_call, "--client", "claude", "--no-mcp", "--no-skills", "--no-start")
+def test_parts_can_be_left_out(project: Project) -> None:
+    project.init("claude", "--no-mcp", "--no-skills", "--no-start")
     assert _commands(".claude/settings.json") == {
         "UserPromptSubmit": ["kds-hook --no-start || true"]
     }
@@ -392,113 +398,103 @@ def test_parts_can_be_left_out(project: Path, kds_call: Call) -> None:
     assert not Path(".claude/skills").exists()
 
 
-def test_the_copilot_servers_stay_in_their_file(
-    project: Path, kds_call: Call, write: Write
-) -> None:
-    write(".github/mcp.json", '{"mcpServers": {}}')
-    set_up(kds_call, "--client", "copilot", *BOTH)
+def test_the_copilot_servers_stay_in_their_file(project: Project) -> None:
+    project.write(".github/mcp.json", '{"mcpServers": {}}')
+    project.init("copilot", *BOTH)
     assert "kds" in read(".github/mcp.json")["mcpServers"]
     assert not Path(".mcp.json").exists()
-    done = set_up(kds_call, "--client", "claude", "--client", "copilot", *BOTH)
+    done = project.init("claude", "copilot", *BOTH)
     assert any("move your servers there" in note for note in done["notes"])
     assert "kds" in read(".mcp.json")["mcpServers"]
 
 
 def test_clients_are_found_by_what_they_leave_and_by_their_programs(
-    project: Path, kds_call: Call, write: Write, programs: Path
+    project: Project, programs: Path
 ) -> None:
-    refused = kds_call("init")
+    refused = project.try_init()
     assert refused.code == 2
     assert "--client claude" in refused.err
-    (project / ".github" / "workflows").mkdir(parents=True)
-    assert kds_call("init").code == 2, ".github alone is no sign of Copilot"
-    write("CLAUDE.md", "")
-    (project / ".vscode").mkdir()
+    (project.folder / ".github" / "workflows").mkdir(parents=True)
+    assert project.try_init().code == 2, ".github alone is no sign of Copilot"
+    project.write("CLAUDE.md", "")
+    (project.folder / ".vscode").mkdir()
     (programs / "cursor").symlink_to(programs / "kds")
-    assert set_up(kds_call)["clients"] == [
+    assert project.init()["clients"] == [
         {"client": "claude", "because": "CLAUDE.md"},
         {"client": "vscode", "because": ".vscode"},
         {"client": "cursor", "because": "`cursor` on the PATH"},
     ]
 
 
-def test_a_workspace_below_kds_belongs_to_the_project_above(project: Path, kds_call: Call) -> None:
+def test_a_workspace_below_kds_belongs_to_the_project_above(project: Project) -> None:
     shutil.rmtree("kds-brain")
     Path("KDS/kds-brain").mkdir(parents=True)
-    set_up(kds_call, "--client", "claude")
+    project.init("claude")
     assert Path(".claude/settings.json").exists()
     assert "KDS/kds-brain/*\n" in Path(".gitignore").read_text()
 
 
 @pytest.mark.parametrize("line", ["kds-brain/", "/kds-brain", "kds-brain/*"])
-def test_what_is_ignored_already_is_not_ignored_again(
-    project: Path, kds_call: Call, write: Write, line: str
-) -> None:
-    path = write(".gitignore", f"{line}\n")
-    set_up(kds_call, "--client", "claude")
+def test_what_is_ignored_already_is_not_ignored_again(project: Project, line: str) -> None:
+    path = project.write(".gitignore", f"{line}\n")
+    project.init("claude")
     assert path.read_text() == f"{line}\n"
 
 
-def test_all_files_that_cannot_be_worked_with_are_named_at_once(
-    project: Path, kds_call: Call, write: Write
-) -> None:
+def test_all_files_that_cannot_be_worked_with_are_named_at_once(project: Project) -> None:
     shutil.rmtree("kds-brain")
-    write(".claude/settings.json", '{\n  "hooks": [1,\n}')
-    write(".vscode/mcp.json", "{}")
-    write(".mcp.json", '{"mcpServers": {"kds": {"command": "other"}}}')
+    project.write(".claude/settings.json", '{\n  "hooks": [1,\n}')
+    project.write(".vscode/mcp.json", "{}")
+    project.write(".mcp.json", '{"mcpServers": {"kds": {"command": "other"}}}')
     Path(".gitignore").write_bytes(b"\xff\n")
-    before = Snapshot.of(project, without="-")
-    refused = kds_call("init", *ALL)
+    before = Snapshot.of(project.folder, without="-")
+    refused = project.try_init(*ALL)
     assert refused.code == 2
-    assert f"{project}/.claude/settings.json:3: is no JSON" in refused.err
-    assert f"{project}/.mcp.json:1: an MCP server named 'kds' is there" in refused.err
-    assert f"{project}/.gitignore:1: is not UTF-8 text" in refused.err
+    assert f"{project.folder}/.claude/settings.json:3: is no JSON" in refused.err
+    assert f"{project.folder}/.mcp.json:1: an MCP server named 'kds' is there" in refused.err
+    assert f"{project.folder}/.gitignore:1: is not UTF-8 text" in refused.err
     assert refused.err.count("fix:") == 3
-    assert Snapshot.of(project, without="-") == before
+    assert Snapshot.of(project.folder, without="-") == before
 
 
-def test_a_link_out_of_the_project_is_refused(
-    project: Path, kds_call: Call, tmp_path: Path
-) -> None:
+def test_a_link_out_of_the_project_is_refused(project: Project, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     Path(".claude").symlink_to(tmp_path / "elsewhere")
-    refused = kds_call("init", "--client", "claude")
+    refused = project.try_init("claude")
     assert refused.code == 2
     assert "is reached by a link that leaves the project" in refused.err
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_a_link_within_the_project_stays_one(project: Path, kds_call: Call, write: Write) -> None:
-    write("config/mcp.json", "{}")
+def test_a_link_within_the_project_stays_one(project: Project) -> None:
+    project.write("config/mcp.json", "{}")
     Path(".mcp.json").symlink_to("config/mcp.json")
-    set_up(kds_call, "--client", "claude", *BOTH)
+    project.init("claude", *BOTH)
     assert Path(".mcp.json").is_symlink()
     assert "kds" in read("config/mcp.json")["mcpServers"]
-    set_up(kds_call, "--undo")
+    project.init("--undo")
     assert Path("config/mcp.json").read_text() == "{}"
 
 
-def test_a_read_only_file_is_refused_and_a_mode_is_kept(
-    project: Path, kds_call: Call, write: Write
-) -> None:
-    path = write(".mcp.json", "{}")
+def test_a_read_only_file_is_refused_and_a_mode_is_kept(project: Project) -> None:
+    path = project.write(".mcp.json", "{}")
     path.chmod(0o444)
-    refused = kds_call("init", "--client", "claude", *BOTH)
+    refused = project.try_init("claude", *BOTH)
     assert refused.code == 2
     assert f"{path}: cannot write it: the file is read-only" in refused.err
     path.chmod(0o640)
-    set_up(kds_call, "--client", "claude", *BOTH)
+    project.init("claude", *BOTH)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-def test_a_damaged_record_is_refused_with_a_way_out(project: Path, kds_call: Call) -> None:
-    set_up(kds_call, "--client", "claude", *BOTH)
+def test_a_damaged_record_is_refused_with_a_way_out(project: Project) -> None:
+    project.init("claude", *BOTH)
     Path("kds-brain/init/record.json").write_text("{")
-    refused = kds_call("init", "--undo")
+    refused = project.try_init("--undo")
     assert refused.code == 2
     assert "it is no record of kds init" in refused.err
     Path("kds-brain/init/record.json").unlink()
-    set_up(kds_call, "--undo")
+    project.init("--undo")
     assert not list(Path(".claude").glob("skills/*"))
 
 
@@ -506,12 +502,14 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _foreign_record(write: Write, name: str, before: str | None, after: str, *folders: str) -> None:
+def _foreign_record(
+    project: Project, name: str, before: str | None, after: str, *folders: str
+) -> None:
     """A record as somebody may put it into a project that others clone."""
     kind = "generated" if name.endswith("SKILL.md") else "settings"
     file = {"kind": kind, "before": before, "after": _digest(after)}
     record = {"files": {name: file}, "folders": folders}
-    write("kds-brain/init/record.json", json.dumps(record)).chmod(0o600)
+    project.write("kds-brain/init/record.json", json.dumps(record)).chmod(0o600)
 
 
 @pytest.mark.parametrize(
@@ -530,146 +528,131 @@ def _foreign_record(write: Write, name: str, before: str | None, after: str, *fo
         (".mcp.json", None, ("src",)),
     ],
 )
-@pytest.mark.parametrize("arguments", [("--undo",), ("--client", "claude")])
+@pytest.mark.parametrize("arguments", [("--undo",), ("claude",)])
 def test_a_record_that_names_what_kds_does_not_write_is_refused(
-    project: Path,
-    kds_call: Call,
-    write: Write,
+    project: Project,
     name: str,
     before: str | None,
     folders: tuple[str, ...],
     arguments: tuple[str, ...],
 ) -> None:
-    (project.parent / "empty").mkdir(exist_ok=True)
-    (project / "src").mkdir()
-    write("../secret", "private key")
-    write(".git/config", "text")
-    write(".mcp.json", "text")
-    _foreign_record(write, name, before, "text", *folders)
-    files = Snapshot.of(project)
-    refused = kds_call("init", *arguments)
+    (project.folder.parent / "empty").mkdir(exist_ok=True)
+    (project.folder / "src").mkdir()
+    project.write("../secret", "private key")
+    project.write(".git/config", "text")
+    project.write(".mcp.json", "text")
+    _foreign_record(project, name, before, "text", *folders)
+    files = Snapshot.of(project.folder)
+    refused = project.try_init(*arguments)
     assert refused.code == 2
     assert "it is no record of kds init" in refused.err
-    assert Snapshot.of(project) == files
-    assert (project.parent / "empty").is_dir()
+    assert Snapshot.of(project.folder) == files
+    assert (project.folder.parent / "empty").is_dir()
 
 
-def test_a_copy_that_is_not_the_one_kept_is_refused(
-    project: Path, kds_call: Call, write: Write
-) -> None:
-    write(".mcp.json", "{}")
+def test_a_copy_that_is_not_the_one_kept_is_refused(project: Project) -> None:
+    project.write(".mcp.json", "{}")
     copy = f"{_digest('mine')[:16]}.before"
-    _foreign_record(write, ".mcp.json", copy, "{}")
-    write(f"kds-brain/init/{copy}", "another")
-    assert "it was changed since" in kds_call("init", "--undo").err
+    _foreign_record(project, ".mcp.json", copy, "{}")
+    project.write(f"kds-brain/init/{copy}", "another")
+    assert "it was changed since" in project.try_init("--undo").err
     assert Path(".mcp.json").read_text() == "{}"
 
 
-def test_a_link_into_version_control_is_refused(
-    project: Path, kds_call: Call, write: Write
-) -> None:
-    write(".git/config", "predictable")
+def test_a_link_into_version_control_is_refused(project: Project) -> None:
+    project.write(".git/config", "predictable")
     Path(".mcp.json").symlink_to(".git/config")
     copy = f"{_digest('[core] fsmonitor = evil')[:16]}.before"
-    _foreign_record(write, ".mcp.json", copy, "predictable")
-    write(f"kds-brain/init/{copy}", "[core] fsmonitor = evil")
-    refused = kds_call("init", "--undo")
+    _foreign_record(project, ".mcp.json", copy, "predictable")
+    project.write(f"kds-brain/init/{copy}", "[core] fsmonitor = evil")
+    refused = project.try_init("--undo")
     assert "is reached by a link into the files of version control" in refused.err
     assert Path(".git/config").read_text() == "predictable"
 
 
 def test_a_folder_of_the_record_behind_a_link_is_not_removed(
-    project: Path, kds_call: Call, write: Write, tmp_path: Path
+    project: Project, tmp_path: Path
 ) -> None:
     (tmp_path / "home" / "skills").mkdir(parents=True)
     Path(".claude").symlink_to(tmp_path / "home")
-    write(".mcp.json", "{}")
-    _foreign_record(write, ".mcp.json", None, "{}", ".claude/skills")
-    assert "a link that leaves the project" in kds_call("init", "--undo").err
+    project.write(".mcp.json", "{}")
+    _foreign_record(project, ".mcp.json", None, "{}", ".claude/skills")
+    assert "a link that leaves the project" in project.try_init("--undo").err
     assert (tmp_path / "home" / "skills").is_dir()
     assert Path(".mcp.json").exists()
 
 
-@pytest.mark.parametrize("arguments", [("--undo",), ("--client", "claude")])
+@pytest.mark.parametrize("arguments", [("--undo",), ("claude",)])
 def test_a_folder_of_records_that_is_a_link_is_refused(
-    project: Path, kds_call: Call, tmp_path: Path, arguments: tuple[str, ...]
+    project: Project, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "x.before").write_text("mine")
     Path("kds-brain/init").symlink_to(tmp_path / "elsewhere")
-    assert "it is a link" in kds_call("init", *arguments).err
+    assert "it is a link" in project.try_init(*arguments).err
     assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["x.before"]
 
 
-def test_skills_changed_by_hand_stay_and_are_named(project: Path, kds_call: Call) -> None:
-    set_up(kds_call, "--client", "claude")
+def test_skills_changed_by_hand_stay_and_are_named(project: Project) -> None:
+    project.init("claude")
     skill = Path(".claude/skills/kds/SKILL.md")
     skill.write_text(skill.read_text() + "mine")
-    done = set_up(kds_call, "--client", "claude")
+    done = project.init("claude")
     assert ".claude/skills/kds/SKILL.md stays as it is: changed by hand" in done["notes"]
     assert skill.read_text().endswith("mine")
 
 
-def _git(project: Path, *arguments: str) -> None:
-    git = shutil.which("git", path=os.defpath)
-    if git is None:
-        pytest.skip("needs git")
-    subprocess.run([git, "-C", str(project), *arguments], check=True, capture_output=True)
-
-
 def test_in_a_subfolder_the_top_of_the_repository_is_set_up_and_said(
-    project: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.rmtree("kds-brain")
-    _git(project, "init", "-q")
-    (project / "src" / "deep").mkdir(parents=True)
-    monkeypatch.chdir(project / "src" / "deep")
-    done = set_up(kds_call, "--client", "claude")
-    assert done["project"] == str(project)
-    assert f"for {project}/src/deep alone: kds init --workspace ." in done["notes"][0]
-    assert (project / "kds-brain").is_dir()
-    assert list((project / "src" / "deep").iterdir()) == []
-    assert set_up(kds_call, "--client", "claude")["notes"] == []
-    assert set_up(kds_call, "--undo")["files"] != []
+    _git("init", "-q")
+    (project.folder / "src" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(project.folder / "src" / "deep")
+    done = project.init("claude")
+    assert done["project"] == str(project.folder)
+    assert f"for {project.folder}/src/deep alone: kds init --workspace ." in done["notes"][0]
+    assert (project.folder / "kds-brain").is_dir()
+    assert list((project.folder / "src" / "deep").iterdir()) == []
+    assert project.init("claude")["notes"] == []
+    assert project.init("--undo")["files"] != []
 
 
 def test_a_subfolder_is_set_up_when_it_is_named_or_has_a_workspace(
-    project: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.rmtree("kds-brain")
-    _git(project, "init", "-q")
-    sub = project / "part"
+    _git("init", "-q")
+    sub = project.folder / "part"
     sub.mkdir()
     monkeypatch.chdir(sub)
-    done = set_up(kds_call, "--client", "claude", "--workspace", ".")
+    done = project.init("claude", "--workspace=.")
     assert (done["project"], done["notes"]) == (str(sub), [])
-    (note,) = set_up(kds_call, "--client", "claude")["notes"]
-    assert note.endswith(f"for all of it: kds init --workspace {project}")
+    (note,) = project.init("claude")["notes"]
+    assert note.endswith(f"for all of it: kds init --workspace {project.folder}")
 
 
 def test_a_home_under_version_control_is_no_project(
-    project: Path, kds_call: Call, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.rmtree("kds-brain")
-    (project / ".git").mkdir()
-    (project / "plain").mkdir()
-    monkeypatch.setenv("HOME", str(project))
-    monkeypatch.chdir(project / "plain")
-    assert set_up(kds_call, "--client", "claude")["project"] == f"{project}/plain"
+    (project.folder / ".git").mkdir()
+    (project.folder / "plain").mkdir()
+    monkeypatch.setenv("HOME", str(project.folder))
+    monkeypatch.chdir(project.folder / "plain")
+    assert project.init("claude")["project"] == f"{project.folder}/plain"
 
 
-def test_a_workspace_that_others_may_read_is_closed(
-    project: Path, kds_call: Call, write: Write
-) -> None:
-    brain = project / "kds-brain"
+def test_a_workspace_that_others_may_read_is_closed(project: Project) -> None:
+    brain = project.folder / "kds-brain"
     brain.chmod(0o755)
-    rules = write("kds-brain/rules/own.yaml", "")
-    memory = write("kds-brain/memory.db", "")
+    rules = project.write("kds-brain/rules/own.yaml", "")
+    memory = project.write("kds-brain/memory.db", "")
     for path in (rules, memory):
         path.chmod(0o644)
-    shown = set_up(kds_call, "--client", "claude", "--dry-run")
+    shown = project.init("claude", "--dry-run")
     assert stat.S_IMODE(brain.stat().st_mode) == 0o755
-    done = set_up(kds_call, "--client", "claude")
+    done = project.init("claude")
     told = "takes the rights of others from 2 files and folders in kds-brain/"
     assert told in shown["notes"]
     assert told in done["notes"]
@@ -678,94 +661,79 @@ def test_a_workspace_that_others_may_read_is_closed(
     ]
 
 
-def test_what_was_exported_for_others_is_no_sign_of_an_assistant(
-    project: Path, kds_call: Call, write: Write
-) -> None:
+def test_what_was_exported_for_others_is_no_sign_of_an_assistant(project: Project) -> None:
     for kind, folder, *client in (
         ("prompts", ".github/prompts"),
         ("agents", ".github/agents"),
         ("prompts", ".cursor/commands", "--client", "cursor"),
         ("skills", ".claude/skills"),
     ):
-        assert kds_call("export", kind, "--to", folder, *client).code == 0
-    assert kds_call("init").code == 2
-    write(".github/prompts/mine.prompt.md", "Mine.\n")
-    assert set_up(kds_call)["clients"] == [{"client": "copilot", "because": ".github/prompts"}]
+        assert project.kds("export", kind, "--to", folder, *client).code == 0
+    assert project.try_init().code == 2
+    project.write(".github/prompts/mine.prompt.md", "Mine.\n")
+    assert project.init()["clients"] == [{"client": "copilot", "because": ".github/prompts"}]
 
 
-def test_what_init_wrote_is_a_sign_of_an_assistant(project: Path, kds_call: Call) -> None:
-    set_up(kds_call, "--client", "claude", "--no-hook")
-    assert set_up(kds_call)["clients"] == [{"client": "claude", "because": ".claude"}]
+def test_what_init_wrote_is_a_sign_of_an_assistant(project: Project) -> None:
+    project.init("claude", "--no-hook")
+    assert project.init()["clients"] == [{"client": "claude", "because": ".claude"}]
 
 
-def test_a_dry_run_lists_new_skills_and_shows_them_when_asked(
-    project: Path, kds_call: Call, write: Write
-) -> None:
-    write(".mcp.json", "{}")
-    shown = kds_call("init", "--client", "claude", *BOTH, "--dry-run").out
+def test_a_dry_run_lists_new_skills_and_shows_them_when_asked(project: Project) -> None:
+    project.write(".mcp.json", "{}")
+    shown = project.try_init("claude", *BOTH, "--dry-run").out
     assert "+++ b/.mcp.json" in shown
     assert "SKILL.md" not in shown
     assert ".claude/skills/ (14 skills)" in shown
     assert "--full shows the text of 14 generated files" in shown
     assert len(shown.splitlines()) < 80
-    full = kds_call("init", "--client", "claude", *BOTH, "--dry-run", "--full").out
+    full = project.try_init("claude", *BOTH, "--dry-run", "--full").out
     assert full.count("+++ b/.claude/skills/") == 14
-    refused = kds_call("init", "--client", "claude", *BOTH, "--full")
+    refused = project.try_init("claude", *BOTH, "--full")
     assert (refused.code, "add --dry-run" in refused.err) == (2, True)
 
 
-def test_a_dry_run_has_its_diffs_as_json_too(project: Path, kds_call: Call, write: Write) -> None:
-    write(".mcp.json", "{}")
-    rows = {
-        row["path"]: row["diff"]
-        for row in set_up(kds_call, "--client", "claude", *BOTH, "--dry-run")["files"]
-    }
+def test_a_dry_run_has_its_diffs_as_json_too(project: Project) -> None:
+    project.write(".mcp.json", "{}")
+    rows = {row["path"]: row["diff"] for row in project.init("claude", *BOTH, "--dry-run")["files"]}
     assert rows[".mcp.json"].startswith("--- a/.mcp.json\n+++ b/.mcp.json\n")
     assert rows[".claude/skills/kds/SKILL.md"] is None
-    full = set_up(kds_call, "--client", "claude", *BOTH, "--dry-run", "--full")["files"]
+    full = project.init("claude", *BOTH, "--dry-run", "--full")["files"]
     assert all(row["diff"] for row in full)
-    assert "diff" not in set_up(kds_call, "--client", "claude", *BOTH)["files"][0]
+    assert "diff" not in project.init("claude", *BOTH)["files"][0]
 
 
-def test_an_undo_says_what_stays_and_a_second_one_that_there_is_nothing(
-    project: Path, kds_call: Call
-) -> None:
-    set_up(kds_call, "--client", "claude")
-    kds_call("context", "log", "--message", "Add a FAB button", "--intent", "PLAN")
-    first = kds_call("init", "--undo").out
-    assert f"{project}/kds-brain stays, with the conversations" in first
+def test_an_undo_says_what_stays_and_a_second_one_that_there_is_nothing(project: Project) -> None:
+    project.init("claude")
+    project.kds("context", "log", "--message", "Add a FAB button", "--intent", "PLAN")
+    first = project.try_init("--undo").out
+    assert f"{project.folder}/kds-brain stays, with the conversations" in first
     assert "kds service stop" not in first
     assert first.endswith("taken back; restart the assistants\n")
-    assert kds_call("init", "--undo").out.endswith("nothing to undo here\n")
+    assert project.try_init("--undo").out.endswith("nothing to undo here\n")
 
 
-def test_an_undo_leaves_nothing_behind_where_nothing_else_was_kept(
-    project: Path, kds_call: Call
-) -> None:
-    set_up(kds_call, "--client", "claude")
-    told = kds_call("init", "--undo").out
+def test_an_undo_leaves_nothing_behind_where_nothing_else_was_kept(project: Project) -> None:
+    project.init("claude")
+    told = project.try_init("--undo").out
     assert "stays" not in told
-    assert list(project.iterdir()) == []
+    assert list(project.folder.iterdir()) == []
 
 
-def test_an_undo_keeps_the_folder_that_the_user_has_something_in(
-    project: Path, kds_call: Call
-) -> None:
-    set_up(kds_call, "--client", "claude")
-    ignored = project / "kds-brain" / ".gitignore"
+def test_an_undo_keeps_the_folder_that_the_user_has_something_in(project: Project) -> None:
+    project.init("claude")
+    ignored = project.folder / "kds-brain" / ".gitignore"
     ignored.write_text("# mine\n")
-    kds_call("init", "--undo")
-    assert list((project / "kds-brain").iterdir()) == [ignored]
+    project.try_init("--undo")
+    assert list((project.folder / "kds-brain").iterdir()) == [ignored]
 
 
-def test_notes_of_the_project_in_prompts_do_not_keep_kds_out(
-    project: Path, kds_call: Call, write: Write
-) -> None:
-    note = write("prompts/user/onboarding.md", "# Welcome\n")
-    assert set_up(kds_call, "--client", "claude")["files"]
-    checked = kds_call("prompts", "check")
+def test_notes_of_the_project_in_prompts_do_not_keep_kds_out(project: Project) -> None:
+    note = project.write("prompts/user/onboarding.md", "# Welcome\n")
+    assert project.init("claude")["files"]
+    checked = project.kds("prompts", "check")
     assert checked.code == 0
     assert f"kds: {note}:1: has no front matter" in checked.err
     assert "fix: if it is to be one" in checked.err
-    rows = json.loads(kds_call("prompts", "check", "--json").out)["passed_over"]
+    rows = json.loads(project.kds("prompts", "check", "--json").out)["passed_over"]
     assert [row["where"] for row in rows] == [f"{note}:1"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kds.brain.errors import ExampleFileError
 from kds.brain.turn import UNKNOWN
-from kds.evaluation.example_rows import SHOWN_PROBLEMS
+from kds.evaluation.data_files import SHOWN_PROBLEMS
 from kds.evaluation.examples import read_multi, read_rewrites
 from kds.evaluation.intents.data import load_intents
 
@@ -66,13 +66,13 @@ def test_all_problems_of_a_file_come_at_once(tmp_path: Path) -> None:
         ":6",
         ":6",
     ]
-    assert "'intent' is missing" in found[0]
-    assert "'text' must be a text, not a number" in found[1]
+    assert "'text' must be text, not 3" in found[0]
+    assert "'intent' is missing" in found[1]
     assert "is not JSON" in found[2]
-    assert "must be an object, not a list" in found[3]
+    assert "must be an object" in found[3]
     assert "is not UTF-8" in found[4]
-    assert "not an empty list" in found[5]
-    assert "is 'txt' meant?" in found[6]
+    assert "is 'txt' meant?" in found[5]
+    assert "'intent' must have at least 1 items" in found[6]
     assert all("\n  fix: " in problem for problem in found)
 
 
@@ -118,13 +118,13 @@ def test_one_rewrite_may_stand_without_a_list(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"history": "x"}, "'history' must be a list, not a text"),
-        ({"history": [3]}, "message 1 of 'history' must be an object, not a number"),
-        ({"history": [{"role": "bot", "content": "x"}]}, "role of message 1 of 'history'"),
-        ({"history": [{"role": "user"}]}, "content of message 1 of 'history' must be a text"),
-        ({"query": " "}, "'query' must be a text, not an empty text"),
-        ({"rewrite": [3]}, "'rewrite' must hold texts, not a number"),
-        ({"rewrite": None}, "'rewrite' is missing"),
+        ({"history": "x"}, "'history' must be a list, not 'x'"),
+        ({"history": [3]}, r"item 1 \(in history\) must be a mapping, not 3"),
+        ({"history": [{"role": "bot", "content": "x"}]}, r"'role' \(in history, item 1\)"),
+        ({"history": [{"role": "user"}]}, r"'content' \(in history, item 1\) is missing"),
+        ({"query": " "}, "'query' must not be empty"),
+        ({"rewrite": [3]}, r"item 1 \(in rewrite\) must be text, not 3"),
+        ({"rewrite": None}, "'rewrite' must be a list, not nothing"),
     ],
 )  # fmt: skip
 def test_wrong_types_in_a_rewrite_are_named(

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.workspace import Workspace
 from kds.documents.indexing import add_documents
 from kds.evaluation.followup_data import read_follow_ups
 from kds.evaluation.followup_scoring import Asked, ask_all, score_follow_ups
-from kds.query.service import QueryService
+from kds.query.query_service import QueryService
 
 DOCUMENT = """\
 # Harbor Agreement
@@ -52,7 +52,7 @@ def asked(fitted_workspace: Path) -> Iterator[list[Asked]]:
     (fitted_workspace / "talks.yaml").write_text(TALKS)
     place = Workspace.find(fitted_workspace)
     (talk,) = read_follow_ups(fitted_workspace / "talks.yaml")
-    with DocumentPlace(place).made() as store:
+    with DocumentPlace(place).open() as store:
         add_documents(store, [talk.path])
     with QueryService.open(place) as service:
         yield list(ask_all(service, talk))

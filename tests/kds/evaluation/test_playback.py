@@ -8,9 +8,8 @@ import pytest
 
 from kds.brain.clock import Clock
 from kds.brain.turn import Turn, Utterance
-from kds.evaluation.dialogues import parse_dialogues
-from kds.evaluation.failures import describe
-from kds.evaluation.playback import PlayedDialogue, Route, play, score
+from kds.evaluation.dialogue_file import parse_dialogues
+from kds.evaluation.playback import PlayedDialogue, Route, describe, play, score
 
 TEXT = """
 - id: a

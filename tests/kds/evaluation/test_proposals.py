@@ -8,7 +8,7 @@ import pytest
 from kds.api.rehearsal import MinuteClock, RehearsalJournal
 from kds.api.routing import Router, workspace_at
 from kds.api.workspace_parts import Parts
-from kds.evaluation.dialogues import Dialogue, read_dialogues
+from kds.evaluation.dialogue_file import Dialogue, read_dialogues
 from kds.evaluation.playback import play
 
 LEFT_AS_TYPED = """\

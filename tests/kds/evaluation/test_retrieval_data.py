@@ -48,15 +48,31 @@ def test_the_form_in_the_hints_can_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("messages", "queries", "problem"),
     [
-        ([{"id": "m1", "content": 3}], (QUERY,), "conversations[0].messages[0].content"),
-        ([{"content": "x"}], (QUERY,), "conversations[0].messages[0].id is missing"),
-        ([], (QUERY,), "conversations[0].messages"),
-        (MESSAGES, (), "queries"),
-        ([MESSAGES[0], MESSAGES[0]], (QUERY,), "messages[1].id: 'm1' was there before"),
-        (MESSAGES, (QUERY | {"relevant": ["x"]},), "queries[0].relevant: there is no message 'x'"),
+        (
+            [{"id": "m1", "content": 3}],
+            (QUERY,),
+            "'content' (in conversations, item 1, messages, item",
+        ),
+        (
+            [{"content": "x"}],
+            (QUERY,),
+            "key 'id' (in conversations, item 1, messages, item",
+        ),
+        ([], (QUERY,), "'messages' (in conversations, item 1) must have at least 1"),
+        (MESSAGES, (), "'queries' must have at least 1"),
+        ([MESSAGES[0], MESSAGES[0]], (QUERY,), "conversation 'c' has several messages 'm1'"),
+        (
+            MESSAGES,
+            (QUERY | {"relevant": ["x"]},),
+            "item 1): there is no message 'x'",
+        ),
         (MESSAGES, (QUERY | {"conversation": "d"},), "there is no conversation 'd'"),
-        ([MESSAGES[0] | {"at": "soon"}], (QUERY,), "messages[0].at is no time"),
-        ([MESSAGES[0] | {"role": "robot"}], (QUERY,), "messages[0].role"),
+        ([MESSAGES[0] | {"at": "soon"}], (QUERY,), "messages, item 1) must be a time"),
+        (
+            [MESSAGES[0] | {"role": "robot"}],
+            (QUERY,),
+            "messages, item 1) must be 'user'",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(
@@ -70,8 +86,8 @@ def test_what_is_wrong_is_told_with_its_place(
 
 def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     told = _problems(_written(tmp_path / "r.json", [{"id": "m1"}, {"content": "x"}]))
-    assert "messages[0].content" in told
-    assert "messages[1].id" in told
+    assert "'content' (in conversations, item 1, messages, item 1)" in told
+    assert "'id' (in conversations, item 1, messages, item 2)" in told
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "\xff", "[" * 100_000])

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from kds.api.rule_tests import fired_rules
 from kds.brain.turn import Reference, StepRecord, Turn
-from kds.evaluation.dialogues import Dialogue, ExpectedTurn
+from kds.evaluation.dialogue_file import Dialogue, ExpectedTurn
 from kds.evaluation.playback import PlayedDialogue, PlayedTurn
 from kds.evaluation.rule_record import rule_records
 from kds.evaluation.scoring import judge

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kds.api.same_text import bare, matches
 from kds.brain.turn import Turn
-from kds.evaluation.dialogues import ExpectedTurn
+from kds.evaluation.dialogue_file import ExpectedTurn
 from kds.evaluation.scoring import bare_reference, judge
 
 AT = datetime(2025, 11, 3, tzinfo=UTC)

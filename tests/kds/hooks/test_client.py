@@ -316,6 +316,7 @@ def cut_off(connection: socket.socket) -> None:
     ("answer", "reason"),
     [
         (b"hello, who is there?", "the service's answer is no HTTP"),
+        (b"HTTP/1.1 OK\r\n\r\n", "the service's answer is no HTTP"),
         (http("200 OK", b"hello"), "what came is no JSON"),
         (http("200 OK", REPLY[:-1]), "what came is no JSON"),
         (http("200 OK", b"[1]"), "the service's answer is no JSON object"),

@@ -89,28 +89,22 @@ def test_nothing_is_remembered_of_a_question_without_logging(connect: Connect, m
     assert entries(talk, f"quiet {mode}") == []
 
 
-def test_an_answer_that_never_comes_is_not_waited_for(fitted_workspace: Path) -> None:
-    workspace = Workspace.find(fitted_workspace)
-    released = None
+@pytest.mark.anyio
+async def test_an_answer_that_never_comes_is_not_waited_for(fitted_workspace: Path) -> None:
+    released = anyio.Event()
 
     async def hesitate(context: Any, params: Any) -> ElicitResult:
-        assert released is not None
         await released.wait()
         return ElicitResult(action="accept", content={"intent": "PLAN"})
 
-    async def talk() -> Any:
-        nonlocal released
-        released = anyio.Event()
-        server = KdsServer(workspace, answer_s=0.05)
-        async with Client(server, mode="legacy", elicitation_callback=hesitate) as client:
-            for text in VAGUE:
-                result = await client.call_tool("route_message", {"message": text})
-                if result.structured_content["action"] == "clarify":
-                    break
-            released.set()
-            return result.structured_content
-
-    routed = anyio.run(talk)
+    server = KdsServer(Workspace.find(fitted_workspace), answer_s=0.05)
+    async with Client(server, mode="legacy", elicitation_callback=hesitate) as client:
+        for text in VAGUE:
+            result = await client.call_tool("route_message", {"message": text})
+            routed = result.structured_content
+            if routed["action"] == "clarify":
+                break
+        released.set()
     assert (routed["action"], routed["clarification"]) == ("clarify", "unanswered")
 
 

@@ -3,9 +3,7 @@
 import json
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -19,6 +17,8 @@ from kds.mcp.workplace import Workplace
 
 from ...effort import PATIENCE_S
 from .conftest import INITIALIZE, KDS, Talk
+
+pytestmark = pytest.mark.anyio
 
 DEPLOYER = """---
 name: deployer
@@ -83,76 +83,61 @@ def test_an_interrupt_ends_it_while_it_waits_for_input(
         assert process.wait(timeout=PATIENCE_S) == -signal.SIGINT
 
 
-def test_a_folder_without_a_workspace_is_left_alone_until_something_is_routed(
+async def test_a_folder_without_a_workspace_is_left_alone_until_something_is_routed(
     tmp_path: Path,
 ) -> None:
-    async def talk() -> None:
-        async with Client(KdsServer(Workspace.find(tmp_path)), mode="legacy") as client:
-            assert (await client.list_tools()).tools
-            assert (await client.list_prompts()).prompts
-            assert await client.read_resource("kds://context")
-
-    anyio.run(talk)
+    async with Client(KdsServer(Workspace.find(tmp_path)), mode="legacy") as client:
+        assert (await client.list_tools()).tools
+        assert (await client.list_prompts()).prompts
+        assert await client.read_resource("kds://context")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_help_says_how_to_serve_http(kds_call: Callable[..., Any]) -> None:
-    result = kds_call("mcp", "--help")
-    assert result.code == 0
-    assert "--http [HOST:]PORT" in result.out
-
-
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-def test_a_prompt_that_is_added_is_announced_listed_and_routed_to(
+async def test_a_prompt_that_is_added_is_announced_listed_and_routed_to(
     fitted_workspace: Path, mode: str
 ) -> None:
-    async def talk() -> None:
-        changed = anyio.Event()
+    changed = anyio.Event()
 
-        async def note(message: object) -> None:
-            if isinstance(message, PromptListChangedNotification):
-                changed.set()
+    async def note(message: object) -> None:
+        if isinstance(message, PromptListChangedNotification):
+            changed.set()
 
-        server = KdsServer(Workspace.find(fitted_workspace), watch_s=0.02)
-        async with Client(server, mode=mode, message_handler=note) as client:  # type: ignore[arg-type]
-            before = {prompt.name for prompt in (await client.list_prompts()).prompts}
-            if mode == "legacy":
+    server = KdsServer(Workspace.find(fitted_workspace), watch_s=0.02)
+    async with Client(server, mode=mode, message_handler=note) as client:  # type: ignore[arg-type]
+        before = {prompt.name for prompt in (await client.list_prompts()).prompts}
+        if mode == "legacy":
+            add_deployer(fitted_workspace)
+            with anyio.fail_after(20):
+                await changed.wait()
+        else:
+            async with client.listen(prompts_list_changed=True) as events:
                 add_deployer(fitted_workspace)
                 with anyio.fail_after(20):
-                    await changed.wait()
-            else:
-                async with client.listen(prompts_list_changed=True) as events:
-                    add_deployer(fitted_workspace)
-                    with anyio.fail_after(20):
-                        await anext(aiter(events))
-            after = {prompt.name for prompt in (await client.list_prompts()).prompts}
-            assert after - before == {"deployer"}
-            if mode == "legacy":  # once is enough: the intents are fitted anew
-                found = await client.get_prompt("deployer", {"message": "ship it"})
-                assert found.messages[0].content.text == "# Deployer\n\nShip this: ship it"
-
-    anyio.run(talk)
+                    await anext(aiter(events))
+        after = {prompt.name for prompt in (await client.list_prompts()).prompts}
+        assert after - before == {"deployer"}
+        if mode == "legacy":  # once is enough: the intents are fitted anew
+            found = await client.get_prompt("deployer", {"message": "ship it"})
+            assert found.messages[0].content.text == "# Deployer\n\nShip this: ship it"
 
 
-def test_a_prompt_that_breaks_leaves_the_set_before_in_use(
+async def test_a_prompt_that_breaks_leaves_the_set_before_in_use(
     fitted_workspace: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def talk() -> None:
-        server = KdsServer(Workspace.find(fitted_workspace))
-        async with Client(server) as client:
-            before = await client.list_prompts()
-            await client.call_tool("route_message", {"message": "Add a header"})
-            add_deployer(fitted_workspace, "---\nno end of it")
-            assert await client.list_prompts(cache_mode="bypass") == before
-            routed = await client.call_tool("route_message", {"message": "Add a footer"})
-            assert routed.structured_content["intent"] == "PLAN"
-            [warning] = routed.structured_content["warnings"]
-            assert "deployer.md:1: has no front matter" in warning
-            (fitted_workspace / "prompts" / "internal" / "deployer.md").unlink()
-            routed = await client.call_tool("route_message", {"message": "Add a footer"})
-            assert routed.structured_content["warnings"] == []
-
-    anyio.run(talk)
+    server = KdsServer(Workspace.find(fitted_workspace))
+    async with Client(server) as client:
+        before = await client.list_prompts()
+        await client.call_tool("route_message", {"message": "Add a header"})
+        add_deployer(fitted_workspace, "---\nno end of it")
+        assert await client.list_prompts(cache_mode="bypass") == before
+        routed = await client.call_tool("route_message", {"message": "Add a footer"})
+        assert routed.structured_content["intent"] == "PLAN"
+        [warning] = routed.structured_content["warnings"]
+        assert "deployer.md:1: has no front matter" in warning
+        (fitted_workspace / "prompts" / "internal" / "deployer.md").unlink()
+        routed = await client.call_tool("route_message", {"message": "Add a footer"})
+        assert routed.structured_content["warnings"] == []
     assert "stay in use" in caplog.text
 
 
@@ -183,22 +168,18 @@ def test_prompts_that_never_loaded_are_not_said_to_stay_in_use(
         ("kds-brain/english/people.yaml", "- nonsense"),
     ],
 )
-def test_files_that_never_loaded_are_told_where_and_how_to_mend(
+async def test_files_that_never_loaded_are_told_where_and_how_to_mend(
     fitted_workspace: Path, broken: str, text: str
 ) -> None:
     path = fitted_workspace / broken
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-
-    async def talk() -> None:
-        server = KdsServer(Workspace.find(fitted_workspace))
-        async with Client(server) as client:
-            result = await client.call_tool("route_message", {"message": "Add a footer"})
-            assert result.is_error
-            assert f"{path}:1" in result.content[0].text
-            assert "fix:" in result.content[0].text
-            path.unlink()
-            result = await client.call_tool("route_message", {"message": "Add a footer"})
-            assert not result.is_error
-
-    anyio.run(talk)
+    server = KdsServer(Workspace.find(fitted_workspace))
+    async with Client(server) as client:
+        result = await client.call_tool("route_message", {"message": "Add a footer"})
+        assert result.is_error
+        assert f"{path}:1" in result.content[0].text
+        assert "fix:" in result.content[0].text
+        path.unlink()
+        result = await client.call_tool("route_message", {"message": "Add a footer"})
+        assert not result.is_error

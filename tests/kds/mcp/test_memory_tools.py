@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import anyio
 import pytest
 from mcp import Client
 
@@ -92,16 +91,11 @@ def test_what_cannot_be_is_refused_with_a_reason(
     assert message in stdio.text(tool, **arguments)
 
 
-def test_looking_into_a_workspace_without_memory_makes_none(tmp_path: Path, portal: object) -> None:
-    workspace = Workspace(tmp_path, tmp_path / "kds-brain")
-
-    async def look() -> tuple[list[object], str]:
-        async with Client(KdsServer(workspace)) as client:
-            sessions = await client.call_tool("session_list", {})
-            hits = await client.call_tool("memory_search", {"query": "bus"})
-            return sessions.structured_content["sessions"], str(hits.structured_content)
-
-    sessions, hits = anyio.run(look)
-    assert sessions == []
-    assert "nothing is remembered yet" in hits
+@pytest.mark.anyio
+async def test_looking_into_a_workspace_without_memory_makes_none(tmp_path: Path) -> None:
+    async with Client(KdsServer(Workspace(tmp_path, tmp_path / "kds-brain"))) as client:
+        sessions = await client.call_tool("session_list", {})
+        hits = await client.call_tool("memory_search", {"query": "bus"})
+    assert sessions.structured_content["sessions"] == []
+    assert "nothing is remembered yet" in str(hits.structured_content)
     assert not (tmp_path / "kds-brain" / "memory.db").exists()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.workspace import Workspace
 from kds.readers.reading import read_document, read_source
 
@@ -50,7 +50,7 @@ def add_documents(workspace: Workspace) -> tuple[Path, Path]:
     """Write two documents into a workspace and index them."""
     workspace.ensure()
     paths = []
-    with DocumentPlace(workspace).made() as store:
+    with DocumentPlace(workspace).open() as store:
         for name, text in (("agreement.md", AGREEMENT), ("handbook.md", HANDBOOK)):
             path = workspace.root / name
             path.write_text(text, encoding="utf-8")

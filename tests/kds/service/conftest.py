@@ -7,13 +7,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import httpx
 import pytest
 
+from kds.brain.postgres.server import Server
+from kds.brain.postgres.team import Team
 from kds.brain.workspace import Workspace
 from kds.service.listener import HttpAddress
+from kds.service.page_listener import MakeSite
 from kds.service.resident.address import ServiceAddress
 from kds.service.server import Service
 from kds.service.service_options import ServiceOptions
@@ -41,11 +44,13 @@ def problem(reply: httpx.Response) -> tuple[int, str]:
 class Running:
     """A service, where it is, and what it logged."""
 
-    def __init__(self, folders: tuple[Path, ...], options: ServiceOptions) -> None:
+    def __init__(
+        self, folders: tuple[Path, ...], options: ServiceOptions, site: MakeSite | None = None
+    ) -> None:
         self.workspaces = tuple(Workspace.find(environ={"KDS_HOME": str(f)}) for f in folders)
         self.lines: list[str] = []
         self.error: Exception | None = None
-        self.service = Service(self.workspaces, options, log=self.lines.append)
+        self.service = Service(self.workspaces, options, log=self.lines.append, site=site)
         self._thread = threading.Thread(target=self._run)
 
     @property
@@ -56,16 +61,17 @@ class Running:
     def address(self) -> ServiceAddress:
         return ServiceAddress(self.workspaces[0].brain)
 
-    def start(self) -> "Running":
+    def start(self) -> Self:
         self._thread.start()
         wait_until(lambda: self.service.ready.is_set() or self.error is not None)
+        if self.error is not None:
+            self.stop()
+            raise self.error
         return self
 
     def client(self, index: int = 0) -> httpx.Client:
         """A client of the unix socket of one of the workspaces."""
-        path = ServiceAddress(self.workspaces[index].brain).socket_path
-        transport = httpx.HTTPTransport(uds=str(path))
-        return httpx.Client(transport=transport, base_url="http://localhost", timeout=PATIENCE_S)
+        return socket_client(self.workspaces[index].brain)
 
     def stop(self) -> None:
         self.service.stop()
@@ -82,6 +88,12 @@ class Running:
             self.error = error
 
 
+def socket_client(brain: Path) -> httpx.Client:
+    """A client of the unix socket of a workspace."""
+    transport = httpx.HTTPTransport(uds=str(ServiceAddress(brain).socket_path))
+    return httpx.Client(transport=transport, base_url="http://localhost", timeout=PATIENCE_S)
+
+
 def wait_until(done: Callable[[], Any], *, deadline_s: float = PATIENCE_S) -> Any:
     """Return what ``done`` returns once it is true."""
     end = time.monotonic() + deadline_s
@@ -96,22 +108,9 @@ def wait_until(done: Callable[[], Any], *, deadline_s: float = PATIENCE_S) -> An
 def running(*folders: Path, options: ServiceOptions | None = None) -> Iterator[Running]:
     service = Running(folders, options or ServiceOptions()).start()
     try:
-        if service.error is not None:
-            raise service.error
         yield service
     finally:
         service.stop()
-
-
-@pytest.fixture(scope="session", name="wait_until")
-def _wait_until() -> Callable[..., Any]:
-    return wait_until
-
-
-@pytest.fixture(scope="session", name="running")
-def _running() -> Callable[..., Any]:
-    """Runs a service of folders for the length of a `with` block."""
-    return running
 
 
 @pytest.fixture(scope="session")
@@ -126,6 +125,18 @@ def new_workspace(
         return folder
 
     return make
+
+
+@pytest.fixture
+def folder(new_workspace: Callable[[], Path]) -> Path:
+    """A workspace of the test's own."""
+    return new_workspace()
+
+
+@pytest.fixture
+def team(server: Server) -> Team:
+    """The people of the test's database."""
+    return Team(server, actor="root")
 
 
 @pytest.fixture(scope="session")

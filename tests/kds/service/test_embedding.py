@@ -1,6 +1,6 @@
 """Chunks get their vectors in the background, while nobody asks, and not for ever in vain."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from kds.service.embedding import BACK_OFF_S, BATCH, EmbeddingQueue
 from kds.service.workspaces import ServedWorkspace
 
 from ..query.place import add_documents
+from .conftest import running, wait_until
 
 MODEL = "tests.kds.service.embedding_model:Letters"
 
@@ -23,7 +24,7 @@ def served(fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     """A workspace with a conversation of twelve messages, and an embedding model."""
     monkeypatch.setenv("RAG_EMBEDDINGS", MODEL)
     place = Workspace(fitted_workspace, fitted_workspace / "kds-brain")
-    with MemoryPlace(place).made() as store:
+    with MemoryPlace(place).open() as store:
         session = store.create_session().id
         for number in range(12):
             store.append(session, "user", f"message number {number}")
@@ -100,14 +101,11 @@ def test_a_model_that_fails_is_left_alone_longer_and_longer_and_logged_once(
     assert lines[1].startswith("embedding works again")
 
 
-def test_a_service_embeds_by_itself(
-    running: Callable[..., Any], new_workspace: Callable[[], Path],
-    monkeypatch: pytest.MonkeyPatch, wait_until: Callable[..., Any],
-) -> None:  # fmt: skip
+def test_a_service_embeds_by_itself(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_EMBEDDINGS", MODEL)
     monkeypatch.setattr("kds.service.embedding.PAUSE_S", 0.01)
     monkeypatch.setattr("kds.service.embedding.LOOK_S", 0.02)
-    with running(new_workspace()) as service, service.client() as client:
+    with running(folder) as service, service.client() as client:
         client.post("/sessions", json={"id": "s"})
         said = {"role": "user", "content": "the fee is late"}
         client.post("/sessions/s/messages", json=said)

@@ -11,24 +11,21 @@ import signal
 import socket
 import subprocess
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from itertools import count
 from pathlib import Path
 
 import httpx
 import pytest
 
-from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import Team
 
 from ...effort import PATIENCE_S
 from .conftest import wait_until
+from .talking import FAB, Talk, expanded, heard
 
 PROGRAM = shutil.which("haproxy", path=os.environ.get("PATH", "") + ":/usr/sbin")
 SETTINGS = Path(__file__).parents[3] / "docs" / "deploy" / "haproxy.cfg"
-FAB = "I want to add a FAB button"
 
 pytestmark = [
     pytest.mark.skipif(PROGRAM is None, reason="haproxy is not installed"),
@@ -145,22 +142,6 @@ def balancer(services: list[Process]) -> Iterator[Balancer]:
         balancer.end()
 
 
-@pytest.fixture
-def team(server: Server) -> Team:
-    return Team(server, actor="root")
-
-
-def expanded(client: httpx.Client, message: str, conversation: str = "c") -> str:
-    reply = client.post("/route", json={"message": message, "conversation": conversation})
-    assert reply.status_code == 200, reply.text
-    return str(reply.json()["expanded"])
-
-
-def heard(client: httpx.Client, conversation: str = "c") -> list[str]:
-    entries = client.get("/context", params={"conversation": conversation}).json()["entries"]
-    return [entry["user_message"] for entry in entries]
-
-
 def test_a_conversation_goes_from_service_to_service_and_through_an_outage(
     balancer: Balancer, services: list[Process], team: Team, outage: Callable[[bool], None]
 ) -> None:
@@ -189,35 +170,6 @@ def test_a_conversation_goes_from_service_to_service_and_through_an_outage(
         assert sorted(heard(ann)) == sorted([*said, "Make it white", *["Add tests for that"] * 2])
 
 
-class Talk:
-    """A client that says one thing after the other in a conversation of its own."""
-
-    def __init__(self, client: httpx.Client, name: str) -> None:
-        self.name = name
-        self.said: list[str] = []
-        self.faults: list[str] = []
-        self.ends = threading.Event()
-        self._client = client
-        self.thread = threading.Thread(target=self._work)
-        self.thread.start()
-
-    def _work(self) -> None:
-        for number in count():
-            if self.ends.is_set() or self.faults:
-                return
-            text = f"{FAB} number {number}"
-            asked = {"message": text, "conversation": self.name}
-            try:
-                reply = self._client.post("/route", json=asked)
-            except httpx.HTTPError as error:
-                self.faults.append(repr(error))
-            else:
-                (self.said if reply.status_code == 200 else self.faults).append(text)
-
-    def goes_on(self, since: int) -> bool:
-        return bool(self.faults) or len(self.said) > since + 3
-
-
 def test_a_service_that_is_ended_ends_without_an_error_for_anybody(
     balancer: Balancer, services: list[Process], team: Team
 ) -> None:
@@ -228,13 +180,12 @@ def test_a_service_that_is_ended_ends_without_an_error_for_anybody(
         wait_until(lambda: all(talk.goes_on(0) for talk in talks))
         services[0].end(signal.SIGTERM)
         wait_until(lambda: services[0].ended)
-        before = [len(talk.said) for talk in talks]
+        before = [len(talk.acknowledged) for talk in talks]
         wait_until(
             lambda: all(talk.goes_on(mark) for talk, mark in zip(talks, before, strict=True))
         )
         for talk in talks:
-            talk.ends.set()
-            talk.thread.join()
+            talk.end()
         assert [talk.faults for talk in talks] == [[], [], []]
         for talk, client in zip(talks, clients, strict=True):
             assert heard(client, talk.name) == talk.said[-10:]

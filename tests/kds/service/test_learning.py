@@ -12,9 +12,11 @@ from kds.amnesia.forgetting import forget, restore
 from kds.brain.clock import utc_now
 from kds.brain.learning.event import LearningEvent
 from kds.brain.workspace import Workspace
-from kds.learning import Learning, teach
+from kds.learning import Learning
 from kds.router.prompts.library import PromptLibrary
-from kds.service.reload import fingerprint
+from kds.service.fingerprint import fingerprint
+
+from .conftest import running, wait_until
 
 DASHBOARD = "give the dashboard some love"
 
@@ -45,9 +47,7 @@ def test_the_fingerprint_of_a_workspace_knows_what_was_learned(place: Workspace)
     assert fingerprint(place) != before
 
 
-def test_a_service_learns_what_is_accepted_and_forgets_what_is_undone(
-    place: Workspace, running: Any, wait_until: Any
-) -> None:
+def test_a_service_learns_what_is_accepted_and_forgets_what_is_undone(place: Workspace) -> None:
     learning = Learning(place)
     start = utc_now() - timedelta(days=2)
     events = [
@@ -65,22 +65,14 @@ def test_a_service_learns_what_is_accepted_and_forgets_what_is_undone(
         assert say(client, DASHBOARD, log=False)["intent"] == before
 
 
-def test_a_service_reads_what_is_taught(place: Workspace, running: Any, wait_until: Any) -> None:
-    with running(place.root) as service, service.client() as client:
-        assert say(client, DASHBOARD, log=False)["intent"] != "PLAN"
-        teach(place, DASHBOARD, "PLAN")
-        wait_until(lambda: reloads(client) == 1)
-        assert say(client, DASHBOARD, log=False)["intent"] == "PLAN"
-
-
-def test_a_service_says_what_it_noted_of_a_correction(place: Workspace, running: Any) -> None:
+def test_a_service_says_what_it_noted_of_a_correction(place: Workspace) -> None:
     with running(place.root) as service, service.client() as client:
         assert say(client, DASHBOARD)["noted"] is None
         assert say(client, "I meant plan it")["noted"].startswith(f"'{DASHBOARD}' as PLAN")
 
 
 def test_a_running_service_brings_nothing_back_of_what_was_forgotten(
-    place: Workspace, running: Any, monkeypatch: pytest.MonkeyPatch
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_MEMORY", "on")
     with running(place.root) as service, service.client() as client:
@@ -97,7 +89,7 @@ def test_a_running_service_brings_nothing_back_of_what_was_forgotten(
 
 
 def test_a_restore_under_a_running_service_is_seen_by_it(
-    place: Workspace, running: Any, monkeypatch: pytest.MonkeyPatch
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_MEMORY", "on")
     with running(place.root) as service, service.client() as client:

@@ -24,6 +24,7 @@ from kds.service.resident.instance import bind_private
 from kds.service.wire.errors import Receive, Scope, Send
 
 from ...effort import PATIENCE_S
+from .conftest import wait_until
 
 LIMIT = 4
 """Connections that the listeners of these tests hold."""
@@ -205,9 +206,7 @@ def test_a_head_without_end_is_refused(tcp: Place) -> None:
         pass  # the rest of the refusal
 
 
-def test_sending_byte_by_byte_wins_no_time(
-    quick: None, tcp: Place, wait_until: Callable[[Any], Any]
-) -> None:
+def test_sending_byte_by_byte_wins_no_time(quick: None, tcp: Place) -> None:
     client = tcp.connect(HEAD[:-2])
     client.settimeout(0.005)
 
@@ -223,9 +222,7 @@ def test_sending_byte_by_byte_wins_no_time(
     wait_until(was_dropped_though_it_sends)
 
 
-def test_the_application_is_told_that_half_a_body_is_all(
-    quick: None, tcp: Place, wait_until: Callable[[Any], Any]
-) -> None:
+def test_the_application_is_told_that_half_a_body_is_all(quick: None, tcp: Place) -> None:
     assert was_dropped(tcp.connect(HEAD + b"bo"))
     wait_until(lambda: tcp.desk.gone == 1)
 
@@ -261,7 +258,7 @@ def test_beyond_the_limit_the_one_that_waits_longest_makes_room(few: None, tcp: 
 
 
 def test_a_connection_that_is_being_answered_is_not_dropped_for_another(
-    few: None, tcp: Place, wait_until: Callable[[Any], Any]
+    few: None, tcp: Place
 ) -> None:
     tcp.desk.gate.clear()
     served = [tcp.connect(REQUEST) for _ in range(LIMIT)]
@@ -272,9 +269,7 @@ def test_a_connection_that_is_being_answered_is_not_dropped_for_another(
     assert was_answered(tcp.connect(REQUEST))
 
 
-def test_a_crowd_that_asks_and_does_not_read_keeps_nobody_out(
-    few: None, tcp: Place, wait_until: Callable[[Any], Any]
-) -> None:
+def test_a_crowd_that_asks_and_does_not_read_keeps_nobody_out(few: None, tcp: Place) -> None:
     tcp.desk.answer = LONG
     crowd = [tcp.connect(REQUEST * 3) for _ in range(LIMIT)]
     wait_until(lambda: tcp.desk.busy == 0 and tcp.desk.asked >= 2 * LIMIT)

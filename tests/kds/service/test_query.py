@@ -20,7 +20,7 @@ from kds.transit.history import transit
 
 from ...effort import PATIENCE_S
 from ..query.place import add_documents
-from .conftest import ask
+from .conftest import ask, running, wait_until
 
 KEYS = {
     *("query", "rewritten_query", "rewriting", "intent", "chunks", "citations", "answer"),
@@ -39,7 +39,7 @@ REWRITTEN = "And what happens if the Determination Date falls on a weekend?"
 
 
 @pytest.fixture(scope="module")
-def library(running: Callable[..., Any], new_workspace: Callable[[], Path]) -> Iterator[Any]:
+def library(new_workspace: Callable[[], Path]) -> Iterator[Any]:
     """A service of a workspace with two documents, on its socket and on TCP."""
     folder = new_workspace()
     add_documents(Workspace(folder, folder / "kds-brain"))
@@ -55,12 +55,6 @@ def client(library: Any) -> Iterator[httpx.Client]:
 
 def files(library: Any) -> list[str]:
     return sorted(path.name for path in library.workspaces[0].brain.iterdir())
-
-
-def problem(reply: httpx.Response) -> tuple[int, str]:
-    error = reply.json()["error"]
-    assert set(error) == {"message", "where", "hint"}
-    return reply.status_code, error["where"]
 
 
 def test_a_client_that_sends_only_a_question_gets_every_key(
@@ -188,7 +182,7 @@ def test_a_scope_that_names_nothing_is_bad_input(
     client: httpx.Client, scope: str, where: str
 ) -> None:
     reply = client.post("/query", json={"query": "fees", "scope": scope})
-    assert problem(reply) == (400, where)
+    assert (reply.status_code, reply.json()["error"]["where"]) == (400, where)
 
 
 def test_a_document_that_is_not_there_is_a_warning(client: httpx.Client) -> None:
@@ -312,10 +306,8 @@ def test_a_model_that_does_not_answer_in_time_costs_the_answer_alone(
 
 
 def test_a_service_that_stops_lets_go_of_who_waits_for_a_model(
-    running: Callable[..., Any], new_workspace: Callable[[], Path], provider: FakeProvider,
-    wait_until: Callable[..., Any],
-) -> None:  # fmt: skip
-    folder = new_workspace()
+    folder: Path, provider: FakeProvider
+) -> None:
     add_documents(Workspace(folder, folder / "kds-brain"))
     provider.play(Slow())
     got: list[dict[str, Any]] = []

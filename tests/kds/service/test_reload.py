@@ -4,7 +4,6 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,9 +11,12 @@ from kds.api.conversations import Conversations
 from kds.brain.workspace import Workspace
 from kds.query.values import Query
 from kds.service import reload
-from kds.service.reload import Reloader, fingerprint, watched_folders
+from kds.service.fingerprint import fingerprint
+from kds.service.reload import Reloader
 from kds.service.wire.health import Vitals
 from kds.service.workspaces import ServedWorkspace, Workspaces
+
+from .conftest import wait_until
 
 PROMPT = """---
 name: tea-maker
@@ -125,6 +127,18 @@ def test_a_broken_set_changes_nothing_and_says_so_until_it_is_mended(
     assert "TEA" in intents(served)
 
 
+def test_a_file_that_is_being_written_is_left_alone_until_it_is_whole(
+    place: Path, served: ServedWorkspace, reloader: Reloader, log: list[str]
+) -> None:
+    reloader.look()
+    for half in (PROMPT[:20], PROMPT[:60], PROMPT):
+        write(place, half)
+        reloader.look()
+    assert log == []
+    reloader.look()
+    assert "TEA" in intents(served)
+
+
 def test_a_fault_in_reading_is_no_end_of_the_service(
     place: Path,
     served: ServedWorkspace,
@@ -179,40 +193,24 @@ def test_an_edit_of_the_same_size_is_seen(place: Path, served: ServedWorkspace) 
     assert fingerprint(served.workspace) != before
 
 
-def test_only_the_folders_that_count_are_watched_and_none_deeper(
-    place: Path, served: ServedWorkspace
-) -> None:
-    (place / "node_modules" / "x").mkdir(parents=True, exist_ok=True)
-    assert watched_folders([served.workspace]) == {place, place / "kds-brain"}
-    write(place, PROMPT)
-    (place / "prompts" / "drafts").mkdir()
-    assert watched_folders([served.workspace]) == {
-        place, place / "kds-brain", place / "prompts", place / "prompts" / "internal",
-    }  # fmt: skip
-
-
-def test_words_of_the_workspace_are_watched_as_its_rules_are(tmp_path: Path) -> None:
+def test_words_of_the_workspace_count_as_its_rules_do(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path, tmp_path / "kds-brain")
     workspace.english_dir.mkdir(parents=True)
     before = fingerprint(workspace)
     (workspace.english_dir / "people.yaml").write_text("nouns: bosun\n")
     assert fingerprint(workspace) != before
-    assert workspace.english_dir in watched_folders([workspace])
 
 
 @pytest.fixture
 def watching(reloader: Reloader, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reloader]:
-    monkeypatch.setattr(reload, "STEP_MS", 20)
+    monkeypatch.setattr(reload, "LOOK_S", 0.02)
     reloader.start()
     yield reloader
     reloader.stop()
 
 
 def test_folders_made_and_removed_while_it_watches_are_noticed(
-    place: Path,
-    served: ServedWorkspace,
-    watching: Reloader,
-    wait_until: Callable[[Any], Any],
+    place: Path, served: ServedWorkspace, watching: Reloader
 ) -> None:
     write(place, PROMPT)
     wait_until(lambda: "TEA" in intents(served))

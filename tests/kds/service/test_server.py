@@ -17,8 +17,8 @@ import httpx
 import pytest
 
 from kds.api.conversations import Conversations
+from kds.brain.context.journal import ContextJournal
 from kds.brain.errors import PromptFileError
-from kds.brain.journal import ContextJournal
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.hooks.call import connect
@@ -30,6 +30,7 @@ from kds.service.service_options import ServiceOptions
 from kds.service.wire.errors import AlreadyServedError, ServiceError
 
 from ...effort import PATIENCE_S
+from .conftest import running, socket_client, wait_until
 
 KEPT = {"service.lock", "service.token"}
 """What stays in `kds-brain/` when a service has ended."""
@@ -43,10 +44,7 @@ def left_behind(folder: Path) -> set[str]:
 
 
 def test_a_stop_finishes_what_is_in_flight_and_leaves_nothing_behind(
-    new_workspace: Callable[[], Path],
-    running: Any,
-    wait_until: Callable[[Any], Any],
-    monkeypatch: pytest.MonkeyPatch,
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entered, gate = threading.Event(), threading.Event()
     route = Conversations.route
@@ -57,7 +55,6 @@ def test_a_stop_finishes_what_is_in_flight_and_leaves_nothing_behind(
         return route(self, message, **options)
 
     monkeypatch.setattr(Conversations, "route", wait_and_route)
-    folder = new_workspace()
     replies: list[httpx.Response] = []
     with running(folder) as service, service.client() as client:
         asking = threading.Thread(target=lambda: replies.append(client.post("/route", json=PLAN)))
@@ -75,27 +72,21 @@ def test_a_stop_finishes_what_is_in_flight_and_leaves_nothing_behind(
     assert [line.split(":")[0] for line in service.lines] == ["started", "stopped"]
 
 
-def test_a_service_that_nobody_asks_ends_by_itself(
-    new_workspace: Callable[[], Path], running: Any
-) -> None:
-    folder = new_workspace()
+def test_a_service_that_nobody_asks_ends_by_itself(folder: Path) -> None:
     with running(folder, options=ServiceOptions(idle_s=0.01)) as service:
         service.join()
     assert service.lines[-1] == "stopped: no request for 0.01 s"
     assert left_behind(folder) == set()
 
 
-def test_a_second_service_of_the_workspace_does_not_start(service: Any, running: Any) -> None:
+def test_a_second_service_of_the_workspace_does_not_start(service: Any) -> None:
     with pytest.raises(AlreadyServedError, match=f"process {os.getpid()} serves"):
         running(service.root).__enter__()
     with service.client() as client:
         assert client.get("/healthz").status_code == 200
 
 
-def test_a_service_whose_prompts_are_broken_does_not_start_and_lets_go(
-    new_workspace: Callable[[], Path], running: Any
-) -> None:
-    folder = new_workspace()
+def test_a_service_whose_prompts_are_broken_does_not_start_and_lets_go(folder: Path) -> None:
     prompt = folder / "prompts" / "internal" / "broken.md"
     prompt.parent.mkdir(parents=True)
     prompt.write_text("---\nno end of the front matter")
@@ -107,10 +98,7 @@ def test_a_service_whose_prompts_are_broken_does_not_start_and_lets_go(
         assert client.get("/healthz").json()["status"] == "ok"
 
 
-def test_a_broken_rule_is_told_in_every_reply_until_it_is_mended(
-    new_workspace: Callable[[], Path], running: Any, wait_until: Callable[[Any], Any]
-) -> None:
-    folder = new_workspace()
+def test_a_broken_rule_is_told_in_every_reply_until_it_is_mended(folder: Path) -> None:
     rules = folder / "kds-brain" / "rules"
     with running(folder) as service, service.client() as client:
 
@@ -131,10 +119,7 @@ def test_a_broken_rule_is_told_in_every_reply_until_it_is_mended(
         assert client.post("/route", json=PURPLE).json()["warnings"] == []
 
 
-def test_without_a_socket_it_is_found_through_its_state_file(
-    new_workspace: Callable[[], Path], running: Any
-) -> None:
-    folder = new_workspace()
+def test_without_a_socket_it_is_found_through_its_state_file(folder: Path) -> None:
     with running(folder, options=ServiceOptions(unix_socket=False)) as service:
         assert not service.address.socket_path.exists()
         state = json.loads(service.address.state_path.read_bytes())
@@ -156,9 +141,7 @@ def test_where_there_are_no_unix_sockets_loopback_takes_their_place(
     assert ServiceOptions().possible() == ServiceOptions(HttpAddress(), unix_socket=False)
 
 
-def test_a_workspace_deep_in_the_tree_is_served(
-    new_workspace: Callable[[], Path], running: Any
-) -> None:
+def test_a_workspace_deep_in_the_tree_is_served(new_workspace: Callable[[], Path]) -> None:
     folder = new_workspace() / ("d" * 100) / ("e" * 100)
     folder.parent.mkdir(parents=True)
     new_workspace().rename(folder)
@@ -169,32 +152,24 @@ def test_a_workspace_deep_in_the_tree_is_served(
         connection.close()
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "example.com"])
-def test_no_other_host_than_loopback_is_listened_on(host: str) -> None:
-    with pytest.raises(ServiceError, match="is not this machine's loopback address"):
-        HttpAddress(host, 8765)
-
-
-def test_a_port_that_is_taken_ends_the_start(
-    service: Any, new_workspace: Callable[[], Path], running: Any
-) -> None:
+def test_a_port_that_is_taken_ends_the_start(service: Any, folder: Path) -> None:
     port = json.loads(service.address.state_path.read_bytes())["http"]["port"]
-    folder = new_workspace()
     with pytest.raises(ServiceError, match=f"cannot listen on http://127.0.0.1:{port}"):
         running(folder, options=ServiceOptions(http=HttpAddress(port=port))).__enter__()
     assert left_behind(folder) == set()
 
 
-Process = Callable[[Path], subprocess.Popen[str]]
+Process = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
 def process(launchers: Path) -> Iterator[Process]:
     """Starts a service of a folder as a process; its number is in its state file."""
+    serve = [launchers / "kds", "serve", "--workspace"]
     with ExitStack() as stack:
 
-        def start(folder: Path) -> subprocess.Popen[str]:
-            command = [str(launchers / "kds"), "serve", "--workspace", str(folder)]
+        def start(folder: Path, *given: str | Path) -> subprocess.Popen[str]:
+            command = given or (*serve, folder)
             started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
             stack.enter_context(started)
             stack.callback(background.stop, Workspace.find(folder), force=True)
@@ -208,27 +183,20 @@ def signalled(folder: Path, number: signal.Signals) -> None:
     os.kill(state["pid"], number)
 
 
-def client_of(folder: Path) -> httpx.Client:
-    path = ServiceAddress(folder / "kds-brain").socket_path
-    transport = httpx.HTTPTransport(uds=str(path))
-    return httpx.Client(transport=transport, base_url="http://localhost", timeout=PATIENCE_S)
-
-
 unix = pytest.mark.skipif(sys.platform == "win32", reason="signals of unix")
 
 
 @unix
 def test_of_two_starts_at_once_one_remains_and_ends_well_at_a_signal(
-    new_workspace: Callable[[], Path], process: Process, wait_until: Callable[[Any], Any]
+    folder: Path, process: Process
 ) -> None:
-    folder = new_workspace()
     one, two = process(folder), process(folder)
     wait_until(lambda: one.poll() is not None or two.poll() is not None)
     loser, winner = (one, two) if one.poll() is not None else (two, one)
     assert loser.returncode == 3
     assert "serves this workspace already" in loser.communicate()[1]
     wait_until(ServiceAddress(folder / "kds-brain").socket_path.exists)
-    with client_of(folder) as client:
+    with socket_client(folder / "kds-brain") as client:
         assert client.post("/route", json=PLAN).json()["intent"] == "PLAN"
         signalled(folder, signal.SIGTERM)
         _, log = winner.communicate(timeout=PATIENCE_S)
@@ -240,16 +208,12 @@ def test_of_two_starts_at_once_one_remains_and_ends_well_at_a_signal(
 
 @unix
 def test_after_a_kill_in_the_middle_of_requests_the_next_start_serves(
-    new_workspace: Callable[[], Path],
-    process: Process,
-    running: Any,
-    wait_until: Callable[[Any], Any],
+    folder: Path, process: Process
 ) -> None:
-    folder = new_workspace()
     replies: list[int] = []
 
     def ask_on() -> None:
-        with client_of(folder) as client:
+        with socket_client(folder / "kds-brain") as client:
             try:
                 while True:
                     replies.append(client.post("/route", json=PLAN).status_code)
@@ -286,15 +250,11 @@ main(["serve", "--workspace", {folder!r}, "--http", "0"])
 
 @unix
 def test_a_crowd_without_a_token_does_not_keep_the_unix_socket_from_answering(
-    new_workspace: Callable[[], Path], launchers: Path, wait_until: Callable[[Any], Any]
+    folder: Path, launchers: Path, process: Process
 ) -> None:
-    folder = new_workspace()
     address = ServiceAddress(folder / "kds-brain")
-    command = [launchers / "python-block", FEW_FILES.format(folder=str(folder))]
+    started = process(folder, launchers / "python-block", FEW_FILES.format(folder=str(folder)))
     with ExitStack() as stack:
-        started = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        stack.enter_context(started)
-        stack.callback(background.stop, Workspace.find(folder), force=True)
         wait_until(address.socket_path.exists)
         wait_until(lambda: json.loads(address.state_path.read_bytes())["http"])
         port = json.loads(address.state_path.read_bytes())["http"]["port"]
@@ -302,7 +262,7 @@ def test_a_crowd_without_a_token_does_not_keep_the_unix_socket_from_answering(
             silent = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
             stack.enter_context(closing(silent))
         for _ in range(10):
-            with client_of(folder) as client:
+            with socket_client(folder / "kds-brain") as client:
                 assert client.get("/healthz").status_code == 200
         token = {"Authorization": f"Bearer {address.token_path.read_text().strip()}"}
         reply = httpx.get(f"http://127.0.0.1:{port}/healthz", headers=token, timeout=PATIENCE_S)

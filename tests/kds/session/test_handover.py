@@ -3,7 +3,7 @@
 import pytest
 
 import kds
-from kds.brain.work import Offer
+from kds.brain.context.work import Offer
 
 from ...agents.openai_server import Calls, FakeProvider, Text
 from .conftest import Open

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kds
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.passages.values import Message
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.words.tokens import estimate_tokens
@@ -314,7 +314,7 @@ def test_a_question_is_answered_from_the_indexed_documents(
 ) -> None:
     lease = fitted_workspace / "lease.md"
     lease.write_text("# Lease\n\n## Deposit\n\nThe deposit is three months of rent.\n")
-    with DocumentPlace(kds.Workspace.find(fitted_workspace)).made() as store:
+    with DocumentPlace(kds.Workspace.find(fitted_workspace)).open() as store:
         add_documents(store, [lease])
     model.play(
         Calls(("search_documents", {"query": "how high is the deposit"})),

@@ -9,11 +9,8 @@ import asyncio
 import os
 import shutil
 import socket
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,13 +18,12 @@ from typing import Any
 import httpx
 import pytest
 
-from kds.brain.workspace import Workspace
 from kds.service.resident.service_client import ServiceClient
-from kds.service.server import Service
 from kds.service.service_options import ServiceOptions
 from kds.web.site import open_site
 
 from ...effort import PATIENCE_S
+from ..service.conftest import Running
 
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -43,17 +39,12 @@ document.addEventListener("securitypolicyviolation",
 """
 
 
-@dataclass
-class Site:
+class Site(Running):
     """A service with its page."""
 
-    workspace: Workspace
-    service: Service
-    lines: list[str] = field(default_factory=list)
-
-    @property
-    def root(self) -> Path:
-        return self.workspace.root
+    def __init__(self, folder: Path) -> None:
+        super().__init__((folder,), ServiceOptions(), open_site)
+        self.workspace = self.workspaces[0]
 
     def link(self) -> str:
         """A link that lets one browser in."""
@@ -62,11 +53,6 @@ class Site:
     @property
     def url(self) -> str:
         return ServiceClient(self.workspace).web(None)[0]
-
-    def api(self) -> httpx.Client:
-        """A client of the service's socket."""
-        transport = httpx.HTTPTransport(uds=str(self.workspace.brain / "service.sock"))
-        return httpx.Client(transport=transport, base_url="http://localhost", timeout=PATIENCE_S)
 
     @contextmanager
     def visitor(self) -> "Iterator[Visitor]":
@@ -98,25 +84,16 @@ def site_of_run(tmp_path_factory: pytest.TempPathFactory, fitted_brain: Path) ->
         pytest.skip("no unix sockets here")
     folder = tmp_path_factory.mktemp("web")
     shutil.copytree(fitted_brain, folder / "kds-brain")
-    workspace = Workspace.find(environ={"KDS_HOME": str(folder)})
-    lines: list[str] = []
-    service = Service((workspace,), ServiceOptions(), log=lines.append, site=open_site)
-    thread = threading.Thread(target=service.run)
-    thread.start()
-    assert service.ready.wait(PATIENCE_S)
-    try:
-        yield Site(workspace, service, lines)
-    finally:
-        service.stop()
-        thread.join(PATIENCE_S)
-        assert not thread.is_alive()
-        assert not [line for line in lines if "internal error" in line]
+    site = Site(folder).start()
+    yield site
+    site.stop()
+    assert not [line for line in site.lines if "internal error" in line]
 
 
 @pytest.fixture
 def site(site_of_run: Site) -> Site:
     """The service, with nothing remembered."""
-    with site_of_run.api() as api:
+    with site_of_run.client() as api:
         api.delete("/context").raise_for_status()
         while found := api.get("/sessions").json()["sessions"]:
             for one in found:
@@ -252,14 +229,6 @@ def watch(page: Any, seen: list[str]) -> None:
         found.dismiss()
 
     page.on("dialog", dialog)
-
-
-def wait_until(done: Callable[[], Any]) -> None:
-    """Return once ``done`` is true."""
-    end, tick = time.monotonic() + PATIENCE_S, threading.Event()
-    while not done():
-        assert time.monotonic() < end, f"not within {PATIENCE_S} s: {done}"
-        tick.wait(0.01)
 
 
 class Time:

@@ -54,7 +54,8 @@ def archive(*sessions: tuple[str, str, list[str]]) -> bytes:
     at = "2025-11-03T09:00:00Z"
     return json.dumps({"kds_memory": 1, "sessions": [
         {"id": name, "title": title, "created_at": at, "updated_at": at, "messages": [
-            {"role": "assistant" if number % 2 else "user", "content": text, "at": at}
+            {"role": "assistant" if number % 2 else "user", "content": text, "at": at,
+             "speaker": text[:40]}
             for number, text in enumerate(messages)
         ]}
         for name, title, messages in sessions

@@ -211,7 +211,7 @@ def test_a_script_is_led_nowhere_else_either(visitor: Visitor, path: str) -> Non
 
 def test_the_page_stays_at_its_port(site: Site) -> None:
     port = int(site.url.rpartition(":")[2])
-    with site.api() as api:
+    with site.client() as api:
         assert api.post("/web", json={"port": port}).json()["url"] == site.url
         answer = api.post("/web", json={"port": port - 1})
     assert answer.status_code == 409

@@ -10,9 +10,43 @@ import pytest
 
 from kds.web import teaching
 
+from ...agents.openai_server import FakeProvider, Text
 from .conftest import Site, Visitor
 from .furnished import archive
-from .test_chat_page import PAYLOADS
+from .test_chat_page import say
+
+PAYLOADS = tuple(
+    text
+    for run in ("alert(1)", "console.error('xss')")
+    for text in (
+        f"<script>{run}</script>",
+        f"<img src=x onerror={run}>",
+        f"<svg onload={run}>",
+        f"<svg><script>{run}</script></svg>",
+        f'"><script>{run}</script>',
+        f"'><img src=x onerror={run}>",
+        f"</textarea><script>{run}</script>",
+        f"</title><script>{run}</script>",
+        f"</script><script>{run}</script>",
+        f"<iframe srcdoc='<script>parent.{run}</script>'></iframe>",
+        f'<a href="javascript:{run}">here</a>',
+        f"[here](javascript:{run})",
+        f"[here](JaVaScRiPt:{run})",
+        f"[here](data:text/html,<script>{run}</script>)",
+        f'![x](x" onerror="{run})',
+        f"![x](javascript:{run})",
+        f"<javascript:{run}>",
+        f"`<img src=x onerror={run}>`",
+        f"```html\n<img src=x onerror={run}>\n```",
+        f'```"><img src=x onerror={run}>\ncode\n```',
+        f"{{{{ ''.__class__ }}}} {{% print({run}) %}}",
+        f"<div hx-get=/logout hx-trigger=load hx-on:click={run}></div>",
+        f"<button autofocus onfocus={run}>x</button>",
+        f"<details open ontoggle={run}>x</details>",
+        f"&lt;script&gt;{run}&lt;/script&gt;",
+        f"<style>@import 'javascript:{run}';</style>",
+    )
+)
 
 ALL = " ".join(PAYLOADS)
 MARKUP = tuple(text for text in PAYLOADS if "<" in text)
@@ -77,6 +111,26 @@ def test_what_is_kept_stays_text_on_every_page(
         assert page.locator("main iframe, main img, main object, main script").count() == 0, place
     for at in range(len(PAYLOADS)):
         stays_text(visitor.get(f"/memory/session?session=s-{at}"))
+    assert page.url.startswith(site.url)
+
+
+def test_nothing_that_a_model_says_or_a_long_chat_shows_runs(
+    site: Site, visitor: Visitor, new_page: Callable[..., Any], provider: FakeProvider
+) -> None:
+    said = [text for text in PAYLOADS for _ in ("by the user", "by an agent")]
+    file = archive(("all", PAYLOADS[0], said))
+    visitor.send_form("/chat/import", files={"file": ("<b>.json", file)})
+    page = new_page(at="/chat?session=all")
+    while (more := page.locator(".earlier a")).count():
+        shown = page.locator(".line").count()
+        more.click()
+        page.locator(".line").nth(shown).wait_for()
+    assert page.locator(".line").count() == len(said)
+    provider.play(*(Text(text) for text in PAYLOADS[:3]))
+    for text in PAYLOADS[:3]:
+        say(page, text.replace("\n", " "))
+        page.locator("#tail:not(:has(.running))").wait_for()
+    assert page.locator("#turns script, #turns img, #turns iframe, #turns style").count() == 0
     assert page.url.startswith(site.url)
 
 

@@ -11,7 +11,7 @@ MARKER = "Zanzibar-Quokka"
 
 def said(site: Site, *messages: str, title: str = "") -> str:
     """A session with these messages; returns its id."""
-    with site.api() as api:
+    with site.client() as api:
         name: str = api.post("/sessions", json={"title": title} if title else {}).json()["id"]
         for message in messages:
             answer = api.post(

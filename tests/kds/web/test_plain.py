@@ -1,6 +1,5 @@
 """The chat without JavaScript: links and forms alone, and what they refuse."""
 
-import json
 from html import unescape
 from typing import Any
 
@@ -16,7 +15,9 @@ from kds.web.talks import Talk
 
 from ...agents.openai_server import FakeProvider, Stall, Text
 from ...effort import PATIENCE_S
-from .conftest import Site, Time, Visitor, wait_until
+from ..service.conftest import wait_until
+from .conftest import Site, Time, Visitor
+from .furnished import archive
 
 FAB = "I want to add a FAB button"
 HTMX = {"HX-Request": "true"}
@@ -27,12 +28,10 @@ def session_of(answer: httpx.Response) -> str:
     return answer.url.params["session"]
 
 
-def archive_of(*contents: str, name: str = "long", title: str = "Long") -> bytes:
-    """A file of one session, as it is exported."""
-    at = "2025-11-03T09:00:00Z"
-    messages = [{"role": "user", "content": text, "at": at} for text in contents]
-    session = {"id": name, "title": title, "created_at": at, "updated_at": at}
-    return json.dumps({"kds_memory": 1, "sessions": [{**session, "messages": messages}]}).encode()
+def by_script(visitor: Visitor, message: str, **more: str) -> httpx.Response:
+    """Send a message as htmx does."""
+    headers = {**HTMX, "X-CSRF-Token": visitor.csrf}
+    return visitor.post("/chat/send", data={"message": message, **more}, headers=headers)
 
 
 def test_a_conversation_goes_on_by_forms_alone(visitor: Visitor) -> None:
@@ -100,8 +99,7 @@ def test_a_turn_shows_before_the_model_has_said_a_word_and_is_routed_once(
     monkeypatch.setattr(Conversations, "route", counted)
     monkeypatch.setattr("kds.web.talks.AT_ONCE_S", 2 * PATIENCE_S)
     provider.play(Stall())
-    asked = {"message": "Make it purple", "session": session, "after": "2"}
-    part = visitor.post("/chat/send", data=asked, headers={**HTMX, "X-CSRF-Token": visitor.csrf})
+    part = by_script(visitor, "Make it purple", session=session, after="2")
     assert "Make the FAB button purple" in part.text
     assert "sse-connect" in part.text
     assert routed == ["Make it purple"]
@@ -115,9 +113,7 @@ def test_an_answer_that_is_not_kept_is_shown_however_soon_it_comes(
     for limit in (0.0, PATIENCE_S):
         monkeypatch.setattr(Talk, "at_once_s", limit)
         provider.play(Text("There **you** are."))
-        part = visitor.post(
-            "/chat/send", data={"message": FAB}, headers={**HTMX, "X-CSRF-Token": visitor.csrf}
-        ).text
+        part = by_script(visitor, FAB).text
         if limit == 0.0 and "sse-connect" in part:
             part += visitor.get(unescape(part.split('sse-connect="', 1)[1].split('"', 1)[0])).text
         assert part.count("There <strong>you</strong> are.") >= 1
@@ -138,9 +134,7 @@ def test_what_is_no_message_is_refused_in_words(visitor: Visitor, message: str) 
     page = visitor.send_form("/chat/send", message=message)
     assert page.status_code in (400, 413)
     assert "To mend it" in page.text
-    part = visitor.post(
-        "/chat/send", data={"message": message}, headers={**HTMX, "X-CSRF-Token": visitor.csrf}
-    )
+    part = by_script(visitor, message)
     assert part.headers["hx-retarget"] == "#alerts"
     assert "<html" not in part.text
 
@@ -160,28 +154,25 @@ def test_a_session_that_is_not_there_is_no_page(visitor: Visitor, name: str) -> 
 
 def test_a_long_session_comes_a_page_at_a_time(visitor: Visitor) -> None:
     texts = [f"message number {number}" for number in range(1, 121)]
-    visitor.send_form("/chat/import", files={"file": ("long.json", archive_of(*texts))})
+    file = archive(("long", "Long", texts))
+    visitor.send_form("/chat/import", files={"file": ("long.json", file)})
     page = visitor.get("/chat", params={"session": "long"})
-    assert page.text.count('class="line user"') == 50
+    assert page.text.count('class="line ') == 50
     assert "message number 120<" in page.text
     assert "message number 70<" not in page.text
     before = visitor.get("/chat", params={"session": "long", "before": 71}, headers=HTMX)
-    assert before.text.count('class="line user"') == 50
+    assert before.text.count('class="line ') == 50
     assert "<html" not in before.text
     assert "message number 21<" in before.text
     assert "before=21" in before.text
     first = visitor.get("/chat", params={"session": "long", "before": 21})
-    assert first.text.count('class="line user"') == 20
+    assert first.text.count('class="line ') == 20
     assert "Earlier messages" not in first.text
 
 
 def test_sessions_are_searched_and_come_a_page_at_a_time(visitor: Visitor) -> None:
-    every = [
-        json.loads(archive_of("hello", name=f"n{number}", title=f"Talk {number} of trees"))
-        for number in range(35)
-    ]
-    file = {"kds_memory": 1, "sessions": [one["sessions"][0] for one in every]}
-    visitor.send_form("/chat/import", files={"file": ("all.json", json.dumps(file).encode())})
+    file = archive(*((f"n{at}", f"Talk {at} of trees", ["hello"]) for at in range(35)))
+    visitor.send_form("/chat/import", files={"file": ("all.json", file)})
     page = visitor.get("/chat").text
     assert page.count('class="title"') == 30
     assert visitor.get("/chat?offset=30").text.count('class="title"') == 5
@@ -219,9 +210,7 @@ def test_with_the_memory_off_the_chat_goes_on_and_says_so(
 ) -> None:
     monkeypatch.setenv("KDS_MEMORY", "off")
     assert "The memory is off" in visitor.get("/chat").text
-    part = visitor.post(
-        "/chat/send", data={"message": FAB}, headers={**HTMX, "X-CSRF-Token": visitor.csrf}
-    )
+    part = by_script(visitor, FAB)
     assert "PLAN" in part.text
     assert "The prompt for work-planner" in part.text
     monkeypatch.delenv("KDS_MEMORY")
@@ -246,7 +235,7 @@ def test_one_who_only_reads_keeps_the_service_awake(site: Site, visitor: Visitor
 def test_what_was_erased_comes_back_for_a_while_to_its_own_workspace() -> None:
     clock = Time()
     kept = Bin(clock=clock)
-    (found,) = from_json(archive_of("hello").decode())
+    (found,) = from_json(archive(("long", "Long", ["hello"])).decode())
     first, second = kept.put("/a", found), kept.put("/a", found)
     with pytest.raises(NotServedError):
         kept.take("/b", first)

@@ -14,13 +14,14 @@ import pytest
 
 from kds.api.routing import rehearsed
 from kds.api.workspace_parts import Parts
-from kds.evaluation.dialogues import read_dialogues
+from kds.evaluation.dialogue_file import read_dialogues
 from kds.evaluation.playback import play
 from kds.service.resident.service_client import ServiceClient
 from kds.web import playground_page
 
 from ...effort import PATIENCE_S
-from .conftest import SMALL, Site, Visitor, wait_until
+from ..service.conftest import wait_until
+from .conftest import SMALL, Site, Visitor
 
 RULE = """\
 rules:
@@ -74,7 +75,7 @@ def test_a_conversation_is_shown_step_by_step_and_never_remembered(
     assert "or &#39;vote widget&#39; 1.00 is not clear enough" in doubtful.text
     for step in ("load", "resolve", "decide", "expand", "classify", "dispatch"):
         assert f"<dt>{step} " in page
-    with site.api() as api:
+    with site.client() as api:
         assert api.get("/context").json()["entries"] == []
 
 
@@ -98,7 +99,7 @@ def test_a_conversation_may_say_who_says_what_or_be_a_dialogue_test(
         ("", "this one 0"),
         ("assistant: Hello", "the assistant speaks first"),
         ("hello\n" * 51, "this one 51"),
-        ("- id: a\n  turns: []", "a dialogue needs a list of turns"),
+        ("- id: a\n  turns: []", "must have at least 1 items"),
         ("x" * 100_001, "more than 100,000 characters"),
     ],
 )

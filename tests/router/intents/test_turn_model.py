@@ -11,6 +11,7 @@ from kds.brain.turn import UNKNOWN
 from kds.router.intents.turn_model import (
     TurnModel,
     dump_turn_model,
+    head_shares,
     join_rows,
     load_turn_model,
     revised,
@@ -40,6 +41,22 @@ def test_the_look_of_a_message_speaks_for_an_intent(turns: TurnModel) -> None:
     asked = turns.head("what does this setting do?", PLACE)
     assert broken["DEBUG"] > asked["DEBUG"]
     assert asked["ASK"] > broken["ASK"]
+
+
+def test_the_head_is_the_mean_of_what_both_models_say() -> None:
+    by_itself, among_all = [2.0, -2.0], [0.0, 0.0]
+    assert head_shares(np.array(by_itself + among_all)) == pytest.approx([0.731, 0.269], abs=0.001)
+    assert head_shares(np.array(among_all + by_itself)) == pytest.approx([0.881, 0.119], abs=0.001)
+
+
+def test_what_one_model_rules_out_the_other_may_still_want() -> None:
+    assert head_shares(np.array([9.0, 9.0, 0.0, 90.0]))[0] > 0.4
+
+
+@given(st.lists(st.floats(-50, 50), min_size=4, max_size=4))
+def test_every_score_is_a_probability(scores: list[float]) -> None:
+    found = head_shares(np.array(scores))
+    assert ((found > 0) & (found < 1)).all()
 
 
 def test_a_whole_phrase_is_not_revised(turns: TurnModel) -> None:

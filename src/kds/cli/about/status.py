@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kds.brain.contexts import Contexts
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.context.conversations import Contexts
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.settings import Layers, load_layers
@@ -15,7 +15,7 @@ from kds.cli.options import common_options
 from kds.cli.output import asked_json, counted, print_json, print_line
 from kds.clients.doctor.clienthealth import installed_hooks
 from kds.clients.project import Project
-from kds.service.resident.standing import standing_of
+from kds.service.resident.background import standing_of
 
 
 @command("kds status", "kds status --json")

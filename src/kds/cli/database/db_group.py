@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import click
 
+from kds.brain.context.work_file import FOLDER
 from kds.brain.errors import ConfigError
 from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.learning.event_log import EventLog
@@ -12,13 +13,12 @@ from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.learning.learned_file import LearnedFile
 from kds.brain.postgres.inspection import ServerSizes, ServerState, sizes_of, state_of
 from kds.brain.postgres.postgres_store import PostgresStore
-from kds.brain.postgres.schema import STEPS
+from kds.brain.postgres.steps import STEPS
 from kds.brain.postgres.texts import PostgresText, texts_of
 from kds.brain.postgres.upgrade import upgrade as upgrade_tables
 from kds.brain.postgres.upgrade import version
 from kds.brain.sessions.session_values import Stats
 from kds.brain.shared_database import SharedDatabase
-from kds.brain.work_file import FOLDER
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.database.migrate import migrate

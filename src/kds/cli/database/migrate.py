@@ -5,11 +5,10 @@ from typing import Any
 import click
 
 from kds.brain.documents.document_store import DocumentStore
-from kds.brain.postgres.migration.comparison import Compared
+from kds.brain.postgres.migration.compare import Compared
 from kds.brain.postgres.migration.migrate import Migrated
 from kds.brain.postgres.migration.migrate import migrate as copy
-from kds.brain.postgres.tenancy import Tenancy
-from kds.brain.postgres.tenants import tenant_number
+from kds.brain.postgres.tenancy import Tenancy, tenant_number
 from kds.brain.postgres.upgrade import require
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.shared_database import SharedDatabase

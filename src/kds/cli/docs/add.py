@@ -6,7 +6,7 @@ from typing import Any, Final
 import click
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace

@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from kds.brain.database.health import Check
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.document_values import Document, Holdings
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group

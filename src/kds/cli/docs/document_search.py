@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import click
 
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.document_values import ALL, DocumentHit, DocumentRecall
 from kds.brain.workspace import Workspace
 from kds.cli.command import command

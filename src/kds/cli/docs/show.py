@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.document_values import Document, Section
 from kds.brain.documents.documents import Documents
 from kds.brain.documents.heading import number_key

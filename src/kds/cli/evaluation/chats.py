@@ -33,10 +33,11 @@ from kds.cli.output import (
 from kds.cli.progress import tracked
 from kds.evaluation.chats.chat_file import CHAT_FORM, Chat, read_chats
 from kds.evaluation.chats.chat_scores import ChatScore, EditCount, score_chats
-from kds.evaluation.chats.curve_plot import curve_svg
+from kds.evaluation.chats.curve_plot import draw_curve
 from kds.evaluation.chats.playing import PlayedChatTurn, play_chat, play_with
 from kds.evaluation.chats.precision_curve import precision_curve
 from kds.evaluation.chats.recent_noun import recent_noun_turn
+from kds.evaluation.intents.plots import SUFFIXES, load_drawing
 from kds.router.language.words import Analysis
 
 COMPARED: Final = (
@@ -83,7 +84,8 @@ def chats(
     """
     check_apart(errors, file)
     if plot is not None:
-        check_picture(plot, (".svg",))
+        check_picture(plot, SUFFIXES)
+        load_drawing()
     found = read_chats(file)
     router = open_router(workspace, log=False)
     router.rehearse(MinuteClock()).route(WARM_UP)
@@ -104,7 +106,7 @@ def chats(
 def _drawn(plot: Path, played: Sequence[PlayedChatTurn], workspace: Workspace) -> dict[str, object]:
     """Write the picture; what it shows, for JSON."""
     points = precision_curve(played, precision_of(workspace)())
-    plot.write_text(curve_svg(points), encoding="utf-8")
+    draw_curve(plot, points)
     return {"curve": [point.as_dict() for point in points]}
 
 
@@ -177,12 +179,12 @@ def _show(score: ChatScore, baselines: dict[str, ChatScore]) -> None:
 
 
 def _of(score: ChatScore, key: str) -> str:
-    whole = sum((score.edits.right, score.edits.wrong, score.edits.false))
+    whole = sum((score.edits_right, score.edits_wrong, score.edits_false))
     counts = {
         "precision": f"{whole} edits of KDS",
         "harmed": f"{score.turns} turns",
-        "must_recall_user": f"{score.must['user'][0]} references",
-        "must_recall_assistant": f"{score.must['assistant'][0]} references",
+        "must_recall_user": f"{score.must_user} references",
+        "must_recall_assistant": f"{score.must_assistant} references",
     }
     return counts[key]
 

@@ -21,9 +21,8 @@ from kds.cli.options import (
 from kds.cli.output import decimal, fields, percent, print_table, say
 from kds.cli.palette import compared, toned
 from kds.cli.progress import tracked
-from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
-from kds.evaluation.failures import describe
-from kds.evaluation.playback import PlayedDialogue, Score, play, score
+from kds.evaluation.dialogue_file import find_dialogue_files, read_dialogues
+from kds.evaluation.playback import PlayedDialogue, Score, describe, play, score
 
 SHOWN_FAILURES: Final = 10
 """Failures that `kds eval` lists unless --errors asks for all of them."""

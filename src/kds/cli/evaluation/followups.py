@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from kds.api.workspace_parts import Parts
-from kds.brain.documents.document_place import DocumentPlace
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.workspace import BRAIN, Workspace
 from kds.cli.command import command
@@ -39,7 +39,7 @@ from kds.evaluation.followup_scoring import (
     score_follow_ups,
     unknown_places,
 )
-from kds.query.service import QueryService
+from kds.query.query_service import QueryService
 from kds.service.desk import LOADING
 
 SHOWN: Final = CUTOFFS[-1]
@@ -88,7 +88,7 @@ def _ask(talks: Sequence[Talk], workspace: Workspace) -> list[Asked]:
 
 def _index(talks: Sequence[Talk], place: Workspace) -> None:
     documents = list(dict.fromkeys(talk.path for talk in talks))
-    with DocumentPlace(place).made() as store:
+    with DocumentPlace(place).open() as store:
         for failed in add_documents(store, documents).of("failed"):
             raise failed.error or KdsError("cannot be read", where=str(failed.path))
         sections = {path: store.sections(str(path.resolve())) for path in documents}

@@ -27,7 +27,7 @@ from kds.cli.learning.review import (
 from kds.cli.options import common_options
 from kds.cli.output import print_line, say
 from kds.cli.progress import slow
-from kds.learning import references, teaching
+from kds.learning import example_teaching, references
 from kds.learning.learning import SWITCH_ON, Learning, standing_of
 from kds.router.prompts.library import PromptLibrary
 
@@ -122,7 +122,7 @@ def teach(*, message: str, intent: str, workspace: Workspace) -> None:
     intent. Secrets in it are marked before anything is stored.
     """
     with slow("trying it against the examples that ship"):
-        done = teaching.teach(workspace, message, intent)
+        done = example_teaching.teach(workspace, message, intent)
     pass_on(done.warnings)
     one = done.example
     undo, what = f"kds learn undo {one.id}", "learned" if done.new else "learned before"
@@ -164,7 +164,7 @@ def accept(*, ids: tuple[str, ...], workspace: Workspace) -> None:
     shipped = PromptLibrary.load(workspace.prompts_dir)
     with slow("trying it against the examples that ship"):
         chosen = learning.accept(ids, shipped)
-        warnings = teaching.fitted(shipped, learning.place)
+        warnings = example_teaching.fitted(shipped, learning.place)
     pass_on(warnings)
     _show_decided(chosen, "learned", back="kds learn undo")
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.side_stores import Consent, ConsentEvent, Profile
+from kds.brain.sessions.session_values import Consent, ConsentEvent, Profile
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.guard import Refusal

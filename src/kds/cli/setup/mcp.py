@@ -11,7 +11,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.options import workspace_option
 from kds.mcp.doorstep import Lines, Wire, claimed, greet
-from kds.mcp.http_address import HttpAddress
+from kds.service.resident.address import host_and_port
 
 if TYPE_CHECKING:
     from kds.mcp.mcp_server import KdsServer
@@ -37,12 +37,14 @@ def mcp(*, address: str | None, workspace: Workspace) -> None:
     goes to stderr. With --http a client sends the content of kds-brain/service.token as its
     bearer token.
     """
-    wanted = None if address is None else HttpAddress.parse(address)
+    wanted = None if address is None else host_and_port(address)
     load = partial(load_server, workspace)
     if wanted is not None:
         from kds.mcp.http import serve_http  # FastAPI: 0.2 s of CPU
+        from kds.service.listener import HttpAddress
 
-        serve_http(load(), wanted, announce=lambda line: click.echo(line, err=True))
+        place = HttpAddress(*wanted)
+        serve_http(load(), place, announce=lambda line: click.echo(line, err=True))
         return
     if sys.stdin.isatty():
         click.echo(WAITING, err=True)

@@ -9,7 +9,7 @@ import click
 from kds.cli.command import command
 from kds.cli.guard import Refusal
 from kds.cli.options import NamedPath, find_workspace
-from kds.service.resident.address import LOOPBACK, host_and_port
+from kds.service.resident.address import host_and_port
 
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)
@@ -84,24 +84,18 @@ def serve(
     """
     idle_s, drain_s = _seconds(idle_timeout), _seconds(drain) or 0.0
     workspaces = [find_workspace(folder) for folder in folders or (None,)]
-    address = None if http is None else _address(http)
+    address = None if http is None else host_and_port(http)
     from kds.cli.setup.serving import serve_now  # late: see there
 
     return serve_now(
         workspaces,
         http=address,
-        team=None if team is None else _address(team),
+        team=None if team is None else host_and_port(team),
         json_log=json_log,
         drain_s=drain_s,
         unix_socket=not no_socket,
         idle_s=idle_s,
     )
-
-
-def _address(text: str) -> tuple[str, int]:
-    if (found := host_and_port(text, host=LOOPBACK)) is None:
-        raise Refusal(f"'{text}' names no port", "use PORT or HOST:PORT, such as 8765")
-    return found
 
 
 def _seconds(text: str) -> float | None:

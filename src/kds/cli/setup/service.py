@@ -21,8 +21,8 @@ from kds.cli.palette import ago, for_people
 from kds.cli.progress import slow
 from kds.hooks import start as hook_start
 from kds.service.resident import background
+from kds.service.resident.background import standing_of
 from kds.service.resident.service_client import reach
-from kds.service.resident.standing import standing_of
 
 STOPPING: Final = "waiting for the service to end"
 

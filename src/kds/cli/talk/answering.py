@@ -7,8 +7,8 @@ from typing import Final
 
 import click
 
+from kds.brain.context.work import Offer
 from kds.brain.errors import KdsError
-from kds.brain.work import Offer
 from kds.cli.guard import complain, complain_about
 from kds.cli.palette import coloured, toned
 from kds.cli.terminal import harmless

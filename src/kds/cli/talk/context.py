@@ -6,8 +6,8 @@ import click
 
 import kds
 from kds.brain.clock import utc_now
-from kds.brain.contexts import Contexts
-from kds.brain.journal import LoadedContext
+from kds.brain.context.conversations import Contexts
+from kds.brain.context.journal import LoadedContext
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry
 from kds.brain.wire import entry_to_wire

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kds.brain.journal import ContextJournal
+from kds.brain.context.journal import ContextJournal
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.doctor.finding import Finding

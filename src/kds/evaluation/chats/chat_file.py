@@ -6,11 +6,12 @@ outside its message, to something said or done before.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import Field
 
-from kds.evaluation.example_rows import Row, read_rows
+from kds.evaluation.data_files import AnyText, Loose
+from kds.evaluation.example_rows import Said, read_rows
 
 Kind = Literal["pronoun", "demonstrative", "definite", "one", "ellipsis", "other"]
 Source = Literal["user", "assistant", "none"]
@@ -20,11 +21,6 @@ CHAT_FORM: Final = (
     '"intents": ["EXECUTE"], "refs": []}]}'
 )
 """What a row looks like, for hints."""
-
-_REF_FORM: Final = (
-    '{"text": "it", "nth": 1, "kind": "pronoun", "antecedents": ["the FAB button"], '
-    '"source": "user", "must": true}'
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,73 +65,50 @@ class Chat:
     turns: tuple[ChatTurn, ...]
 
 
-def read_chats(path: Path) -> tuple[Chat, ...]:
-    """Read a chat file, JSON lines. Raises ExampleFileError with everything wrong in it."""
-    return read_rows(path, _chat, form=CHAT_FORM)
-
-
-def _chat(row: Row) -> Chat:
-    turns = row.data.get("turns")
-    if not isinstance(turns, list) or not turns:
-        row.problem("'turns' must be a list of turns", f"write {CHAT_FORM}")
-        turns = []
-    group = row.data.get("repo")
-    return Chat(
-        row.text("id"),
-        group if isinstance(group, str) else "",
-        tuple(_turn(row, turn, number) for number, turn in enumerate(turns, start=1)),
-    )
-
-
-def _turn(row: Row, turn: object, number: int) -> ChatTurn:
-    if not isinstance(turn, dict) or not isinstance(turn.get("user"), str):
-        row.problem(f"turn {number} has no text 'user'", f"write {CHAT_FORM}")
-        return ChatTurn("", "", labelled=False, intents=(), references=())
-    found = [_reference(row, ref, turn["user"], number) for ref in _refs(row, turn, number)]
-    return ChatTurn(
-        turn["user"],
-        turn.get("assistant") or "",
-        labelled=bool(turn.get("labelled")),
-        intents=_intents(row, turn, number),
-        references=tuple(one for one in found if one is not None),
-    )
-
-
-def _intents(row: Row, turn: dict[str, Any], number: int) -> tuple[str, ...]:
-    given = turn.get("intents") or []
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-        row.problem(f"turn {number}: 'intents' must be names", 'write "intents": ["EXECUTE"]')
-        return ()
-    return tuple(given)
-
-
-def _refs(row: Row, turn: dict[str, Any], number: int) -> list[object]:
-    given = turn.get("refs") or []
-    if isinstance(given, list):
-        return given
-    row.problem(f"turn {number}: 'refs' must be a list", f'write "refs": [{_REF_FORM}]')
-    return []
-
-
-def _reference(row: Row, ref: object, message: str, number: int) -> ChatReference | None:
-    try:
-        found = _Ref.model_validate(ref)
-    except ValidationError:
-        row.problem(f"turn {number}: a reference is not of the form", f"write {_REF_FORM}")
-        return None
-    start = _nth(message, found.text, found.nth) if found.text else -1
-    return ChatReference(
-        found.text, start, found.kind, tuple(found.antecedents), found.source, found.must
-    )
-
-
-class _Ref(BaseModel):
-    text: str
+class _Ref(Loose):
+    text: AnyText
     kind: Kind
-    antecedents: list[str]
+    antecedents: list[AnyText]
     source: Source
     nth: int = 1
     must: bool = False
+
+
+class _Turn(Loose):
+    user: AnyText
+    assistant: AnyText | None = None
+    labelled: bool | None = False
+    intents: list[AnyText] | None = None
+    refs: list[_Ref] | None = None
+
+
+class _Chat(Loose):
+    id: Said
+    repo: AnyText | None = None
+    turns: list[_Turn] = Field(min_length=1)
+
+
+def read_chats(path: Path) -> tuple[Chat, ...]:
+    """Read a chat file, JSON lines. Raises ExampleFileError with everything wrong in it."""
+    return tuple(
+        Chat(row.id, row.repo or "", tuple(map(_turn, row.turns)))
+        for row, _ in read_rows(path, _Chat, form=CHAT_FORM)
+    )
+
+
+def _turn(turn: _Turn) -> ChatTurn:
+    return ChatTurn(
+        turn.user,
+        turn.assistant or "",
+        labelled=bool(turn.labelled),
+        intents=tuple(turn.intents or ()),
+        references=tuple(_reference(ref, turn.user) for ref in turn.refs or ()),
+    )
+
+
+def _reference(ref: _Ref, message: str) -> ChatReference:
+    start = _nth(message, ref.text, ref.nth) if ref.text else -1
+    return ChatReference(ref.text, start, ref.kind, tuple(ref.antecedents), ref.source, ref.must)
 
 
 def _nth(message: str, text: str, nth: int) -> int:

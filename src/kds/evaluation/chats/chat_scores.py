@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kds.api.measures import mean, percentile, rounded, share
+from kds.api.measures import Figures, mean, percentile, share
 from kds.evaluation.chats.playing import JudgedEdit, PlayedChatTurn
 
 BINS: Final = 10
@@ -16,48 +16,44 @@ BINS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class EditCount:
+class EditCount(Figures):
     """Edits by outcome, and the share of right ones (None for no edits)."""
 
     right: int
     wrong: int
     false: int
-
-    @property
-    def precision(self) -> float | None:
-        """Right ones among all."""
-        whole = self.right + self.wrong + self.false
-        return self.right / whole if whole else None
+    precision: float | None
 
     @classmethod
     def of(cls, edits: Iterable[JudgedEdit]) -> "EditCount":
         """Count ``edits``."""
         found = Counter(edit.outcome for edit in edits)
-        return cls(found["right"], found["wrong"], found["false"])
-
-    def as_dict(self) -> dict[str, object]:
-        """For JSON."""
-        return {
-            "right": self.right, "wrong": self.wrong, "false": self.false,
-            "precision": self.precision,
-        }  # fmt: skip
+        whole = found.total()
+        precision = found["right"] / whole if whole else None
+        return cls(found["right"], found["wrong"], found["false"], precision)
 
 
 @dataclass(frozen=True, slots=True)
-class ChatScore:
+class ChatScore(Figures):
     """How chats came out. Shares lie in [0, 1], and are None when nothing counts.
 
-    The keys of `as_dict` are those of the project's measuring script. ``by_rule`` and
-    ``by_kind`` count edits; a kind of "" is an edit where nothing refers.
+    The names are those of the project's measuring script. ``must_`` are references a stranger
+    needs, by where their names can be read, ``must_recall_`` the share of them that was written
+    out. ``by_rule`` and ``by_kind`` count edits; a kind of "" is an edit where nothing refers.
     """
 
     turns: int
     follow_ups: int
     changed: int
-    edits: EditCount
+    edits_right: int
+    edits_wrong: int
+    edits_false: int
+    precision: float | None
     harmed: float | None
-    must: Mapping[str, tuple[int, float | None]]
-    """By source: references a stranger needs, and the share of them that was written out."""
+    must_user: int
+    must_recall_user: float | None
+    must_assistant: int
+    must_recall_assistant: float | None
     intents: int
     acted: float | None
     intent_right_when_acted: float | None
@@ -67,46 +63,28 @@ class ChatScore:
     by_rule: Mapping[str, EditCount]
     by_kind: Mapping[str, EditCount]
 
-    def as_dict(self) -> dict[str, object]:
-        """The object that `kds eval chats --json` prints."""
-        (must_user, recall_user), (must_reply, recall_reply) = (
-            self.must["user"], self.must["assistant"],
-        )  # fmt: skip
-        found: dict[str, object] = {
-            "turns": self.turns,
-            "follow_ups": self.follow_ups,
-            "changed": self.changed,
-            **{f"edits_{name}": getattr(self.edits, name) for name in ("right", "wrong", "false")},
-            "precision": self.edits.precision,
-            "harmed": self.harmed,
-            "must_user": must_user,
-            "must_recall_user": recall_user,
-            "must_assistant": must_reply,
-            "must_recall_assistant": recall_reply,
-            "intents": self.intents,
-            "acted": self.acted,
-            "intent_right_when_acted": self.intent_right_when_acted,
-            "ece": self.ece,
-            "ms_p50": self.ms_p50,
-            "ms_p99": self.ms_p99,
-            "by_rule": {name: count.as_dict() for name, count in self.by_rule.items()},
-            "by_kind": {name: count.as_dict() for name, count in self.by_kind.items()},
-        }
-        return rounded(found)
-
 
 def score_chats(played: Sequence[PlayedChatTurn]) -> ChatScore:
     """Add up what `kds eval chats` reports."""
     turns = [one for one in played if one.expected.labelled]
     edits = [edit for one in turns for edit in one.edits]
+    counted = EditCount.of(edits)
+    must_user, recall_user = _must(turns, "user")
+    must_assistant, recall_assistant = _must(turns, "assistant")
     times = [one.cpu_ms for one in played]
     return ChatScore(
         turns=len(turns),
         follow_ups=sum(map(PlayedChatTurn.follows_up, turns)),
         changed=sum(map(PlayedChatTurn.changed, turns)),
-        edits=EditCount.of(edits),
+        edits_right=counted.right,
+        edits_wrong=counted.wrong,
+        edits_false=counted.false,
+        precision=counted.precision,
         harmed=share(one.harmed for one in turns),
-        must={"user": _must(turns, "user"), "assistant": _must(turns, "assistant")},
+        must_user=must_user,
+        must_recall_user=recall_user,
+        must_assistant=must_assistant,
+        must_recall_assistant=recall_assistant,
         **_intents([one for one in turns if one.expected.intents]),
         ms_p50=percentile(times, 50),
         ms_p99=percentile(times, 99),

@@ -28,7 +28,7 @@ from kds.api.workspace_parts import Parts
 from kds.brain.turn import Edit, Turn, Utterance
 from kds.evaluation.chats.chat_file import read_chats
 from kds.evaluation.chats.playing import play_with
-from kds.evaluation.dialogues import find_dialogue_files, read_dialogues
+from kds.evaluation.dialogue_file import find_dialogue_files, read_dialogues
 from kds.router.references.decision import PRECISION, bar
 from kds.router.references.signs import Signs, edit_signs
 

@@ -11,11 +11,8 @@ Needs scikit-learn; nothing of it is imported where messages are routed.
 import argparse
 import json
 import sys
-import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -23,21 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kds.api.measures import share
-from kds.api.rehearsal import MinuteClock
-from kds.api.routing import rehearsed, workspace_at
-from kds.api.workspace_parts import Parts
-from kds.brain.turn import Turn
-from kds.evaluation.chats.chat_file import read_chats
 from kds.evaluation.chats.chat_scores import calibration_error
-from kds.evaluation.chats.playing import play_with
-from kds.evaluation.dialogues import read_dialogues
-from kds.router.classify import first_reading, place_of
+from kds.evaluation.chats.turn_lessons import OWN, SEED, TYPED, Lesson, read_lessons
 from kds.router.intents.calibration import sigmoid
-from kds.router.intents.lessons import lessons
-from kds.router.intents.model import IntentModel
 from kds.router.intents.policy import decide
-from kds.router.intents.turn_model import TurnModel, dump_turn_model, join_rows, revised
-from kds.router.intents.turn_signs import DIMENSION, Place, turn_vector
+from kds.router.intents.turn_model import (
+    TurnModel,
+    dump_turn_model,
+    head_shares,
+    join_rows,
+    revised,
+)
+from kds.router.intents.turn_signs import DIMENSION, turn_vector
 from kds.router.intents.verdict import IntentVerdict
 
 Floats = NDArray[np.float64]
@@ -46,20 +40,21 @@ Ints = NDArray[np.int64]
 Figures = dict[str, dict[str, float]]
 """By source: how many messages, and how many of them came out right."""
 
-OWN: Final = "own chats"
-TYPED: Final = ("chats", OWN)
-"""Sources of real turns: what the head learns from. With the project's own chats it is as often
-right on the others, acts on one in a hundred more, and its confidence is off by a third less."""
 
-SEED: Final = 7
 FOLDS: Final = 8
-EXAMPLE_FOLDS: Final = 5
+LEAST_SEEN: Final = 2
+"""Turns of a fold that a label needs to be fitted by itself."""
 LEAST_TURNS: Final = 8
 """Real turns that an intent needs for the head to know it."""
 NEVER: Final = -6.0
-"""Bias of a label that the seen turns hold less than twice."""
+"""Bias of a label that the seen turns do not hold."""
 COST: Final = 5.0
-"""C of the head; 2 to 10 are within noise of each other on the dev chats."""
+"""C of the models of each label; 3 to 10 are within noise of each other on the dev chats."""
+ONE_COST: Final = 10.0
+"""C of the model of one label among all; 6 to 20 likewise."""
+OWN_WEIGHT: Final = 0.5
+"""What a turn of the project's own chats counts in the head, beside one that somebody typed at
+work; at 1, .006 less of what is acted on is right on the dev chats, at .35 as much."""
 SECOND_WEIGHT: Final = 0.5
 """What an intent counts that is right, and not the best: "use a switch, not a button" may be
 carried out, and is a correction."""
@@ -68,19 +63,6 @@ EXAMPLE_WEIGHT: Final = 0.2
 """What an example of a prompt counts in the join, beside a turn that somebody typed: there are
 2,500 of them beside 3,000 turns, and they stand for themselves. At .1 the chats are right in .004
 more, and "How accurate is your routing?", which nobody typed at work, is a question."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """A message with the intents that are right for it, and the first reading of it."""
-
-    source: str
-    group: str
-    message: str
-    place: Place
-    verdict: IntentVerdict
-    intents: tuple[str, ...]
-    """Best first."""
 
 
 class Outcome(NamedTuple):
@@ -100,58 +82,11 @@ def main() -> None:
         usage.add_argument(name, type=Path)
     asked = usage.parse_args()
     data, own, out = asked.data, asked.own, asked.out
-    with tempfile.TemporaryDirectory() as empty:
-        # without a turn model: what is fitted must not depend on what was
-        parts = replace(Parts.load(workspace_at(empty), may_write=False), turns=None)
-    learned = [
-        *_chat_lessons("chats", data / "chats/dev.jsonl", parts),
-        *(one for path in sorted(own.glob("*.jsonl")) for one in _chat_lessons(OWN, path, parts)),
-        *_dialogue_lessons(data / "dialogues/dev.json", parts),
-        *_example_lessons(parts, np.random.default_rng(SEED)),
-    ]
+    learned = read_lessons(data, own)
     model, figures = fit(learned, np.random.default_rng(SEED))
     out.write_bytes(dump_turn_model(model))
     out.with_suffix(".json").write_text(json.dumps(figures, indent=2) + "\n")
     sys.stdout.write(json.dumps(figures, indent=2) + "\n")
-
-
-def _chat_lessons(source: str, path: Path, parts: Parts) -> Iterator[Lesson]:
-    for chat in read_chats(path):
-        for played in play_with(chat, partial(rehearsed, parts)):
-            expected = played.expected
-            if expected.labelled and expected.intents:
-                yield _lesson(source, chat.group, parts.model, played.turn, expected.intents)
-
-
-def _dialogue_lessons(path: Path, parts: Parts) -> Iterator[Lesson]:
-    for dialogue in read_dialogues(path):
-        clock = MinuteClock()
-        router = rehearsed(parts, clock)
-        for expected in dialogue.turns:
-            turn = router.route(expected.user)
-            if expected.intents:
-                yield _lesson("dialogues", dialogue.id, parts.model, turn, expected.intents)
-            clock.tick()
-
-
-def _example_lessons(parts: Parts, random: np.random.Generator) -> Iterator[Lesson]:
-    """The prompts' examples, each read by a model that was not taught it."""
-    examples, rules = lessons(parts.library.prompts())
-    fold = random.integers(0, EXAMPLE_FOLDS, len(examples))
-    for held in range(EXAMPLE_FOLDS):
-        taught = [pair for pair, at in zip(examples, fold, strict=True) if at != held]
-        model = IntentModel.fit_examples(taught, rules)
-        for number in np.flatnonzero(fold == held).tolist():
-            text, label = examples[number]
-            verdict = model.score(text)
-            yield Lesson("examples", str(number), text, Place(1), verdict, (label,))
-
-
-def _lesson(
-    source: str, group: str, model: IntentModel, turn: Turn, intents: Sequence[str]
-) -> Lesson:
-    verdict, _ = first_reading(model, turn)
-    return Lesson(source, group, turn.message, place_of(turn), verdict, tuple(intents))
 
 
 def fit(learned: Sequence[Lesson], random: np.random.Generator) -> tuple[TurnModel, Figures]:
@@ -164,7 +99,7 @@ def fit(learned: Sequence[Lesson], random: np.random.Generator) -> tuple[TurnMod
     for held in range(FOLDS):
         weights, bias = _fit_head(matrix, learned, labels, np.flatnonzero(chats & (fold != held)))
         rows = np.flatnonzero(fold == held)
-        heads[rows] = sigmoid(matrix[rows] @ weights + bias)
+        heads[rows] = head_shares(matrix[rows] @ weights + bias)
     candidates = [_candidates(one, labels, head) for one, head in zip(learned, heads, strict=True)]
     figures = _figures(learned, candidates, fold)
     weights, bias = _fit_head(matrix, learned, labels, np.flatnonzero(chats))
@@ -205,20 +140,50 @@ def _matrix(learned: Sequence[Lesson]) -> Any:
 def _fit_head(
     matrix: Any, learned: Sequence[Lesson], labels: Sequence[str], rows: Ints
 ) -> tuple[Floats, Floats]:
+    """Weights and bias of the head: of each label by itself, and of one among all."""
+    each, one = _fit_each(matrix, learned, labels, rows), _fit_one(matrix, learned, labels, rows)
+    return np.hstack([each[0], one[0]]), np.hstack([each[1], one[1]])
+
+
+def _fit_each(
+    matrix: Any, learned: Sequence[Lesson], labels: Sequence[str], rows: Ints
+) -> tuple[Floats, Floats]:
     from sklearn.linear_model import LogisticRegression
 
-    weights, bias = np.zeros((DIMENSION, len(labels))), np.zeros(len(labels))
+    weights, bias = np.zeros((DIMENSION, len(labels))), np.full(len(labels), NEVER)
+    found = [learned[row] for row in rows.tolist()]
     for at, label in enumerate(labels):
-        found = [learned[row].intents for row in rows.tolist()]
-        target = np.array([label in intents for intents in found])
-        if target.sum() < 2:
-            bias[at] = NEVER
-            continue
-        counts = [SECOND_WEIGHT if label in intents[1:] else 1.0 for intents in found]
-        head = LogisticRegression(C=COST, solver="liblinear")
-        head.fit(matrix[rows], target, sample_weight=counts)
-        weights[:, at], bias[at] = head.coef_[0], head.intercept_[0]
+        target = np.array([label in one.intents for one in found])
+        if target.sum() >= LEAST_SEEN:
+            counts = [_count(one, label) for one in found]
+            head = LogisticRegression(C=COST, solver="liblinear")
+            head.fit(matrix[rows], target, sample_weight=counts)
+            weights[:, at], bias[at] = head.coef_[0], head.intercept_[0]
     return weights, bias
+
+
+def _fit_one(
+    matrix: Any, learned: Sequence[Lesson], labels: Sequence[str], rows: Ints
+) -> tuple[Floats, Floats]:
+    from sklearn.linear_model import LogisticRegression
+
+    meant = [(row, label) for row in rows.tolist() for label in learned[row].intents]
+    known = [(row, label) for row, label in meant if label in labels]
+    head = LogisticRegression(C=ONE_COST, max_iter=500)
+    head.fit(
+        matrix[[row for row, _ in known]],
+        [labels.index(label) for _, label in known],
+        sample_weight=[_count(learned[row], label) for row, label in known],
+    )
+    weights, bias = np.zeros((DIMENSION, len(labels))), np.full(len(labels), NEVER)
+    weights[:, head.classes_], bias[head.classes_] = head.coef_.T, head.intercept_
+    return weights, bias
+
+
+def _count(lesson: Lesson, label: str) -> float:
+    """What a lesson counts in the head of a label."""
+    count = OWN_WEIGHT if lesson.source == OWN else 1.0
+    return count * SECOND_WEIGHT if label in lesson.intents[1:] else count
 
 
 def _candidates(

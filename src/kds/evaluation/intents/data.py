@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.turn import UNKNOWN
-from kds.evaluation.example_rows import Row, read_rows
+from kds.evaluation.data_files import Loose
+from kds.evaluation.example_rows import AnyOf, Said, read_rows
 
 INTENT_FORM: Final = '{"text": "Make it purple", "intent": "EXECUTE"}'
 
@@ -34,9 +35,17 @@ class LabelledMessage:
         return self.intents == (UNKNOWN,)
 
 
+class _Message(Loose):
+    text: Said
+    intent: AnyOf
+
+
 def load_intents(path: Path) -> tuple[LabelledMessage, ...]:
     """Read a file of messages. Raises ExampleFileError with all its problems at once."""
-    return read_rows(path, _message, form=INTENT_FORM)
+    return tuple(
+        LabelledMessage(row.text, tuple(dict.fromkeys(map(intent_name, row.intent))), where)
+        for row, where in read_rows(path, _Message, form=INTENT_FORM)
+    )
 
 
 def intent_name(text: str) -> str:
@@ -47,8 +56,3 @@ def intent_name(text: str) -> str:
     """
     name = text.strip()
     return UNKNOWN if name.upper() in OUT_OF_SCOPE else name
-
-
-def _message(row: Row) -> LabelledMessage:
-    names = dict.fromkeys(intent_name(intent) for intent in row.texts("intent"))
-    return LabelledMessage(row.text("text"), tuple(names), row.where)

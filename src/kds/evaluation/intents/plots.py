@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 from kds.router.intents.calibration import ReliabilityBin
 
 SUFFIXES: Final = (".png", ".svg")

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -43,6 +44,18 @@ LOG_LIMIT: Final = 1_000_000
 """Bytes of service.log beyond which a start begins a new one; the old one keeps one name."""
 
 Stopped = Literal["stopped", "killed", "not running"]
+State = Literal["running", "starting", "not answering", "not running"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What can be said of the service: ``health`` is its own word when it answers."""
+
+    state: State
+    pid: int | None = None
+    health: Mapping[str, Any] | None = None
+    socket: str | None = None
+    http: str | None = None
 
 
 def is_running(workspace: Workspace) -> bool:
@@ -80,6 +93,22 @@ def health(workspace: Workspace) -> Mapping[str, Any] | None:
         return None if client is None else client.health()
     except ServiceUnavailableError:
         return None
+
+
+def standing_of(workspace: Workspace) -> Standing:
+    """Look at the service of ``workspace``. Raises WorkspaceError when that may not be done."""
+    answer = health(workspace)
+    written = noted(ServiceAddress(workspace.brain))
+    socket, http = _text(written, "socket"), _text(written.get("http"), "url")
+    if answer is not None:
+        return Standing("running", answer["pid"], answer, socket, http)
+    if is_running(workspace):
+        pid = written.get("pid")
+        listens = socket is not None or http is not None
+        known = pid if isinstance(pid, int) else None
+        return Standing("not answering" if listens else "starting", known, None, socket, http)
+    pid = coming(workspace)
+    return Standing("not running") if pid is None else Standing("starting", pid)
 
 
 def spawn_service(workspace: Workspace, *, idle_minutes: float) -> int:
@@ -245,3 +274,8 @@ def _last_line(path: Path) -> str:
         return "it left no log"
     said = [line.strip() for line in lines if line.strip() and not line.startswith("  ")]
     return said[-1] if said else "it left no log"
+
+
+def _text(data: object, key: str) -> str | None:
+    value = data.get(key) if isinstance(data, Mapping) else None
+    return value if isinstance(value, str) else None

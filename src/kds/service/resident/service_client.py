@@ -10,16 +10,18 @@ from kds.brain.settings_variables import routing_variables
 from kds.brain.turn import Turn, Utterance
 from kds.brain.wire import from_wire
 from kds.brain.workspace import Workspace
-from kds.hooks.call import Call, connect
-from kds.hooks.trouble import Trouble
+from kds.hooks.call import Call, connect, exchange
+from kds.hooks.trouble import Late, Trouble
 from kds.service.resident.address import ServiceAddress
-from kds.service.resident.http_exchange import exchange
 
 CONNECT_S: Final = 0.5
 """Seconds to connect on one machine: it takes well under a millisecond, or never succeeds."""
 
 ANSWER_S: Final = 30.0
 """Seconds to wait for an answer. A turn takes milliseconds; a queue of 256 some seconds."""
+
+ANSWER_LIMIT: Final = 2**26
+"""Bytes of an answer: 64 MiB, where a turn with its prompt has some ten thousand."""
 
 BUSY: Final = 503
 """Status of a service whose queue is full, or that is stopping."""
@@ -61,6 +63,13 @@ class How(TypedDict, total=False):
     rewrite: bool | None
 
 
+def route_request(message: str, known: Sequence[str] | None, how: How) -> dict[str, object]:
+    """Return what `POST /route` is sent for a message: the latest of what was said and is known."""
+    said = [{"text": one.text[:SAID_LIMIT], "role": one.role} for one in how.get("history", ())]
+    terms = None if known is None else list(known)[-KNOWN_LIMIT:]
+    return {**how, "message": message, "history": said[-HISTORY_LIMIT:], "known": terms}
+
+
 class ServiceClient:
     """Asks one service. Every call is a connection of its own, so threads may share it."""
 
@@ -83,13 +92,8 @@ class ServiceClient:
         service. Raises ServiceUnavailableError when nobody answers, ServiceDeclinedError when
         the service cannot do it as it would be done here, KdsError as the service reports it.
         """
-        said = [{"text": one.text[:SAID_LIMIT], "role": one.role} for one in how.get("history", ())]
-        asked = {
-            **how, "message": message, "history": said[-HISTORY_LIMIT:],
-            "known": None if known is None else list(known)[-KNOWN_LIMIT:],
-            "variables": routing_variables(), "workspace": str(self._workspace.root),
-        }  # fmt: skip
-        answer = self._ask("POST", "/route", asked)
+        place = {"variables": routing_variables(), "workspace": str(self._workspace.root)}
+        answer = self._ask("POST", "/route", {**route_request(message, known, how), **place})
         for warning in answer.get("warnings", ()) if isinstance(answer, dict) else ():
             tell(str(warning))
         return from_wire(answer)
@@ -115,15 +119,17 @@ class ServiceClient:
         return answer
 
     def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
-        content = None if body is None else json.dumps(body).encode()
+        content = b"" if body is None else json.dumps(body).encode()
+        ends = time.monotonic() + self._timeout_s
         try:
             call = _connected(self._workspace)
             try:
-                call.connection.settimeout(self._timeout_s)
-                status, answer = exchange(call.connection, method, path, content, call.header)
+                status, answer = exchange(
+                    call, f"{method} {path}", content, ends, limit=ANSWER_LIMIT
+                )
             finally:
                 call.connection.close()
-        except TimeoutError as error:
+        except (TimeoutError, Late) as error:
             raise KdsError(
                 f"the service took longer than {self._timeout_s:g} s",
                 where=str(self._address.socket_path),

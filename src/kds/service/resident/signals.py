@@ -14,7 +14,7 @@ ENDING: Final = ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
 
 
 @contextmanager
-def ended_by_signals(stop: Callable[[str], None]) -> Iterator[None]:
+def ended_by_signals(stop: Callable[[str], object]) -> Iterator[None]:
     """Call ``stop`` with a signal's name; a second one of the same kind ends the process.
 
     For the main thread only.

@@ -28,8 +28,9 @@ from kds.brain.message import well_formed
 from kds.service.hook.hook_call import HookInputError
 
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Event = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 RETRY_AFTER_S: Final = 1
@@ -123,9 +124,9 @@ def error_response(
 
 def add_error_handlers(app: FastAPI) -> None:
     """Give every error that reaches FastAPI the one form."""
-    app.add_exception_handler(KdsError, _tell_error)
-    app.add_exception_handler(RequestValidationError, _tell_faults)
-    app.add_exception_handler(HTTPException, _tell_status)
+    app.exception_handler(KdsError)(_tell_error)
+    app.exception_handler(RequestValidationError)(_tell_faults)
+    app.exception_handler(HTTPException)(_tell_status)
 
 
 class LastResort:
@@ -140,21 +141,26 @@ class LastResort:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the layers below."""
-        started = False
-
-        async def watch(message: MutableMapping[str, Any]) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
+        begun: list[Event] = []
         try:
-            await self._app(scope, receive, watch)
+            await self._app(scope, receive, at_start(send, begun.append))
         except Exception as error:  # noqa: BLE001  # one bad request must not end the service
             self._log(f"internal error in {scope.get('path')}: {describe_fault(error)}")
-            if not started:
+            if not begun:
                 text = f"internal error: {type(error).__name__}"
                 reply = error_response(500, text, hint="report it with the line in service.log")
                 await reply(scope, receive, send)
+
+
+def at_start(send: Send, does: Callable[[Event], object]) -> Send:
+    """Return ``send``, with something done to the event that an answer begins with."""
+
+    async def watched(event: Event) -> None:
+        if event["type"] == "http.response.start":
+            does(event)
+        await send(event)
+
+    return watched
 
 
 def describe_fault(error: BaseException) -> str:
@@ -173,9 +179,7 @@ def describe_fault(error: BaseException) -> str:
     return f"{name} at {code.co_filename}:{trace.tb_lineno} in {code.co_name}"
 
 
-def _tell_error(_: Request, error: Exception) -> JSONResponse:
-    if not isinstance(error, KdsError):  # the handler is registered for nothing else
-        raise error
+def _tell_error(_: Request, error: KdsError) -> JSONResponse:
     status = status_of(error)
     headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else None
     return error_response(
@@ -183,9 +187,7 @@ def _tell_error(_: Request, error: Exception) -> JSONResponse:
     )
 
 
-def _tell_faults(_: Request, error: Exception) -> JSONResponse:
-    if not isinstance(error, RequestValidationError):
-        raise error
+def _tell_faults(_: Request, error: RequestValidationError) -> JSONResponse:
     faults = error.errors()
     if any(fault["type"] == _JSON_INVALID for fault in faults):
         return error_response(400, "the body is no JSON", where="body", hint="send one JSON object")
@@ -198,9 +200,7 @@ def _tell_faults(_: Request, error: Exception) -> JSONResponse:
     return error_response(422, "; ".join(told), where=_place(first), hint=hint)
 
 
-def _tell_status(_: Request, error: Exception) -> JSONResponse:
-    if not isinstance(error, HTTPException):
-        raise error
+def _tell_status(_: Request, error: HTTPException) -> JSONResponse:
     return error_response(
         error.status_code, str(error.detail), hint="see /openapi.json", headers=error.headers
     )

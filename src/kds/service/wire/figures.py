@@ -1,8 +1,9 @@
 """The figures of a shared service, as Prometheus reads them: never a text, never a name."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from kds.brain.extras import load_extra
+from kds.brain.installation import load_extra
 
 if TYPE_CHECKING:
     import prometheus_client
@@ -12,9 +13,9 @@ BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
 class Figures:
-    """Counts and times of requests, and gauges of what they wait for."""
+    """Counts and times of requests, and how long the service runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, uptime_s: Callable[[], float]) -> None:
         """Raises KdsError when the library is not installed."""
         self._library: Any = load_extra(
             "prometheus_client", extra="postgres", purpose="count requests"
@@ -27,16 +28,15 @@ class Figures:
             buckets=BUCKETS,
             registry=self._registry,
         )
+        uptime: prometheus_client.Gauge = self._library.Gauge(
+            "kds_uptime_seconds", "Since the service began.", registry=self._registry
+        )
+        uptime.set_function(uptime_s)
         self.media_type: str = self._library.CONTENT_TYPE_LATEST
 
     def note(self, operation: str, status: int, seconds: float) -> None:
         """Count an answer."""
         self._requests.labels(operation, str(status)).observe(seconds)
-
-    def gauge(self, name: str, meaning: str, read: Any) -> None:
-        """Add a figure that ``read`` returns whenever somebody asks."""
-        gauge = self._library.Gauge(f"kds_{name}", meaning, registry=self._registry)
-        gauge.set_function(read)
 
     def text(self) -> bytes:
         """Return all of it in the text format."""

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from kds.brain.clock import Clock, utc_now
+from kds.brain.clock import utc_now
 from kds.brain.installation import kds_version
 from kds.service.wire.replies import HealthReply, WorkspaceReply
 from kds.service.workspaces import Workspaces
@@ -17,10 +17,10 @@ _MEMORY: Final = Path("/proc/self/statm")
 class Vitals:
     """The process: its version, age and memory."""
 
-    def __init__(self, *, clock: Clock = utc_now) -> None:
+    def __init__(self) -> None:
         self.version = kds_version()
         self.pid = os.getpid()
-        self.started_at = clock()
+        self.started_at = utc_now()
         self._started = time.monotonic()
 
     def uptime_s(self) -> float:

@@ -10,9 +10,9 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi import Path as PathParameter
 from starlette.responses import JSONResponse, Response
 
+from kds.brain.context.journal import LoadedContext
 from kds.brain.errors import DispatchError
 from kds.brain.installation import kds_version
-from kds.brain.journal import LoadedContext
 from kds.brain.wire import entry_to_wire, to_wire
 from kds.service.routed import routed
 from kds.service.wire import (

@@ -7,14 +7,13 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from kds.brain.clock import utc_now
-from kds.brain.errors import MessageError
 from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.passages.query import read_question
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_table import ID_LIMIT
-from kds.brain.sessions.side_stores import Consent
+from kds.brain.sessions.session_values import Consent
 from kds.evaluation.metrics_report import read_report
-from kds.query.service import QueryService
+from kds.query.query_service import QueryService
 from kds.query.understood import rewriting_of
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
 from kds.query.values import Query as Question
@@ -120,10 +119,6 @@ async def consent(request: Request, workspace: WorkspaceQuery = None) -> Respons
 async def grant(request: Request, asked: GrantRequest) -> Response:
     """Note the user's consent to a profile, and what it is for."""
     served = served_workspace(request, asked.workspace)
-    if not asked.purpose.strip():
-        raise MessageError(
-            "consent needs a purpose", where="purpose", hint="say what the profile is for"
-        )
     await archive_worker(request).run(lambda: served.consent(asked.purpose))
     return await _consent(request, served)
 
@@ -192,7 +187,7 @@ def look(service: QueryService, query: Question) -> replies.RetrievalReply:
         question=read.model_copy(update={"concepts": documents.concepts if documents else ()}),
         documents=[replies.DebugDocumentHit.model_validate(hit) for hit in found_documents],
         conversations=[replies.DebugHit.model_validate(hit) for hit in found_passages],
-        weights=replies.WeightsReply.model_validate(service.memory.flags.recall),
+        weights=replies.WeightsReply.model_validate(service.memory.recall_settings),
         counts=dict(recall.counts) if recall else {},
         flags=dict(recall.flags) if recall else {},
         timings_ms={stage: round(ms, 3) for stage, ms in timings.items()},

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AliasPath, BeforeValidator, Field
 
 from kds.brain.passages.values import EmbeddingModel
-from kds.brain.sessions.side_stores import ConsentEvent
+from kds.brain.sessions.session_values import ConsentEvent
 from kds.brain.turn import Reference
 from kds.brain.words.period import Period
 from kds.query.metric import SessionHits

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import Query, Request
 
-from kds.brain.contexts import NAME_LIMIT
+from kds.brain.context.conversations import NAME_LIMIT
 from kds.brain.postgres.team import Person
 from kds.service.wire import schemas
 from kds.service.wire.replies import ErrorReply

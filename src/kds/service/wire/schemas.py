@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from kds.brain.contexts import NAME_LIMIT
+from kds.brain.context.conversations import NAME_LIMIT
 from kds.brain.database.instant import within_reach
 from kds.brain.message import MESSAGE_LIMIT as MESSAGE_LIMIT
 from kds.brain.passages.values import Role

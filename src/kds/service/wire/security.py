@@ -150,7 +150,7 @@ class HttpDoor:
         fault = origin_fault(headers)
         refusal = None if fault is None else _forbidden(*fault)
         if refusal is None:
-            root = self._root_of(headers.get("authorization", ""))
+            root = self._root_of(bearer(headers).encode("utf-8", "replace"))
             if root is not None:
                 scope[WORKSPACE] = root
                 await self._app(scope, receive, send)
@@ -164,13 +164,18 @@ class HttpDoor:
             )
         await refusal(scope, receive, send)
 
-    def _root_of(self, authorization: str) -> str | None:
-        scheme, _, given = authorization.partition(" ")
+    def _root_of(self, given: bytes) -> str | None:
         found = None
         for token, root in self._roots.items():  # every one, so that the time tells nothing
-            if hmac.compare_digest(given.strip().encode("utf-8", "replace"), token):
+            if hmac.compare_digest(given, token):
                 found = root
-        return found if scheme.lower() == "bearer" else None
+        return found
+
+
+def bearer(headers: Headers) -> str:
+    """Return the token of a request; "" when it has none."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def origin_fault(headers: Headers) -> tuple[str, str] | None:

@@ -14,7 +14,7 @@ from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.portable import ArchiveFile, archive, to_json, to_markdown
 from kds.brain.sessions.session_table import ID_LIMIT
 from kds.brain.sessions.session_values import Session
-from kds.query.session import checked_id, checked_session
+from kds.query.recollection import checked_id, checked_session
 from kds.service.wire.errors import ConflictError, NotServedError
 from kds.service.wire.operation import WorkspaceQuery, archive_worker, documented, served_workspace
 from kds.service.wire.replies import (

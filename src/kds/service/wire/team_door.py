@@ -9,8 +9,8 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, MutableMapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
@@ -19,9 +19,9 @@ from kds.brain.errors import KdsError, OutageError
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import Person, person_of
 from kds.brain.postgres.upgrade import require
-from kds.service.wire.errors import AsgiApp, Receive, Scope, Send, error_response
+from kds.service.wire.errors import AsgiApp, Event, Receive, Scope, Send, at_start, error_response
 from kds.service.wire.figures import Figures
-from kds.service.wire.security import PERSON, WORKSPACE
+from kds.service.wire.security import PERSON, WORKSPACE, bearer
 
 BELIEVED_S: Final = 10.0
 """Seconds for which a token that was looked up is believed: revoking one takes as long. While the
@@ -103,22 +103,26 @@ class TeamDoor:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or note the person and pass the request on."""
         begun = time.perf_counter()
-        seen = _Seen(send, last=self.draining)
-        reply = await self._reply(scope)
-        if reply is None:
-            await self._app(scope, receive, seen)
-        else:
-            await reply(scope, receive, seen)
+        status, last = 500, self.draining
+
+        def note(answer: Event) -> None:
+            nonlocal status
+            status = answer["status"]
+            if last:
+                answer["headers"] = [*answer.get("headers", ()), (b"connection", b"close")]
+
+        answers = await self._reply(scope) or self._app
+        await answers(scope, receive, at_start(send, note))
         known = OPEN.fullmatch(scope["path"]) is not None
         operation = scope["path"].split("/")[1] if known else "other"
         seconds = time.perf_counter() - begun
-        self._figures.note(operation, seen.status, seconds)
+        self._figures.note(operation, status, seconds)
         person: Person | None = scope.get(PERSON)
         self._tell(
             {
                 "operation": operation,
                 "method": scope["method"],
-                "status": seen.status,
+                "status": status,
                 "ms": round(seconds * 1000, 1),
                 "organisation": person.organisation if person else None,
                 "person": person.name if person else None,
@@ -160,25 +164,3 @@ class TeamDoor:
         if person.role != "admin":
             return error_response(403, "only an admin may see the figures", where="/metrics")
         return Response(self._figures.text(), media_type=self._figures.media_type)
-
-
-def bearer(headers: Headers) -> str:
-    """Return the token of a request; "" when it has none."""
-    scheme, _, token = headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
-
-
-class _Seen:
-    """Passes an answer on, and notes its status; one that is the connection's last says so."""
-
-    def __init__(self, send: Send, *, last: bool) -> None:
-        self._send = send
-        self._last = last
-        self.status = 500
-
-    async def __call__(self, message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            if self._last:
-                message["headers"] = [*message.get("headers", ()), (b"connection", b"close")]
-        await self._send(message)

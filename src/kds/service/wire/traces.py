@@ -6,8 +6,9 @@ it, the status and times. Never a text, a name, a token, an id or a query.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import entry_points
 from threading import Thread
 from typing import Any, Final
@@ -15,10 +16,9 @@ from typing import Any, Final
 from starlette.datastructures import Headers
 
 from kds.brain.errors import KdsError
-from kds.brain.extras import load_extra
-from kds.brain.installation import kds_version
+from kds.brain.installation import kds_version, load_extra
 from kds.brain.stages import WATCH
-from kds.service.wire.errors import AsgiApp, Receive, Scope, Send
+from kds.service.wire.errors import AsgiApp, Event, Receive, Scope, Send, at_start
 
 COLLECTOR: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 EXPORTER: Final = "OTEL_TRACES_EXPORTER"
@@ -77,13 +77,8 @@ class Traces:
             if scope["path"] in QUIET:
                 return await app(scope, receive, send)
             with self._request(scope) as span:
-
-                async def watch(message: MutableMapping[str, Any]) -> None:
-                    if message["type"] == "http.response.start":
-                        self._note_status(span, message["status"])
-                    await send(message)
-
-                await app(scope, receive, watch)
+                note = partial(self._note_status, span)
+                await app(scope, receive, at_start(send, note))
 
         return traced
 
@@ -112,7 +107,8 @@ class Traces:
                     span.update_name(f"{method} {route}")
                     span.set_attribute("http.route", route)
 
-    def _note_status(self, span: Any, status: int) -> None:
+    def _note_status(self, span: Any, begun: Event) -> None:
+        status = begun["status"]
         span.set_attribute("http.response.status_code", status)
         if status >= 500:
             span.set_status(self._api.StatusCode.ERROR)

@@ -37,14 +37,11 @@ def test_something_left_out_stands_nowhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("turn", "said"),
     [
-        ({"assistant": "Done."}, "turn 1 has no text 'user'"),
-        ({"user": "it", "intents": "EXECUTE"}, "turn 1: 'intents' must be names"),
-        ({"user": "it", "refs": {"text": "it"}}, "turn 1: 'refs' must be a list"),
-        (
-            {"user": "it", "refs": [{**IT, "kind": "noun"}]},
-            "turn 1: a reference is not of",
-        ),
-        ({"user": "it", "refs": [{"text": "it"}]}, "turn 1: a reference is not of"),
+        ({"assistant": "Done."}, "key 'user' (in turns, item 1) is missing"),
+        ({"user": "it", "intents": "EXECUTE"}, "'intents' (in turns, item 1) must be a list"),
+        ({"user": "it", "refs": {"text": "it"}}, "'refs' (in turns, item 1) must be a list"),
+        ({"user": "it", "refs": [{**IT, "kind": "noun"}]}, "refs, item 1) must be 'pronoun'"),
+        ({"user": "it", "refs": [{"text": "it"}]}, "'source' (in turns, item 1, refs, item 1)"),
     ],
 )
 def test_a_wrong_turn_is_named_with_its_line(

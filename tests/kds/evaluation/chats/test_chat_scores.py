@@ -79,8 +79,9 @@ def test_the_score_counts_right_edits_harm_and_what_was_needed() -> None:
     ticks: list[int] = []
     played = play_chat(Chat("a", "", turns), route, lambda: ticks.append(1))
     score = score_chats(played)
-    assert (score.edits.right, score.edits.wrong, score.edits.precision) == (1, 1, 0.5)
-    assert (score.harmed, score.must["user"], score.follow_ups) == (0.5, (2, 0.5), 1)
+    assert (score.edits_right, score.edits_wrong, score.precision) == (1, 1, 0.5)
+    assert (score.harmed, score.must_user, score.must_recall_user) == (0.5, 2, 0.5)
+    assert score.follow_ups == 1
     assert said[1] == (Utterance("Make it purple"), Utterance("Done.", "assistant"))
     assert len(ticks) == 2
 

@@ -22,12 +22,6 @@ def _listen(address: ServiceAddress) -> socket.socket:
     return listener
 
 
-def test_every_file_of_the_service_lies_in_the_brain(tmp_path: Path) -> None:
-    address = ServiceAddress(tmp_path)
-    names = ("socket_path", "lock_path", "state_path", "token_path", "log_path")
-    assert {getattr(address, name).parent for name in names} == {tmp_path}
-
-
 @pytest.mark.parametrize("depth", [1, 30])
 def test_a_socket_is_reached_however_long_its_path_is(tmp_path: Path, depth: int) -> None:
     brain = tmp_path.joinpath(*["deep-folder"] * depth)

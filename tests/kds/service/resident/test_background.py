@@ -66,22 +66,12 @@ def test_a_service_that_hangs_is_killed_only_when_that_is_wanted(place: Workspac
     assert not background.is_running(place)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell who holds a file")
-def test_a_foreign_process_in_the_state_file_is_not_ended(place: Workspace) -> None:
-    address = ServiceAddress(place.brain)
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
-        address.state_path.write_text(json.dumps({"pid": other.pid}))
-        with FileLock(address.lock_path), pytest.raises(KdsError, match="another one"):
-            background.stop(place, force=True, timeout_s=0.1)
-        assert other.poll() is None
-        other.communicate(b"\n")
-    assert other.returncode == 0
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell whose a number is")
-@pytest.mark.parametrize("listens", [True, False])
-def test_a_process_that_only_has_the_lock_open_is_not_ended(
-    place: Workspace, listens: bool
+@pytest.mark.parametrize(
+    ("opened", "listens", "later"), [(False, False, 0), (True, True, 0), (True, False, 1)]
+)
+def test_a_foreign_process_in_the_state_file_is_not_ended(
+    place: Workspace, opened: bool, listens: bool, later: int
 ) -> None:
     """One that got the number of a service later, or that a project names, with all it can know."""
     address = ServiceAddress(place.brain)
@@ -89,13 +79,14 @@ def test_a_process_that_only_has_the_lock_open_is_not_ended(
         FileLock(address.lock_path),
         address.lock_path.open() as lock,
         subprocess.Popen(
-            [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=[lock.fileno()]
+            [sys.executable, "-c", "input()"],
+            stdin=subprocess.PIPE, pass_fds=[lock.fileno()] if opened else [],
         ) as other,
         bind_private(address.socket_path) if listens else nullcontext(),
-    ):
+    ):  # fmt: skip
         began = start_of(other.pid)
         assert began is not None
-        state = {"pid": other.pid, "process_began": began if listens else began - 1}
+        state = {"pid": other.pid, "process_began": began - later}
         address.state_path.write_text(json.dumps(state))
         with pytest.raises(KdsError, match="another one"):
             background.stop(place, force=True, timeout_s=0.1)

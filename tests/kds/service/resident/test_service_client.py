@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
 from kds.service.resident.address import ServiceAddress
-from kds.service.resident.service_client import reach
+from kds.service.resident.service_client import ServiceClient, reach
 
 
 @pytest.fixture
@@ -112,6 +113,14 @@ def test_a_link_to_another_socket_is_refused(place: Workspace, tmp_path: Path) -
         other.listen()
         ServiceAddress(place.brain).socket_path.symlink_to(tmp_path / "other.sock")
     assert reach(place) is None
+
+
+def test_an_answer_that_does_not_come_in_time_is_not_waited_for(place: Workspace) -> None:
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(ServiceAddress(place.brain).socket_path))
+        silent.listen()
+        with pytest.raises(KdsError, match=r"took longer than 0\.05 s"):
+            ServiceClient(place, timeout_s=0.05).health()
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs to be root")

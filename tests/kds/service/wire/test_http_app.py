@@ -50,7 +50,6 @@ def test_conversations_do_not_see_each_other(client: httpx.Client) -> None:
     assert remembered(client) == []
     assert remembered(client, conversation="one") == [PLAN]
     assert client.delete("/context", params={"conversation": "one"}).json() == {"cleared": 1}
-    client.delete("/context", params={"conversation": "two"})
 
 
 def test_a_joined_conversation_begins_where_the_workspace_stands(client: httpx.Client) -> None:
@@ -58,7 +57,6 @@ def test_a_joined_conversation_begins_where_the_workspace_stands(client: httpx.C
     reply = route(client, "Make it purple", conversation="joined", join=True).json()
     assert reply["expanded"] == "Make the FAB button purple"
     assert remembered(client) == [PLAN, "Make it purple"]
-    client.delete("/context", params={"conversation": "joined"})
 
 
 def test_two_workspaces_have_two_contexts_and_two_sockets(service: Any) -> None:
@@ -141,7 +139,6 @@ def test_the_hook_answers_in_either_spelling(client: httpx.Client, session: str)
     text = reply.json()["additionalContext"]
     assert text == 'KDS: "it" probably means "the FAB button".'
     assert reply.json()["hookSpecificOutput"]["additionalContext"] == text
-    client.delete("/context", params={"conversation": session})
 
 
 def test_a_new_chat_of_a_hook_inherits_nothing_unless_it_says_that_it_goes_on(
@@ -155,7 +152,6 @@ def test_a_new_chat_of_a_hook_inherits_nothing_unless_it_says_that_it_goes_on(
         reply = client.post("/hook", json={"session_id": name, "cwd": "/x", "prompt": prompt})
         assert reply.status_code == status
         assert ("the FAB button" in reply.text) == (status == 200)
-        client.delete("/context", params={"conversation": name})
         route(client, PLAN)
 
 
@@ -163,7 +159,6 @@ def test_a_prompt_that_two_hooks_of_a_client_send_is_remembered_once(client: htt
     for _ in range(2):
         client.post("/hook", json={"session_id": "both", "cwd": "/x", "prompt": PLAN})
     assert remembered(client, conversation="both") == [PLAN]
-    client.delete("/context", params={"conversation": "both"})
 
 
 def test_a_user_may_have_the_prompts_of_the_agents(client: httpx.Client, service: Any) -> None:
@@ -177,7 +172,6 @@ def test_a_user_may_have_the_prompts_of_the_agents(client: httpx.Client, service
     assert text.startswith("# Work planner")
     assert PLAN not in text
     assert told.status_code == 204
-    client.delete("/context", params={"conversation": "agents"})
 
 
 def test_the_hook_says_nothing_to_a_slash_command(client: httpx.Client) -> None:
@@ -199,14 +193,10 @@ def test_the_hook_refuses_a_prompt_beyond_the_limit(client: httpx.Client) -> Non
 @pytest.mark.parametrize(
     "body",
     [
-        {},
-        {"message": ""},
         {"message": 3},
         {"message": "x" * (MESSAGE_LIMIT + 1)},
         {"message": "x", "conversation": ""},
-        {"message": "x", "conversation": "c" * 129},
         {"message": "x", "join": "yes"},
-        {"message": "x", "colour": "red"},
         ["x"],
     ],
 )
@@ -226,18 +216,23 @@ def test_a_body_that_is_not_of_the_schema_is_refused(client: httpx.Client, body:
 def test_a_refusal_says_once_what_is_wrong_and_what_to_do(
     client: httpx.Client, body: Any, message: str, hint: str
 ) -> None:
-    told = client.post("/route", json=body).json()["error"]
+    reply = client.post("/route", json=body)
+    told = reply.json()["error"]
+    assert reply.status_code == 422
     assert told["message"].startswith(message) or told["message"].endswith(message)
     assert told["where"].startswith("body.")
     assert "body" not in told["message"]
     assert hint in told["hint"]
 
 
-def test_a_body_without_its_content_type_is_refused_with_the_header_to_send(
-    client: httpx.Client,
+@pytest.mark.parametrize("headers", [{}, {"Content-Type": "text/plain"}])
+def test_a_body_of_another_type_is_refused_with_the_header_to_send(
+    client: httpx.Client, headers: dict[str, str]
 ) -> None:
-    told = client.post("/route", content=b'{"message": "x"}').json()["error"]
-    assert "Content-Type: application/json" in told["hint"]
+    """A form of a web page needs no leave to be sent across origins; JSON does."""
+    reply = client.post("/route", content=json.dumps({"message": PLAN}), headers=headers)
+    assert reply.status_code == 422
+    assert "Content-Type: application/json" in reply.json()["error"]["hint"]
 
 
 def test_a_lone_surrogate_is_refused_and_the_service_goes_on(client: httpx.Client) -> None:
@@ -256,13 +251,6 @@ def test_a_body_that_is_no_json_is_bad_input(client: httpx.Client) -> None:
     headers = {"Content-Type": "application/json"}
     reply = client.post("/route", content=b'{"message', headers=headers)
     assert problem(reply) == (400, "the body is no JSON")
-
-
-def test_a_body_of_another_type_is_refused(client: httpx.Client) -> None:
-    """A form of a web page needs no leave to be sent across origins; JSON does."""
-    content = json.dumps({"message": PLAN})
-    reply = client.post("/route", content=content, headers={"Content-Type": "text/plain"})
-    assert problem(reply)[0] == 422
 
 
 def test_an_unknown_path_and_method_have_the_one_form_of_error(client: httpx.Client) -> None:
@@ -325,7 +313,6 @@ def test_eight_conversations_at_once_are_not_mixed_up(service: Any) -> None:
                 for message in (f"I want to add a {thing}", "Make it purple", "Make it bigger") * 2
             ]
             assert len(remembered(client, conversation=thing)) == 6
-            client.delete("/context", params={"conversation": thing})
             return replies
 
     with ThreadPoolExecutor(len(things)) as pool:
@@ -362,4 +349,3 @@ def test_the_hook_knows_the_assistants_reply_from_the_transcript_and_keeps_nothi
     settings.unlink()
     assert text.startswith(("# Debugger", "# Error corrector"))
     assert remembered(client, conversation="told") == ["still not working"]
-    client.delete("/context", params={"conversation": "told"})

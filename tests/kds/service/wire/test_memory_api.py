@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.side_stores import Profile
+from kds.brain.sessions.session_values import Profile
 
 from ..conftest import ask
 
@@ -84,7 +84,7 @@ def test_consent_is_given_for_a_purpose_and_withdrawal_erases(
     granted = client.post("/api/memory/consent", json={"purpose": "answers that suit me"}).json()
     assert (granted["given"], granted["purpose"]) == (True, "answers that suit me")
     assert client.get("/api/memory/consent").json() == granted
-    with MemoryPlace(service.workspaces[0]).made() as store:
+    with MemoryPlace(service.workspaces[0]).open() as store:
         store.profile.save(Profile(name="Quentin Quokka"))
     revoked = client.delete("/api/memory/consent").json()
     assert revoked["given"] is False

@@ -1,6 +1,5 @@
 """Sessions over HTTP: begun, listed, read in pages, changed, written out, erased."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -10,7 +9,7 @@ import pytest
 
 from kds.brain.sessions.portable import from_json
 
-from ..conftest import problem
+from ..conftest import problem, running
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -205,10 +204,7 @@ def test_a_moment_that_cannot_be_read_back_is_refused(client: httpx.Client, at: 
     assert client.get("/sessions").status_code == 200
 
 
-def test_looking_makes_no_file(
-    running: Callable[..., Any], new_workspace: Callable[[], Path]
-) -> None:
-    folder = new_workspace()
+def test_looking_makes_no_file(folder: Path) -> None:
     with running(folder) as service, service.client() as client:
         before = sorted(path.name for path in (folder / "kds-brain").iterdir())
         assert client.get("/sessions").json() == {"sessions": [], "next_offset": None}
@@ -223,10 +219,7 @@ def test_looking_makes_no_file(
         assert sorted(path.name for path in (folder / "kds-brain").iterdir()) == before
 
 
-def test_a_memory_that_is_off_refuses_to_store_and_says_so(
-    running: Callable[..., Any], new_workspace: Callable[[], Path]
-) -> None:
-    folder = new_workspace()
+def test_a_memory_that_is_off_refuses_to_store_and_says_so(folder: Path) -> None:
     (folder / "kds-brain" / "settings.yaml").write_text("memory: {enabled: false}\n")
     with running(folder) as service, service.client() as client:
         assert problem(client.post("/sessions", json={})) == (409, "the memory is switched off")

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -13,7 +14,7 @@ from kds.brain.clock import utc_now
 from kds.brain.errors import StoreError
 from kds.brain.learning.event import LearningEvent
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.team import Team
+from kds.brain.postgres.team import Role, Team
 from kds.learning import Learning, teach, teach_reference
 from kds.service.listener import TeamAddress
 from kds.service.service_options import ServiceOptions
@@ -21,78 +22,73 @@ from kds.service.wire import team_door as module
 from kds.service.wire.team_door import Passes
 
 from ....effort import PATIENCE_S
-from ..conftest import Running, wait_until
+from ..conftest import Running, running, wait_until
+from ..talking import FAB, client_of, expanded, heard
 
-Start = Callable[[], Running]
-Client = Callable[..., httpx.Client]
+
+class Office:
+    """Services of one database, as on machines of their own, and people who ask them."""
+
+    def __init__(
+        self,
+        stack: ExitStack,
+        new_workspace: Callable[[], Path],
+        team: Team,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        self.team = team
+        self._stack = stack
+        self._new_workspace = new_workspace
+        self._monkeypatch = monkeypatch
+
+    def start(self, folder: Path | None = None, **options: Any) -> Running:
+        """Start a service, in a folder of its own unless one is named."""
+        wanted = ServiceOptions(team=TeamAddress("127.0.0.1", 0), **options)
+        return self._stack.enter_context(running(folder or self._new_workspace(), options=wanted))
+
+    def stranger(self, service: Running, token: str = "") -> httpx.Client:
+        return self._stack.enter_context(client_of(service, token))
+
+    def client(
+        self, person: str, service: Running | None = None, role: Role = "member"
+    ) -> httpx.Client:
+        """A client of somebody; without a service, of a new one."""
+        token = self.team.make_token("acme", person, role)
+        return self.stranger(service or self.start(), token)
+
+    @contextmanager
+    def acting_as(self, person: str) -> Iterator[None]:
+        """As somebody at a machine of their own, with the database in the environment."""
+        with self._monkeypatch.context() as own:
+            own.setenv("KDS_DATABASE_ORGANISATION", "acme")
+            own.setenv("KDS_DATABASE_PERSON", person)
+            yield
 
 
 @pytest.fixture
-def start(
-    running: Callable[..., AbstractContextManager[Running]],
-    new_workspace: Callable[[], Path],
-    url: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[Start]:
-    """Starts services of one database, each in a folder of its own, as on machines of their own."""
+def office(
+    new_workspace: Callable[[], Path], url: str, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Office]:
     monkeypatch.setenv("KDS_DATABASE", url)
     monkeypatch.setenv("KDS_DATABASE_PROJECT", "shop")
     monkeypatch.setenv("KDS_MEMORY", "on")
     monkeypatch.setattr(module, "BELIEVED_S", 0.0)
     with ExitStack() as stack:
-
-        def begin() -> Running:
-            options = ServiceOptions(team=TeamAddress("127.0.0.1", 0))
-            return stack.enter_context(running(new_workspace(), options=options))
-
-        yield begin
+        yield Office(stack, new_workspace, team, monkeypatch)
 
 
-@pytest.fixture
-def team(server: Server) -> Team:
-    return Team(server, actor="root")
-
-
-@pytest.fixture
-def client_of() -> Iterator[Client]:
-    with ExitStack() as stack:
-
-        def client(service: Running, token: str = "") -> httpx.Client:
-            where = next(place for place in service.service.places if place.startswith("http"))
-            headers = {"Authorization": f"Bearer {token}"} if token else {}
-            return stack.enter_context(
-                httpx.Client(base_url=where, headers=headers, timeout=PATIENCE_S)
-            )
-
-        yield client
-
-
-def expanded(client: httpx.Client, message: str, conversation: str = "c") -> str:
-    reply = client.post("/route", json={"message": message, "conversation": conversation})
-    assert reply.status_code == 200, reply.text
-    return str(reply.json()["expanded"])
-
-
-def test_a_conversation_goes_on_at_another_service(
-    start: Start, team: Team, client_of: Client
-) -> None:
-    token = team.make_token("acme", "ann")
-    one, other = (client_of(start(), token) for _ in range(2))
-    expanded(one, "I want to add a FAB button")
+def test_a_conversation_goes_on_at_another_service(office: Office) -> None:
+    one, other = (office.client("ann") for _ in range(2))
+    expanded(one, FAB)
     assert expanded(other, "Make it purple") == "Make the FAB button purple"
-    context = one.get("/context", params={"conversation": "c"}).json()
-    assert [entry["user_message"] for entry in context["entries"]] == [
-        "I want to add a FAB button",
-        "Make it purple",
-    ]
+    assert heard(one) == [FAB, "Make it purple"]
     assert len(other.get("/sessions").json()["sessions"]) == 1
 
 
-def test_people_see_nothing_of_one_another(start: Start, team: Team, client_of: Client) -> None:
-    service = start()
-    ann = client_of(service, team.make_token("acme", "ann"))
-    bob = client_of(service, team.make_token("acme", "bob"))
-    expanded(ann, "I want to add a FAB button")
+def test_people_see_nothing_of_one_another(office: Office) -> None:
+    service = office.start()
+    ann, bob = office.client("ann", service), office.client("bob", service)
+    expanded(ann, FAB)
     assert expanded(bob, "Make it purple") == "Make it purple"
     assert [one["title"] for one in ann.get("/sessions").json()["sessions"]] != []
     assert "FAB" not in bob.get("/sessions").text
@@ -100,17 +96,15 @@ def test_people_see_nothing_of_one_another(start: Start, team: Team, client_of: 
     assert len(ann.get("/sessions").json()["sessions"]) == 1
 
 
-def test_without_a_token_there_is_nothing_but_yes_and_no(
-    start: Start, team: Team, client_of: Client
-) -> None:
-    stranger = client_of(start())
+def test_without_a_token_there_is_nothing_but_yes_and_no(office: Office) -> None:
+    service = office.start()
+    stranger = office.stranger(service)
     assert stranger.get("/livez").text == "ok\n"
     assert stranger.get("/readyz").text == "ok\n"
     for path in ("/context", "/sessions", "/metrics", "/openapi.json", "/healthz"):
         assert stranger.get(path).status_code == 401
-    assert (
-        client_of(start(), team.make_token("acme", "ann") + "x").get("/context").status_code == 401
-    )
+    guessed = office.team.make_token("acme", "ann") + "x"
+    assert office.stranger(service, guessed).get("/context").status_code == 401
 
 
 def test_what_cannot_be_a_token_is_not_asked_of_the_database(
@@ -133,19 +127,16 @@ def test_what_cannot_be_a_token_is_not_asked_of_the_database(
     ],
 )
 def test_a_zero_byte_in_a_name_is_the_callers_mistake(
-    start: Start, team: Team, client_of: Client, method: str, path: str
+    office: Office, method: str, path: str
 ) -> None:
-    ann = client_of(start(), team.make_token("acme", "ann"))
-    answer = ann.request(method, path)
+    answer = office.client("ann").request(method, path)
     assert answer.status_code == 400
     assert "zero byte" in answer.text
     assert "postgres" not in answer.text
 
 
-def test_what_reads_files_of_the_machine_is_not_there_for_others(
-    start: Start, team: Team, client_of: Client
-) -> None:
-    ann = client_of(start(), team.make_token("acme", "ann"))
+def test_what_reads_files_of_the_machine_is_not_there_for_others(office: Office) -> None:
+    ann = office.client("ann")
     for method, path in (("POST", "/hook"), ("POST", "/web"), ("GET", "/api/memory/debug/stats")):
         assert ann.request(method, path).status_code == 404
     variables = {"KDS_MODEL_URL": "http://127.0.0.1:9"}
@@ -154,31 +145,22 @@ def test_what_reads_files_of_the_machine_is_not_there_for_others(
     assert "variables" in refused.text
 
 
-def test_a_revoked_token_lets_nobody_in(start: Start, team: Team, client_of: Client) -> None:
-    ann = client_of(start(), team.make_token("acme", "ann"))
+def test_a_revoked_token_lets_nobody_in(office: Office) -> None:
+    ann = office.client("ann")
     assert ann.get("/context").status_code == 200
-    team.revoke("acme", "ann")
+    office.team.revoke("acme", "ann")
     assert ann.get("/context").status_code == 401
 
 
-def test_figures_are_for_admins(start: Start, team: Team, client_of: Client) -> None:
-    service = start()
-    ann = client_of(service, team.make_token("acme", "ann"))
-    expanded(ann, "I want to add a FAB button")
+def test_figures_are_for_admins(office: Office) -> None:
+    service = office.start()
+    ann = office.client("ann", service)
+    expanded(ann, FAB)
     assert ann.get("/metrics").status_code == 403
-    figures = client_of(service, team.make_token("acme", "eve", "admin")).get("/metrics").text
+    figures = office.client("eve", service, "admin").get("/metrics").text
     assert 'kds_request_seconds_count{operation="route",status="200"} 1.0' in figures
     assert "FAB" not in figures
     assert "ann" not in figures.replace("channel", "")
-
-
-@contextmanager
-def acting_as(person: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As somebody at a machine of their own, with the database in the environment."""
-    with monkeypatch.context() as own:
-        own.setenv("KDS_DATABASE_ORGANISATION", "acme")
-        own.setenv("KDS_DATABASE_PERSON", person)
-        yield
 
 
 def intent(client: httpx.Client, message: str, *, log: bool = False) -> str:
@@ -193,15 +175,15 @@ DASHBOARD = "give the dashboard some love"
 
 @pytest.mark.usefixtures("quick_guard")
 def test_what_one_person_teaches_counts_for_nobody_else_and_at_every_service(
-    start: Start, team: Team, client_of: Client, monkeypatch: pytest.MonkeyPatch
+    office: Office,
 ) -> None:
-    services = [start(), start()]
+    services = [office.start(), office.start()]
     place = services[0].workspaces[0]
-    anns = [client_of(one, team.make_token("acme", "ann")) for one in services]
-    bob = client_of(services[0], team.make_token("acme", "bob"))
+    anns = [office.client("ann", one) for one in services]
+    bob = office.client("bob", services[0])
     before = intent(bob, DASHBOARD)
     assert [intent(ann, DASHBOARD) for ann in anns] == [before, before]
-    with acting_as("ann", monkeypatch):
+    with office.acting_as("ann"):
         done = teach(place, DASHBOARD, "PLAN")
         teach_reference(place, "the button", "save button")
     for ann in anns:
@@ -214,26 +196,19 @@ def test_what_one_person_teaches_counts_for_nobody_else_and_at_every_service(
     for message in ("Add a save button to the toolbar", "Add a cancel button to the footer"):
         expanded(bob, message, "d")
     assert expanded(bob, "Make the button red", "d") == "Make the cancel button red"
-    with acting_as("bob", monkeypatch):
+    with office.acting_as("bob"):
         assert Learning(place).examples() == ()
-    with acting_as("ann", monkeypatch):
+    with office.acting_as("ann"):
         Learning(place).undo(done.example.id)
     assert [intent(ann, DASHBOARD) for ann in anns] == [before, before]
 
 
 @pytest.mark.usefixtures("quick_guard")
-def test_corrections_teach_the_person_who_made_them(
-    start: Start,
-    team: Team,
-    client_of: Client,
-    monkeypatch: pytest.MonkeyPatch,
-    wait_until: Callable[..., object],
-) -> None:
-    service = start()
-    ann = client_of(service, team.make_token("acme", "ann"))
-    bob = client_of(service, team.make_token("acme", "bob"))
+def test_corrections_teach_the_person_who_made_them(office: Office) -> None:
+    service = office.start()
+    ann, bob = office.client("ann", service), office.client("bob", service)
     before = intent(bob, DASHBOARD)
-    with acting_as("ann", monkeypatch):
+    with office.acting_as("ann"):
         learning = Learning(service.workspaces[0])
         for days in range(5, 0, -1):
             at = utc_now() - timedelta(days=days)
@@ -245,22 +220,18 @@ def test_corrections_teach_the_person_who_made_them(
     # The guard tries it in the background, and then the next message has it.
     wait_until(lambda: intent(ann, DASHBOARD) == "PLAN")
     assert intent(bob, DASHBOARD) == before
-    with acting_as("bob", monkeypatch):
+    with office.acting_as("bob"):
         found = Learning(service.workspaces[0]).candidates()
     assert [(one.state, one.occurrences) for one in found] == [("waiting", 1)]
 
 
 @pytest.mark.usefixtures("quick_guard")
 def test_what_was_learned_counts_on_while_the_database_is_away(
-    start: Start,
-    team: Team,
-    client_of: Client,
-    outage: Callable[[bool], None],
-    monkeypatch: pytest.MonkeyPatch,
+    office: Office, outage: Callable[[bool], None]
 ) -> None:
-    service = start()
-    ann = client_of(service, team.make_token("acme", "ann"))
-    with acting_as("ann", monkeypatch):
+    service = office.start()
+    ann = office.client("ann", service)
+    with office.acting_as("ann"):
         done = teach(service.workspaces[0], DASHBOARD, "PLAN")
     assert intent(ann, DASHBOARD) == "PLAN"
     outage(True)
@@ -269,42 +240,35 @@ def test_what_was_learned_counts_on_while_the_database_is_away(
     assert ann.post("/route", json=said).json()["noted"] is None
     outage(False)
     assert intent(ann, DASHBOARD, log=True) == "PLAN"
-    with acting_as("ann", monkeypatch):
+    with office.acting_as("ann"):
         Learning(service.workspaces[0]).undo(done.example.id)
     assert intent(ann, DASHBOARD) != "PLAN"
 
 
 def test_two_services_share_a_folder_and_see_what_is_edited_at_the_next_message(
-    running: Callable[..., AbstractContextManager[Running]],
-    new_workspace: Callable[[], Path],
-    start: Start,
-    team: Team,
-    client_of: Client,
+    office: Office, folder: Path
 ) -> None:
-    folder = new_workspace()
-    options = ServiceOptions(team=TeamAddress("127.0.0.1", 0), unix_socket=False)
-    token = team.make_token("acme", "ann")
-    with running(folder, options=options) as one, running(folder, options=options) as other:
-        anns = [client_of(service, token) for service in (one, other)]
+    services = [office.start(folder, unix_socket=False) for _ in range(2)]
+    anns = [office.client("ann", service) for service in services]
+    for ann in anns:
+        assert expanded(ann, "Open the usual suspects") == "Open the usual suspects"
+    rules = folder / "kds-brain" / "rules"
+    rules.mkdir()
+    text = begun_rule("suspects")
+    for rendered in ("the three old tests", "the new tests"):
+        (rules / "suspects.yaml").write_text(text.format(rendered=rendered))
         for ann in anns:
-            assert expanded(ann, "Open the usual suspects") == "Open the usual suspects"
-        rules = folder / "kds-brain" / "rules"
-        rules.mkdir()
-        text = begun_rule("suspects")
-        for rendered in ("the three old tests", "the new tests"):
-            (rules / "suspects.yaml").write_text(text.format(rendered=rendered))
-            for ann in anns:
-                said = expanded(ann, "Open the usual suspects")
-                assert said == f"Open {rendered}"
-        prompts = folder / "prompts" / "user"
-        prompts.mkdir(parents=True)
-        (prompts / "waterer.md").write_text(WATERER)
-        for ann in anns:
-            assert intent(ann, "water the plants") == "WATER"
-        (prompts / "waterer.md").write_text("---\nname: [")
-        for ann, service in zip(anns, (one, other), strict=True):
-            assert intent(ann, "water the plants") == "WATER"
-            assert "the last good set stays" in service.lines[-1]
+            said = expanded(ann, "Open the usual suspects")
+            assert said == f"Open {rendered}"
+    prompts = folder / "prompts" / "user"
+    prompts.mkdir(parents=True)
+    (prompts / "waterer.md").write_text(WATERER)
+    for ann in anns:
+        assert intent(ann, "water the plants") == "WATER"
+    (prompts / "waterer.md").write_text("---\nname: [")
+    for ann, service in zip(anns, services, strict=True):
+        assert intent(ann, "water the plants") == "WATER"
+        assert "the last good set stays" in service.lines[-1]
 
 
 WATERER = """\
@@ -330,14 +294,9 @@ def begun_rule(name: str) -> str:
     )
 
 
-def test_an_outage_is_said_and_got_over(
-    start: Start,
-    team: Team,
-    client_of: Client,
-    outage: Callable[[bool], None],
-) -> None:
-    ann = client_of(start(), team.make_token("acme", "ann"))
-    expanded(ann, "I want to add a FAB button")
+def test_an_outage_is_said_and_got_over(office: Office, outage: Callable[[bool], None]) -> None:
+    ann = office.client("ann")
+    expanded(ann, FAB)
     outage(True)
     reply = ann.post("/route", json={"message": "Make it purple", "conversation": "c"}).json()
     assert reply["expanded"] == "Make the FAB button purple"
@@ -347,75 +306,42 @@ def test_an_outage_is_said_and_got_over(
     outage(False)
     assert ann.get("/readyz").status_code == 200
     expanded(ann, "Add tests for that")
-    entries = ann.get("/context", params={"conversation": "c"}).json()["entries"]
-    assert [entry["user_message"] for entry in entries] == [
-        "I want to add a FAB button",
-        "Make it purple",
-        "Add tests for that",
-    ]
+    assert heard(ann) == [FAB, "Make it purple", "Add tests for that"]
 
 
 def test_after_an_outage_another_service_soon_knows_what_one_heard_meanwhile(
-    start: Start,
-    team: Team,
-    client_of: Client,
-    outage: Callable[[bool], None],
-    monkeypatch: pytest.MonkeyPatch,
+    office: Office, outage: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kds.service.catching_up.PAUSE_S", 0.01)
-    token = team.make_token("acme", "ann")
-    one, other = (client_of(start(), token) for _ in range(2))
-    expanded(one, "I want to add a FAB button")
+    one, other = (office.client("ann") for _ in range(2))
+    expanded(one, FAB)
     outage(True)
     expanded(one, "Make it purple")
     outage(False)
-
-    def known() -> list[str]:
-        entries = other.get("/context", params={"conversation": "c"}).json()["entries"]
-        return [entry["user_message"] for entry in entries]
-
-    wait_until(lambda: known() == ["I want to add a FAB button", "Make it purple"])
+    wait_until(lambda: heard(other) == [FAB, "Make it purple"])
 
 
-def test_the_log_has_who_asked_what_and_no_text(
-    running: Callable[..., AbstractContextManager[Running]],
-    new_workspace: Callable[[], Path],
-    start: Start,
-    team: Team,
-    client_of: Client,
-) -> None:
+def test_the_log_has_who_asked_what_and_no_text(office: Office) -> None:
     told: list[Mapping[str, object]] = []
-    options = ServiceOptions(team=TeamAddress("127.0.0.1", 0), tell=told.append)
-    with running(new_workspace(), options=options) as service:
-        expanded(client_of(service, team.make_token("acme", "ann")), "I want to add a FAB button")
+    expanded(office.client("ann", office.start(tell=told.append)), FAB)
     (line,) = told
     assert (line["operation"], line["status"], line["person"]) == ("route", 200, "ann")
     assert "FAB" not in str(line)
 
 
-def test_a_shared_service_needs_a_database(
-    running: Callable[..., AbstractContextManager[Running]], new_workspace: Callable[[], Path]
-) -> None:
+def test_a_shared_service_needs_a_database(folder: Path) -> None:
     options = ServiceOptions(team=TeamAddress("127.0.0.1", 0))
-    with (
-        pytest.raises(StoreError, match="none is named"),
-        running(new_workspace(), options=options),
-    ):
-        pass
+    with pytest.raises(StoreError, match="none is named"):
+        running(folder, options=options).__enter__()
 
 
 def test_a_service_that_drains_answers_on_and_says_that_it_is_not_ready(
-    running: Callable[..., AbstractContextManager[Running]],
-    new_workspace: Callable[[], Path],
-    start: Start,
-    team: Team,
-    client_of: Client,
+    office: Office,
 ) -> None:
-    options = ServiceOptions(team=TeamAddress("127.0.0.1", 0), drain_s=10 * PATIENCE_S)
-    with running(new_workspace(), options=options) as service:
-        ann = client_of(service, team.make_token("acme", "ann"))
-        assert "connection" not in ann.get("/readyz").headers
-        service.service.stop("SIGTERM")
-        assert ann.get("/readyz").status_code == 503
-        reply = ann.post("/route", json={"message": "I want to add a FAB button"})
-        assert (reply.status_code, reply.headers["connection"]) == (200, "close")
+    service = office.start(drain_s=10 * PATIENCE_S)
+    ann = office.client("ann", service)
+    assert "connection" not in ann.get("/readyz").headers
+    service.service.stop("SIGTERM")
+    assert ann.get("/readyz").status_code == 503
+    reply = ann.post("/route", json={"message": FAB})
+    assert (reply.status_code, reply.headers["connection"]) == (200, "close")

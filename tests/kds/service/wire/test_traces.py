@@ -14,7 +14,7 @@ from kds.service.wire import traces as module
 from kds.service.wire.traces import Traces
 from kds.service.workspaces import ServedWorkspace
 
-from ..conftest import Running
+from ..conftest import Running, running
 
 pytest.importorskip("opentelemetry.sdk", reason="the extra 'otel' is not installed")
 
@@ -29,9 +29,7 @@ PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 @pytest.fixture
-def begun(
-    running: Callable[..., AbstractContextManager[Running]], new_workspace: Callable[[], Path]
-) -> Callable[[], AbstractContextManager[Running]]:
+def begun(new_workspace: Callable[[], Path]) -> Callable[[], AbstractContextManager[Running]]:
     """Starts a service in a folder of its own."""
     return lambda: running(new_workspace(), options=ServiceOptions())
 
@@ -167,7 +165,7 @@ def test_without_the_library_the_log_names_the_extra_and_the_service_goes_on(
             raise ModuleNotFoundError(name=name)
         return __import__(name, fromlist=["_"])
 
-    monkeypatch.setattr("kds.brain.extras.importlib.import_module", imported)
+    monkeypatch.setattr("kds.brain.installation.importlib.import_module", imported)
     monkeypatch.setattr(module, "entry_points", lambda **_: ())
     told: list[str] = []
     assert Traces.wanted(told.append, {"OTEL_TRACES_EXPORTER": "otlp"}) is None

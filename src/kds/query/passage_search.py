@@ -1,0 +1,216 @@
+"""Finding the passages that answer a question: in documents, in remembered conversations."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from kds.brain.documents.document_values import DocumentHit, DocumentRecall
+from kds.brain.errors import KdsError, MessageError
+from kds.brain.passages.recall import recall
+from kds.brain.passages.recalled import Hit, Recall
+from kds.brain.passages.values import Scope as Where
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.remembering import ConversationMemory
+from kds.brain.turn import Turn
+from kds.query.document_library import Library
+from kds.query.embedder import EmbedderSlot
+from kds.query.recollection import Recollection
+from kds.query.values import Chunk, Query
+
+MEMORY_SHARE: Final = 3
+"""In the scope "all" one place in this many is for remembered conversations, at the end of the
+list: the scores of documents and of conversations do not compare, and a question that was asked
+before always looks most like itself."""
+
+FIRST: Final = 3
+"""Ranks whose order tells whether the session steered a search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the searches found; None where a search was not made."""
+
+    chunks: tuple[Chunk, ...] = ()
+    documents: DocumentRecall | None = None
+    conversations: Recall | None = None
+    steered: bool = False
+    """Whether the document that the session is about changed what comes first."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Searches the stores of one workspace. Nothing here changes them."""
+
+    library: Library
+    memory: ConversationMemory
+    embedder: EmbedderSlot
+
+    def run(
+        self, query: Query, turn: Turn, known: Recollection | None, *, now: datetime
+    ) -> Findings:
+        """Search for what ``query`` was rewritten to in ``turn``.
+
+        A store that cannot be read is a note: the other one still answers. Raises MessageError
+        when the scope needs a document or a session that is not named.
+        """
+        source, remembered = nearby(query, turn, known)
+        _check_scope(query, source)
+        text = turn.expanded
+        found = Findings()
+        if query.scope in ("all", "documents", "document"):
+            found = self._in_documents(found, query, text, source)
+            found = replace(found, steered=remembered and _steered(found.chunks))
+        if query.scope in ("all", "memory", "conversation"):
+            found = self._in_conversations(found, query, text, known, now)
+        return replace(found, chunks=_together(found.chunks, query))
+
+    def _in_documents(
+        self, found: Findings, query: Query, text: str, source: str | None
+    ) -> Findings:
+        only = source if query.scope == "document" else None
+        try:
+            recalled = self.library.search(
+                text, near=source, only=only, limit=query.limit, embedder=self.embedder.ready
+            )
+        except KdsError as error:
+            return replace(found, notes=(*found.notes, f"documents not searched: {error.message}"))
+        if recalled is None:
+            return found
+        return replace(
+            found,
+            chunks=tuple(map(_of_document, recalled.hits)),
+            documents=recalled,
+            notes=(*found.notes, *recalled.notes),
+        )
+
+    def _in_conversations(
+        self, found: Findings, query: Query, text: str, known: Recollection | None, now: datetime
+    ) -> Findings:
+        try:
+            recalled = self.recalled(query, text, known, now=now)
+        except KdsError as error:
+            note = f"conversations not searched: {error.message}"
+            return replace(found, notes=(*found.notes, note))
+        if recalled is None:
+            return found
+        hits = [hit for hit in recalled.hits if _counts(hit, query, known)][: query.limit]
+        return replace(
+            found,
+            chunks=(*found.chunks, *map(_of_conversation, hits)),
+            conversations=recalled,
+            notes=(*found.notes, *recalled.notes),
+        )
+
+    def recalled(
+        self, query: Query, text: str, known: Recollection | None, *, now: datetime
+    ) -> Recall | None:
+        """Search the remembered conversations; None when there are none. Raises StoreError."""
+        inside = query.scope == "conversation"
+        store = self._store_if_any()
+        if store is None or (inside and known is None):
+            return None
+        settings = self.memory.recall_settings
+        settings = replace(settings, few=0) if inside else settings
+        about = known.document if known else None
+        return recall(
+            store,
+            text,
+            scope=Where(known.session if known and inside else None, query.source or about),
+            limit=query.limit + (len(known.message_ids) + 1 if known else 0),
+            settings=settings,
+            embedder=self.embedder.ready,
+            now=now,
+        )
+
+    def _store_if_any(self) -> MemoryStore | None:
+        return self.memory.store if self.memory.flags.enabled and self.memory.exists else None
+
+
+def nearby(query: Query, turn: Turn, known: Recollection | None) -> tuple[str | None, bool]:
+    """The document whose passages count more, and whether only the session knew of it.
+
+    What the turns before were answered from no longer counts when the topic changes.
+    """
+    if query.source is not None:
+        return query.source, False
+    if known is not None and known.document is not None:
+        return known.document, True
+    if known is not None and known.documents and not turn.context_switch:
+        return known.documents[0], True
+    return None, False
+
+
+def _check_scope(query: Query, source: str | None) -> None:
+    if query.scope == "document" and source is None:
+        raise MessageError(
+            "the scope 'document' needs a document",
+            where="source_path",
+            hint="send its path, or search all documents with the scope 'documents'",
+        )
+    if query.scope == "conversation" and query.session is None:
+        raise MessageError(
+            "the scope 'conversation' needs a session",
+            where="session_id",
+            hint="send its id, or search all conversations with the scope 'memory'",
+        )
+
+
+def _together(chunks: Sequence[Chunk], query: Query) -> tuple[Chunk, ...]:
+    """Documents first; in the scope "all" conversations have the last places, if they have any."""
+    documents = [chunk for chunk in chunks if chunk.origin == "document"]
+    said = [chunk for chunk in chunks if chunk.origin == "conversation"]
+    if not documents or not said:
+        return tuple(chunks[: query.limit])
+    room = max(query.limit // MEMORY_SHARE, query.limit - len(documents))
+    return tuple([*documents[: query.limit - min(room, len(said))], *said[:room]][: query.limit])
+
+
+def _steered(chunks: Iterable[Chunk]) -> bool:
+    """Whether the best passages would be others without the bias."""
+    listed = list(enumerate(chunks))
+    lifted = sorted(listed, key=lambda one: -one[1].score)
+    plain = sorted(listed, key=lambda one: -one[1].score / one[1].bias)
+    return [place for place, _ in lifted[:FIRST]] != [place for place, _ in plain[:FIRST]]
+
+
+def _counts(hit: Hit, query: Query, known: Recollection | None) -> bool:
+    """Whether it is neither the question itself nor, unless asked for, what was just said."""
+    if known is None:
+        return True
+    message = hit.passage.message_id
+    just_said = message in known.message_ids and query.scope != "conversation"
+    return message != known.asked and not just_said
+
+
+def _of_document(hit: DocumentHit) -> Chunk:
+    passage = hit.passage
+    return Chunk(
+        text=passage.text,
+        score=hit.score,
+        bias=hit.bias,
+        citation=hit.citation,
+        document=passage.title,
+        section=passage.section[-1] if passage.section else None,
+        page=passage.page,
+        source_path=passage.path,
+        line=passage.first_line,
+        why=hit.why,
+    )
+
+
+def _of_conversation(hit: Hit) -> Chunk:
+    passage = hit.passage
+    who = passage.speaker or passage.role
+    return Chunk(
+        text=passage.body,
+        score=hit.score,
+        bias=1.0,
+        citation=f"Session {passage.session_id}, {who}, {passage.at:%Y-%m-%d %H:%M} UTC",
+        section=passage.header or None,
+        origin="conversation",
+        session=passage.session_id,
+        message=passage.message_id,
+        why=hit.why,
+    )

@@ -1,0 +1,152 @@
+"""What a stored session remembers for its next question, and what a question leaves in it."""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from kds.brain.errors import MessageError
+from kds.brain.sessions.entities import REACH_TURNS, EntitySession
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.remembering import ConversationMemory
+from kds.brain.sessions.session_table import ID_LIMIT
+from kds.brain.sessions.session_values import EntityMemory, Session
+from kds.query.question_history import within_contract
+from kds.transit.history import TURNS, Message
+
+READ: Final = 3 * TURNS
+"""Messages that are read of a session: two a turn, and some that tools added."""
+
+TERMS_SHOWN: Final = 10
+"""Terms of a session that a reply names, the latest first."""
+
+COUNTED_SESSIONS: Final = 1024
+"""Sessions whose number of questions is kept, so that each message is counted once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """What a session knew when a question came."""
+
+    session: str
+    turn: int
+    """Of the question: 1 when it is the first."""
+    messages: tuple[Message, ...] = ()
+    """Within the contract of `kds.transit`."""
+    message_ids: frozenset[str] = frozenset()
+    """Of the messages read: they go along with the question, a recall leaves them out."""
+    asked: str | None = None
+    """Of the question, once it is stored."""
+    terms: tuple[str, ...] = ()
+    """What the last turns referred to, the oldest first."""
+    documents: tuple[str, ...] = ()
+    """Paths of what the last question was answered from, the best first."""
+    document: str | None = None
+    """What somebody said the session is about."""
+
+
+class QuestionCount:
+    """How many questions each session has had: every message is looked at once."""
+
+    def __init__(self) -> None:
+        self._tally = lru_cache(maxsize=COUNTED_SESSIONS)(_Tally)
+
+    def of(self, store: MemoryStore, session: Session) -> int:
+        """Count the user's messages of a session."""
+        tally = self._tally(session.num)
+        if tally.messages > session.message_count:  # it was replaced by a shorter one
+            tally.messages = tally.questions = 0
+        if new := session.message_count - tally.messages:
+            found = store.messages(session.id, last=new)
+            tally.questions += sum(message.role == "user" for message in found)
+            tally.messages = session.message_count
+        return tally.questions
+
+
+@dataclass(slots=True)
+class _Tally:
+    num: int
+    messages: int = field(default=0)
+    questions: int = field(default=0)
+
+
+RESERVED: Final = ("export", "messages")
+"""What the last part of an id cannot be: `/sessions/ID/export` would mean two things."""
+
+
+def checked_session(session: str) -> str:
+    """Return an id that a client chose for a session. Raises MessageError when it cannot be one.
+
+    It is part of a path: `/sessions/ID`, in which it must stay what it is.
+    """
+    parts = checked_id(session).split("/")
+    if "" in parts or "." in parts or ".." in parts or (len(parts) > 1 and parts[-1] in RESERVED):
+        raise MessageError(
+            "this cannot be the id of a session: nothing could be found under it",
+            where="session_id",
+            hint="use no empty part, '.' or '..' beside a '/', nor '/export' or '/messages' "
+            "at the end",
+        )
+    return session
+
+
+def checked_id(session: str) -> str:
+    """Return an id that a client chose. Raises MessageError when it cannot be one."""
+    if not session or len(session) > ID_LIMIT or not session.isprintable() or session.isspace():
+        fit = False
+    else:
+        fit = session == session.strip()
+    if not fit:
+        raise MessageError(
+            "this cannot be the id of a session",
+            where="session_id",
+            hint=f"use 1 to {ID_LIMIT} printable characters, without blanks at the ends",
+        )
+    return session
+
+
+def recollect(
+    memory: ConversationMemory, session: str, count: QuestionCount, *, begins: bool = True
+) -> Recollection | None:
+    """Return what ``session`` remembers. One that is not there is begun, or (without ``begins``)
+    None. Raises StoreError.
+    """
+    stored = memory.begin(session) if begins else memory.store.find_session(session)
+    if stored is None:
+        return None
+    read = memory.store.messages(stored.id, last=READ)
+    known = _known(memory, session)
+    return Recollection(
+        session=stored.id,
+        turn=count.of(memory.store, stored) + 1,
+        messages=within_contract(
+            Message(one.role, one.content) for one in read if one.role in ("user", "assistant")
+        ),
+        message_ids=frozenset(one.id for one in read),
+        terms=_recent_terms(known),
+        documents=known.documents if known else (),
+        document=stored.document_context,
+    )
+
+
+def shown_terms(memory: ConversationMemory, session: str) -> tuple[str, ...]:
+    """Return what a session talks about now, the latest first."""
+    known = _known(memory, session)
+    return tuple(reversed(_recent_terms(known)))[:TERMS_SHOWN]
+
+
+def _known(memory: ConversationMemory, session: str) -> EntityMemory | None:
+    flags = memory.flags
+    if not flags.enable_session_memory:
+        return None
+    return EntitySession(memory.store.entities, session, flags.ttl).memory()
+
+
+def _recent_terms(known: EntityMemory | None) -> tuple[str, ...]:
+    """The terms of the last turns, the oldest first, each once."""
+    if known is None:
+        return ()
+    found: dict[str, str] = {}
+    for one in known.terms:  # the latest first
+        if known.turn_count - one.turn < REACH_TURNS:
+            found.setdefault(one.term.casefold(), one.term)
+    return tuple(reversed(found.values()))

@@ -1,0 +1,107 @@
+import json
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.brain.context.entry_line import decode_lines, encode
+from kds.brain.turn import ContextEntry
+
+AT = datetime(2025, 11, 3, 9, 30, tzinfo=UTC)
+GOOD = encode(ContextEntry(AT, "Make it purple", "EXECUTE", None, "FAB button"))
+
+
+def damage_of(line: bytes) -> str:
+    (found,) = decode_lines(line)
+    assert found.entry is None
+    assert found.damage
+    return found.damage
+
+
+def test_fields_have_the_names_and_the_order_of_the_format() -> None:
+    line = encode(ContextEntry(AT, "Make it purple", "EXECUTE", "fab-button-20251103", "FAB"))
+    assert line.decode() == (
+        '{"timestamp": "2025-11-03T09:30:00Z", "user_message": "Make it purple", '
+        '"intent": "EXECUTE", "session_id": "fab-button-20251103", "context_ref": "FAB"}'
+    )
+
+
+def test_without_a_reference_the_field_is_left_out_but_the_session_is_null() -> None:
+    record = json.loads(encode(ContextEntry(AT, "a", "PLAN")))
+    assert list(record) == ["timestamp", "user_message", "intent", "session_id"]
+    assert record["session_id"] is None
+
+
+def test_times_are_written_in_utc() -> None:
+    there = AT.astimezone(timezone(timedelta(hours=5, minutes=30)))
+    assert encode(ContextEntry(there, "a", "PLAN")) == encode(ContextEntry(AT, "a", "PLAN"))
+
+
+def test_a_time_without_a_zone_is_not_written() -> None:
+    with pytest.raises(ValueError, match="aware"):
+        encode(ContextEntry(datetime(2025, 11, 3), "a", "PLAN"))
+
+
+TEXT = st.text()
+
+
+@given(st.datetimes(timezones=st.just(UTC)), TEXT, TEXT, st.none() | TEXT, st.none() | TEXT)
+def test_any_entry_comes_back_as_it_was_written(
+    at: datetime, message: str, intent: str, session: str | None, reference: str | None
+) -> None:
+    entry = ContextEntry(at, message, intent, session, reference)
+    line = encode(entry)
+    assert b"\n" not in line
+    (found,) = decode_lines(line)
+    assert found.entry == entry
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"not json", "invalid json"),
+        (GOOD[: len(GOOD) // 2], "invalid json"),
+        (b"\x00" * 40, "invalid json"),
+        (GOOD.replace(b"purple", b"pur\x00ple"), "invalid json"),
+        (GOOD.replace(b"purple", b"pur\xffple"), "utf-8"),
+        (b"[1, 2]", "type"),
+        (b"null", "null"),
+        (b"[" * 100_000, "nested"),
+        (b"1" * 5000, "invalid json"),
+        (GOOD.replace(b'"intent"', b'"intend"'), "'intent' is missing"),
+        (GOOD.replace(b'"session_id"', b'"session"'), "'session_id' is missing"),
+        (GOOD.replace(b'"EXECUTE"', b"7"), "'intent' is not a text"),
+        (GOOD.replace(b"null", b"false"), "'session_id' is not a text"),
+        (GOOD.replace(b'"FAB button"', b"[]"), "'context_ref' is not a text"),
+        (GOOD.replace(b"2025-11-03T09:30:00Z", b"yesterday"), "'timestamp'"),
+        (GOOD.replace(b"09:30:00Z", b"09:30:00"), "'timestamp'"),
+        (GOOD.replace(b"2025-11-03T09:30:00Z", b"0001-01-01T00:00:00+10:00"), "'timestamp'"),
+    ],
+)
+def test_a_damaged_line_says_why(line: bytes, reason: str) -> None:
+    assert reason in damage_of(line)
+
+
+def test_unknown_fields_are_no_damage() -> None:
+    (found,) = decode_lines(GOOD.replace(b"{", b'{"weight": NaN, "tags": ["x"], ', 1))
+    assert found.entry == ContextEntry(AT, "Make it purple", "EXECUTE", None, "FAB button")
+
+
+def test_blank_lines_and_windows_line_ends_are_no_damage() -> None:
+    found = list(decode_lines(b"\r\n" + GOOD + b"\r\n\n  \n" + GOOD))
+    assert [line.number for line in found] == [2, 5]
+    assert all(line.raw == GOOD and line.entry for line in found)
+
+
+def test_an_escaped_lone_surrogate_is_read_as_a_replacement_character() -> None:
+    (found,) = decode_lines(GOOD.replace(b"purple", b"\\udce9"))
+    assert found.entry is not None
+    found.entry.user_message.encode()
+
+
+@given(st.binary())
+def test_no_bytes_make_the_reader_raise(content: bytes) -> None:
+    for line in decode_lines(content):
+        assert (line.entry is None) == bool(line.damage)
+        assert b"\n" not in line.raw

@@ -1,0 +1,392 @@
+import json
+import os
+import stat
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kds.brain.context.journal import FUTURE_TOLERANCE, LIMIT, MAX_AGE, ContextJournal
+from kds.brain.errors import StoreError
+from kds.brain.private_file import locked
+from kds.brain.secrets.redaction import storable
+from kds.brain.turn import ContextEntry
+
+from ..conftest import HandClock  # what all tests of the brain share
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "kds-brain" / "conversation-context.jsonl"
+
+
+@pytest.fixture
+def journal(path: Path, clock: HandClock) -> ContextJournal:
+    return ContextJournal(path, clock=clock)
+
+
+def entry(clock: HandClock, message: str = "Make it purple", **fields: str) -> ContextEntry:
+    return ContextEntry(clock.now, message, fields.pop("intent", "EXECUTE"), **fields)
+
+
+def messages(journal: ContextJournal) -> list[str]:
+    return [entry.user_message for entry in journal.load().entries]
+
+
+def on_disk(path: Path) -> list[str]:
+    return [json.loads(line)["user_message"] for line in path.read_text().splitlines()]
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+# -- load, log, clear ---------------------------------------------------------------------
+
+
+def test_a_context_that_does_not_exist_is_empty_and_loading_makes_nothing(
+    journal: ContextJournal, tmp_path: Path
+) -> None:
+    loaded = journal.load()
+    assert (loaded.entries, loaded.warnings) == ((), ())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_logged_is_loaded_oldest_first(journal: ContextJournal, clock: HandClock) -> None:
+    first = entry(clock, "I want to add a FAB button", intent="PLAN", session_id="fab-20251103")
+    second = entry(clock, context_ref="FAB button")
+    journal.log(first)
+    assert journal.log(second).entries == (first, second)
+    assert journal.load().entries == (first, second)
+
+
+def test_a_topic_switch_drops_what_was_before_in_the_same_write(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    journal.log(entry(clock, "I want to add a FAB button"))
+    switch = entry(clock, "Actually, let's work on dark mode first")
+    assert journal.log(switch, fresh=True).entries == (switch,)
+    assert on_disk(path) == [switch.user_message]
+
+
+def test_clearing_counts_and_forgets_everything(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    assert journal.clear() == 0
+    journal.log(entry(clock, "a"))
+    path.write_bytes(path.read_bytes() + b"damaged\n")
+    journal.log(entry(clock, "b"))
+    assert journal.clear() == 2
+    assert path.read_bytes() == b""
+    assert not journal.text.aside.path.exists()
+    assert journal.load().entries == ()
+
+
+# -- limits -------------------------------------------------------------------------------
+
+
+def test_an_entry_lives_two_hours_and_then_leaves_the_disk(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    journal.log(entry(clock, "old"))
+    clock.move(hours=1)
+    journal.log(entry(clock, "young"))
+    clock.move(hours=1)
+    assert messages(journal) == ["old", "young"]
+    clock.move(microseconds=1)
+    loaded = journal.load()
+    assert [entry.user_message for entry in loaded.entries] == ["young"]
+    assert loaded.expired == 1
+    assert on_disk(path) == ["young"]
+
+
+def test_too_many_lines_in_the_file_leave_the_disk_on_load(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    many = ContextJournal(path, clock=clock, limit=15)
+    for number in range(15):
+        many.log(entry(clock, str(number)))
+    loaded = journal.load()
+    assert len(loaded.entries) == LIMIT
+    assert loaded.rotated == 5
+    assert on_disk(path) == [str(number) for number in range(5, 15)]
+
+
+def test_a_message_that_is_too_old_already_is_not_kept(
+    journal: ContextJournal, clock: HandClock
+) -> None:
+    late = entry(clock)
+    clock.move(hours=3)
+    assert journal.log(late).entries == ()
+
+
+def test_a_line_from_the_near_future_is_kept_and_one_from_beyond_is_set_aside(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    journal.log(entry(clock, "a"))
+    clock.now -= FUTURE_TOLERANCE
+    assert messages(journal) == ["a"]
+    clock.move(seconds=-1)
+    loaded = journal.load()
+    assert loaded.entries == ()
+    assert "future" in loaded.warnings[0]
+    assert json.loads(journal.text.aside.path.read_bytes())["user_message"] == "a"
+    assert path.read_bytes() == b""
+
+
+def test_a_message_dated_ahead_of_the_clock_is_refused(
+    journal: ContextJournal, clock: HandClock
+) -> None:
+    ahead = entry(clock)
+    clock.move(minutes=-6)
+    with pytest.raises(StoreError, match="ahead of the clock"):
+        journal.log(ahead)
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.tuples(st.timedeltas(timedelta(hours=-3), timedelta(hours=3)), st.booleans()),
+             max_size=25)
+)  # fmt: skip
+def test_the_limits_hold_under_any_clock(moves: list[tuple[timedelta, bool]]) -> None:
+    clock = HandClock()
+    with tempfile.TemporaryDirectory() as folder:
+        journal = ContextJournal(Path(folder) / "context.jsonl", clock=clock)
+        for number, (span, fresh) in enumerate(moves):
+            clock.now += span
+            logged = journal.log(entry(clock, str(number)), fresh=fresh)
+            assert logged.entries[-1].user_message == str(number)
+            assert 1 <= len(logged.entries) <= (1 if fresh else LIMIT)
+            for kept in logged.entries:
+                assert -FUTURE_TOLERANCE <= clock.now - kept.timestamp <= MAX_AGE
+            assert journal.load().entries == logged.entries
+            assert on_disk(journal.text.path) == [kept.user_message for kept in logged.entries]
+
+
+@settings(max_examples=40)
+@given(st.text(), st.none() | st.text(), st.none() | st.text())
+def test_any_text_comes_back_as_it_may_be_stored(
+    message: str, session: str | None, reference: str | None
+) -> None:
+    clock = HandClock()
+    with tempfile.TemporaryDirectory() as folder:
+        journal = ContextJournal(Path(folder) / "context.jsonl", clock=clock)
+        logged = journal.log(ContextEntry(clock.now, message, "PLAN", session, reference))
+        (loaded,) = journal.load().entries
+        assert (loaded,) == logged.entries
+        assert loaded.user_message == storable(message)
+        assert loaded.context_ref == (None if reference is None else storable(reference))
+
+
+# -- what is stored -----------------------------------------------------------------------
+
+
+def test_nothing_reaches_the_disk_unredacted(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    secret = entry(
+        clock,
+        "log in with password: hunter2\n```py\nx\n```",
+        context_ref="token ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        session_id="key-AKIAIOSFODNN7EXAMPLE",
+        intent="PASSWORD=swordfish",
+    )
+    logged = journal.log(secret)
+    content = path.read_text()
+    for part in ("hunter2", "ghp_", "AKIA", "swordfish", "```"):
+        assert part not in content
+    assert logged.entries[0].user_message == (
+        "log in with password: [secret: password]\n[code: py, 1 line]"
+    )
+
+
+@pytest.mark.parametrize("umask", [0, 0o777])
+def test_files_are_for_their_owner_alone_under_any_umask(
+    journal: ContextJournal, clock: HandClock, path: Path, umask: int
+) -> None:
+    before = os.umask(umask)
+    try:
+        journal.log(entry(clock))
+        with path.open("ab") as file:
+            file.write(b"damaged\n")
+        journal.load()
+    finally:
+        os.umask(before)
+    assert mode_of(path.parent) == 0o700
+    made = {file.name: mode_of(file) for file in path.parent.iterdir()}
+    assert made == dict.fromkeys([path.name, f"{path.name}.lock", f"{path.name}.bad"], 0o600)
+
+
+def test_a_file_open_to_others_is_closed_by_the_next_write(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    journal.log(entry(clock))
+    path.chmod(0o644)
+    journal.log(entry(clock))
+    assert mode_of(path) == 0o600
+
+
+def test_fields_this_version_does_not_know_survive(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    journal.log(entry(clock, "a"))
+    path.write_bytes(path.read_bytes().replace(b"}", b', "new": [1]}'))
+    loaded = journal.log(entry(clock, "b"))
+    assert (len(loaded.entries), loaded.warnings) == (2, ())
+    assert json.loads(path.read_text().splitlines()[0])["new"] == [1]
+
+
+# -- damage -------------------------------------------------------------------------------
+
+
+def test_damaged_lines_are_set_aside_and_the_rest_is_kept(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    journal.log(entry(clock, "a"))
+    good = path.read_bytes()
+    path.write_bytes(b"\x00\x00\n" + good + b"\xff\xfe\n" + good[:30])
+    loaded = journal.load()
+    assert [entry.user_message for entry in loaded.entries] == ["a"]
+    assert [warning.split(": ")[0] for warning in loaded.warnings] == [
+        f"{path}:1",
+        f"{path}:3",
+        f"{path}:4",
+    ]
+    assert all(journal.text.aside.path.name in warning for warning in loaded.warnings)
+    assert path.read_bytes() == good
+    assert journal.text.aside.path.read_bytes() == b"\x00\x00\n\xff\xfe\n" + good[:30] + b"\n"
+    assert mode_of(journal.text.aside.path) == 0o600
+    assert journal.load().warnings == ()
+
+
+def test_damage_found_while_logging_is_set_aside_too(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"damaged")
+    logged = journal.log(entry(clock, "a"))
+    assert len(logged.warnings) == 1
+    assert journal.text.aside.path.read_bytes() == b"damaged\n"
+    assert on_disk(path) == ["a"]
+
+
+def test_what_cannot_be_set_aside_stays_where_it_is(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    journal.log(entry(clock, "a"))
+    content = path.read_bytes() + b"damaged\n"
+    path.write_bytes(content)
+    journal.text.aside.path.mkdir()
+    loaded = journal.load()
+    assert [entry.user_message for entry in loaded.entries] == ["a"]
+    assert "left where it is" in loaded.warnings[0]
+    with pytest.raises(StoreError):
+        journal.log(entry(clock, "b"))
+    assert path.read_bytes() == content
+
+
+# -- files that are none of ours ----------------------------------------------------------
+
+
+def test_a_link_is_neither_read_nor_replaced(
+    journal: ContextJournal, clock: HandClock, path: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(b"precious\n")
+    path.parent.mkdir()
+    path.symlink_to(other)
+    for use in (journal.load, lambda: journal.log(entry(clock)), journal.clear):
+        with pytest.raises(StoreError, match="symbolic link"):
+            use()
+    assert path.is_symlink()
+    assert other.read_bytes() == b"precious\n"
+
+
+def test_a_folder_or_a_pipe_in_its_place_is_a_clear_error(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(StoreError) as caught:
+        journal.log(entry(clock))
+    assert caught.value.where == str(path)
+    path.rmdir()
+    os.mkfifo(path)
+    with pytest.raises(StoreError, match="not an ordinary file"):
+        journal.load()
+
+
+def test_a_workspace_folder_that_is_a_file_is_a_clear_error(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    path.parent.touch()
+    with pytest.raises(StoreError):
+        journal.log(entry(clock))
+
+
+# -- read-only, full, held ----------------------------------------------------------------
+
+
+def test_a_read_only_file_is_still_read_and_not_changed(
+    journal: ContextJournal, clock: HandClock, path: Path
+) -> None:
+    journal.log(entry(clock, "old"))
+    clock.move(hours=1)
+    journal.log(entry(clock, "young"))
+    path.chmod(0o400)
+    content = path.read_bytes()
+    assert journal.load().warnings == ()
+    clock.move(hours=1, seconds=1)
+    loaded = journal.load()
+    assert [entry.user_message for entry in loaded.entries] == ["young"]
+    assert "read-only" in loaded.warnings[0]
+    with pytest.raises(StoreError, match="read-only"):
+        journal.log(entry(clock))
+    with pytest.raises(StoreError, match="read-only"):
+        journal.clear()
+    assert path.read_bytes() == content
+
+
+def test_a_read_only_workspace_is_still_read_and_not_changed(
+    users_folder: Path, clock: HandClock
+) -> None:
+    path = users_folder / "kds-brain" / "context.jsonl"
+    journal = ContextJournal(path, clock=clock)
+    journal.log(entry(clock, "a"))
+    path.write_bytes(path.read_bytes() + b"damaged\n")
+    content = path.read_bytes()
+    path.parent.chmod(0o500)
+    loaded = journal.load()
+    assert [entry.user_message for entry in loaded.entries] == ["a"]
+    assert "read-only" in loaded.warnings[-1]
+    with pytest.raises(StoreError):
+        journal.log(entry(clock))
+    assert path.read_bytes() == content
+    assert sorted(file.name for file in path.parent.iterdir()) == [path.name, f"{path.name}.lock"]
+
+
+def test_a_file_that_may_not_be_read_is_a_clear_error(users_folder: Path, clock: HandClock) -> None:
+    path = users_folder / "context.jsonl"
+    path.touch(mode=0)
+    with pytest.raises(StoreError, match="Permission denied"):
+        ContextJournal(path, clock=clock).load()
+
+
+def test_a_lock_that_is_held_is_a_clear_error_for_writers_and_no_obstacle_for_readers(
+    path: Path, clock: HandClock
+) -> None:
+    journal = ContextJournal(path, clock=clock, lock_timeout_s=0.02)
+    journal.log(entry(clock, "a"))
+    clock.move(hours=3)
+    content = path.read_bytes()
+    # A thread would do; the lock is of the file, so that a second holder in this one does too.
+    with locked(path, timeout_s=1):
+        loaded = journal.load()
+        assert loaded.entries == ()
+        assert "held the lock" in loaded.warnings[0]
+        with pytest.raises(StoreError, match=r"held the lock for 0\.02 s"):
+            journal.log(entry(clock))
+    assert path.read_bytes() == content
+    assert journal.load().expired == 1

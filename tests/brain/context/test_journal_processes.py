@@ -1,0 +1,239 @@
+"""Several processes on one context, and processes that die: real ones, no sleeps."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from kds.brain.context.journal import LIMIT, ContextJournal
+
+from ...effort import PATIENCE_S
+
+PROCESSES = 8
+MESSAGES = 50
+
+WRITER = """
+import json, os, sys
+from pathlib import Path
+from kds.brain.clock import utc_now
+from kds.brain.context.journal import ContextJournal
+from kds.brain.turn import ContextEntry
+
+path, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+journal = ContextJournal(path, lock_timeout_s=60)
+print(os.getpid(), flush=True)
+sys.stdin.readline()
+for number in range(count):
+    logged = journal.log(ContextEntry(utc_now(), f"{name}:{number}", "EXECUTE"))
+    kept = [entry.user_message for entry in logged.entries]
+    print(json.dumps([kept, list(logged.warnings)]), flush=True)
+"""
+
+Writer = subprocess.Popen[str]
+Start = Callable[..., Writer]
+
+
+def piped(*command: object) -> Writer:
+    pipe = subprocess.PIPE
+    return subprocess.Popen([*map(str, command)], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+@pytest.fixture
+def start(launchers: Path) -> Start:
+    """Start a process that runs a script, with arguments."""
+    return partial(piped, launchers / "python-block")
+
+
+def run_at_once(start: Start, path: Path) -> list[tuple[str, list[str]]]:
+    """Let all writers go at the same moment: (own message, what was kept after it) of each."""
+    writers = [start(WRITER, path, f"w{n}", MESSAGES) for n in range(PROCESSES)]
+    for writer in writers:
+        assert writer.stdout
+        assert writer.stdout.readline().strip().isdigit()
+    for writer in writers:
+        assert writer.stdin
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    steps = []
+    for name, writer in enumerate(writers):
+        out, err = writer.communicate(timeout=100)
+        assert writer.returncode == 0, err
+        for number, line in enumerate(out.splitlines()):
+            kept, warnings = json.loads(line)
+            assert warnings == []
+            steps.append((f"w{name}:{number}", kept))
+    return steps
+
+
+EVERY = {f"w{n}:{number}" for n in range(PROCESSES) for number in range(MESSAGES)}
+
+
+def test_of_400_concurrent_messages_each_is_kept_until_ten_newer_ones_have_come(
+    tmp_path: Path, start: Start
+) -> None:
+    path = tmp_path / "kds-brain" / "context.jsonl"
+    steps = run_at_once(start, path)
+    # What each write saw tells the order of all writes: every one names the one before it.
+    after = {kept[-2] if len(kept) > 1 else None: own for own, kept in steps}
+    order: list[str] = []
+    at = after.pop(None)
+    while at is not None:
+        order.append(at)
+        at = after.pop(at, None)
+    assert set(order) == EVERY
+    seen = dict(steps)
+    for index, own in enumerate(order):
+        assert seen[own] == order[max(0, index + 1 - LIMIT) : index + 1]
+    loaded = ContextJournal(path).load()
+    assert [entry.user_message for entry in loaded.entries] == order[-LIMIT:]
+    assert loaded.warnings == ()
+    left = sorted(file.name for file in path.parent.iterdir())
+    assert left == ["context.jsonl", "context.jsonl.lock"]
+
+
+def test_a_kill_at_any_moment_leaves_a_readable_file(tmp_path: Path, start: Start) -> None:
+    path = tmp_path / "kds-brain" / "context.jsonl"
+    dice = random.Random(20251103)
+    journal = ContextJournal(path)
+    for round_ in range(15):
+        writer = start(WRITER, path, f"r{round_}", 100_000)
+        assert writer.stdin
+        assert writer.stdout
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+        pid = int(writer.stdout.readline())
+        acknowledged = ""
+        for _ in range(dice.randrange(20)):
+            acknowledged = writer.stdout.readline()
+        for _ in range(dice.randrange(40)):  # some time passes, and the file is read meanwhile
+            assert journal.load().warnings == ()
+        os.kill(pid, signal.SIGKILL)
+        rest = writer.stdout.read()  # not by communicate(): that leaves out what was read ahead
+        writer.communicate(timeout=PATIENCE_S)
+        for line in (acknowledged + rest).splitlines(keepends=True):
+            if line.startswith("[") and line.endswith("]\n"):
+                acknowledged = line
+        loaded = journal.load()
+        assert loaded.warnings == ()
+        assert len(loaded.entries) <= LIMIT
+        if acknowledged.startswith("["):
+            kept, _ = json.loads(acknowledged)
+            # One more may have been written without having been reported.
+            assert kept[-1] in [entry.user_message for entry in loaded.entries[-2:]]
+    assert list(path.parent.glob("*.bad")) == []
+    start(WRITER, path, "last", 1).communicate("go\n", timeout=PATIENCE_S)
+    assert list(path.parent.glob(".*.tmp")) == []
+
+
+DYING = """
+import os, signal, sys
+from pathlib import Path
+from kds.brain.clock import utc_now
+from kds.brain.context.journal import ContextJournal
+from kds.brain.turn import ContextEntry
+
+def die(*arguments, **options):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+journal = ContextJournal(Path(sys.argv[1]))
+journal.log(ContextEntry(utc_now(), "first", "PLAN"))
+calls = 0
+real = os.fsync
+
+def fsync(descriptor):
+    global calls
+    calls += 1
+    if calls == int(sys.argv[3]):
+        die()
+    real(descriptor)
+
+if sys.argv[2] == "fsync":
+    os.fsync = fsync
+elif sys.argv[2] == "rename":
+    Path.replace = die
+journal.log(ContextEntry(utc_now(), "second", "EXECUTE"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "call", "kept"),
+    [
+        ("fsync", 1, ["first"]),
+        ("rename", 0, ["first"]),
+        ("fsync", 2, ["first", "second"]),
+    ],
+)
+def test_a_death_in_the_middle_of_a_write_keeps_the_old_file_or_the_new_one(
+    tmp_path: Path, start: Start, where: str, call: int, kept: list[str]
+) -> None:
+    path = tmp_path / "context.jsonl"
+    dying = start(DYING, path, where, call)
+    _, err = dying.communicate(timeout=PATIENCE_S)
+    assert dying.returncode == 128 + signal.SIGKILL, err
+    loaded = ContextJournal(path).load()
+    assert [entry.user_message for entry in loaded.entries] == kept
+    assert loaded.warnings == ()
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from kds.brain.clock import utc_now
+from kds.brain.errors import StoreError
+from kds.brain.context.journal import ContextJournal
+from kds.brain.turn import ContextEntry
+
+path = Path(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+journal = ContextJournal(path)
+journal.log(ContextEntry(utc_now(), "first", "PLAN"))
+before = path.read_bytes()
+resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, len(before) + 10))
+try:
+    journal.log(ContextEntry(utc_now(), "second " * 100, "PLAN"))
+except StoreError as error:
+    print(error)
+assert path.read_bytes() == before
+print(sorted(file.name for file in path.parent.iterdir()))
+"""
+
+
+def test_a_write_that_finds_no_room_is_a_clear_error_and_loses_nothing(
+    tmp_path: Path, start: Start
+) -> None:
+    full = start(FULL, tmp_path / "context.jsonl")
+    out, err = full.communicate(timeout=PATIENCE_S)
+    assert full.returncode == 0, err
+    assert "cannot write it: File too large" in out
+    assert "nothing that was stored is lost" in out
+    assert "['context.jsonl', 'context.jsonl.lock']" in out
+
+
+IMPORTS = """
+import sys
+import kds.brain.context.journal, kds.brain.context.session
+import kds.brain.secrets.redaction, kds.brain.workspace
+print([name for name in ("detect_secrets", "filelock", "jsonlines") if name in sys.modules])
+{use}
+print("detect_secrets" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "loaded"),
+    [
+        ("kds.brain.secrets.redaction.storable('Make the button purple, please')", "False"),
+        ("kds.brain.secrets.redaction.storable('password: hunter2')", "True"),
+    ],
+)
+def test_the_libraries_are_loaded_only_when_they_are_needed(use: str, loaded: str) -> None:
+    fresh = piped(sys.executable, "-c", IMPORTS.format(use=use))
+    out, err = fresh.communicate(timeout=PATIENCE_S)
+    assert out.split() == ["[]", loaded], err

@@ -1,0 +1,60 @@
+import re
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from kds.brain.context.session import SLUG_LIMIT, session_id, slug
+from kds.brain.secrets.redaction import storable
+
+
+@pytest.mark.parametrize(
+    ("feature", "name"),
+    [
+        ("FAB button", "fab-button"),
+        ("the FAB button", "fab-button"),
+        ("a dark mode for an app", "dark-mode-for-app"),
+        ("Crème brûlée", "creme-brulee"),
+        ("Straße nach Łódź", "strasse-nach-lodz"),
+        ("the user's profile", "users-profile"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("C:\\temp\\x", "c-temp-x"),
+        ("ダークモード", "session"),
+        ("", "session"),
+        ("the a an", "session"),
+        ("🎨", "session"),
+        # a long name is cut between words, a single long word where it must
+        (
+            "an import wizard for the quarterly reports of subsidiaries",
+            "import-wizard-for-quarterly-reports-of",
+        ),
+        ("x" * 200, "x" * SLUG_LIMIT),
+    ],
+)
+def test_a_feature_is_named_by_its_words(feature: str, name: str) -> None:
+    assert slug(feature) == name
+
+
+def test_a_secret_in_a_feature_does_not_reach_the_name() -> None:
+    assert "hunter2" not in slug("login with password: hunter2")
+
+
+def test_the_session_carries_the_utc_date() -> None:
+    late = datetime(2025, 11, 3, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
+    assert session_id("FAB button", late) == "fab-button-20251104"
+
+
+def test_a_time_without_a_zone_is_refused() -> None:
+    with pytest.raises(ValueError, match="aware"):
+        session_id("FAB button", datetime(2025, 11, 3))
+
+
+@given(st.text())
+@example("SK:000000")
+def test_every_name_is_safe_in_a_path_and_survives_redaction(feature: str) -> None:
+    name = slug(feature)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)
+    assert len(name) <= SLUG_LIMIT
+    full = session_id(feature, datetime(2025, 11, 3, tzinfo=UTC))
+    assert storable(full) == full

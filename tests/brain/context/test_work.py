@@ -1,0 +1,252 @@
+"""The work in progress in a file and on a server: private, short-lived, taken out once."""
+
+import json
+import stat
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kds.brain.context.journal import FUTURE_TOLERANCE, MAX_AGE
+from kds.brain.context.work import NOTHING, Halted, Offer, Work, WorkInMemory
+from kds.brain.context.work_file import WorkFile, decode, encode, tidy_work
+from kds.brain.errors import StoreError
+from kds.brain.kept_text import PrivateText
+from kds.brain.private_file import locked
+from kds.brain.turn import ContextEntry, Reference, Turn
+
+from ..conftest import HandClock, MakeText  # what all tests of the brain share
+
+PENDING = Work(exchange="e1", confirm="COMMIT", rest=("TEST",), session="s1")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "work" / "workspace.json"
+
+
+@pytest.fixture
+def file(path: Path, clock: HandClock) -> WorkFile:
+    return WorkFile(PrivateText(path), clock=clock)
+
+
+@pytest.fixture
+def work(make_text: MakeText, clock: HandClock) -> WorkFile:
+    """The work of a conversation, in a file and then on a server."""
+    text = make_text("work.json")
+    return WorkFile(text, clock=clock)
+
+
+def turn(clock: HandClock, message: str = "commit this") -> Turn:
+    entry = ContextEntry(clock.now, "I want to add a FAB button", "PLAN", "fab-button-20251103")
+    reference = Reference("this", 7, 11, "FAB button", "pron.this", 0.5)
+    return Turn(
+        message,
+        clock.now,
+        context=(entry,),
+        references=(reference,),
+        expanded="commit the FAB button",
+        intent="COMMIT",
+        confidence=0.75,
+        action="route",
+        session_id="fab-button-20251103",
+        agent="commit-handler",
+        prompt="# Commit handler",
+    )
+
+
+def test_nothing_is_under_way_and_looking_makes_no_file(file: WorkFile, tmp_path: Path) -> None:
+    assert file.load().work == NOTHING
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_work_is_found_again_without_the_prompt(work: WorkFile, clock: HandClock) -> None:
+    halted = Halted(("work-planner",), ("TEST",), "e0")
+    offers = (Offer("TEST", "test-generator", "it is built", chosen=True),)
+    todo = replace(PENDING, turn=turn(clock), offers=offers, chain=("PLAN",), halted=halted)
+    work.change(lambda _: todo)
+    again = WorkFile(work.text, clock=clock)
+    assert again.load().work == replace(todo, turn=replace(turn(clock), prompt=""))
+
+
+def test_only_the_owner_may_read_it(file: WorkFile, path: Path) -> None:
+    file.change(lambda _: PENDING)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_secrets_do_not_reach_the_disk(work: WorkFile, clock: HandClock) -> None:
+    said = turn(clock, "push it with password: hunter2")
+    work.change(lambda _: replace(PENDING, turn=replace(said, expanded=said.message)))
+    assert b"hunter2" not in (work.text.read() or b"")
+    found = work.load().work.turn
+    assert found is not None
+    assert found.message == "push it with password: [secret: password]"
+
+
+def test_it_expires_like_the_context_and_leaves_the_disk(work: WorkFile, clock: HandClock) -> None:
+    work.change(lambda _: PENDING)
+    clock.now += MAX_AGE
+    assert work.load().work == PENDING
+    clock.move(seconds=1)
+    assert work.load().work == NOTHING
+    assert work.text.read() is None
+
+
+def test_work_of_the_future_confirms_nothing(work: WorkFile, clock: HandClock) -> None:
+    work.change(lambda _: PENDING)
+    clock.now -= FUTURE_TOLERANCE + timedelta(seconds=1)
+    assert work.load().work == NOTHING
+
+
+def test_a_change_returns_what_was_there_before(work: WorkFile) -> None:
+    work.change(lambda _: PENDING)
+    assert work.change(Work.idle).work == PENDING
+    assert work.load().work == Work(session="s1")
+
+
+def test_what_says_nothing_any_more_is_removed(work: WorkFile) -> None:
+    work.change(lambda _: PENDING)
+    work.change(lambda _: NOTHING)
+    assert work.text.read() is None
+    assert work.change(Work.idle).work == NOTHING
+
+
+def test_a_change_that_fails_changes_nothing(work: WorkFile) -> None:
+    def fail(_: Work) -> Work:
+        raise ZeroDivisionError
+
+    work.change(lambda _: PENDING)
+    with pytest.raises(ZeroDivisionError):
+        work.change(fail)
+    assert work.load().work == PENDING
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"\xff\xfe", b"[]", b"null", b'{"version": 2}', b'{"version": 1}', b"[" * 9999],
+)
+def test_what_cannot_be_read_is_set_aside(content: bytes, file: WorkFile, path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    loaded = file.load()
+    assert loaded.work == NOTHING
+    assert "set aside in workspace.json.bad" in loaded.warnings[0]
+    assert file.text.aside.read() == content
+    assert not path.exists()
+
+
+def test_a_field_of_the_wrong_type_is_set_aside(work: WorkFile) -> None:
+    work.change(lambda _: PENDING)
+    data = json.loads(work.text.read() or b"")
+    work.text.replace(json.dumps(data | {"confirm": 7}).encode())
+    [warning] = work.load().warnings
+    assert "set aside in work.json.bad" in warning
+    assert work.load().warnings == ()
+
+
+def test_clearing_forgets_what_was_set_aside_too(work: WorkFile) -> None:
+    work.text.replace(b"{")
+    work.change(lambda _: PENDING)
+    assert work.text.aside.read() == b"{"
+    work.clear()
+    assert (work.text.read(), work.text.aside.read()) == (None, None)
+
+
+def test_a_lock_that_is_held_is_an_error(path: Path, clock: HandClock) -> None:
+    file = WorkFile(PrivateText(path), clock=clock, lock_timeout_s=0.01)
+    path.parent.mkdir()
+    with locked(path, timeout_s=1), pytest.raises(StoreError, match="held the lock"):
+        file.change(lambda _: PENDING)
+
+
+def test_work_in_memory_behaves_the_same() -> None:
+    store = WorkInMemory()
+    assert store.change(lambda _: PENDING).work == NOTHING
+    assert store.change(Work.idle).work == PENDING
+    store.clear()
+    assert store.load().work == NOTHING
+
+
+def test_old_files_of_other_conversations_are_tidied(
+    file: WorkFile, path: Path, clock: HandClock
+) -> None:
+    file.change(lambda _: PENDING)
+    other = path.with_name("notes.txt")
+    other.write_text("mine")
+    written = path.stat().st_mtime
+    assert tidy_work(path.parent, now=lambda: written + MAX_AGE.total_seconds()) == 0
+    assert tidy_work(path.parent, now=lambda: written + MAX_AGE.total_seconds() + 1) == 1
+    assert list(path.parent.iterdir()) == [other]
+
+
+def test_tidying_does_not_follow_a_link(file: WorkFile, path: Path, tmp_path: Path) -> None:
+    file.change(lambda _: PENDING)
+    link = tmp_path / "link"
+    link.symlink_to(path.parent)
+    assert tidy_work(link, now=lambda: path.stat().st_mtime + 1e6) == 0
+    assert path.exists()
+
+
+def test_of_many_at_once_one_gets_the_confirmation(work: WorkFile) -> None:
+    work.change(lambda _: PENDING)
+    with ThreadPoolExecutor(4) as pool:
+        found = [pool.submit(work.change, Work.idle) for _ in range(4)]
+    assert sorted(str(one.result().work.confirm) for one in found) == ["COMMIT", *["None"] * 3]
+
+
+_TEXTS = st.text(max_size=40)
+_NAMES = st.lists(_TEXTS, max_size=3).map(tuple)
+_TURNS = st.builds(
+    Turn,
+    message=_TEXTS,
+    at=st.datetimes(timezones=st.just(HandClock().now.tzinfo)),
+    expanded=_TEXTS,
+    intent=_TEXTS,
+    secondary_intents=_NAMES,
+    context_ref=st.none() | _TEXTS,
+)
+_OFFERS = st.builds(Offer, _TEXTS, _TEXTS, _TEXTS, chosen=st.booleans())
+_WORKS = st.builds(
+    Work,
+    turn=st.none() | _TURNS,
+    exchange=_TEXTS,
+    confirm=st.none() | _TEXTS,
+    rest=_NAMES,
+    offers=st.lists(_OFFERS, max_size=3).map(tuple),
+    chain=_NAMES,
+    halted=st.none() | st.builds(Halted, _NAMES, _NAMES, _TEXTS),
+    session=st.none() | _TEXTS,
+)
+
+
+@given(_WORKS)
+def test_reading_what_was_written_is_stable(work: Work) -> None:
+    at = HandClock().now
+    read, written_at = decode(encode(work, at=at))
+    assert written_at == at
+    assert decode(encode(read, at=at)) == (read, at)
+    assert (read.confirm is None, len(read.rest)) == (work.confirm is None, len(work.rest))
+
+
+@given(st.binary(max_size=200) | st.recursive(
+    st.none() | st.booleans() | st.integers() | _TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=3),
+).map(lambda value: json.dumps({"version": 1, "at": "2025-11-03T09:00:00+00:00", "turn": value,
+      "exchange": "", "confirm": value, "rest": value, "offers": value, "chain": value,
+      "halted": value, "session": value}).encode()))  # fmt: skip
+@settings(max_examples=60)
+def test_no_content_of_a_file_stops_a_conversation(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        text = PrivateText(Path(folder) / "workspace.json")
+        file = WorkFile(text, clock=HandClock())
+        text.path.write_bytes(content)
+        loaded = file.load()
+        assert loaded.work == NOTHING or not loaded.warnings
+        file.change(lambda _: PENDING)
+        assert file.load().work == PENDING

@@ -1,0 +1,75 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kds.brain.secrets.code_block import summarise_code
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("Fix:\n```python\na\nb\n```\nnow", "Fix:\n[code: python, 2 lines]\nnow"),
+        ("```\na\n```", "[code: 1 line]"),
+        ("~~~js\na\n~~~", "[code: js, 1 line]"),
+        ("````md\n```\na\n```\n````", "[code: md, 3 lines]"),
+        ('```C++ title="a.cc"\na\n```', "[code: c++, 1 line]"),
+        ("why ```py\na\n```\n?", "why [code: py, 1 line]\n?"),
+        ("see\n```py\na = 1```\nok", "see\n[code: py, 1 line]\nok"),
+        ("```\na\n``` make it faster", "[code: 1 line] make it faster"),
+        ("> ```\n> a\n> ```", "> [code: 1 line]"),
+        ("open\n```go\na\nb", "open\n[code: go, 2 lines]"),
+        ("```\na\n```\nand\n```\nb\n```", "[code: 1 line]\nand\n[code: 1 line]"),
+        # pasted code without a fence becomes a mark
+        ("def f(x):\n    return x\n\nprint(f(2))\nwhy 3?", "[code: 4 lines]\nwhy 3?"),
+        (
+            "what does this do?\nconst a = 1;\nif (a) {\n  b();\n}",
+            "what does this do?\n[code: 4 lines]",
+        ),
+        (
+            'It says\n  File "a.py", line 3, in f\n    x()\n  File "b.py", line 4, in g\n'
+            '    y()\n  File "c.py", line 5, in h\nValueError: no',
+            "It says\n[code: 5 lines]\nValueError: no",
+        ),
+        ("<div>\n  <p>a</p>\n</div>\nis wrong", "[code: 3 lines]\nis wrong"),
+    ],
+)
+def test_a_block_of_code_becomes_a_mark(text: str, short: str) -> None:
+    assert summarise_code(text) == short
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rename `foo` to `bar`",
+        "rename ```foo``` to\n```bar``` please",
+        "``` is not closed in the parser\nwhy?",
+        "the ~~~ sign and\nthe ``` sign are fences",
+        "- add x;\n- add y;\n- add z;",
+        "1. do this;\n2. do that;\n3. stop;",
+        "First do this\nthen do that\nand then stop",
+        "name\n  age\n  email",
+        "2025-11-03 10:00 INFO started\n2025-11-03 10:01 WARN slow\n2025-11-03 10:02 ERROR died",
+        "    indented\n    prose\n    here",
+        "x = 1\ny = 2",
+    ],
+)
+def test_what_is_not_clearly_a_block_of_code_stays(text: str) -> None:
+    assert summarise_code(text) == text
+
+
+LINES = st.lists(
+    st.sampled_from(
+        ["```", "```py", "~~~", "a", "x = 1;", "", "  y()", "> ```", "b ```", "``` c d"]
+    )
+)
+
+
+@given(LINES)
+def test_text_outside_of_fences_is_not_touched(lines: list[str]) -> None:
+    text = "\n".join(["before", *lines])
+    assert summarise_code(text).startswith("before")
+
+
+@given(st.text(alphabet="`~ab \n;={(").filter(lambda text: "\n" not in text))
+def test_a_single_line_is_never_a_block(text: str) -> None:
+    assert summarise_code(text) == text

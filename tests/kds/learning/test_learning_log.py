@@ -1,0 +1,189 @@
+"""Conversations teach: answers to questions and corrections, as they happen."""
+
+import json
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from kds.api.conversations import Conversations
+from kds.api.rehearsal import MinuteClock
+from kds.brain.clock import utc_now
+from kds.brain.kept_text import KeptText
+from kds.brain.turn import ContextEntry, StepRecord, Turn
+from kds.brain.workspace import Workspace
+from kds.learning.learning import Learning
+from kds.learning.learning_log import LearningLog
+from kds.mcp.workplace import Workplace
+from kds.router.prompts.library import PromptLibrary
+
+from ...effort import LINEAR, growth, steps
+
+pytestmark = pytest.mark.usefixtures("quick_guard")
+
+DASHBOARD = "give the dashboard some love"
+Kept = Callable[[], object]
+UNCLEAR = (
+    "take care of the login page",
+    "polish the prompt files",
+    "look into the demo",
+    "get going with the demo",
+    "status of the login page",
+    "look at the login page",
+)
+MOST_STEPS = 1_000
+"""Lines of Python for a turn of the length of a sentence that says nothing about another: four
+times what the most laborious needs."""
+
+
+@pytest.fixture
+def clock() -> MinuteClock:
+    return MinuteClock(utc_now() - timedelta(days=3))
+
+
+in_files = pytest.mark.parametrize("either_engine", ["files"], indirect=True)
+
+
+def kinds(place: Workspace) -> list[tuple[str, str, str]]:
+    return [(one.kind, one.text, one.intent) for one in Learning(place).events.load().events]
+
+
+def test_ordinary_turns_leave_nothing(place: Workspace, kept: Kept) -> None:
+    here = Conversations.open(place)
+    for message in ("I want to add a FAB button", "Make it purple", "No, that's wrong"):
+        here.route(message)
+    assert kept() == (None, None)
+    assert not list(place.brain.glob("lear*"))
+
+
+def test_a_correction_by_name_is_recorded_and_nothing_changes_yet(
+    place: Workspace, learned: KeptText
+) -> None:
+    here = Conversations.open(place)
+    before = here.route(DASHBOARD, conversation="a")
+    here.route("I meant plan it, not do it", conversation="a")
+    assert kinds(place) == [("corrected", DASHBOARD, "PLAN")]
+    assert here.route(DASHBOARD, conversation="b").intent == before.intent
+    assert learned.read() is None
+
+
+def test_an_answer_to_a_question_is_recorded(place: Workspace) -> None:
+    here = Conversations.open(place)
+    turns = [(text, here.route(text, conversation=text, log=False)) for text in UNCLEAR]
+    text, asked = next((text, turn) for text, turn in turns if turn.action == "clarify")
+    here.route(text, conversation="c")
+    answer = here.route("the second one", conversation="c")
+    assert answer.intent == asked.candidates[1]
+    assert kinds(place) == [("clarified", text, asked.candidates[1])]
+
+
+def test_a_choice_in_a_form_is_recorded(place: Workspace) -> None:
+    workplace = Workplace(place)
+    asked = Turn("take care of the login page", utc_now(), intent="ASK")
+    workplace.learn(asked, "PLAN", conversation=None)
+    workplace.learn(Turn("do it", utc_now()), "PLAN", conversation=None)
+    assert kinds(place) == [("clarified", asked.message, "PLAN")]
+
+
+@in_files
+def test_an_mcp_server_reads_its_prompts_again_when_something_was_learned(
+    place: Workspace,
+) -> None:
+    workplace = Workplace(place)
+    before = workplace.refresh()
+    assert workplace.refresh() == before
+    (place.brain / "learned.yaml").write_text("examples:\n")
+    assert workplace.refresh() == before + 1
+
+
+def test_what_is_not_logged_teaches_nothing(place: Workspace) -> None:
+    here = Conversations.open(place)
+    here.route(DASHBOARD)
+    here.route("I meant plan it", log=False)
+    assert kinds(place) == []
+
+
+def test_learning_off_records_nothing(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KDS_LEARNING", "off")
+    here = Conversations.open(place)
+    here.route(DASHBOARD)
+    here.route("I meant plan it")
+    assert kinds(place) == []
+
+
+def test_six_corrections_in_six_sittings_teach_the_router(
+    place: Workspace, clock: MinuteClock, either_engine: str
+) -> None:
+    here = Conversations.open(place, clock=clock)
+    assert here.route(DASHBOARD, log=False).intent != "PLAN"
+    for _ in range(6):
+        here.route(DASHBOARD)
+        here.route("I meant plan it")
+        here.clear()
+        clock.now += timedelta(hours=3)
+    [example] = Learning(place).examples()
+    assert (example.text, example.intent, example.by) == (DASHBOARD, "PLAN", "itself")
+    if either_engine == "server":  # there is nothing to reload: the next message has it
+        assert here.route(DASHBOARD, log=False).intent == "PLAN"
+    turn = here.reloaded().route(DASHBOARD, log=False)
+    assert (turn.intent, turn.action) == ("PLAN", "route")
+    Learning(place).undo_last()
+    assert here.reloaded().route(DASHBOARD, log=False).intent != "PLAN"
+
+
+@in_files
+def test_a_turn_goes_on_when_nothing_can_be_recorded(
+    place: Workspace, caplog: pytest.LogCaptureFixture
+) -> None:
+    (place.brain / "learning.jsonl").mkdir()
+    here = Conversations.open(place)
+    here.route(DASHBOARD)
+    with caplog.at_level(logging.WARNING):
+        assert here.route("I meant plan it").message == "I meant plan it"
+    assert "nothing was learned" in caplog.text
+
+
+@in_files
+def test_a_broken_setting_does_not_stop_a_turn(place: Workspace) -> None:
+    here = Conversations.open(place)
+    here.route(DASHBOARD)
+    log = LearningLog(place, here.library)
+    place.settings_path.write_text("learning: {enabled: maybe}\n")
+    entry = ContextEntry(utc_now(), DASHBOARD, "EXECUTE")
+    log.note(Turn("I meant plan it", utc_now(), context=(entry,)))
+    assert kinds(place) == []
+
+
+@in_files
+def test_a_turn_that_says_nothing_costs_a_look_at_its_words(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even the settings are read; benchmarks/costs.py has the time that it takes."""
+    log = LearningLog(place, PromptLibrary.load())
+    entries = tuple(ContextEntry(utc_now(), f"message {number}", "PLAN") for number in range(10))
+    records = tuple(StepRecord(name) for name in ("load", "resolve", "answer", "dispatch"))
+
+    def turn(text: str) -> Turn:
+        return Turn(text, utc_now(), context=entries, records=records)
+
+    def read_settings(_: object) -> bool:
+        raise AssertionError("the settings were read")
+
+    monkeypatch.setattr(Learning, "enabled", property(read_settings))
+    log.note(turn("Make it purple"))  # the names are read once
+    for text in ("Make it purple", "that should be blue, not green", "no, wrong file"):
+        assert steps(partial(log.note, turn(text))) < MOST_STEPS
+    turns = {words: turn("x " * words) for words in (100, 200, 1_600)}
+    assert growth(lambda words: log.note(turns[words]), 200) < LINEAR
+
+
+@in_files
+def test_no_word_of_the_conversations_name_is_stored(place: Workspace) -> None:
+    here = Conversations.open(place)
+    here.route(DASHBOARD, conversation="project-nightingale")
+    here.route("I meant plan it", conversation="project-nightingale")
+    [line] = (place.brain / "learning.jsonl").read_text().splitlines()
+    assert "nightingale" not in line
+    assert json.loads(line)["was"] != "PLAN"

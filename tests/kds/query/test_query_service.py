@@ -1,0 +1,179 @@
+"""The query service as a Python API, over real documents and a real memory."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from kds.api.rehearsal import MinuteClock
+from kds.brain.errors import MessageError
+from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.workspace import Workspace
+from kds.query.metric import session_hits
+from kds.query.query_service import QueryService
+from kds.query.values import Query, QueryReply
+from kds.transit.history import Message
+
+from .place import add_documents
+
+ASKED = "What is the Determination Date?"
+THEN = "And what happens if it falls on a weekend?"
+
+
+@pytest.fixture
+def clock() -> MinuteClock:
+    return MinuteClock()
+
+
+@pytest.fixture
+def service(place: Workspace, clock: MinuteClock) -> Iterator[QueryService]:
+    add_documents(place)
+    with QueryService.open(place, clock=clock) as service:
+        yield service
+
+
+def talk(service: QueryService, *questions: str, session: str = "s") -> list[QueryReply]:
+    return [service.ask(Query(question, session=session)) for question in questions]
+
+
+def test_a_conversation_finds_the_right_passages(service: QueryService) -> None:
+    first, then, who = talk(service, ASKED, THEN, "Who is paid on it?")
+    assert "12th day" in first.chunks[0].text
+    assert then.rewritten_query == "And what happens if the Determination Date falls on a weekend?"
+    assert "next Business Day" in then.chunks[0].text
+    assert any("Servicer is paid" in chunk.text for chunk in who.chunks[:3])
+    assert [one.session.turn for one in (first, then, who) if one.session] == [1, 2, 3]
+
+
+def test_without_a_session_nothing_is_stored(service: QueryService, place: Workspace) -> None:
+    service.ask(Query(THEN, context=(Message("user", ASKED),)))
+    assert not SqliteStore.path_in(place).exists()
+
+
+def test_what_left_the_window_long_ago_is_still_known(service: QueryService) -> None:
+    talk(service, "Tell me about the late fee.")
+    context = tuple(Message("user", text) for text in ("Hello there.", "Thanks."))
+    reply = service.ask(Query("How much is it?", session="s", context=context))
+    assert reply.rewritten_query == "How much is the late fee?"
+    assert reply.session is not None
+    assert reply.session.hit
+
+
+def test_a_session_that_slept_for_hours_goes_on_with_its_messages(
+    service: QueryService, clock: MinuteClock
+) -> None:
+    talk(service, ASKED)
+    clock.now += timedelta(hours=9)
+    (then,) = talk(service, THEN)
+    assert "Determination Date" in then.rewritten_query
+
+
+def test_sessions_do_not_see_each_other(service: QueryService) -> None:
+    talk(service, ASKED, session="one")
+    (reply,) = talk(service, THEN, session="two")
+    assert reply.rewritten_query == THEN
+    assert reply.session is not None
+    assert not reply.session.hit
+
+
+def test_the_document_that_a_session_is_about_steers_its_searches(service: QueryService) -> None:
+    service.memory.begin("baking", document="handbook.md")
+    plain = service.ask(Query("What does it cost to be late?", scope="documents"))
+    (steered,) = talk(service, "What does it cost to be late?", session="baking")
+    assert {chunk.bias for chunk in plain.chunks} == {1.0}
+    assert {chunk.document for chunk in steered.chunks if chunk.bias > 1} == {"Bakery Handbook"}
+
+
+def test_a_change_of_topic_forgets_the_document_of_the_turns_before(service: QueryService) -> None:
+    talk(service, ASKED)
+    (reply,) = talk(service, "Actually, let's work on dark mode first")
+    assert {chunk.bias for chunk in reply.chunks} <= {1.0}
+    assert reply.session is not None
+    assert "Determination Date" not in reply.session.memory
+
+
+def test_questions_are_counted_right_whoever_else_writes_to_the_session(
+    service: QueryService,
+) -> None:
+    talk(service, ASKED)
+    service.memory.add("s", "assistant", "The 12th day of each month.")
+    service.memory.add("s", "user", "Thanks.")
+    (reply,) = talk(service, THEN)
+    assert reply.session is not None
+    assert reply.session.turn == 3
+
+
+def test_a_turn_is_measured_and_the_hit_rate_is_its_figure(
+    service: QueryService, clock: MinuteClock
+) -> None:
+    talk(service, ASKED, THEN, "Who is paid on it?", "Which colour has the moon?")
+    rows = service.memory.store.metrics.since(clock.now - timedelta(hours=1))
+    found = session_hits(rows)
+    assert (found.turns, found.later_turns, found.hits) == (4, 2, 1)
+    assert service.tally.count == 4
+
+
+def test_with_rewriting_switched_off_a_question_stays_as_it_is(
+    service: QueryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENABLE_QUERY_REWRITING", "false")
+    assert talk(service, ASKED, THEN)[1].rewritten_query == THEN
+
+
+def test_with_the_session_memory_switched_off_the_messages_still_serve(
+    service: QueryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENABLE_SESSION_MEMORY", "false")
+    reply = talk(service, ASKED, THEN)[1]
+    assert "Determination Date" in reply.rewritten_query
+    assert reply.session is not None
+    assert reply.session.memory == ()
+
+
+def foreign_database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE of_another_program(x)")
+        connection.commit()
+
+
+def test_a_memory_that_cannot_be_used_costs_the_session_and_not_the_passages(
+    place: Workspace,
+) -> None:
+    add_documents(place)
+    foreign_database(SqliteStore.path_in(place))
+    with QueryService.open(place) as service:
+        reply = service.ask(Query(ASKED, session="s"))
+    assert "12th day" in reply.chunks[0].text
+    assert reply.session is None
+    assert any("session was not read" in warning for warning in reply.warnings)
+
+
+def test_documents_that_cannot_be_read_are_a_warning(place: Workspace) -> None:
+    place.ensure()
+    foreign_database(place.brain / "documents.db")
+    with QueryService.open(place) as service:
+        reply = service.ask(Query(ASKED, session="s"))
+    assert reply.chunks == ()
+    assert any("documents not searched" in warning for warning in reply.warnings)
+    assert reply.session is not None
+
+
+def test_what_was_put_right_in_a_store_is_told(place: Workspace) -> None:
+    place.ensure()
+    for name in (SqliteStore.file_name, "documents.db"):
+        (place.brain / name).write_bytes(b"this is no database" * 500)
+    with QueryService.open(place) as service:
+        reply = service.ask(Query(ASKED, session="s"))
+    assert sum("was damaged" in warning for warning in reply.warnings) == 2
+
+
+@pytest.mark.parametrize(
+    "query", [Query(" "), Query("x", session=""), Query("x", session="a\nb"),
+              Query("x", scope="document"), Query("x", scope="conversation")]
+)  # fmt: skip
+def test_what_cannot_be_asked_is_refused(service: QueryService, query: Query) -> None:
+    with pytest.raises(MessageError):
+        service.ask(query)
