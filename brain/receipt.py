@@ -19,7 +19,7 @@ from kds.brain.private_file import (
     remove_private,
     replace_private,
 )
-from kds.brain.workspace import own_folder
+from kds.brain.whereabouts import own_folder
 
 FOLDER: Final = "receipts"
 
@@ -54,7 +54,7 @@ def replace_own(path: Path, content: bytes) -> None:
 
 def _receipt(path: Path) -> Path:
     name = hashlib.sha256(_place(path).encode("utf-8", "surrogateescape")).hexdigest()
-    return own_folder() / FOLDER / name
+    return Path(own_folder(), FOLDER, name)
 
 
 def _statement(path: Path, content: bytes) -> bytes:

@@ -8,7 +8,8 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from kds.brain.workspace import OWN_SETTINGS, own_settings_path
+from kds.brain.whereabouts import OFF, ON, OWN_SETTINGS
+from kds.brain.workspace import own_settings_path
 
 Place = tuple[str, str]
 """A section and a key in it."""
@@ -69,10 +70,6 @@ RENAMED: Final[Mapping[str, str]] = {"KDS_SERVICE_AUTOSTART": "KDS_SERVICE_AUTO"
 SPACY_MODEL: Final = "KDS_SPACY_MODEL"
 """Names an installed spaCy pipeline (`kds.api.routing`); it is no setting of a file."""
 
-_OFF: Final = frozenset("0 off f false n no".split())
-_ON: Final = frozenset("1 on t true y yes".split())
-"""How a switch is spelled, in any case: as pydantic reads it (docs.pydantic.dev, booleans)."""
-
 
 def spellings(name: str) -> tuple[str, ...]:
     """Return the environment variables that a setting listens to; the first that is set counts.
@@ -114,7 +111,7 @@ def switch(name: str, environ: Mapping[str, str] = os.environ) -> bool | None:
     (False, None)
     """
     word = environ.get(name, "").strip().lower()
-    return False if word in _OFF else True if word in _ON else None
+    return False if word in OFF else True if word in ON else None
 
 
 def routing_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,8 +10,7 @@ from typing import Final
 
 from kds.brain.errors import WorkspaceError
 from kds.brain.private_file import may_write
-
-BRAIN: Final = "kds-brain"
+from kds.brain.whereabouts import BRAIN, HOME_VARIABLE, folder_of, named, nearest, own_settings
 
 IGNORED: Final = """\
 # Conversations, caches and tokens of one person: no version control. What a team may share is let
@@ -25,11 +23,6 @@ IGNORED: Final = """\
 !/settings.yaml
 """
 """Git's rules for a new workspace folder: `git add -A` must not take a conversation along."""
-HOME_VARIABLE: Final = "KDS_HOME"
-_NESTED: Final = "KDS"
-
-OWN_SETTINGS: Final = "KDS_CONFIG"
-"""Environment variable that names the user's own settings file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +81,18 @@ class Workspace:
         this user nor to the owner of ``start`` is passed over: whoever may write to a folder
         above, such as /tmp, must not read along.
 
-        Raises WorkspaceError when the current folder no longer exists.
+        Raises WorkspaceError when the current folder no longer exists, or the home that is named.
         """
         if home := environ.get(HOME_VARIABLE, "").strip():
-            return _named(Path(home))
-        origin = _origin(start)
-        for folder in (origin, *origin.parents):
-            for root in (folder, folder / _NESTED):
-                if _is_folder(root / BRAIN) and _is_owned(root / BRAIN, origin):
-                    return cls(root, root / BRAIN)
-        return cls(origin, origin / BRAIN)
+            found = named(home)
+            if found is None:
+                raise WorkspaceError(
+                    f"{HOME_VARIABLE} names the home of nobody: {home}", hint="name a folder"
+                )
+        else:
+            origin = _origin(start)
+            found = nearest(origin) or (origin, f"{origin}{os.sep}{BRAIN}")
+        return cls(Path(found[0]), Path(found[1]))
 
     def ensure(self) -> None:
         """Make ``brain`` with mode 0700 unless it is there, and see that it can be written to.
@@ -140,7 +135,7 @@ class Workspace:
             raise self._failure(PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
     def _check(self) -> None:
-        if not _is_folder(self.brain):
+        if not self.brain.is_dir():
             raise WorkspaceError(
                 "the workspace is not a folder",
                 where=str(self.brain),
@@ -173,65 +168,16 @@ class Workspace:
         )
 
 
-def _named(home: Path) -> Workspace:
-    home = home.expanduser().absolute()
-    if home.name == BRAIN:
-        return Workspace(home.parent, home)
-    if not _is_folder(home / BRAIN) and _is_folder(home / _NESTED / BRAIN):
-        home = home / _NESTED
-    return Workspace(home, home / BRAIN)
-
-
-def _origin(start: Path | None) -> Path:
+def _origin(start: Path | None) -> str:
     try:
-        origin = (Path.cwd() if start is None else start).resolve()
+        return folder_of(str((Path.cwd() if start is None else start).resolve()))
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
         raise WorkspaceError(
             f"cannot tell where to look for the workspace: {error}",
             hint=f"change into a folder that exists, or set {HOME_VARIABLE}",
         ) from error
-    return origin.parent if _is_file(origin) else origin
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:  # a parent that may not be searched: not ours
-        return False
-
-
-def _is_owned(brain: Path, origin: Path) -> bool:
-    """Whether ``brain`` is this user's, or of the one whose folder this user works in."""
-    if not hasattr(os, "geteuid"):
-        return True
-    owner = brain.stat().st_uid
-    try:
-        return owner == os.geteuid() or owner == origin.stat().st_uid
-    except OSError:  # ``origin`` need not exist
-        return False
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        return False
 
 
 def own_settings_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return where the user's own settings are, which hold in every workspace.
-
-    ``$KDS_CONFIG``, else ``kds/settings.yaml`` in the folder that the system keeps for settings:
-    ``%APPDATA%`` on Windows, else ``$XDG_CONFIG_HOME`` or ``~/.config`` (XDG base directories).
-    """
-    if named := environ.get(OWN_SETTINGS, "").strip():
-        return Path(named).expanduser()
-    return own_folder(environ) / "settings.yaml"
-
-
-def own_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the user's own folder of KDS: no project, and no variable of KDS, says where it is."""
-    variable = "APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME"
-    folder = environ.get(variable, "").strip()
-    base = Path(folder) if Path(folder).is_absolute() else Path("~/.config").expanduser()
-    return base / "kds"
+    """Return where the user's own settings are, which hold in every workspace."""
+    return Path(own_settings(environ))

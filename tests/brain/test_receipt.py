@@ -7,7 +7,7 @@ import pytest
 
 from kds.brain.errors import StoreError
 from kds.brain.receipt import FOLDER, read_own, replace_own
-from kds.brain.workspace import own_folder
+from kds.brain.whereabouts import own_folder
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def test_what_was_written_here_is_believed(tmp_path: Path) -> None:
     replace_own(path, b"first")
     replace_own(path, b"second")
     assert read_own(path) == b"second"
-    (receipt,) = (own_folder() / FOLDER).iterdir()
+    (receipt,) = (Path(own_folder()) / FOLDER).iterdir()
     assert receipt.stat().st_mode & 0o777 == 0o600
 
 
@@ -44,9 +44,9 @@ def test_a_copy_at_another_place_is_not_believed(tmp_path: Path) -> None:
 def test_without_the_folder_of_the_user_nothing_is_believed(tmp_path: Path) -> None:
     path = tmp_path / "file"
     replace_own(path, b"written")
-    shutil.rmtree(own_folder())
+    shutil.rmtree(Path(own_folder()))
     assert read_own(path) is None
-    own_folder().write_text("in the way")
+    Path(own_folder()).write_text("in the way")
     assert read_own(path) is None
     with pytest.raises(StoreError, match="cannot"):
         replace_own(path, b"written")
@@ -57,5 +57,5 @@ def test_receipts_for_what_is_gone_go(tmp_path: Path) -> None:
     replace_own(first, b"written")
     first.unlink()
     replace_own(second, b"written")
-    assert len(list((own_folder() / FOLDER).iterdir())) == 1
+    assert len(list((Path(own_folder()) / FOLDER).iterdir())) == 1
     assert read_own(second) == b"written"

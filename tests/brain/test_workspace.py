@@ -1,19 +1,12 @@
 import os
 import stat
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kds.brain.errors import WorkspaceError
 from kds.brain.workspace import Workspace
-from kds.hooks.workspace import find_workspace
-
-
-def hook_brain(start: Path) -> Path | None:
-    found = find_workspace(str(start))
-    return Path(found[1]) if found else None
 
 
 def mode_of(path: Path) -> int:
@@ -33,6 +26,11 @@ def test_the_variable_may_name_the_brain_itself(tmp_path: Path) -> None:
 def test_the_variable_may_name_a_project_with_a_nested_brain(tmp_path: Path) -> None:
     (tmp_path / "KDS" / "kds-brain").mkdir(parents=True)
     assert Workspace.find(environ={"KDS_HOME": str(tmp_path)}).root == tmp_path / "KDS"
+
+
+def test_a_home_that_is_nobodys_is_refused() -> None:
+    with pytest.raises(WorkspaceError, match="names the home of nobody: ~nobody-at-all"):
+        Workspace.find(environ={"KDS_HOME": "~nobody-at-all"})
 
 
 def test_an_empty_variable_counts_as_unset(tmp_path: Path) -> None:
@@ -174,15 +172,12 @@ def test_a_workspace_with_something_in_it_gets_no_file_of_ours(tmp_path: Path) -
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs to be root")
-@pytest.mark.parametrize("find", [lambda at: Workspace.find(at, environ={}).brain, hook_brain])
-def test_a_workspace_that_somebody_else_put_above_is_passed_over(
-    tmp_path: Path, find: Callable[[Path], Path | None]
-) -> None:
+def test_a_workspace_that_somebody_else_put_above_is_passed_over(tmp_path: Path) -> None:
     work = tmp_path / "shared" / "mine"
     work.mkdir(parents=True)
     foreign = tmp_path / "shared" / "kds-brain"
     foreign.mkdir()
     os.chown(foreign, 65534, 65534)
-    assert find(work) != foreign
+    assert Workspace.find(work, environ={}).brain != foreign
     os.chown(work, 65534, 65534)  # in their project, theirs is the one that is meant
-    assert find(work) == foreign
+    assert Workspace.find(work, environ={}).brain == foreign

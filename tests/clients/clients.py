@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from .dialects import Call
+from .model_server import FakeModel
 
 TIMEOUT_S = 120
 """For one run of a client, which takes 1 to 4 s on a quiet machine."""
@@ -40,13 +41,16 @@ class Client(ABC):
     state: Path
     """A folder for what the client writes: settings, sessions, caches."""
     project: Path
-    model_url: str
+    model: FakeModel
     more: Mapping[str, str] = field(default_factory=dict)
     """Further variables of the environment."""
 
     name: ClassVar[str]
     mcp_tool: ClassVar[str]
     """What the client calls the tool `route_message` of the MCP server `kds`."""
+    shell_tool: ClassVar[str]
+    skill_tool: ClassVar[str]
+    """What those that share files call their tools for a command and for a skill."""
 
     @abstractmethod
     def own_environ(self) -> Mapping[str, str]:
@@ -57,16 +61,16 @@ class Client(ABC):
         """The command line that hands over ``prompt``, in the newest session or a new one."""
 
     @abstractmethod
-    def shell(self, command: str) -> Call:
-        """A call of the client's shell."""
-
-    @abstractmethod
-    def skill(self, name: str) -> Call:
-        """A call of the tool that loads a skill."""
-
-    @abstractmethod
     def trust(self) -> None:
         """Let the client use what the project has for it."""
+
+    def shell(self, command: str) -> Call:
+        """A call of the client's shell."""
+        return Call(self.shell_tool, {"command": command, "description": "ask KDS"})
+
+    def skill(self, name: str) -> Call:
+        """A call of the tool that loads a skill."""
+        return Call(self.skill_tool, {"skill": name})
 
     def environ(self) -> dict[str, str]:
         """All that the client sees of the environment."""
@@ -105,11 +109,12 @@ class Claude(Client):
 
     name = "claude"
     mcp_tool = "mcp__kds__route_message"
+    shell_tool, skill_tool = "Bash", "Skill"
 
     def own_environ(self) -> Mapping[str, str]:
         """Variables of Claude Code's settings reference; MCP servers are waited for."""
         return {
-            "ANTHROPIC_BASE_URL": self.model_url,
+            "ANTHROPIC_BASE_URL": self.model.url,
             "ANTHROPIC_API_KEY": KEY,
             "CLAUDE_CONFIG_DIR": str(self.state / "claude"),
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -127,27 +132,20 @@ class Claude(Client):
     def trust(self) -> None:
         """Nothing to do: what is tested here works in a folder that is not trusted."""
 
-    def shell(self, command: str) -> Call:
-        """The tool `Bash`."""
-        return Call("Bash", {"command": command, "description": "ask KDS"})
-
-    def skill(self, name: str) -> Call:
-        """The tool `Skill`."""
-        return Call("Skill", {"skill": name})
-
 
 class Copilot(Client):
     """GitHub Copilot CLI. Hooks and MCP servers of a project want a folder that is trusted."""
 
     name = "copilot"
     mcp_tool = "kds-route_message"
+    shell_tool, skill_tool = "bash", "skill"
 
     def own_environ(self) -> Mapping[str, str]:
         """Variables of `copilot help environment`."""
         return {
             "COPILOT_OFFLINE": "true",
             "COPILOT_AUTO_UPDATE": "false",
-            "COPILOT_PROVIDER_BASE_URL": f"{self.model_url}/v1",
+            "COPILOT_PROVIDER_BASE_URL": f"{self.model.url}/v1",
             "COPILOT_PROVIDER_API_KEY": KEY,
             "COPILOT_MODEL": "gpt-5.4",
             "COPILOT_HOME": str(self.state / "copilot"),
@@ -162,15 +160,6 @@ class Copilot(Client):
         config = self.state / "copilot" / "config.json"
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(json.dumps({"trustedFolders": [str(self.project)]}), encoding="utf-8")
-
-    def shell(self, command: str) -> Call:
-        """The tool `bash`."""
-        arguments = {"command": command, "description": "ask KDS", "mode": "sync"}
-        return Call("bash", arguments)
-
-    def skill(self, name: str) -> Call:
-        """The tool `skill`."""
-        return Call("skill", {"skill": name})
 
 
 class Codex(Client):
@@ -193,20 +182,12 @@ class Codex(Client):
         """The fake model as a provider, and the answer to the question about the folder."""
         config = self.state / "codex" / "config.toml"
         config.parent.mkdir(parents=True, exist_ok=True)
-        provider = {"name": "fake", "base_url": f"{self.model_url}/v1", "wire_api": "responses",
+        provider = {"name": "fake", "base_url": f"{self.model.url}/v1", "wire_api": "responses",
                     "env_key": "FAKE_KEY"}  # fmt: skip
         lines = ['model = "gpt-5.4"', 'model_provider = "fake"', "[model_providers.fake]"]
         lines += [f"{key} = {json.dumps(value)}" for key, value in provider.items()]
         lines += [f"[projects.{json.dumps(str(self.project))}]", 'trust_level = "trusted"', ""]
         config.write_text("\n".join(lines), encoding="utf-8")
-
-    def shell(self, command: str) -> Call:
-        """The tool `exec_command`."""
-        return Call("exec_command", {"cmd": command})
-
-    def skill(self, name: str) -> Call:
-        """It has no tool for that: the model reads the file."""
-        return self.shell(f"cat .agents/skills/{name}/SKILL.md")
 
 
 class Gemini(Client):
@@ -217,7 +198,7 @@ class Gemini(Client):
 
     def own_environ(self) -> Mapping[str, str]:
         """Variables of its configuration reference."""
-        return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": self.model_url}
+        return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": self.model.url}
 
     def arguments(self, prompt: str, *, carry_on: bool) -> Sequence[str]:
         """It offers tools that somebody must allow to nobody else."""
@@ -236,14 +217,6 @@ class Gemini(Client):
         trusted = {str(self.project): "TRUST_FOLDER"}
         for name, value in (("settings", settings), ("trustedFolders", trusted)):
             (home / f"{name}.json").write_text(json.dumps(value), encoding="utf-8")
-
-    def shell(self, command: str) -> Call:
-        """The tool `run_shell_command`."""
-        return Call("run_shell_command", {"command": command})
-
-    def skill(self, name: str) -> Call:
-        """The tool `activate_skill`."""
-        return Call("activate_skill", {"name": name})
 
 
 class Opencode(Client):
@@ -272,20 +245,12 @@ class Opencode(Client):
         provider = {
             "npm": "@ai-sdk/openai-compatible",
             "name": "fake",
-            "options": {"baseURL": f"{self.model_url}/v1", "apiKey": KEY},
+            "options": {"baseURL": f"{self.model.url}/v1", "apiKey": KEY},
             "models": {"fake": model},
         }
         self.state.mkdir(parents=True, exist_ok=True)
         settings = {"provider": {"fake": provider}, "model": "fake/fake"}
         (self.state / "opencode.json").write_text(json.dumps(settings), encoding="utf-8")
-
-    def shell(self, command: str) -> Call:
-        """The tool `bash`."""
-        return Call("bash", {"command": command, "description": "ask KDS"})
-
-    def skill(self, name: str) -> Call:
-        """The tool `skill`."""
-        return Call("skill", {"name": name})
 
 
 CLIENTS: Mapping[str, type[Client]] = {

@@ -70,7 +70,7 @@ def client(
     """Each of the clients in turn, in the project, talking to the fake model."""
     if not (npm / request.param).exists():
         pytest.skip(f"no {request.param} in {npm}; run `make test-clients`")
-    made = CLIENTS[request.param](npm, tmp_path / "state", project, model.url)
+    made = CLIENTS[request.param](npm, tmp_path / "state", project, model)
     made.trust()
     return made
 

@@ -7,7 +7,6 @@ import pytest
 
 from .clients import SHARING, Client, Copilot
 from .conftest import Install, await_service, logged_messages
-from .model_server import FakeModel
 
 FIRST, SECOND = "I want to add a FAB button", "Make it purple"
 HINT = 'KDS: "it" probably means "the FAB button".'
@@ -18,12 +17,12 @@ MARK = 'KDS: "'
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize("carry_on", [True, False], ids=["same session", "new session"])
 def test_the_second_message_arrives_with_a_hint_within_its_session_alone(
-    client: Client, install: Install, model: FakeModel, carry_on: bool
+    client: Client, install: Install, carry_on: bool
 ) -> None:
     install(client.name)
     client.ask(FIRST)
     client.ask(SECOND, carry_on=carry_on)
-    first, second = model.turns
+    first, second = client.model.turns
     assert MARK not in first.newest
     assert (HINT in second.newest) is carry_on
     assert MARK not in second.newest.replace(HINT, "")
@@ -32,14 +31,14 @@ def test_the_second_message_arrives_with_a_hint_within_its_session_alone(
 
 @pytest.mark.usefixtures("service")
 def test_a_user_may_have_the_prompts_of_the_agents(
-    client: Client, install: Install, model: FakeModel, executor_sentence: str
+    client: Client, install: Install, executor_sentence: str
 ) -> None:
     install(client.name)
     (client.project / "kds-brain" / "settings.yaml").write_text("hook: {mode: agent}\n")
     client.ask(FIRST)
     client.ask(SECOND, carry_on=True)
-    assert HINT in model.turns[1].newest
-    assert executor_sentence in model.turns[1].newest
+    assert HINT in client.model.turns[1].newest
+    assert executor_sentence in client.model.turns[1].newest
 
 
 @pytest.mark.parametrize("client", SHARING, indirect=True)
@@ -47,46 +46,44 @@ def test_a_user_may_have_the_prompts_of_the_agents(
 @pytest.mark.parametrize("in_venv", [False, True], ids=["on the PATH", "in a venv"])
 @pytest.mark.parametrize("order", [("claude", "copilot"), ("copilot", "claude")], ids="-".join)
 def test_with_the_files_of_both_clients_one_hook_runs_per_message(
-    client: Client, install: Install, model: FakeModel, order: Sequence[str], in_venv: bool
+    client: Client, install: Install, order: Sequence[str], in_venv: bool
 ) -> None:
     for name in order:
         install(name, in_venv=in_venv)
     client.ask(FIRST)
     client.ask(SECOND, carry_on=True)
-    assert [turn.newest.count(HINT) for turn in model.turns] == [0, 1]
+    assert [turn.newest.count(HINT) for turn in client.model.turns] == [0, 1]
     assert logged_messages(client.project) == [FIRST, SECOND]
 
 
 @pytest.mark.parametrize("client", SHARING, indirect=True)
 @pytest.mark.usefixtures("service")
 def test_with_a_second_hook_for_vs_code_each_message_has_one_hint_and_is_logged_once(
-    client: Client, install: Install, model: FakeModel
+    client: Client, install: Install
 ) -> None:
     install("claude", "--client", "vscode")
     client.ask(FIRST)
     client.ask(SECOND, carry_on=True)
-    assert [turn.newest.count(HINT) for turn in model.turns] == [0, 1]
+    assert [turn.newest.count(HINT) for turn in client.model.turns] == [0, 1]
     assert logged_messages(client.project) == [FIRST, SECOND]
 
 
 @pytest.mark.usefixtures("service")
-def test_installing_twice_leaves_one_hook(
-    client: Client, install: Install, model: FakeModel
-) -> None:
+def test_installing_twice_leaves_one_hook(client: Client, install: Install) -> None:
     install(client.name)
     install(client.name)
     client.ask(FIRST)
     client.ask(SECOND, carry_on=True)
-    assert model.turns[1].newest.count(HINT) == 1
+    assert client.model.turns[1].newest.count(HINT) == 1
     assert logged_messages(client.project) == [FIRST, SECOND]
 
 
 def test_without_a_service_the_prompt_goes_through_as_it_is(
-    client: Client, install: Install, model: FakeModel
+    client: Client, install: Install
 ) -> None:
     install(client.name, "--no-start")
     assert client.ask(FIRST) == "ok"
-    [turn] = model.turns
+    [turn] = client.model.turns
     assert FIRST in turn.text
     assert MARK not in turn.text
     assert logged_messages(client.project) == []
@@ -94,7 +91,7 @@ def test_without_a_service_the_prompt_goes_through_as_it_is(
 
 @pytest.mark.parametrize("client", SHARING, indirect=True)
 def test_the_hook_starts_the_service_for_the_prompts_to_come(
-    client: Client, install: Install, model: FakeModel
+    client: Client, install: Install
 ) -> None:
     install(client.name)
     client.ask("Good morning")
@@ -114,23 +111,23 @@ def test_the_hook_starts_the_service_for_the_prompts_to_come(
     ids=["responses", "messages"],
 )
 def test_copilot_brings_the_context_to_models_of_every_api(
-    client: Client, install: Install, model: FakeModel, wire: Mapping[str, str]
+    client: Client, install: Install, wire: Mapping[str, str]
 ) -> None:
     install(client.name)
     other = replace(client, more=wire)
     assert other.ask(FIRST) == "ok"
     other.ask(SECOND, carry_on=True)
-    assert HINT in model.turns[1].newest
+    assert HINT in client.model.turns[1].newest
 
 
 @pytest.mark.parametrize("client", SHARING, indirect=True)
 @pytest.mark.usefixtures("service")
 def test_a_slash_command_reaches_the_model_without_context(
-    client: Client, install: Install, model: FakeModel
+    client: Client, install: Install
 ) -> None:
     install(client.name)
     client.ask(f"/kds {SECOND}")
-    [turn] = model.turns
+    [turn] = client.model.turns
     assert SECOND in turn.text
     assert MARK not in turn.text
     assert logged_messages(client.project) == []

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from .token_proxy import KDS, serving_mcp
+from .conftest import KDS
+from .token_proxy import serving_mcp
 
 TIMEOUT_S = 120
 

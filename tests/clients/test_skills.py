@@ -6,7 +6,6 @@ import pytest
 
 from .clients import SHARING, Claude, Client
 from .conftest import Install, Run, opening_sentence
-from .model_server import FakeModel
 
 ROUTE = "kds route --json 'Make it purple'"
 
@@ -19,13 +18,13 @@ def _skill(project: Path) -> str:
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize("client", SHARING, indirect=True)
 def test_the_skill_tool_hands_over_the_skill_and_its_command_answers(
-    client: Client, install: Install, run_kds: Run, model: FakeModel, executor_sentence: str
+    client: Client, install: Install, run_kds: Run, executor_sentence: str
 ) -> None:
     install(client.name)
     run_kds("route", "I want to add a FAB button")
-    model.play([client.skill("kds"), client.shell(ROUTE)])
+    client.model.play([client.skill("kds"), client.shell(ROUTE)])
     client.ask("#file:KDS/prompts/user/kds.md Make it purple")
-    asked, taught, told = model.turns
+    asked, taught, told = client.model.turns
     assert _skill(client.project) not in asked.text
     assert _skill(client.project) in taught.text
     assert "Make the FAB button purple" not in taught.text
@@ -36,13 +35,13 @@ def test_the_skill_tool_hands_over_the_skill_and_its_command_answers(
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize("client", [Claude.name], indirect=True)
 def test_a_slash_command_opens_the_skill_which_may_run_its_command_unasked(
-    client: Client, install: Install, run_kds: Run, model: FakeModel, executor_sentence: str
+    client: Client, install: Install, run_kds: Run, executor_sentence: str
 ) -> None:
     install(client.name)
     run_kds("route", "I want to add a FAB button")
-    model.play([client.shell(ROUTE)])
+    client.model.play([client.shell(ROUTE)])
     client.run("-p", "/kds Make it purple")
-    taught, told = model.turns
+    taught, told = client.model.turns
     assert _skill(client.project) in taught.text
     assert "Make it purple" in taught.text
     assert "Make the FAB button purple" in told.newest

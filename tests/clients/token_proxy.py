@@ -4,21 +4,27 @@ Neither the Inspector's command line (0.15) nor the conformance suite (0.1) has 
 headers. The server keeps its token; the proxy lives as long as a test.
 """
 
-import http.client
+import socket
 import subprocess
-import sysconfig
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
-KDS = Path(sysconfig.get_path("scripts")) / "kds"
+import httpx
+import uvicorn
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
+
+from .conftest import KDS
 
 HOP_BY_HOP = {"connection", "transfer-encoding", "authorization", "date", "server"}
 STARTED = "kds: MCP at "
+TIMEOUT_S = 120
 
 
 @contextmanager
@@ -41,55 +47,30 @@ def serving_mcp(workspace: Path) -> Iterator[str]:
 
 @contextmanager
 def _proxy(upstream: str, token: str) -> Iterator[str]:
-    target = urlsplit(upstream)
-    handler = type("_Bound", (_Handler,), {"netloc": target.netloc, "token": token})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}{target.path}"
-        finally:
-            server.shutdown()
+    async def pass_on(request: Request) -> StreamingResponse:
+        """Hand a request on with the token, `Host` and `Origin` as they came."""
+        client = httpx.AsyncClient(timeout=TIMEOUT_S)
+        told = {"authorization": f"Bearer {token}", **_kept(request.headers)}
+        body = await request.body()
+        asked = client.build_request(request.method, upstream, headers=told, content=body)
+        reply = await client.send(asked, stream=True)
+        pieces, ends = reply.aiter_raw(), BackgroundTask(client.aclose)
+        return StreamingResponse(pieces, reply.status_code, _kept(reply.headers), background=ends)
+
+    path = urlsplit(upstream).path
+    app = Starlette(routes=[Route(path, pass_on, methods=["GET", "POST", "DELETE", "OPTIONS"])])
+    listener = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(app, lifespan="off", log_level="error", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listener],))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}{path}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """Passes a request on with the token, `Host` and `Origin` as they came; streams the reply."""
-
-    netloc: str
-    token: str
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:  # the name that http.server looks for
-        self._pass_on()
-
-    do_GET = do_DELETE = do_OPTIONS = do_POST  # noqa: N815
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
-
-    def _pass_on(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        connection = http.client.HTTPConnection(self.netloc, timeout=120)
-        try:
-            connection.putrequest(self.command, self.path, skip_host=True)
-            for name, value in self.headers.items():
-                if name.lower() not in HOP_BY_HOP | {"accept-encoding"}:
-                    connection.putheader(name, value)
-            connection.putheader("Authorization", f"Bearer {self.token}")
-            connection.endheaders(body)
-            self._reply(connection.getresponse())
-        except OSError:  # one of the two hung up
-            pass
-        finally:
-            connection.close()
-
-    def _reply(self, response: http.client.HTTPResponse) -> None:
-        self.close_connection = True
-        self.send_response(response.status)
-        for name, value in response.getheaders():
-            if name.lower() not in HOP_BY_HOP:
-                self.send_header(name, value)
-        self.send_header("Connection", "close")
-        self.end_headers()
-        while chunk := response.read1(65_536):
-            self.wfile.write(chunk)
-            self.wfile.flush()
+def _kept(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name.lower() not in HOP_BY_HOP}

@@ -69,12 +69,12 @@ class Conversations(Records):
 
     def _see_to_adopted(self) -> None:
         """On a server the guard looks at it now, while nobody waits for this conversation."""
-        if self._contexts.marks(look=False) is not None:
+        if self.contexts.marks(look=False) is not None:
             self._later(self._learned.try_out)
 
     def refreshed(self) -> Parts:
         """The same with what was learned until now, as far as the server answers."""
-        return self._learned.at(self._contexts.marks(look=True))
+        return self._learned.at(self.contexts.marks(look=True))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -114,11 +114,11 @@ class Conversations(Records):
         # Whoever holds the conversation has seen what others have learned.
         with journal.alone() if log else nullcontext():
             router = Router(
-                self._learned.at(self._contexts.marks(look=not log)),
+                self._learned.at(self.contexts.marks(look=not log)),
                 journal,
                 clock=self._clock,
                 log=log,
-                known=self._turns.known(conversation) if known is None else lambda: known,
+                known=self.turns.known(conversation) if known is None else lambda: known,
                 rewriter=self._rewriter,
                 precision=self._precision,
             )
@@ -128,7 +128,7 @@ class Conversations(Records):
     def reloaded(self) -> "Conversations":
         """Return the same with rules and prompts as they are now; raises what `open` raises."""
         parts = Parts.load(self.workspace, may_write=self.workspace.brain.is_dir())
-        return Conversations(parts, clock=self._clock, contexts=self._contexts, later=self._later)
+        return Conversations(parts, clock=self._clock, contexts=self.contexts, later=self._later)
 
     def under(
         self,

@@ -146,7 +146,7 @@ def _parts(name: str) -> tuple[str, str]:
     found = _NAME.fullmatch(name)
     if (
         found is None
-        or len(name) > 200
+        or len(name) > NAME_LIMIT
         or not name.endswith(_SUFFIXES.get(found["folder"], ("/",)))
     ):
         hint = f"names look like {', '.join(f'{one}/NAME' for one in _SUFFIXES)}"

@@ -46,32 +46,16 @@ class Records:
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         """``turns`` is told of every turn that is logged, instead of a `TurnLog`."""
-        self._workspace = workspace
-        self._library = library
+        self.workspace = workspace
+        """Whose conversations these are."""
+        self.library = library
+        """The prompts that messages are dispatched to."""
         self._clock = clock
         self._environ = environ
-        self._contexts = contexts
-        self._turns: TurnRecord = turns or TurnLog(workspace, clock=clock)
-
-    @property
-    def workspace(self) -> Workspace:
-        """Whose conversations these are."""
-        return self._workspace
-
-    @property
-    def contexts(self) -> Contexts:
+        self.contexts = contexts
         """The contexts of all conversations."""
-        return self._contexts
-
-    @property
-    def turns(self) -> TurnRecord:
+        self.turns: TurnRecord = turns or TurnLog(workspace, clock=clock)
         """What is told of every turn that is logged."""
-        return self._turns
-
-    @property
-    def library(self) -> PromptLibrary:
-        """The prompts that messages are dispatched to."""
-        return self._library
 
     def log(self, turn: Turn, *, conversation: str | None = None) -> Turn:
         """Remember a turn that was routed without that; returned with the record of it.
@@ -91,10 +75,10 @@ class Records:
         One that is to ``join`` reports to the workspace's; if it may ``inherit``, that stands in
         for it as long as it is empty.
         """
-        own = self._contexts.journal(conversation)
+        own = self.contexts.journal(conversation)
         if conversation is None or not join:
             return own
-        return _Joined(own, self._contexts.journal(), inherit)
+        return _Joined(own, self.contexts.journal(), inherit)
 
     def clear(self, conversation: str | None = None) -> int:
         """Forget the context of a conversation, and what it referred to; returns the entries.
@@ -102,7 +86,7 @@ class Records:
         Raises MessageError, and StoreError when either cannot be written.
         """
         count = self.journal(conversation).clear()
-        self._turns.forget(conversation)
+        self.turns.forget(conversation)
         return count
 
     def tidy(self) -> int:
@@ -114,7 +98,7 @@ class Records:
 
         What that notes of a correction is recorded in the turn that is returned.
         """
-        if (trouble := self._turns.note(turn, conversation)) is not None:
+        if (trouble := self.turns.note(turn, conversation)) is not None:
             record = StepRecord("memory", (f"{WARNING}{trouble}",))
             turn = replace(turn, records=(*turn.records, record))
         sign = sign_in(turn, self._names, conversation)

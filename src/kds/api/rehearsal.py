@@ -1,12 +1,10 @@
 """A context in memory and a clock that is told when: for dialogues, which must leave no trace."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kds.brain.clock import Clock
-from kds.brain.context.journal import LIMIT, MAX_AGE, Journal, LoadedContext
-from kds.brain.secrets.redaction import storable
+from kds.brain.context.journal import LIMIT, MAX_AGE, Journal, LoadedContext, stored_entry
 from kds.brain.turn import ContextEntry
 
 START: Final = datetime(2025, 11, 3, 9, 0, tzinfo=UTC)
@@ -52,12 +50,7 @@ class RehearsalJournal(Journal):
 
     def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
         """Add ``entry``, redacted as on disk; ``fresh`` drops the earlier ones."""
-        stored = replace(
-            entry,
-            user_message=storable(entry.user_message),
-            context_ref=None if entry.context_ref is None else storable(entry.context_ref),
-        )
-        self._entries = (*(() if fresh else self._entries), stored)
+        self._entries = (*(() if fresh else self._entries), stored_entry(entry))
         return self.load()
 
     def clear(self) -> int:

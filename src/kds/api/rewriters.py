@@ -1,17 +1,15 @@
 """Which rewriter is set up, as the settings are now. Costs nothing where no model can be."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from threading import Lock
 from typing import Final
 
-from kds.brain.settings import ModelSettings, Settings, load_settings
+from kds.brain.settings import Settings, load_settings
 from kds.brain.workspace import Workspace, own_settings_path
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.resolver import Resolver
-from kds.router.rewriting.writer import REST_S, CheckedRewriter, Mode, Rewriter
-
-MakeRewriter = Callable[[ModelSettings, PromptLibrary], Rewriter | None]
+from kds.router.rewriting.writer import REST_S, CheckedRewriter, Mode
 
 _NAMING: Final = ("KDS_MODEL", "KDS_MODEL_URL")
 
@@ -31,7 +29,6 @@ class RewriterSource:
         *,
         mode: Mode | None = None,
         rest_s: float = REST_S,
-        make: MakeRewriter | None = None,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self._workspace = workspace
@@ -39,7 +36,6 @@ class RewriterSource:
         self._resolver = resolver
         self._mode = mode
         self._rest_s = rest_s
-        self._make = make
         self._environ = environ
         self._lock = Lock()
         self._found: tuple[tuple[object, ...], CheckedRewriter | None] | None = None
@@ -59,7 +55,7 @@ class RewriterSource:
     def _made(self, settings: Settings, mode: Mode) -> CheckedRewriter | None:
         from kds.agents.rewriter import configured_rewriter  # for who names a model
 
-        rewriter = (self._make or configured_rewriter)(settings.model, self._library)
+        rewriter = configured_rewriter(settings.model, self._library)
         if rewriter is None:
             return None
         timeout_s = settings.rewriting.timeout_s

@@ -4,18 +4,20 @@ Off, as long as nobody turns it on: with ``KDS_MEMORY=on``, or ``memory: {enable
 settings. Which of the two, and when, may change while KDS runs.
 """
 
+import hashlib
 import logging
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from threading import Lock
-from typing import TYPE_CHECKING, Final, Protocol
+from threading import RLock
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from kds.api.turn_metric import TURN, turn_metric
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
 from kds.brain.secrets.withheld import reveals, withheld
 from kds.brain.settings_variables import MEMORY
 from kds.brain.turn import Turn
+from kds.brain.wire import rewriting_to_wire
 from kds.brain.workspace import Workspace, own_settings_path
 
 if TYPE_CHECKING:  # the memory costs 130 ms of imports, and is off as a rule
@@ -23,29 +25,21 @@ if TYPE_CHECKING:  # the memory costs 130 ms of imports, and is off as a rule
 
 logger = logging.getLogger(__name__)
 
+TURN: Final = "turn"
+"""Name of what is measured of a turn."""
+
 SHARED: Final = "workspace"
 """Whose terms are remembered when no client names the conversation, and where a message goes that
 is about no feature either."""
 
 
-class TurnRecord(Protocol):
-    """Is told of the turns of a workspace, and knows what they referred to."""
+class TurnRecord(ABC):
+    """Is told of the turns of one workspace, and knows what they referred to: in its long memory,
+    which is opened when it is first needed. For any number of threads."""
 
-    def note(self, turn: Turn, conversation: str | None = None) -> str | None:
-        """Take note of a turn that was logged; returns what went wrong, if it is to be said."""
-        ...
-
-    def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
-        """What a conversation has referred to; asked at each turn."""
-        ...
-
-    def forget(self, conversation: str | None = None) -> None:
-        """Forget what a conversation has referred to. Raises StoreError."""
-        ...
-
-
-class TurnLog:
-    """The turns of one workspace in its long memory, for any number of threads."""
+    surface: ClassVar[str]
+    on_by_default: ClassVar[bool]
+    """Whether it is on where nothing says so."""
 
     def __init__(
         self,
@@ -57,8 +51,58 @@ class TurnLog:
         self._workspace = workspace
         self._clock = clock
         self._environ = environ
-        self._lock = Lock()
+        self._lock = RLock()
         self._memory: ConversationMemory | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether anything was ever remembered in this workspace: looking makes no file."""
+        from kds.brain.sessions.memory_place import MemoryPlace  # as heavy as the memory
+
+        return MemoryPlace.of(self._workspace, environ=self._environ).exists
+
+    @abstractmethod
+    def note(self, turn: Turn, conversation: str | None = None) -> str | None:
+        """Take note of a turn that was logged; returns what went wrong, if it is to be said."""
+
+    @abstractmethod
+    def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
+        """What a conversation has referred to, for `kds.api.routing.Router`; asked at each turn."""
+
+    def forget(self, conversation: str | None = None) -> None:
+        """Forget what a conversation has referred to, as its context is cleared. Raises StoreError.
+
+        The messages stay: they belong to the long memory (`kds memory delete`).
+        """
+        if self.exists:
+            self._opened().store.entities.forget(conversation or SHARED)
+
+    def close(self) -> None:
+        """Let go of the memory; whatever comes next opens it again."""
+        with self._lock:
+            if self._memory is not None:
+                self._memory.close()
+                self._memory = None
+
+    def _opened(self) -> "ConversationMemory":
+        with self._lock:
+            if self._memory is None:
+                from kds.brain.sessions.remembering import ConversationMemory, Tools
+
+                tools = Tools(
+                    clock=self._clock, on_by_default=self.on_by_default, surface=self.surface
+                )
+                self._memory = ConversationMemory.open(
+                    self._workspace, tools, environ=self._environ
+                )
+            return self._memory
+
+
+class TurnLog(TurnRecord):
+    """The turns of one workspace in its long memory."""
+
+    surface = "router"
+    on_by_default = False
 
     def note(self, turn: Turn, conversation: str | None = None) -> str | None:
         """Store what was said, what it referred to, and its figures, if that is wanted.
@@ -83,7 +127,7 @@ class TurnLog:
         return None
 
     def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
-        """What a conversation has referred to, for `kds.api.routing.Router`; asked at each turn."""
+        """What a conversation has referred to; nothing where the memory is off, or fails."""
 
         def antecedents() -> Iterable[str]:
             try:
@@ -97,23 +141,6 @@ class TurnLog:
 
         return antecedents
 
-    def forget(self, conversation: str | None = None) -> None:
-        """Forget what a conversation has referred to, as its context is cleared. Raises StoreError.
-
-        The messages stay: they belong to the long memory (`kds memory delete`).
-        """
-        from kds.brain.sessions.memory_place import MemoryPlace  # as heavy as the memory
-
-        if MemoryPlace.of(self._workspace, environ=self._environ).exists:
-            self._opened().store.entities.forget(conversation or SHARED)
-
-    def close(self) -> None:
-        """Let go of the memory; the next turn opens it again."""
-        with self._lock:
-            if self._memory is not None:
-                self._memory.close()
-                self._memory = None
-
     def _wanted(self) -> "ConversationMemory | None":
         """The memory, where it is on now. Nobody has turned it on who has set nothing at all."""
         if self._memory is None and not self._may_be_on():
@@ -125,17 +152,6 @@ class TurnLog:
         files = (self._workspace.settings_path, own_settings_path(self._environ))
         return MEMORY in self._environ or any(path.exists() for path in files)
 
-    def _opened(self) -> "ConversationMemory":
-        with self._lock:
-            if self._memory is None:
-                from kds.brain.sessions.remembering import ConversationMemory, Tools
-
-                tools = Tools(clock=self._clock, on_by_default=False, surface="router")
-                self._memory = ConversationMemory.open(
-                    self._workspace, tools, environ=self._environ
-                )
-            return self._memory
-
 
 def turn_terms(turn: Turn) -> list[str]:
     """Return what a turn referred to, and what a new plan is about; nothing of a secret."""
@@ -143,3 +159,22 @@ def turn_terms(turn: Turn) -> list[str]:
     found = targets or ([turn.context_ref] if turn.context_ref else [])
     hidden = withheld(turn.message, turn.expanded, *(one.text for one in turn.history))
     return [term for term in found if not reveals(term, hidden)]
+
+
+def turn_metric(turn: Turn, conversation: str | None = None) -> Mapping[str, object]:
+    """What is measured of a turn: the decision and its cost, never a word of the message.
+
+    The name of the conversation is hashed: it only has to be the same for the next turn.
+    """
+    name = (conversation or "").encode(errors="surrogatepass")
+    return {
+        "conversation": hashlib.sha256(name).hexdigest()[:12],
+        "intent": turn.intent,
+        "action": turn.action,
+        "confidence": round(turn.confidence, 4),
+        "references": len(turn.references),
+        "unresolved": len(turn.unresolved),
+        "switch": turn.context_switch,
+        "cpu_ms": {record.step: round(record.cpu_ms, 3) for record in turn.records},
+        **({} if turn.rewriting is None else {"rewriting": rewriting_to_wire(turn.rewriting)}),
+    }

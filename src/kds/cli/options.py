@@ -14,7 +14,8 @@ import kds
 from kds.brain.errors import WorkspaceError
 from kds.brain.message import clean_message
 from kds.brain.turn import WARNING
-from kds.brain.workspace import HOME_VARIABLE, Workspace
+from kds.brain.whereabouts import HOME_VARIABLE
+from kds.brain.workspace import Workspace
 from kds.cli.guard import Refusal, complain, pass_on
 from kds.cli.output import JSON
 from kds.cli.progress import slow

@@ -4,7 +4,6 @@ What `kds export` wrote is no evidence of the assistant that it was written for:
 for their colleagues, too. What `kds init` wrote is: somebody asked for it.
 """
 
-import os
 from collections.abc import Container, Iterator
 from pathlib import Path
 from shutil import which
@@ -39,16 +38,11 @@ def _is_sign(project: Project, name: str, by_init: Container[str]) -> bool:
     if not place.is_dir():
         return place.exists()
     exported = False
-    for file in _files(place):
+    for file in (path for path in place.rglob("*") if not path.is_dir()):
         if project.name(file) in by_init or not _is_exported(file):
             return True
         exported = True
     return not exported  # an empty folder is there for some reason
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for parent, _, names in os.walk(folder):
-        yield from (Path(parent, name) for name in names)
 
 
 def _is_exported(path: Path) -> bool:

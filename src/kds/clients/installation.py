@@ -5,12 +5,12 @@ from typing import Final
 
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.installation import install_line
-from kds.brain.workspace import BRAIN
+from kds.brain.whereabouts import BRAIN
 from kds.clients.generated.skills import skill_files
 from kds.clients.generated.standing_rules import cursor_rule, with_section
 from kds.clients.generated.writing_files import plan_export
 from kds.clients.ours import has_kds
-from kds.clients.planning import InstallPlan, PlannedFile, Planning, Wish
+from kds.clients.planning import PlannedFile, Planning, Wish
 from kds.clients.programs import Programs
 from kds.clients.project import (
     ALONE_IN_COMMON,
@@ -43,13 +43,12 @@ from kds.router.prompts.library import PromptLibrary
 
 def plan_install(
     project: Project, wish: Wish, programs: Programs, library: PromptLibrary, record: InitRecord
-) -> InstallPlan:
+) -> Planning:
     """Say what is to change, without changing anything.
 
     Raises ConfigError with every file that cannot be worked with, DispatchError when a prompt
     cannot be rendered.
     """
-    plan = InstallPlan()
     problems: list[Problem] = []
     steps = (
         plan_hooks if wish.hook else None,
@@ -59,7 +58,7 @@ def plan_install(
         _plan_ignored,
         _note_paths,
     )
-    planning = Planning(project, wish, programs, library, record, plan)
+    planning = Planning(project, wish, programs, library, record)
     for step in steps:
         try:
             if step is not None:
@@ -68,7 +67,7 @@ def plan_install(
             problems += error.problems
     if problems:
         raise ConfigError(problems)
-    return plan
+    return planning
 
 
 def _plan_servers(planning: Planning) -> None:
@@ -77,9 +76,9 @@ def _plan_servers(planning: Planning) -> None:
         if place is not None:
             _plan_server(planning, ServerPlace(_server_file(planning, client, place.file),
                                                place.container, place.style))  # fmt: skip
-    shared = any(file.name == SHARED_MCP for file in planning.plan.files)
+    shared = any(file.name == SHARED_MCP for file in planning.files)
     if shared and "copilot" in planning.wish.clients and _is_there(planning, COPILOT_MCP):
-        planning.plan.notes.append(
+        planning.notes.append(
             f"the Copilot CLI does not read {COPILOT_MCP} where there is a {SHARED_MCP}: "
             "move your servers there"
         )
@@ -158,7 +157,8 @@ def _plan_ignored(planning: Planning) -> None:
     project = planning.project
     before = planning.page(IGNORE_FILE)
     after = before or ""
-    for lines, covered in ignored_lines(project, local=_is_local(planning)):
+    local = any(file.name == CLAUDE_LOCAL and file.after for file in planning.files)
+    for lines, covered in ignored_lines(project, local=local):
         after = with_lines(after, lines, covered=covered)
     planning.put(PlannedFile(IGNORE_FILE, "ignore", before, after or None))
 
@@ -168,19 +168,15 @@ def _note_paths(planning: Planning) -> None:
     if planning.programs.shared:
         return
     names = (planning.programs.kds, planning.programs.hook)
-    texts = (file.after or "" for file in planning.plan.files if file.name != CLAUDE_LOCAL)
+    texts = (file.after or "" for file in planning.files if file.name != CLAUDE_LOCAL)
     if any(name in text for text in texts for name in names):
-        planning.plan.notes.append(_NOT_SHARED)
+        planning.notes.append(_NOT_SHARED)
 
 
 _NOT_SHARED: Final = (
     "kds is not on the PATH outside of an environment, so the files name it by its path on this "
     f"machine: do not commit them, or install it first with `{install_line(tool='pipx install')}`"
 )
-
-
-def _is_local(planning: Planning) -> bool:
-    return any(file.name == CLAUDE_LOCAL and file.after for file in planning.plan.files)
 
 
 def ignored_lines(

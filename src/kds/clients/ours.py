@@ -1,11 +1,14 @@
-"""What of KDS a project has for a client already, whoever put it there."""
+"""What of KDS a client has already, whoever put it there: in the project, or for all of them."""
 
-from kds.clients.project import Project
+from kds.clients.generated.generated_file import FRONT_DOOR
+from kds.clients.project import CLAUDE_LOCAL, Project
 from kds.clients.settings.codexconfig import is_ours, server_in
 from kds.clients.settings.entries import SERVER
 from kds.clients.settings.projectfile import read_project_text
 from kds.clients.settings.settingsfile import SettingsFile
-from kds.clients.table import CLIENT_TABLE, CODEX_CONFIG, Client
+from kds.clients.table import CLAUDE_SETTINGS, CLIENT_TABLE, CODEX_CONFIG, Client
+
+_PLUGINS = "enabledPlugins"
 
 
 def has_kds(project: Project, client: Client) -> bool:
@@ -16,6 +19,26 @@ def has_kds(project: Project, client: Client) -> bool:
     return traits.server is not None and _has_server(
         project, traits.server.file, traits.server.container
     )
+
+
+def claude_has_own_hook(project: Project) -> str | None:
+    """Why Claude Code runs our hook without one in the project, or None. Raises ConfigError.
+
+    Claude Code runs the hooks of all its settings and plugins, even when two are the same (tried
+    with 2.1.197); a message would be routed, and remembered, twice.
+    """
+    user = project.claude_home / "settings.json"
+    for path in (user, project.folder / CLAUDE_SETTINGS, project.folder / CLAUDE_LOCAL):
+        settings = SettingsFile.at(path)
+        if settings is None:
+            continue
+        if path == user and settings.hooks():
+            return f"{path} has one for all projects"
+        plugins = settings.root().find((_PLUGINS,))
+        for part in plugins.parts if plugins else ():
+            if str(part.key).startswith(f"{FRONT_DOOR}@") and part.node.scalar is True:
+                return f"the plugin {part.key} brings it"
+    return None
 
 
 def _has_hook(project: Project, name: str) -> bool:

@@ -40,24 +40,19 @@ class PlannedFile:
         return self.before != self.after
 
 
-@dataclass(slots=True)
-class InstallPlan:
-    """The files in the order they are written, and what the user should know."""
-
-    files: list[PlannedFile] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Everything that the steps of one plan share."""
+    """A plan in the making: what its steps share, and what has come of them."""
 
     project: Project
     wish: Wish
     programs: Programs
     library: PromptLibrary
     record: InitRecord
-    plan: InstallPlan
+    files: list[PlannedFile] = field(default_factory=list)
+    """In the order in which they are written."""
+    notes: list[str] = field(default_factory=list)
+    """What the user should know."""
     _planned: dict[str, SettingsFile] = field(default_factory=dict)
 
     def settings(self, name: str) -> SettingsFile:
@@ -88,8 +83,8 @@ class Planning:
 
     def put(self, file: PlannedFile) -> None:
         """Plan a file; it takes the place of what an earlier step planned for it."""
-        self.plan.files[:] = [one for one in self.plan.files if one.name != file.name]
-        self.plan.files.append(file)
+        self.files[:] = [one for one in self.files if one.name != file.name]
+        self.files.append(file)
 
     def put_generated(self, name: str, text: str) -> None:
         """Plan a file that is KDS's own, unless somebody else's stands there, or an edited one."""
@@ -103,4 +98,4 @@ class Planning:
     def note_kept(self, name: str, state: FileState) -> None:
         """Say why a file stays as it is."""
         why = "changed by hand" if state == "edited" else "not written by KDS"
-        self.plan.notes.append(f"{name} stays as it is: {why}")
+        self.notes.append(f"{name} stays as it is: {why}")

@@ -38,17 +38,16 @@ class Programs:
     shared: bool
 
 
-def find_programs(*, path: str | None = None, scripts: Path | None = None) -> Programs:
-    """The names where they are on ``path`` outside of any environment, else absolute paths.
+def find_programs() -> Programs:
+    """The names where they are on the PATH outside of any environment, else absolute paths.
 
     A terminal may have an environment active; an assistant that is started elsewhere has not.
-    ``scripts`` is the folder of the programs that belong to this Python. Raises WorkspaceError
-    when they are nowhere.
+    Raises WorkspaceError when they are neither there nor beside this Python.
     """
-    search = _without_environments(os.environ.get("PATH", "") if path is None else path)
+    search = _path_without_environments()
     if all(shutil.which(name, path=search) for name in (HOOK_PROGRAM, SERVER)):
         return Programs(HOOK_PROGRAM, SERVER, shared=True)
-    folder = Path(sys.executable).parent if scripts is None else scripts
+    folder = Path(sys.executable).parent
     found = [shutil.which(name, path=str(folder)) for name in (HOOK_PROGRAM, SERVER)]
     if found[0] is None or found[1] is None:
         raise WorkspaceError(
@@ -59,10 +58,10 @@ def find_programs(*, path: str | None = None, scripts: Path | None = None) -> Pr
     return Programs(shlex.quote(found[0]), found[1], shared=False)
 
 
-def beyond_launchers(*, launchers: str | None = LAUNCHER_PATH) -> Path | None:
+def beyond_launchers() -> Path | None:
     """Where the hook is on the PATH of this shell, unless a program from a menu sees it too."""
-    here = shutil.which(HOOK_PROGRAM, path=_without_environments(os.environ.get("PATH", "")))
-    if here is None or launchers is None or shutil.which(HOOK_PROGRAM, path=launchers):
+    here = shutil.which(HOOK_PROGRAM, path=_path_without_environments())
+    if here is None or LAUNCHER_PATH is None or shutil.which(HOOK_PROGRAM, path=LAUNCHER_PATH):
         return None
     return Path(here)
 
@@ -114,9 +113,9 @@ def calls_server(command: object, arguments: object) -> bool:
     return by_name or ("kds" in words and "mcp" in words)
 
 
-def _without_environments(path: str) -> str:
+def _path_without_environments() -> str:
     return os.pathsep.join(
         folder
-        for folder in path.split(os.pathsep)
+        for folder in os.environ.get("PATH", "").split(os.pathsep)
         if folder and not any((Path(folder).parent / mark).exists() for mark in _ENVIRONMENT_MARKS)
     )

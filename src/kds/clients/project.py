@@ -1,12 +1,15 @@
 """The project that KDS is set up in: its folder, and the files that clients read in it."""
 
 import os
-from dataclasses import dataclass, field
+import subprocess
+from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 from typing import Final
 
 from kds.brain.errors import Problem
-from kds.brain.workspace import BRAIN, Workspace
+from kds.brain.whereabouts import BRAIN
+from kds.brain.workspace import Workspace
 from kds.clients.settings.projectfile import ProjectFileError
 from kds.clients.table import (
     CLAUDE_SETTINGS,
@@ -46,14 +49,21 @@ ALONE_IN_COMMON: Final[tuple[Client, ...]] = ("codex", "gemini")
 
 _NESTED: Final = "KDS"
 
+_GIT_TIMEOUT_S: Final = 5.0
+"""A question about one file takes milliseconds, also in a large repository."""
+
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project folder and its workspace. ``home`` is where user settings of Claude Code are."""
+    """A project folder and its workspace."""
 
     folder: Path
     workspace: Workspace
-    claude_home: Path = field(default_factory=lambda: _claude_home())
+
+    @property
+    def claude_home(self) -> Path:
+        """Claude Code's folder of user settings, as its documentation names it."""
+        return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
 
     @classmethod
     def of(cls, workspace: Workspace) -> "Project":
@@ -112,12 +122,25 @@ def repository_of(folder: Path) -> Path | None:
     return None
 
 
+def is_tracked(folder: Path, name: str) -> bool:
+    """Whether git has a file of the folder; False where there is no git, or no repository."""
+    git = which("git")
+    if git is None:
+        return False
+    # a monitor of the file system is a program that the repository names: not for a question
+    command = [git, "-c", "core.fsmonitor=false", "-C", str(folder),
+               "ls-files", "--error-unmatch", "--", name]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, capture_output=True, timeout=_GIT_TIMEOUT_S, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
 _REPOSITORIES: Final = (".git", ".hg", ".jj")
 """`.git` is a file in a submodule and in a worktree: both are projects of their own."""
 
 _LINK_HINT: Final = "put an ordinary file or folder in its place, or edit the target by hand"
-
-
-def _claude_home() -> Path:
-    """Claude Code's folder of user settings, as its documentation names it."""
-    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")

@@ -191,13 +191,11 @@ class RecordStore:
     def copy(self, name: str) -> bytes:
         """What was there before. Raises StoreError when the copy is gone, or is another text."""
         content = read_private(self.folder / name)
-        if content is None:
-            hint = "restore the file from version control"
-            raise StoreError("the copy is gone", where=str(self.folder / name), hint=hint)
-        if _copy_name(content) != name:
-            hint = "restore the file from version control"
-            raise StoreError("it was changed since", where=str(self.folder / name), hint=hint)
-        return content
+        if content is not None and _copy_name(content) == name:
+            return content
+        fault = "the copy is gone" if content is None else "it was changed since"
+        hint = "restore the file from version control"
+        raise StoreError(fault, where=str(self.folder / name), hint=hint)
 
     def _check_folder(self) -> None:
         if self.folder.is_symlink():

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from kds.api.measures import Spread, mean, rounded, share, spread, tally
-from kds.api.turn_metric import TURN
+from kds.api.turn_log import TURN
 from kds.brain.clock import moment, utc_now
 from kds.brain.context.journal import MAX_AGE
 from kds.brain.sessions.memory_store import MemoryStore

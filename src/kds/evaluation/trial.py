@@ -19,7 +19,8 @@ from kds.api.rule_tests import describe_outcome, run_rule_tests
 from kds.api.workspace_parts import Parts, load_resolver
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import ConfigError, DialogueFileError, Problem
-from kds.brain.workspace import BRAIN, Workspace
+from kds.brain.whereabouts import BRAIN
+from kds.brain.workspace import Workspace
 from kds.evaluation.dialogue_file import find_dialogue_files, is_dialogue_file, read_dialogues
 from kds.evaluation.playback import describe, play
 from kds.learning.library import with_learned

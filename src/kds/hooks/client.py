@@ -6,8 +6,8 @@ goes wrong, it exits with 0, prints nothing, and leaves one line in ``kds-brain/
 The `hook*` modules that it consists of import what Python has loaded by then, and the C halves
 of two modules of the standard library. On CPython 3.11 `json` costs 7 ms of CPU (for `re` and
 `enum`), `socket` 7 ms (for `selectors` and `enum`) and `typing` 8 ms; `_json` and `_socket` cost
-1 ms together. What they share with other modules, such as the search for the workspace, is
-therefore written here once more; tests hold both equal, and the list of imports.
+1 ms together. The search for the workspace is `kds.brain.whereabouts`, which is as light; what else
+they share with other modules is written here once more. Tests hold both equal, and the imports.
 """
 
 import _signal  # type: ignore[import-not-found]  # loaded anyway; `signal` costs 5 ms, for `enum`
@@ -15,12 +15,12 @@ import os
 import sys
 import time
 
+from kds.brain.whereabouts import find_workspace
 from kds.hooks.call import ask, connect
 from kds.hooks.json_text import parsed, written
 from kds.hooks.prompt import EVENTS, is_for_routing
 from kds.hooks.start import start_service
 from kds.hooks.trouble import Late, NoService, Trouble, note, reason_for
-from kds.hooks.workspace import find_workspace
 
 TIMEOUT_VARIABLE = "KDS_HOOK_TIMEOUT_MS"
 TIMEOUT_MS = 1500

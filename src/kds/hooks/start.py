@@ -9,6 +9,8 @@ import os
 import sys
 import time
 
+from kds.brain.whereabouts import OFF, ON, own_settings
+
 STAMP_NAME = "service.starting"
 PAUSE_S = 60
 """A service takes some seconds to load: after a minute a start has worked, or has failed."""
@@ -22,10 +24,6 @@ DECLINED_S = 3600
 HANDED_LIMIT = 4_000 if sys.platform == "win32" else 16_000
 """Bytes of a hook's input that a pipe takes at once, before anybody reads."""
 
-_OFF = ("0", "off", "f", "false", "n", "no")
-_ON = ("1", "on", "t", "true", "y", "yes")
-"""As in `kds.brain.settings_variables`."""
-
 _SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -37,11 +35,11 @@ def start_service(root: str, brain: str, prompt: bytes = b"") -> bool:
     started. Raises OSError when it cannot be.
     """
     wanted = _variable("KDS_SERVICE_AUTO")
-    if not sys.executable or wanted in _OFF or _variable("KDS_SERVICE") in _OFF:
+    if not sys.executable or wanted in OFF or _variable("KDS_SERVICE") in OFF:
         return False
     settings = (os.path.join(brain, "settings.yaml"), own_settings())
     stamp = os.path.join(brain, STAMP_NAME)
-    started = _may_start(stamp, () if wanted in _ON else settings)
+    started = _may_start(stamp, () if wanted in ON else settings)
     if started:
         _spawn(root, "start", "--auto")
     if 0 < len(prompt) <= HANDED_LIMIT and (started or not _declined(stamp)):
@@ -77,16 +75,6 @@ def leave_word(brain: str, word: bytes) -> None:
         os.write(mark, word)
     finally:
         os.close(mark)
-
-
-def own_settings() -> str:
-    """Where the user's own settings are: the rule of `kds.brain.workspace`, without its imports."""
-    if named := os.environ.get("KDS_CONFIG", "").strip():
-        return os.path.expanduser(named)
-    variable = "APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME"
-    folder = os.environ.get(variable, "").strip()
-    base = folder if os.path.isabs(folder) else os.path.expanduser("~/.config")
-    return os.path.join(base, "kds", "settings.yaml")
 
 
 def _variable(name: str) -> str:

@@ -15,7 +15,8 @@ from kds.api.turn_log import TurnLog
 from kds.brain.sessions.live_settings import LiveSettings
 from kds.brain.settings import Settings
 from kds.brain.settings_variables import PLACES, routing_variables
-from kds.brain.workspace import OWN_SETTINGS, Workspace
+from kds.brain.whereabouts import OWN_SETTINGS
+from kds.brain.workspace import Workspace
 from kds.service.resident.service_client import SWITCHED_OFF
 from kds.service.wire.errors import ConflictError
 

@@ -108,8 +108,7 @@ class ServedWorkspace:
         self.queries.close()
         self.callers.close()
         self.conversations.contexts.close()
-        if isinstance(turns := self.conversations.turns, TurnLog):
-            turns.close()
+        self.conversations.turns.close()
 
     @property
     def root(self) -> str:

@@ -46,6 +46,10 @@ class Exchange:
 
     def __init__(self, opening: Opening, means: Means, *, follow: bool = False) -> None:
         self.id = uuid.uuid4().hex
+        self.turn = opening.turn
+        """What the router made of the message, known before anybody answers."""
+        self.said = opening.said
+        """What the user said, which need not be the message of ``turn``: "yes"."""
         self._opening = opening
         self._means = means
         self._follow = follow
@@ -54,16 +58,6 @@ class Exchange:
         self._over = Event()
         self._lock = Lock()
         self._run: AgentRun | None = None
-
-    @property
-    def turn(self) -> Turn:
-        """What the router made of the message, known before anybody answers."""
-        return self._opening.turn
-
-    @property
-    def said(self) -> str:
-        """What the user said, which need not be the message of ``turn``: "yes"."""
-        return self._opening.said
 
     def pieces(self) -> Iterator[str | Answer]:
         """Yield the answer as it comes, and at last the whole of it."""

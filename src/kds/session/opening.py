@@ -14,7 +14,6 @@ from kds.brain.errors import DispatchError, MessageError
 from kds.brain.message import clean_message
 from kds.brain.turn import UNKNOWN, Turn
 from kds.router.log import entry_of
-from kds.router.prompts.promptfile import PromptFile
 from kds.session.course import Course
 from kds.session.nearest import NearestConversations
 from kds.session.session_memory import SessionMemory
@@ -97,18 +96,17 @@ class Opener:
         """The opening of a message that is about what was asked or offered, else None."""
         if work.confirm and work.turn:
             return self._reacting(text, work, work.turn, work.confirm)
-        if work.rest and work.turn and goes_on(text):
-            self._log_as(text, work.rest[0], work.turn)
-            mine = self.course.turn_for(work.turn, work.rest[0], work.rest[1:])
-            handed = work.turn.message
-            return Opening(mine, legs=work.rest, handed=handed, chain=work.chain)
         offer = self._offered(work, None)
-        if work.turn and offer and self._takes(text, work, offer):
-            said = self._log_as(text, offer.intent, work.turn)
-            mine = self.course.turn_for(said, offer.intent)
-            handed = work.turn.message
-            return Opening(mine, legs=(offer.intent,), handed=handed, chain=work.chain)
-        return None
+        if work.rest and work.turn and goes_on(text):
+            legs = work.rest
+            self._log_as(text, legs[0], work.turn)
+            mine = self.course.turn_for(work.turn, legs[0], legs[1:])
+        elif work.turn and offer and self._takes(text, work, offer):
+            legs = (offer.intent,)
+            mine = self.course.turn_for(self._log_as(text, offer.intent, work.turn), offer.intent)
+        else:
+            return None
+        return Opening(mine, legs=legs, handed=work.turn.message, chain=work.chain)
 
     def _reacting(self, text: str, work: Work, turn: Turn, intent: str) -> Opening | None:
         """A pending confirmation ends here, whatever is said: only once is it asked for."""
@@ -164,24 +162,26 @@ class Opener:
     def _takes(self, text: str, work: Work, offer: Offer) -> bool:
         """Whether ``text`` takes the offer. "Continue" means the next task of the plan, unless
         a model has said where the work goes next."""
-        return goes_on(text) if offer.chosen else goes_ahead(text) and self._is_next(work)
+        return (
+            goes_on(text)
+            if offer.chosen
+            else goes_ahead(text) and self._following(work) is not None
+        )
 
-    def _is_next(self, work: Work) -> bool:
+    def _following(self, work: Work) -> Offer | None:
         last = work.chain[-1] if work.chain else UNKNOWN
-        return self.course.next_offer(last, work.offers, work.chain) is not None
+        return self.course.next_offer(last, work.offers, work.chain)
 
     def _offered(self, work: Work, intent: str | None) -> Offer | None:
         if intent is not None:
             wanted = self.conversations.library.intent_named(intent)
             return next((one for one in work.offers if one.intent == wanted), None)
-        last = work.chain[-1] if work.chain else UNKNOWN
-        following = self.course.next_offer(last, work.offers, work.chain)
         others = (
             one
             for one in work.offers
             if one.intent not in work.chain and not self.course.corrects(one.intent)
         )
-        return following or next(others, None)
+        return self._following(work) or next(others, None)
 
     def _route(self, text: str) -> Turn:
         earlier = self.memory.earlier("")[-REWRITER_MESSAGES:]
@@ -214,10 +214,7 @@ class Opener:
 
     def _addressed(self, text: str, agent: str) -> str:
         """The message with its agent named in front, as an IDE chat writes it."""
-        return f"#file:{self._named(agent).ref} {text}"
-
-    def _named(self, agent: str) -> PromptFile:
-        return prompt_named(agent, self.conversations.library)
+        return f"#file:{prompt_named(agent, self.conversations.library).ref} {text}"
 
 
 def _text(message: object) -> str:

@@ -97,29 +97,21 @@ class AgentDesk:
     """Puts agents to work, with the model of the settings or the one that was given."""
 
     def __init__(
-        self, settings: ModelSettings, model: BaseChatModel | None = None, *, workspace: Workspace
+        self, settings: ModelSettings, model: BaseChatModel | str | None, *, workspace: Workspace
     ) -> None:
-        """Ask ``model``, or that of the settings; tools search what ``workspace`` has stored."""
+        """Ask ``model``, the one of that name, or (None) that of the settings.
+
+        Tools search what ``workspace`` has stored. Raises ModelError for what can be no model.
+        """
+        checked_model(model)
+        if isinstance(model, str):
+            settings, model = settings.model_copy(update={"name": model}), None
         self._settings = settings
         self._model = model
         # A model of the caller's own brings its time along, where its class says what that is.
         self._timeout_s = model_timeout(model) or settings.timeout_s
         self._workspace = workspace
         self._lock = Lock()
-
-    @classmethod
-    def of(
-        cls, settings: ModelSettings, model: BaseChatModel | str | None, *, workspace: Workspace
-    ) -> AgentDesk:
-        """The desk for a model, for the name of one, or (None) for that of the settings.
-
-        Raises ModelError for what can be no model.
-        """
-        checked_model(model)
-        if isinstance(model, str):
-            chosen = settings.model_copy(update={"name": model})
-            return cls(chosen, workspace=workspace)
-        return cls(settings, model, workspace=workspace)
 
     @property
     def has_model(self) -> bool:

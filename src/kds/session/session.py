@@ -55,7 +55,16 @@ class Session:
         forgetting: Forgetting,
         notes: tuple[str, ...] = (),
     ) -> None:
-        self._notes = notes
+        self.workspace = opener.conversations.workspace
+        """Whose session it is."""
+        self.conversations = opener.conversations
+        """What routes its messages."""
+        self.memory = opener.memory
+        """What it remembers."""
+        self.conversation = opener.conversation
+        """Under which name its messages are routed; None: as the workspace's own."""
+        self.warnings = notes
+        """What went wrong on opening without being an error."""
         self._opener = opener
         self._means = Means(
             desk, opener.course, opener.memory, opener.work, forgetting, opener.conversation
@@ -85,7 +94,7 @@ class Session:
         for a ``model`` that can be none, and StoreError for a `last` session where there is none.
         """
         workspace = path if isinstance(path, Workspace) else _workspace_at(path)
-        desk = AgentDesk.of(load_settings(workspace).model, model, workspace=workspace)
+        desk = AgentDesk(load_settings(workspace).model, model, workspace=workspace)
         memory = SessionMemory(workspace, clock=clock, keeps=log)
         conversation, notes = None, slip_notes(memory, name)
         if name is not None:
@@ -106,29 +115,9 @@ class Session:
         return cls(opener, desk, forgetting=Forgetting(workspace, memory, clock), notes=notes)
 
     @property
-    def workspace(self) -> Workspace:
-        """Whose session it is."""
-        return self._opener.conversations.workspace
-
-    @property
-    def conversations(self) -> NearestConversations:
-        """What routes its messages."""
-        return self._opener.conversations
-
-    @property
-    def memory(self) -> SessionMemory:
-        """What it remembers."""
-        return self._opener.memory
-
-    @property
     def work(self) -> Work:
         """The work in progress. Raises StoreError."""
         return self._opener.work.load().work
-
-    @property
-    def conversation(self) -> str | None:
-        """Under which name its messages are routed; None: as the workspace's own."""
-        return self._opener.conversation
 
     @property
     def has_model(self) -> bool:
@@ -139,11 +128,6 @@ class Session:
     def alone(self) -> bool:
         """Whether its messages are routed in this process for want of a service."""
         return self.conversations.alone
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What went wrong on opening without being an error."""
-        return self._notes
 
     def ask(self, message: str, *, agent: str | None = None, follow: bool = False) -> Answer:
         """Route ``message``, run the agents it is for, remember both sides.

@@ -6,26 +6,21 @@ What goes wrong with the memory is a note for the answer; it never costs a turn.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from threading import RLock
 from typing import Final, TypeVar
 
 from kds.api.session_names import LAST, all_sessions
-from kds.api.turn_log import SHARED, turn_terms
-from kds.api.turn_metric import TURN, turn_metric
+from kds.api.turn_log import SHARED, TURN, TurnRecord, turn_metric, turn_terms
 from kds.brain.clock import Clock, utc_now
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
 from kds.brain.passages.values import Role
-from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.remembering import ConversationMemory, Tools
+from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.sessions.session_table import new_id
 from kds.brain.sessions.session_values import Session
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 
 Found = TypeVar("Found")
-
-SURFACE: Final = "chat"
 
 KDS: Final = "kds"
 """Speaker of what no agent says: questions, and that something was dropped."""
@@ -48,12 +43,15 @@ class Said:
         return Utterance(self.text, "assistant" if self.role == "assistant" else "user")
 
 
-class SessionMemory:
+class SessionMemory(TurnRecord):
     """The memory of one conversation, for any number of threads.
 
     It is also what `kds.api.conversations.Conversations` tells of every turn, in the place of its
     `TurnLog`: the message goes to this session, whatever feature it is about.
     """
+
+    surface = "chat"
+    on_by_default = True
 
     def __init__(self, workspace: Workspace, *, clock: Clock = utc_now, keeps: bool = True) -> None:
         """Remember for ``workspace``; without ``keeps`` only look at what is there."""
@@ -61,11 +59,8 @@ class SessionMemory:
         """The id under which the conversation is remembered, once it is known."""
         self.title: str | None = None
         """What a session that begins here is called; None: as its first message says."""
-        self._workspace = workspace
-        self._tools = Tools(clock=clock, on_by_default=True, surface=SURFACE)
+        super().__init__(workspace, clock=clock)
         self._keeps = keeps
-        self._lock = RLock()
-        self._memory: ConversationMemory | None = None
         self._trouble: list[str] = []
         self._last: Said | None = None
 
@@ -115,11 +110,6 @@ class SessionMemory:
 
         return lambda: self._found("routed without the memory", antecedents, ())
 
-    def forget(self, conversation: str | None = None) -> None:
-        """Forget what the conversation has referred to. Raises StoreError."""
-        if self.exists:
-            self._opened().store.entities.forget(conversation or SHARED)
-
     def earlier(self, message: str) -> tuple[Said, ...]:
         """What was said before ``message``, within the budget of the settings; "": all of it."""
 
@@ -138,11 +128,6 @@ class SessionMemory:
         if self._last is not None or self.session is None:
             return self._last
         return self._found("the reply before was not found", self._stored_reply, None)
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything was ever remembered in this workspace: looking makes no file."""
-        return MemoryPlace.of(self._workspace).exists
 
     def sessions(self) -> tuple[Session, ...]:
         """Every session of the workspace, the one changed last first. Raises StoreError."""
@@ -185,13 +170,6 @@ class SessionMemory:
         self.close()
         self.session = self._last = None
 
-    def close(self) -> None:
-        """Let go of the file; whatever comes next opens it again."""
-        with self._lock:
-            if self._memory is not None:
-                self._memory.close()
-                self._memory = None
-
     def _stored_reply(self) -> Said | None:
         store, session = self._opened().store, self.session or ""
         if store.find_session(session) is None:
@@ -215,12 +193,6 @@ class SessionMemory:
         if self.title and memory.store.find_session(self.session) is None:
             memory.begin(self.session, title=self.title)
         memory.add(self.session, role, text, speaker=speaker, at=at)
-
-    def _opened(self) -> ConversationMemory:
-        with self._lock:
-            if self._memory is None:
-                self._memory = ConversationMemory.open(self._workspace, self._tools)
-            return self._memory
 
     def _kept(self, failing: str, write: Callable[[], None]) -> None:
         if self._keeps and self.enabled:

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from kds.api.conversations import Conversations
 from kds.api.rehearsal import RehearsalJournal
 from kds.api.rewriters import RewriterSource
 from kds.api.routing import Router
-from kds.api.turn_metric import TURN
+from kds.api.turn_log import TURN
 from kds.api.workspace_parts import Parts
 from kds.brain.clock import utc_now
 from kds.brain.sessions.metrics import KEPT
@@ -44,12 +44,16 @@ class Said:
         return self.answer
 
 
-def test_the_model_writes_what_the_rules_could_not(
-    provider: FakeProvider, fitted_workspace: Path
-) -> None:
+@pytest.fixture
+def router(provider: FakeProvider, fitted_workspace: Path) -> Router:
+    """A router that has been told of two views, and a model that has not been asked yet."""
+    opened = Router.open(fitted_workspace)
+    opened.route(VIEWS)
+    return opened
+
+
+def test_the_model_writes_what_the_rules_could_not(provider: FakeProvider, router: Router) -> None:
     provider.play(Text(GOOD))
-    router = Router.open(fitted_workspace)
-    router.route(VIEWS)
     turn = router.route(SCROLLABLE)
     assert (turn.expanded, turn.context_ref) == (GOOD, "help view")
     assert any(line.startswith("rewritten by http://127.0.0.1") for line in turn.why)
@@ -70,11 +74,9 @@ def test_messages_that_stand_alone_send_nothing(
     "reply", [Failure(500, "down"), Failure(401, "no"), Text("The help view scrolls."), Text("")]
 )
 def test_a_model_that_fails_or_lies_costs_only_its_rewrite(
-    reply: Any, provider: FakeProvider, fitted_workspace: Path
+    reply: Any, provider: FakeProvider, router: Router
 ) -> None:
     provider.play(default=reply)
-    router = Router.open(fitted_workspace)
-    router.route(VIEWS)
     turn = router.route(SCROLLABLE)
     assert turn.expanded == SCROLLABLE
     assert [entry.user_message for entry in router.context.load().entries] == [VIEWS, SCROLLABLE]
@@ -82,13 +84,11 @@ def test_a_model_that_fails_or_lies_costs_only_its_rewrite(
 
 
 def test_a_model_that_hangs_holds_the_turn_no_longer_than_the_settings_say(
-    provider: FakeProvider, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+    provider: FakeProvider, router: Router, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_REWRITING_TIMEOUT_S", "0.3")
     provider.play(default=Slow())
     before = set(threading.enumerate())
-    router = Router.open(fitted_workspace)
-    router.route(VIEWS)
     turn = router.route(SCROLLABLE)
     assert turn.rewriting is not None
     assert turn.rewriting.outcome == "failed"
@@ -113,9 +113,9 @@ def test_the_mode_is_that_of_the_settings(
     assert len(provider.asked) == asked
 
 
-def test_a_caller_decides_for_one_message(provider: FakeProvider, fitted_workspace: Path) -> None:
+def test_a_caller_decides_for_one_message(provider: FakeProvider, place: Workspace) -> None:
     provider.play(default=Text("Make the FAB button purple"))
-    conversations = Conversations.open(Workspace.find(environ={"KDS_HOME": str(fitted_workspace)}))
+    conversations = Conversations.open(place)
     conversations.route("I want to add a FAB button")
     conversations.route("Make it purple", rewrite=True, log=False)
     assert len(provider.asked) == 1
@@ -124,38 +124,31 @@ def test_a_caller_decides_for_one_message(provider: FakeProvider, fitted_workspa
     assert len(provider.asked) == 1
 
 
-def test_replies_that_the_caller_knows_go_along(
-    provider: FakeProvider, fitted_workspace: Path
-) -> None:
+def test_replies_that_the_caller_knows_go_along(provider: FakeProvider, router: Router) -> None:
     provider.play(Text("Make the sidebar scrollable"))
-    router = Router.open(fitted_workspace)
-    router.route(VIEWS)
     history = (Utterance(VIEWS), Utterance("Both share a sidebar.", "assistant"))
     assert router.route(SCROLLABLE, history=history).expanded == "Make the sidebar scrollable"
     assert "Assistant: Both share a sidebar." in provider.asked[0].text
 
 
 def test_an_answer_to_a_question_back_asks_nothing_more(
-    provider: FakeProvider, fitted_workspace: Path
+    provider: FakeProvider, router: Router
 ) -> None:
     provider.play(default=Text(GOOD))
-    router = Router.open(fitted_workspace)
-    router.route(VIEWS)
     router.route(SCROLLABLE)
     router.route("the first one please")
     assert sum(SCROLLABLE in asked.newest.split("<message>")[-1] for asked in provider.asked) <= 1
 
 
 def test_it_is_measured_without_a_word_of_what_was_said(
-    provider: FakeProvider, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+    provider: FakeProvider, place: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_MEMORY", "on")
     provider.play(Text(GOOD), Text("Done."))
-    workspace = Workspace.find(environ={"KDS_HOME": str(fitted_workspace)})
-    conversations = Conversations.open(workspace)
+    conversations = Conversations.open(place)
     for message in (VIEWS, SCROLLABLE, "Archive that spreadsheet"):
         conversations.route(message)
-    memory = ConversationMemory.open(workspace)
+    memory = ConversationMemory.open(place)
     rows = memory.store.metrics.since(utc_now() - KEPT, name=TURN)
     memory.close()
     found = [row.data["rewriting"] for row in rows if "rewriting" in row.data]
@@ -171,27 +164,24 @@ def test_it_is_measured_without_a_word_of_what_was_said(
 
 
 @pytest.fixture
-def parts(fitted_workspace: Path) -> Parts:
-    workspace = Workspace.find(environ={"KDS_HOME": str(fitted_workspace)})
-    return Parts.load(workspace, may_write=False)
+def parts(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> Parts:
+    """Those of a workspace whose model, if it names one, is `Said`."""
+    monkeypatch.setattr("kds.agents.rewriter.configured_rewriter", lambda *_: Said())
+    return Parts.load(place, may_write=False)
 
 
-def source(parts: Parts, environ: dict[str, str], make: Callable[..., Any] | None = None) -> Any:
-    return RewriterSource(
-        parts.workspace, parts.library, parts.resolver, make=make, environ=environ
-    )
+def source(parts: Parts, environ: dict[str, str]) -> Any:
+    return RewriterSource(parts.workspace, parts.library, parts.resolver, environ=environ)
 
 
 def test_where_nothing_names_a_model_settings_are_not_even_read(parts: Parts) -> None:
-    def make(*_: object) -> Said:
-        raise AssertionError("nobody should make one")
-
-    assert source(parts, {}, make)() is None
+    parts.workspace.settings_path.write_text("no: settings\n")
+    assert source(parts, {})() is None
 
 
 def test_the_rewriter_is_kept_while_the_settings_stay(parts: Parts) -> None:
     environ = {"KDS_MODEL": "openai:x"}
-    find = source(parts, environ, lambda *_: Said())
+    find = source(parts, environ)
     first = find()
     assert find() is first
     environ["KDS_REWRITING"] = "model-first"
@@ -201,7 +191,7 @@ def test_the_rewriter_is_kept_while_the_settings_stay(parts: Parts) -> None:
 
 def test_a_memory_that_rewrites_nothing_asks_no_model(parts: Parts) -> None:
     environ = {"KDS_MODEL": "openai:x", "KDS_ENABLE_QUERY_REWRITING": "false"}
-    assert source(parts, environ, lambda *_: Said())().mode == "rules-only"
+    assert source(parts, environ)().mode == "rules-only"
 
 
 def test_importing_it_does_not_import_langchain(fitted_workspace: Path) -> None:
@@ -217,7 +207,7 @@ def test_importing_it_does_not_import_langchain(fitted_workspace: Path) -> None:
 
 
 def test_the_turn_says_who_rewrote_it(parts: Parts) -> None:
-    find = source(parts, {"KDS_MODEL": "openai:x"}, lambda *_: Said())
+    find = source(parts, {"KDS_MODEL": "openai:x"})
     router = Router(parts, RehearsalJournal(clock=utc_now), rewriter=find)
     router.route(VIEWS)
     turn: Turn = router.route(SCROLLABLE)

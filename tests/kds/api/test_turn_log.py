@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from kds.api.conversations import Conversations
-from kds.api.turn_log import TurnLog
-from kds.api.turn_metric import TURN
+from kds.api.turn_log import TURN, TurnLog
 from kds.brain.clock import utc_now
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import StepRecord, Turn
@@ -21,6 +20,12 @@ EVER = datetime(2020, 1, 1, tzinfo=UTC)
 @pytest.fixture
 def place(workspace: Path) -> Workspace:
     return Workspace.find(workspace)
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory is on."""
+    monkeypatch.setenv("KDS_MEMORY", "on")
 
 
 def turn(intent: str = "PLAN") -> Turn:
@@ -38,10 +43,7 @@ def test_nothing_is_measured_unless_it_is_wanted(place: Workspace) -> None:
     assert not (place.brain / "memory.db").exists()
 
 
-def test_a_turn_is_measured_without_its_text(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KDS_MEMORY", "on")
+def test_a_turn_is_measured_without_its_text(place: Workspace, memory: None) -> None:
     log = TurnLog(place)
     log.note(turn(), "window-1")
     log.note(turn("CORRECT"), "window-1")
@@ -66,9 +68,8 @@ def test_the_switch_works_while_it_runs(place: Workspace) -> None:
 
 
 def test_a_memory_that_cannot_be_used_does_not_stop_a_turn(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    place: Workspace, memory: None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv("KDS_MEMORY", "on")
     (place.brain / "memory.db").mkdir()
     with caplog.at_level(logging.WARNING):
         trouble = TurnLog(place).note(turn())
@@ -104,9 +105,8 @@ def test_a_routed_message_is_measured_where_the_memory_is_on(
 
 
 def test_a_message_is_remembered_in_the_session_of_its_conversation_or_feature(
-    fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+    fitted_workspace: Path, memory: None
 ) -> None:
-    monkeypatch.setenv("KDS_MEMORY", "on")
     here = Workspace.find(fitted_workspace)
     conversations = Conversations.open(here)
     session = conversations.route("I want to add a FAB button").session_id
@@ -120,9 +120,8 @@ def test_a_message_is_remembered_in_the_session_of_its_conversation_or_feature(
 
 
 def test_a_message_about_no_feature_is_remembered_in_the_session_of_the_workspace(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch
+    place: Workspace, memory: None
 ) -> None:
-    monkeypatch.setenv("KDS_MEMORY", "on")
     log = TurnLog(place)
     log.note(turn("ASK"))
     log.close()
@@ -131,9 +130,8 @@ def test_a_message_about_no_feature_is_remembered_in_the_session_of_the_workspac
 
 
 def test_what_was_referred_to_outlives_the_context_until_it_is_cleared(
-    fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+    fitted_workspace: Path, memory: None
 ) -> None:
-    monkeypatch.setenv("KDS_MEMORY", "on")
     conversations = Conversations.open(Workspace.find(fitted_workspace))
     conversations.route("I want to add a FAB button")
     conversations.route("Make it purple")

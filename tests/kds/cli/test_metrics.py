@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kds.api.turn_metric import TURN, turn_metric
+from kds.api.turn_log import TURN, turn_metric
 from kds.brain.clock import utc_now
 from kds.brain.passages.recall import recall
 from kds.brain.sessions.metrics import log_recall

@@ -135,6 +135,8 @@ def test_rights_of_others_are_a_problem_that_it_can_fix(project: Project) -> Non
     (brain / "memory.db").write_text("")
     (brain / "memory.db").chmod(0o644)
     (brain / "rules").mkdir(mode=0o755)
+    for name in ("settings.yaml", "rules/notes.md", "README.md"):
+        project.write(f"kds-brain/{name}", "").chmod(0o644)
     checks = project.doctor()
     assert checks.problems == ["others may read kds-brain (0755), memory.db (0644)"]
     checks = project.doctor("--fix")
@@ -244,12 +246,6 @@ def test_clients_are_asked_for_their_versions(project: Project, programs: Path) 
     ]
 
 
-def test_what_people_write_by_hand_is_no_matter_of_privacy(project: Project) -> None:
-    for name in ("settings.yaml", "rules/own.yaml", "README.md"):
-        project.write(f"kds-brain/{name}", "").chmod(0o644)
-    assert project.doctor()["privacy"][0]["mark"] == "ok"
-
-
 def test_without_a_service_it_tells_what_the_hook_does_then(project: Project) -> None:
     def found() -> str:
         return project.doctor()["service"][0]["found"]
@@ -266,30 +262,22 @@ def test_a_folder_that_copilot_does_not_trust_is_told(
 ) -> None:
     config = tmp_path / "copilot" / "config.json"
     monkeypatch.setenv("COPILOT_HOME", str(config.parent))
+    config.parent.mkdir()
+    config.write_text("{}")
+    assert "trust" not in project.doctor(), "Copilot finds nothing here"
+    config.unlink()
     project.try_init("copilot")
     assert "trust" not in project.doctor(), "Copilot is not there"
     (programs / "copilot").write_text("#!/bin/sh\necho 1.0.102\n")
     (programs / "copilot").chmod(0o755)
     (finding,) = project.doctor()["trust"]
     assert (finding["mark"], str(project.folder) in finding["fix"]) == ("note", True)
-    config.parent.mkdir()
-    for trusted, mark in (
-        ("/else/where", "note"),
-        (project.folder, "ok"),
-        (project.folder.parent, "ok"),
-    ):
+    here = project.folder
+    for trusted, mark in (("/else/where", "note"), (here, "ok"), (here.parent, "ok")):
         config.write_text(f'// by Copilot\n{{"trustedFolders": ["{trusted}"]}}\n')
         assert project.doctor()["trust"][0]["mark"] == mark, trusted
     config.write_text("{]")
     assert project.doctor()["trust"][0]["mark"] == "problem"
-
-
-def test_a_folder_in_which_copilot_finds_nothing_needs_no_trust(
-    project: Project, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COPILOT_HOME", str(tmp_path))
-    (tmp_path / "config.json").write_text("{}")
-    assert "trust" not in project.doctor()
 
 
 def test_programs_of_an_environment_and_their_path_in_git_are_told(

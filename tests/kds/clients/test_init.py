@@ -49,38 +49,23 @@ def _commands(path: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("client", "hooks", "events", "servers", "place"),
+    ("client", "hooks", "events", "servers"),
     [
-        (
-            *("claude", ".claude/settings.json", ["UserPromptSubmit", "SessionStart"]),
-            *(".mcp.json", "mcpServers"),
-        ),
-        (
-            *("copilot", ".github/hooks/kds.json", ["userPromptSubmitted", "sessionStart"]),
-            *(".mcp.json", "mcpServers"),
-        ),
-        (
-            *("cursor", ".cursor/hooks.json", ["beforeSubmitPrompt", "sessionStart"]),
-            *(".cursor/mcp.json", "mcpServers"),
-        ),
-        (
-            *("codex", ".codex/hooks.json", ["UserPromptSubmit", "SessionStart"]),
-            *(".codex/config.toml", "mcp_servers"),
-        ),
-        (
-            *("gemini", ".gemini/settings.json", ["BeforeAgent", "SessionStart"]),
-            *(".gemini/settings.json", "mcpServers"),
-        ),
+        ("claude", ".claude/settings.json", "UserPromptSubmit SessionStart", ".mcp.json"),
+        ("copilot", ".github/hooks/kds.json", "userPromptSubmitted sessionStart", ".mcp.json"),
+        ("cursor", ".cursor/hooks.json", "beforeSubmitPrompt sessionStart", ".cursor/mcp.json"),
+        ("codex", ".codex/hooks.json", "UserPromptSubmit SessionStart", ".codex/config.toml"),
+        ("gemini", ".gemini/settings.json", "BeforeAgent SessionStart", ".gemini/settings.json"),
     ],
 )
 def test_a_client_gets_hook_server_and_skills_where_it_reads_them(
-    project: Project, client: str, hooks: str, events: list[str], servers: str, place: str
+    project: Project, client: str, hooks: str, events: str, servers: str
 ) -> None:
     project.init(client, *BOTH)
-    assert _commands(hooks) == {event: [HOOK] for event in events}
+    assert _commands(hooks) == {event: [HOOK] for event in events.split()}
     assert read(hooks).get("version") == (1 if client in ("copilot", "cursor") else None)
+    entry = read(servers)["mcp_servers" if client == "codex" else "mcpServers"]["kds"]
     here = ["--workspace", "${workspaceFolder}"] if client == "cursor" else []
-    entry = read(servers)[place]["kds"]
     assert (entry["command"], entry["args"]) == ("kds", ["mcp", *here])
     skills = Path(".claude" if client == "claude" else ".agents", "skills")
     assert len(list(skills.iterdir())) == 14

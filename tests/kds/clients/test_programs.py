@@ -16,6 +16,12 @@ from kds.clients.programs import (
 from kds.clients.settings.entries import shared_command
 
 
+@pytest.fixture(autouse=True)
+def _nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+
+
 def _install(folder: Path) -> Path:
     folder.mkdir(parents=True)
     for name in ("kds", "kds-hook"):
@@ -24,22 +30,27 @@ def _install(folder: Path) -> Path:
     return folder
 
 
-def test_names_do_where_they_are_on_the_path(tmp_path: Path) -> None:
-    found = find_programs(path=str(_install(tmp_path / "bin")), scripts=tmp_path)
-    assert found == Programs("kds-hook", "kds", shared=True)
+def test_names_do_where_they_are_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(_install(tmp_path / "bin")))
+    assert find_programs() == Programs("kds-hook", "kds", shared=True)
 
 
 @pytest.mark.parametrize("mark", ["pyvenv.cfg", "conda-meta"])
-def test_an_environment_on_the_path_does_not_count(tmp_path: Path, mark: str) -> None:
+def test_an_environment_on_the_path_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
     scripts = _install(tmp_path / "my env" / "bin")
     (tmp_path / "my env" / mark).mkdir()
-    found = find_programs(path=str(scripts), scripts=scripts)
-    assert found == Programs(f"'{scripts}/kds-hook'", f"{scripts}/kds", shared=False)
+    monkeypatch.setenv("PATH", str(scripts))
+    monkeypatch.setattr("sys.executable", str(scripts / "python"))
+    assert find_programs() == Programs(f"'{scripts}/kds-hook'", f"{scripts}/kds", shared=False)
 
 
-def test_without_programs_it_says_what_to_install(tmp_path: Path) -> None:
+def test_without_programs_it_says_what_to_install() -> None:
     with pytest.raises(WorkspaceError, match="neither on the PATH"):
-        find_programs(path="", scripts=tmp_path)
+        find_programs()
 
 
 @pytest.mark.parametrize(
@@ -85,10 +96,10 @@ def test_the_commands_that_init_writes_are_known(
 ) -> None:
     scripts = _install(tmp_path / "my env" / "bin")
     monkeypatch.setattr("sys.executable", str(scripts / "python"))
+    ours = find_programs().hook
     on_path = _install(tmp_path / "bin")
     monkeypatch.setenv("PATH", str(on_path))
     rest = [] if start else ["--no-start"]
-    ours = find_programs(path="", scripts=scripts).hook
     assert hook_arguments(shared_command(start=start, program=ours)) == [
         f"{scripts}/kds-hook",
         *rest,
@@ -103,7 +114,6 @@ def test_a_hook_in_the_current_folder_is_not_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     monkeypatch.chdir(_install(tmp_path / "project"))
-    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", path)
     assert hook_arguments("kds-hook || true") is None
 
@@ -111,13 +121,9 @@ def test_a_hook_in_the_current_folder_is_not_ours(
 def test_a_hook_that_only_a_shell_finds_is_told_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / ".local" / "bin"
-    folder.mkdir(parents=True)
+    assert beyond_launchers() is None  # it is not installed at all
+    folder = _install(tmp_path / ".local" / "bin")
     monkeypatch.setenv("PATH", str(folder))
-    assert beyond_launchers(launchers="/nowhere") is None  # it is not installed at all
-    hook = folder / "kds-hook"
-    hook.write_text("")
-    hook.chmod(0o755)
-    assert beyond_launchers(launchers="/nowhere") == hook
-    assert beyond_launchers(launchers=str(folder)) is None
-    assert beyond_launchers(launchers=None) is None
+    for launchers, found in (("/nowhere", folder / "kds-hook"), (str(folder), None), (None, None)):
+        monkeypatch.setattr("kds.clients.programs.LAUNCHER_PATH", launchers)
+        assert beyond_launchers() == found

@@ -2,6 +2,8 @@
 
 import copy
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from kds.clients.settings.settingsfile import SettingsFile, SettingsFileError
 
 EVENTS = ("UserPromptSubmit", "SessionStart")
 SERVER = mcp_server("kds", style="claude")
+HOOK_PAGE = Path(__file__).parents[3] / "docs" / "hook.md"
 
 
 def _wanted(*, start: bool = True) -> dict[str, object]:
@@ -196,3 +199,16 @@ def test_a_large_file_is_read_a_few_times_for_each_edit() -> None:
     settings.take_out_all(None)
     assert parse_json_text.cache_info().misses < 25
     assert settings.text == text
+
+
+def test_the_page_about_the_hook_shows_the_files_that_init_writes() -> None:
+    blocks = re.findall(r"```json\n(.*?)```", HOOK_PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    files = [json.loads(block) for block in blocks if '"hooks"' in block]
+    command = shared_command(start=True)
+    assert files == [
+        hook_settings(command, style="claude"),
+        {"version": 1, **hook_settings(command, style="copilot")},
+    ]
+    events = [list(file["hooks"]) for file in files]
+    assert events[0] == ["UserPromptSubmit", "SessionStart"]
+    assert events[1] == ["userPromptSubmitted", "sessionStart"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kds.api.turn_metric import TURN, turn_metric
+from kds.api.turn_log import TURN, turn_metric
 from kds.brain.passages.recall import recall
 from kds.brain.sessions.metrics import RECALL, log_recall
 from kds.brain.sessions.session_values import Metric

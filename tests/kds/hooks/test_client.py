@@ -18,9 +18,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from kds.brain import settings_variables
 from kds.brain.private_file import replace_private
-from kds.brain.workspace import own_settings_path
 from kds.hooks import call as hook_call
 from kds.hooks import client as hook
 from kds.hooks import start as hook_start
@@ -48,7 +46,7 @@ ALLOWED = {
     *("_json", "_socket", "encodings.utf_8_sig", "errno"),
     *("kds", "kds.hooks", "kds.hooks.client", "kds.hooks.call", "kds.hooks.json_text"),
     *("kds.hooks.prompt", "kds.hooks.start"),
-    *("kds.hooks.trouble", "kds.hooks.workspace"),
+    *("kds.hooks.trouble", "kds.brain", "kds.brain.whereabouts"),
 }
 """All that a run of the hook may import beyond what `python -c pass` does."""
 
@@ -95,17 +93,11 @@ class FakeService:
 
 
 def _request(connection: socket.socket) -> bytes:
-    received = b""
-    while b"\r\n\r\n" not in received:
-        chunk = connection.recv(65_536)
-        if not chunk:
-            return received
-        received += chunk
-    head, _, body = received.partition(b"\r\n\r\n")
-    length = int(head.lower().partition(b"content-length:")[2].split()[0])
-    while len(body) < length:
-        body += connection.recv(65_536)
-    return head + b"\r\n\r\n" + body
+    with connection.makefile("rb") as stream:
+        head = list(iter(lambda: stream.readline().rstrip(b"\r\n"), b""))
+        sizes = [line.split()[1] for line in head if line.lower().startswith(b"content-length:")]
+        body = stream.read(int(sizes[0])) if sizes else b""
+    return b"\r\n".join([*head, b"", body]) if head else b""
 
 
 @contextmanager
@@ -268,16 +260,11 @@ def test_a_socket_path_that_is_no_plain_address_is_reached(folder: str, tmp_path
         assert run(claude(brain.parent)).stdout == REPLY + b"\n"
 
 
-def test_somebody_who_types_its_name_reads_what_it_is_for() -> None:
-    done = run(b"", "--help")
+@pytest.mark.parametrize(("option", "said"), [("--help", b"kds init"), ("--version", b"kds-hook ")])
+def test_somebody_who_types_its_name_reads_what_it_is(option: str, said: bytes) -> None:
+    done = run(b"", option)
     assert (done.returncode, done.stdout) == (0, b"")
-    assert b"kds init" in done.stderr
-
-
-def test_it_tells_its_version() -> None:
-    done = run(b"", "--version")
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr.startswith(b"kds-hook ")
+    assert said in done.stderr
 
 
 # -- whatever goes wrong: exit 0, silence, one line in the log ---------------------------------
@@ -512,19 +499,16 @@ def test_the_log_keeps_its_newer_half_when_it_is_full(workspace: Path) -> None:
     assert [path.name for path in brain.iterdir()] == [LOG_NAME]
 
 
-@pytest.mark.parametrize("wanted", ["", "soon", "-5", "0", "99999999999999999999"])
-def test_a_time_limit_that_makes_no_sense_is_not_kept_to(
-    wanted: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("wanted", "limit_ms"),
+    [("250", 250), ("999999", hook.TIMEOUT_LIMIT_MS)]
+    + [(none, hook.TIMEOUT_MS) for none in ("", "soon", "-5", "0", "99999999999999999999")],
+)
+def test_a_time_limit_is_kept_to_where_it_makes_sense_and_is_below_that_of_the_clients(
+    wanted: str, limit_ms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(hook.TIMEOUT_VARIABLE, wanted)
-    assert hook._timeout_s() == hook.TIMEOUT_MS / 1000
-
-
-def test_the_time_limit_stays_below_that_of_the_clients(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(hook.TIMEOUT_VARIABLE, "250")
-    assert hook._timeout_s() == 0.25
-    monkeypatch.setenv(hook.TIMEOUT_VARIABLE, "999999")
-    assert hook._timeout_s() == hook.TIMEOUT_LIMIT_MS / 1000
+    assert hook._timeout_s() == limit_ms / 1000
 
 
 # -- HTTP on loopback, where there are no unix sockets ----------------------------------------
@@ -675,38 +659,34 @@ def test_none_is_started_where_that_is_switched_off(
     assert reasons(workspace) == ["no service is running"]
 
 
-def test_a_refusal_by_the_settings_holds_until_they_change(workspace: Path) -> None:
-    brain = workspace / "kds-brain"
-    settings, stamp = brain / "settings.yaml", brain / hook_start.STAMP_NAME
-    settings.write_text("service: {auto: false}")
-    hook_start.leave_word(str(brain), hook_start.DECLINED)
-    before = time.time() - 2 * hook_start.PAUSE_S
-    os.utime(stamp, (before, before))
-    os.utime(settings, (before - 1, before - 1))
-    assert not hook_start._may_start(str(stamp), (str(settings), "nowhere"))
-    assert hook_start._may_start(str(stamp), ())  # the environment insists
-    hook_start.leave_word(str(brain), hook_start.DECLINED)
-    os.utime(stamp, (before, before))
-    os.utime(settings, (before + 1, before + 1))
-    assert hook_start._may_start(str(stamp), (str(settings), "nowhere"))
-    assert stamp.read_bytes() == b""
+AGO_S = 2 * hook_start.PAUSE_S
 
 
-def test_a_refusal_is_asked_for_again_after_an_hour(workspace: Path) -> None:
-    hook_start.leave_word(str(workspace / "kds-brain"), hook_start.DECLINED)
-    stamp = workspace / "kds-brain" / hook_start.STAMP_NAME
-    before = time.time() - hook_start.DECLINED_S - 1
-    os.utime(stamp, (before, before))
-    assert hook_start._may_start(str(stamp), ("nowhere",))
-
-
-@pytest.mark.parametrize("name", ["KDS_CONFIG", "XDG_CONFIG_HOME"])
-@pytest.mark.parametrize("value", ["/etc/kds.yaml", "~/mine.yaml", "not/absolute", " "])
-def test_the_own_settings_are_where_the_rest_of_kds_has_them(
-    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("mark", "age_s", "settings", "starts"),
+    [
+        (b"", 0, "older", False),
+        (b"", AGO_S, "older", True),
+        (b"", -3600, "older", True),  # the clock was put back
+        (hook_start.DECLINED, AGO_S, "older", False),
+        (hook_start.DECLINED, AGO_S, "newer", True),
+        (hook_start.DECLINED, AGO_S, "overruled", True),
+        (hook_start.DECLINED, hook_start.DECLINED_S + 1, "older", True),
+    ],
+)
+def test_a_start_waits_for_the_one_before_and_a_refusal_holds_until_the_settings_change(
+    mark: bytes, age_s: float, settings: str, starts: bool, workspace: Path
 ) -> None:
-    monkeypatch.setenv(name, value)
-    assert Path(hook_start.own_settings()) == own_settings_path()
+    brain = workspace / "kds-brain"
+    file, stamp = brain / "settings.yaml", brain / hook_start.STAMP_NAME
+    file.write_text("service: {auto: false}")
+    hook_start.leave_word(str(brain), mark)
+    marked = time.time() - age_s
+    os.utime(stamp, (marked, marked))
+    os.utime(file, (marked + (1 if settings == "newer" else -1),) * 2)
+    read = () if settings == "overruled" else (str(file), "nowhere")
+    assert hook_start._may_start(str(stamp), read) is starts
+    assert stamp.read_bytes() == (b"" if starts else mark)
 
 
 @pytest.mark.parametrize(
@@ -728,24 +708,11 @@ def test_a_prompt_is_handed_over_unless_it_is_long_or_the_settings_want_no_servi
     assert spawned == [given] * count
 
 
-def test_a_switch_is_spelled_as_everywhere() -> None:
-    assert set(hook_start._OFF) == settings_variables._OFF
-    assert set(hook_start._ON) == settings_variables._ON
-
-
 def test_a_service_that_runs_is_not_started_again(workspace: Path, python: Path) -> None:
     with serving(workspace / "kds-brain", http("200 OK", REPLY)):
         assert was_silent(start(python, claude(workspace, hook_event_name="SessionStart")))
         assert start(python, claude(workspace)).stdout == REPLY + b"\n"
     assert not (workspace / "kds-brain" / hook_start.STAMP_NAME).exists()
-
-
-def test_a_stamp_from_the_future_is_an_old_one(workspace: Path) -> None:
-    stamp = workspace / "stamp"
-    assert hook_start._may_start(str(stamp))
-    assert not hook_start._may_start(str(stamp))
-    os.utime(stamp, (time.time() + 3600,) * 2)
-    assert hook_start._may_start(str(stamp))
 
 
 def test_of_hooks_at_the_same_moment_one_starts_a_service(workspace: Path) -> None:

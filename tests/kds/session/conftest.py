@@ -1,15 +1,19 @@
 """Sessions over a fake provider, with the real client between the two."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kds
 from kds.api.workspace_parts import Parts
+from kds.brain.passages.values import Message
+from kds.brain.sessions.sqlite_store import SqliteStore
 
-Open = Callable[..., kds.Session]
+from ...agents.openai_server import FakeProvider
+from ..conftest import said_in
 
 
 @pytest.fixture(scope="session")
@@ -31,15 +35,53 @@ def _loaded_once(shipped: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Parts, "load", quick)
 
 
+@dataclass(frozen=True)
+class Chat:
+    """A workspace, and the sessions in it; they are closed after the test."""
+
+    folder: Path
+    model: FakeProvider
+    opened: list[kds.Session] = field(default_factory=list)
+
+    def open(self, **options: Any) -> kds.Session:
+        """Open a session."""
+        self.opened.append(kds.Session.open(self.folder, **options))
+        return self.opened[-1]
+
+    def remembered(self) -> list[Message]:
+        """Every message of the memory, in order; none when there is no file."""
+        path = self.folder / "kds-brain" / "memory.db"
+        if not path.exists():
+            return []
+        with SqliteStore(path) as store:
+            return [message for one in store.sessions() for message in store.messages(one.id)]
+
+    def replies(self) -> list[tuple[str | None, str]]:
+        """What agents have said, each with its name."""
+        return [(one.speaker, one.content) for one in self.remembered() if one.role == "assistant"]
+
+    def said(self) -> list[str]:
+        """The messages in the context."""
+        return said_in(self.folder)
+
+
+def whole(pieces: Iterator[str | kds.Answer]) -> kds.Answer:
+    """The answer at the end of its pieces."""
+    *_, answer = pieces
+    assert isinstance(answer, kds.Answer)
+    return answer
+
+
 @pytest.fixture
-def open_session(fitted_workspace: Path) -> Iterator[Open]:
-    """Open a session in the fresh workspace; it is closed after the test."""
-    opened: list[kds.Session] = []
-
-    def open_it(**options: object) -> kds.Session:
-        opened.append(kds.Session.open(fitted_workspace, **options))  # type: ignore[arg-type]  # a fixture hands on
-        return opened[-1]
-
-    yield open_it
-    for session in opened:
+def mute(fitted_workspace: Path) -> Iterator[Chat]:
+    """The fresh workspace, without a model."""
+    found = Chat(fitted_workspace, FakeProvider())
+    yield found
+    for session in found.opened:
         session.close()
+
+
+@pytest.fixture
+def chat(model: FakeProvider, mute: Chat) -> Chat:
+    """The fresh workspace, with a model."""
+    return replace(mute, model=model)

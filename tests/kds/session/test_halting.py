@@ -3,64 +3,41 @@
 import asyncio
 import threading
 from collections.abc import Iterator
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import kds
-from kds.brain.sessions.sqlite_store import SqliteStore
-
 from ...agents.openai_server import (
-    FakeProvider,
     Slow,
     Stall,
     Text,
     Trickle,
 )
 from ...effort import PATIENCE_S
-from .conftest import Open
+from .conftest import Chat, whole
 
 DARK = "I want to add dark mode"
 WRONG = "Use toggle switch, not button"
 PLAN_AND_TEST = "Add a login form and then run the tests"
 
 
-def replies(workspace: Path) -> list[tuple[str | None, str]]:
-    with SqliteStore(workspace / "kds-brain" / "memory.db") as store:
-        messages = [message for one in store.sessions() for message in store.messages(one.id)]
-    return [(one.speaker, one.content) for one in messages if one.role == "assistant"]
-
-
-class Asking:
-    """A question that somebody waits for in another thread."""
-
-    def __init__(self, session: kds.Session, message: str) -> None:
-        self.answer: kds.Answer | None = None
-        self._thread = threading.Thread(target=self._ask, args=(session, message))
-        self._thread.start()
-
-    def _ask(self, session: kds.Session, message: str) -> None:
-        self.answer = session.ask(message)
-
-    def result(self) -> kds.Answer:
-        self._thread.join(PATIENCE_S)
-        assert self.answer is not None, "it still waits"
-        return self.answer
-
-
-def first_piece(pieces: Iterator[str | kds.Answer]) -> str:
-    return str(next(pieces))
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    """In which somebody else waits for an answer."""
+    pool = ThreadPoolExecutor(8)
+    yield pool
+    pool.shutdown(wait=False)  # the sessions, which end what runs, are closed after this
 
 
 def test_a_correction_halts_an_agent_that_says_nothing(
-    model: FakeProvider, open_session: Open
+    chat: Chat, threads: ThreadPoolExecutor
 ) -> None:
-    model.play(Slow(), Text("a toggle, then"))
-    session = open_session()
-    asking = Asking(session, DARK)
-    assert model.wait_asked()
+    chat.model.play(Slow(), Text("a toggle, then"))
+    session = chat.open()
+    asking = threads.submit(session.ask, DARK)
+    assert chat.model.wait_asked()
     correction = session.ask(WRONG)
-    halted = asking.result()
+    halted = asking.result(PATIENCE_S)
     assert halted.halted
     assert halted.error is None
     assert halted.handoffs == ()
@@ -70,44 +47,40 @@ def test_a_correction_halts_an_agent_that_says_nothing(
     assert correction.stopped.agents == ("work-planner",)
 
 
-def test_the_partial_reply_is_kept_and_the_corrector_sees_it(
-    model: FakeProvider, open_session: Open, fitted_workspace: Path
-) -> None:
-    model.play(Stall("1. Add a button"), Text("a toggle, then"))
-    session = open_session()
+def test_the_partial_reply_is_kept_and_the_corrector_sees_it(chat: Chat) -> None:
+    chat.model.play(Stall("1. Add a button"), Text("a toggle, then"))
+    session = chat.open()
     pieces = session.stream(DARK)
-    assert first_piece(pieces) == "1. Add a button"
+    assert next(pieces) == "1. Add a button"
     session.ask(WRONG)
-    assert replies(fitted_workspace) == [
+    assert chat.replies() == [
         ("work-planner", "1. Add a button\n\n[halted]"),
         ("error-corrector", "a toggle, then"),
     ]
-    prompt, *said = [one["content"] for one in model.asked[1].messages]
+    prompt, *said = [one["content"] for one in chat.model.asked[1].messages]
     assert "work-planner was halted in the middle of its reply" in prompt
     assert said[:2] == [DARK, "1. Add a button\n\n[halted]"]
-    *_, answer = pieces
-    assert isinstance(answer, kds.Answer)
+    answer = whole(pieces)
     assert (answer.halted, answer.replies[0].text) == (True, "1. Add a button")
 
 
-def test_what_was_still_to_come_is_dropped(model: FakeProvider, open_session: Open) -> None:
-    model.play(Stall("1. Write"), Text("sorry"))
-    session = open_session()
+def test_what_was_still_to_come_is_dropped(chat: Chat) -> None:
+    chat.model.play(Stall("1. Write"), Text("sorry"))
+    session = chat.open()
     pieces = session.stream(PLAN_AND_TEST)
-    first_piece(pieces)
+    next(pieces)
     correction = session.ask("No, that is the wrong form")
     assert correction.turn.intent == "CORRECT"
-    *_, answer = pieces
-    assert isinstance(answer, kds.Answer)
+    answer = whole(pieces)
     assert [reply.agent for reply in answer.replies] == ["work-planner"]
     assert correction.stopped is not None
     assert correction.stopped.dropped == ("TEST",)
-    assert "TEST was still to come, and was dropped" in model.asked[1].text
-    assert len(model.asked) == 2
+    assert "TEST was still to come, and was dropped" in chat.model.asked[1].text
+    assert len(chat.model.asked) == 2
 
 
-def test_a_correction_drops_a_pending_confirmation(model: FakeProvider, open_session: Open) -> None:
-    session = open_session()
+def test_a_correction_drops_a_pending_confirmation(chat: Chat) -> None:
+    session = chat.open()
     session.ask(DARK)
     session.ask("commit this")
     correction = session.ask(WRONG)
@@ -116,60 +89,53 @@ def test_a_correction_drops_a_pending_confirmation(model: FakeProvider, open_ses
     assert session.ask("yes").turn.message == "yes"
 
 
-def test_a_correction_of_what_is_finished_halts_nothing(
-    model: FakeProvider, open_session: Open
-) -> None:
-    model.play(Text("1. Add a button"), Text("a toggle, then"))
-    session = open_session()
+def test_a_correction_of_what_is_finished_halts_nothing(chat: Chat) -> None:
+    chat.model.play(Text("1. Add a button"), Text("a toggle, then"))
+    session = chat.open()
     session.ask(DARK)
     correction = session.ask(WRONG)
     assert correction.stopped is None
-    assert "1. Add a button" in [one["content"] for one in model.asked[1].messages]
+    assert "1. Add a button" in [one["content"] for one in chat.model.asked[1].messages]
 
 
-def test_another_message_halts_nothing(model: FakeProvider, open_session: Open) -> None:
-    model.play(Stall("1. Add"), Text("hello"))
-    session = open_session()
+def test_another_message_halts_nothing(chat: Chat) -> None:
+    chat.model.play(Stall("1. Add"), Text("hello"))
+    session = chat.open()
     pieces = session.stream(DARK)
-    first_piece(pieces)
+    next(pieces)
     assert session.ask("hello").text == "hello"
     assert session.halt() is not None
-    *_, answer = pieces
-    assert isinstance(answer, kds.Answer)
+    answer = whole(pieces)
     assert answer.halted
 
 
-def test_whoever_stops_listening_halts_the_agent(
-    model: FakeProvider, open_session: Open, fitted_workspace: Path
-) -> None:
-    model.play(Trickle("and "))
-    session = open_session()
+def test_whoever_stops_listening_halts_the_agent(chat: Chat) -> None:
+    chat.model.play(Trickle("and "))
+    session = chat.open()
     pieces = session.stream(PLAN_AND_TEST)
-    first_piece(pieces)
+    next(pieces)
     pieces.close()  # type: ignore[attr-defined]  # a generator
-    ((speaker, said),) = replies(fitted_workspace)
+    ((speaker, said),) = chat.replies()
     assert speaker == "work-planner"
     assert said.endswith("[halted]")
     assert session.work.rest == ()
 
 
-def test_halting_by_call(model: FakeProvider, open_session: Open) -> None:
-    model.play(Slow())
-    session = open_session()
-    asking = Asking(session, PLAN_AND_TEST)
-    assert model.wait_asked()
+def test_halting_by_call(chat: Chat, threads: ThreadPoolExecutor) -> None:
+    chat.model.play(Slow())
+    session = chat.open()
+    asking = threads.submit(session.ask, PLAN_AND_TEST)
+    assert chat.model.wait_asked()
     halted = session.halt()
     assert halted is not None
     assert (halted.agents, halted.dropped) == (("work-planner",), ("TEST",))
-    assert asking.result().halted
+    assert asking.result(PATIENCE_S).halted
     assert session.halt() is None
 
 
-def test_a_cancelled_task_halts_the_agent(
-    model: FakeProvider, open_session: Open, fitted_workspace: Path
-) -> None:
-    model.play(Stall("1. Add"))
-    session = open_session()
+def test_a_cancelled_task_halts_the_agent(chat: Chat) -> None:
+    chat.model.play(Stall("1. Add"))
+    session = chat.open()
 
     async def give_up() -> None:
         async for _ in session.astream(DARK):
@@ -177,57 +143,55 @@ def test_a_cancelled_task_halts_the_agent(
 
     async def cancelled() -> None:
         task = asyncio.create_task(session.aask("Make it purple"))
-        await asyncio.to_thread(model.wait_asked, 2)
+        await asyncio.to_thread(chat.model.wait_asked, 2)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(give_up())
-    model.script.append(Slow())
+    chat.model.script.append(Slow())
     asyncio.run(cancelled())
-    assert ("work-planner", "1. Add\n\n[halted]") in replies(fitted_workspace)
+    assert ("work-planner", "1. Add\n\n[halted]") in chat.replies()
     assert session.halt() is None
 
 
 def test_a_correction_in_another_process_drops_what_is_left(
-    model: FakeProvider, open_session: Open
+    chat: Chat, threads: ThreadPoolExecutor
 ) -> None:
-    here, there = open_session(), open_session()
-    model.play(Stall("1. Write"), Text("sorry"))
+    here, there = chat.open(), chat.open()
+    chat.model.play(Stall("1. Write"), Text("sorry"))
     corrected = threading.Event()
 
     def plan(request: object) -> Text:
         assert corrected.wait(PATIENCE_S)
         return Text("a plan")
 
-    model.play(plan, Text("sorry"))
-    asking = Asking(here, PLAN_AND_TEST)
-    assert model.wait_asked()
+    chat.model.play(plan, Text("sorry"))
+    asking = threads.submit(here.ask, PLAN_AND_TEST)
+    assert chat.model.wait_asked()
     correction = there.ask("No, that is the wrong form")
     corrected.set()
-    answer = asking.result()
+    answer = asking.result(PATIENCE_S)
     assert correction.stopped is not None
     assert correction.stopped.dropped == ("TEST",)
     assert [reply.agent for reply in answer.replies] == ["work-planner"]
     assert "halted from outside: what was left was dropped" in answer.notes
 
 
-def test_many_threads_share_a_session(
-    model: FakeProvider, open_session: Open, fitted_workspace: Path
-) -> None:
-    session = open_session()
-    asked = [Asking(session, f"Add the page number {number}") for number in range(6)]
-    answers = [one.result() for one in asked]
+def test_many_threads_share_a_session(chat: Chat, threads: ThreadPoolExecutor) -> None:
+    session = chat.open()
+    asked = [threads.submit(session.ask, f"Add the page number {number}") for number in range(6)]
+    answers = [one.result(PATIENCE_S) for one in asked]
     assert [one.text for one in answers] == ["ok"] * 6, [one.notes for one in answers]
-    assert len(replies(fitted_workspace)) == 6
+    assert len(chat.replies()) == 6
     entries = session.conversations.journal().load().entries
     assert len({entry.user_message for entry in entries}) == 6
 
 
-def test_closing_a_session_halts_what_runs(model: FakeProvider, open_session: Open) -> None:
-    model.play(Slow())
-    session = open_session()
-    asking = Asking(session, DARK)
-    assert model.wait_asked()
+def test_closing_a_session_halts_what_runs(chat: Chat, threads: ThreadPoolExecutor) -> None:
+    chat.model.play(Slow())
+    session = chat.open()
+    asking = threads.submit(session.ask, DARK)
+    assert chat.model.wait_asked()
     session.close()
-    assert asking.result().halted
+    assert asking.result(PATIENCE_S).halted

@@ -6,7 +6,7 @@ import kds
 from kds.brain.context.work import Offer
 
 from ...agents.openai_server import Calls, FakeProvider, Text
-from .conftest import Open
+from .conftest import Chat
 
 FAB = "I want to add a FAB button"
 PLAN_AND_TEST = "Add a login form and then run the tests"
@@ -22,44 +22,40 @@ def system(provider: FakeProvider, number: int) -> str:
     return str(provider.asked[number].messages[0]["content"])
 
 
-def test_the_intents_of_a_message_are_served_in_order(
-    model: FakeProvider, open_session: Open
-) -> None:
-    model.play(Text(PLAN), Text("12 passed"))
-    answer = open_session().ask(PLAN_AND_TEST)
+def test_the_intents_of_a_message_are_served_in_order(chat: Chat) -> None:
+    chat.model.play(Text(PLAN), Text("12 passed"))
+    answer = chat.open().ask(PLAN_AND_TEST)
     assert agents(answer) == ["work-planner", "test-generator"]
     assert answer.text == f"{PLAN}\n\n12 passed"
-    assert "- TEST" in system(model, 0)
-    assert "Also asked for" not in system(model, 1)
+    assert "- TEST" in system(chat.model, 0)
+    assert "Also asked for" not in system(chat.model, 1)
 
 
-def test_the_second_agent_sees_the_whole_reply_of_the_first(
-    model: FakeProvider, open_session: Open
-) -> None:
-    model.play(Text(PLAN), Text("12 passed"))
-    open_session().ask(PLAN_AND_TEST)
-    sent = [(one["role"], one["content"]) for one in model.asked[1].messages]
+def test_the_second_agent_sees_the_whole_reply_of_the_first(chat: Chat) -> None:
+    chat.model.play(Text(PLAN), Text("12 passed"))
+    chat.open().ask(PLAN_AND_TEST)
+    sent = [(one["role"], one["content"]) for one in chat.model.asked[1].messages]
     assert sent[1:3] == [("user", PLAN_AND_TEST), ("assistant", PLAN)]
     assert "reply above is that of work-planner" in sent[0][1]
     assert "that of test-generator, and no more" in sent[0][1]
 
 
-def test_a_stream_tells_two_replies_apart(model: FakeProvider, open_session: Open) -> None:
-    model.play(Text("a plan"), Text("12 passed"))
-    *pieces, answer = open_session().stream(PLAN_AND_TEST)
+def test_a_stream_tells_two_replies_apart(chat: Chat) -> None:
+    chat.model.play(Text("a plan"), Text("12 passed"))
+    *pieces, answer = chat.open().stream(PLAN_AND_TEST)
     assert isinstance(answer, kds.Answer)
     assert "".join(map(str, pieces)) == answer.text == "a plan\n\n12 passed"
 
 
-def test_without_a_model_every_prompt_is_rendered(open_session: Open) -> None:
-    answer = open_session().ask(PLAN_AND_TEST)
+def test_without_a_model_every_prompt_is_rendered(mute: Chat) -> None:
+    answer = mute.open().ask(PLAN_AND_TEST)
     assert agents(answer) == ["work-planner", "test-generator"]
     assert "# Work planner" in answer.text
     assert "# Test generator" in answer.text
 
 
-def test_where_the_work_may_go_next_is_offered(model: FakeProvider, open_session: Open) -> None:
-    answer = open_session().ask(FAB)
+def test_where_the_work_may_go_next_is_offered(chat: Chat) -> None:
+    answer = chat.open().ask(FAB)
     assert answer.handoffs == (
         Offer("EXECUTE", "code-executor"),
         Offer("TEST", "test-generator"),
@@ -67,62 +63,56 @@ def test_where_the_work_may_go_next_is_offered(model: FakeProvider, open_session
 
 
 @pytest.mark.parametrize("words", ["go ahead", "OK, go ahead!", "continue"])
-def test_saying_go_ahead_takes_the_offer(
-    words: str, model: FakeProvider, open_session: Open
-) -> None:
-    model.play(Text(PLAN), Text("built"))
-    open_session().ask(FAB)
-    answer = open_session().ask(words)
+def test_saying_go_ahead_takes_the_offer(chat: Chat, words: str) -> None:
+    chat.model.play(Text(PLAN), Text("built"))
+    chat.open().ask(FAB)
+    answer = chat.open().ask(words)
     assert agents(answer) == ["code-executor"]
-    assert PLAN in [one["content"] for one in model.asked[1].messages]
+    assert PLAN in [one["content"] for one in chat.model.asked[1].messages]
     assert answer.turn.session_id == answer.turn.context[0].session_id
 
 
-def test_a_message_that_asks_for_what_was_offered_takes_it_too(
-    model: FakeProvider, open_session: Open
-) -> None:
-    model.play(Text(PLAN), Text("12 passed"))
-    open_session().ask(FAB)
-    assert open_session().ask("run the tests").turn.intent == "TEST"
-    assert PLAN in [one["content"] for one in model.asked[1].messages]
+def test_a_message_that_asks_for_what_was_offered_takes_it_too(chat: Chat) -> None:
+    chat.model.play(Text(PLAN), Text("12 passed"))
+    chat.open().ask(FAB)
+    assert chat.open().ask("run the tests").turn.intent == "TEST"
+    assert PLAN in [one["content"] for one in chat.model.asked[1].messages]
 
 
-def test_go_ahead_walks_from_plan_to_execute_to_test(
-    model: FakeProvider, open_session: Open
-) -> None:
-    session = open_session()
+def test_go_ahead_walks_from_plan_to_execute_to_test(chat: Chat) -> None:
+    session = chat.open()
     session.ask(FAB)
     walked = [session.ask("go ahead").turn.intent for _ in range(2)]
     assert walked == ["EXECUTE", "TEST"]
 
 
-def test_continue_after_a_task_means_the_next_task(model: FakeProvider, open_session: Open) -> None:
-    session = open_session()
+def test_continue_after_a_task_means_the_next_task(chat: Chat) -> None:
+    session = chat.open()
     session.ask(FAB)
     assert [session.ask("continue").turn.intent for _ in range(2)] == ["EXECUTE", "EXECUTE"]
 
 
-def test_continue_takes_what_the_model_has_chosen(model: FakeProvider, open_session: Open) -> None:
+def test_continue_takes_what_the_model_has_chosen(chat: Chat) -> None:
     chosen = Calls(("hand_off", {"intent": "TEST", "reason": "it is built"}), text="built")
-    model.play(Text(PLAN), chosen, Text("12 passed"))
-    session = open_session()
+    chat.model.play(Text(PLAN), chosen, Text("12 passed"))
+    session = chat.open()
     session.ask(FAB)
     answer = session.ask("continue")
     assert answer.handoffs[0] == Offer("TEST", "test-generator", "it is built", chosen=True)
     assert session.ask("continue").turn.intent == "TEST"
 
 
-def test_a_question_is_no_order_to_build(model: FakeProvider, open_session: Open) -> None:
-    session = open_session()
+def test_a_question_is_no_order_to_build(chat: Chat) -> None:
+    session = chat.open()
     asked = session.ask("What does the parser return?")
     assert asked.turn.intent == "ASK"
     plain = kds.Router.open(log=False).route("go ahead")
     assert session.ask("go ahead").turn.intent == plain.intent
 
 
-def test_the_work_can_be_handed_over_by_call(model: FakeProvider, open_session: Open) -> None:
-    model.play(Text(PLAN), Text("built"), Text("12 passed"))
-    session = open_session()
+def test_the_work_can_be_handed_over_by_call(chat: Chat) -> None:
+    chat.model.play(Text(PLAN), Text("built"), Text("12 passed"))
+    session = chat.open()
     session.ask(FAB)
     assert agents(session.hand_over()) == ["code-executor"]
     assert agents(session.hand_over("test")) == ["test-generator"]
@@ -130,42 +120,36 @@ def test_the_work_can_be_handed_over_by_call(model: FakeProvider, open_session: 
         session.hand_over("PLAN")
 
 
-def test_nothing_is_handed_over_where_nothing_was_offered(open_session: Open) -> None:
+def test_nothing_is_handed_over_where_nothing_was_offered(mute: Chat) -> None:
     with pytest.raises(kds.DispatchError, match="nobody has offered"):
-        open_session().hand_over()
+        mute.open().hand_over()
 
 
-def test_followed_work_goes_as_far_as_it_may_without_a_yes(
-    model: FakeProvider, open_session: Open
-) -> None:
-    model.play(Text(PLAN), Text("built"), Text("12 passed"))
-    answer = open_session().ask(FAB, follow=True)
+def test_followed_work_goes_as_far_as_it_may_without_a_yes(chat: Chat) -> None:
+    chat.model.play(Text(PLAN), Text("built"), Text("12 passed"))
+    answer = chat.open().ask(FAB, follow=True)
     assert agents(answer) == ["work-planner", "code-executor", "test-generator"]
     assert answer.handoffs[0].intent == "COMMIT"
     assert answer.question is None
-    assert "built" in [one["content"] for one in model.asked[2].messages]
+    assert "built" in [one["content"] for one in chat.model.asked[2].messages]
 
 
-def test_following_needs_replies(open_session: Open) -> None:
-    answer = open_session().ask(FAB, follow=True)
+def test_following_needs_replies(mute: Chat) -> None:
+    answer = mute.open().ask(FAB, follow=True)
     assert agents(answer) == ["work-planner"]
     assert "nothing was handed over: there is no reply to hand on" in answer.notes
 
 
-def test_a_yes_with_nothing_pending_is_what_the_router_makes_of_it(
-    model: FakeProvider, open_session: Open
-) -> None:
+def test_a_yes_with_nothing_pending_is_what_the_router_makes_of_it(chat: Chat) -> None:
     plain = kds.Router.open(log=False).route("yes")
-    answer = open_session().ask("yes")
+    answer = chat.open().ask("yes")
     assert (answer.turn.intent, answer.turn.action) == (plain.intent, plain.action)
 
 
-def test_what_is_left_of_a_message_is_taken_up_by_continue(
-    model: FakeProvider, open_session: Open
-) -> None:
+def test_what_is_left_of_a_message_is_taken_up_by_continue(chat: Chat) -> None:
     """The process ended before the second agent had its turn."""
-    pieces = open_session().stream(PLAN_AND_TEST)
-    session = open_session()
+    pieces = chat.open().stream(PLAN_AND_TEST)
+    session = chat.open()
     next(pieces)
     assert session.work.rest == ("TEST",)
     assert agents(session.ask("continue")) == ["test-generator"]

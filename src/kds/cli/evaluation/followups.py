@@ -11,7 +11,8 @@ import click
 from kds.api.workspace_parts import Parts
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
-from kds.brain.workspace import BRAIN, Workspace
+from kds.brain.whereabouts import BRAIN
+from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.options import (
     check_apart,

@@ -9,7 +9,8 @@ from typing import Final
 import click
 from click.core import ParameterSource
 
-from kds.brain.workspace import HOME_VARIABLE, Workspace
+from kds.brain.whereabouts import HOME_VARIABLE
+from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options
@@ -19,7 +20,7 @@ from kds.cli.setup.changes import Outcome, report
 from kds.clients.doctor.workspacehealth import make_private, ours_too_open
 from kds.clients.evidence import clients_in_use
 from kds.clients.installation import plan_install
-from kds.clients.planning import InstallPlan, PlannedFile, Wish
+from kds.clients.planning import PlannedFile, Planning, Wish
 from kds.clients.programs import find_programs
 from kds.clients.project import Project, repository_of
 from kds.clients.record import InitRecord, RecordStore
@@ -140,7 +141,7 @@ def _record(project: Project) -> InitRecord:
     return store.load() if store.folder.is_dir() else InitRecord()
 
 
-def _install(project: Project, wish: Wish, *, dry_run: bool) -> InstallPlan:
+def _install(project: Project, wish: Wish, *, dry_run: bool) -> Planning:
     programs = find_programs()
     library = PromptLibrary.load(project.workspace.prompts_dir)
     store = RecordStore(project.workspace.brain)
@@ -160,7 +161,7 @@ def _install(project: Project, wish: Wish, *, dry_run: bool) -> InstallPlan:
     return plan
 
 
-def _note_rights(plan: InstallPlan, count: int) -> None:
+def _note_rights(plan: Planning, count: int) -> None:
     if count:
         what = "1 file or folder" if count == 1 else f"{count} files and folders"
         plan.notes.append(f"takes the rights of others from {what} in kds-brain/")

@@ -12,13 +12,12 @@ from typing import Final
 
 from kds.brain.installation import install_line
 from kds.clients.doctor.finding import Finding
-from kds.clients.doubling import claude_has_own_hook
 from kds.clients.generated.mark import state_of
 from kds.clients.generated.opencodeplugin import command_in, opencode_plugin
 from kds.clients.generated.skills import skill_files
 from kds.clients.generated.standing_rules import cursor_rule
 from kds.clients.generated.writing_files import FileChange, plan_export
-from kds.clients.ours import has_kds
+from kds.clients.ours import claude_has_own_hook, has_kds
 from kds.clients.programs import beyond_launchers, calls_server, find_programs
 from kds.clients.project import (
     ALONE_IN_COMMON,
@@ -29,6 +28,7 @@ from kds.clients.project import (
     OWN_HOOK_FILES,
     SKILL_FOLDERS,
     Project,
+    is_tracked,
 )
 from kds.clients.settings.codexconfig import server_in
 from kds.clients.settings.entries import PROMPT_EVENTS, SERVER
@@ -42,7 +42,6 @@ from kds.clients.table import (
     CURSOR_RULE,
     OPENCODE_PLUGIN,
 )
-from kds.clients.tracking import is_tracked
 from kds.router.prompts.library import PromptLibrary
 
 VERSION_TIMEOUT_S: Final = 10.0
@@ -94,11 +93,11 @@ _ALONE: Final = (*OWN_HOOK_FILES, OPENCODE_PLUGIN)
 
 
 def _one_hook(hook: InstalledHook) -> Iterator[Finding]:
-    missing = _missing_program(hook.command)
-    if missing:
-        found = f"{hook.name} runs {missing}, which is not there"
+    program = _program(hook.command)
+    if not shutil.which(str(program)):
+        found = f"{hook.name} runs {program}, which is not there"
         yield Finding("hook files", "problem", found, "kds init")
-    elif hook.name == CLAUDE_SETTINGS and _program(hook.command).is_absolute():
+    elif hook.name == CLAUDE_SETTINGS and program.is_absolute():
         found = f"{hook.name} names a program by its path on this machine"
         yield Finding("hook files", "note", found, "kds init; do not commit the path")
 
@@ -121,18 +120,12 @@ def _hooks_together(names: Sequence[str], own: str | None) -> Iterator[Finding]:
 
 def programs() -> Iterator[Finding]:
     """Whether assistants find our programs by name. Raises WorkspaceError when they are nowhere."""
-    found = find_programs()
-    if found.shared:
-        yield Finding("programs", "ok", "kds and kds-hook are on the PATH")
-        yield from _launched(beyond_launchers())
-    else:
+    if not find_programs().shared:
         said = "kds and kds-hook are only on the PATH of an environment: files name their place"
         yield Finding("programs", "note", said, _install())
-
-
-def _launched(hook: Path | None) -> Iterator[Finding]:
-    """Whether an assistant finds them, too, that a menu has started and no shell."""
-    if hook is not None:
+        return
+    yield Finding("programs", "ok", "kds and kds-hook are on the PATH")
+    if (hook := beyond_launchers()) is not None:
         found = f"an assistant started from a menu may not find them: they are in {hook.parent}"
         fix = f"add that folder to the PATH of your desktop, or name {hook} in the hook"
         yield Finding("programs", "note", found, fix)
@@ -259,11 +252,6 @@ def _program(command: str) -> Path:
     except ValueError:
         words = command.split()
     return Path(words[0] if words else "")
-
-
-def _missing_program(command: str) -> str | None:
-    program = str(_program(command))
-    return None if shutil.which(program) else program
 
 
 def _version_of(path: str) -> str | None:

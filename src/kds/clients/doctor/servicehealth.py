@@ -115,6 +115,9 @@ def hook_input(folder: Path) -> bytes:
 
 
 def _round_trip(name: str, command: str, folder: Path) -> Finding:
+    def wrong(what: str, fix: str) -> Finding:
+        return Finding("hook", "problem", f"the one in {name} {what}", fix)
+
     arguments = hook_arguments(command)
     if arguments is None:
         found = f"the one in {name} is not as kds init writes it here; not tried: {command!a:.200}"
@@ -125,18 +128,16 @@ def _round_trip(name: str, command: str, folder: Path) -> Finding:
             timeout=HOOK_TIMEOUT_S, check=False,
         )  # fmt: skip
     except OSError as error:
-        found = f"the one in {name} cannot be run: {error.strerror or error}"
-        return Finding("hook", "problem", found, "install KDS again, then kds init")
+        return wrong(
+            f"cannot be run: {error.strerror or error}", "install KDS again, then kds init"
+        )
     except subprocess.TimeoutExpired:
-        found = f"the one in {name} did not end within {HOOK_TIMEOUT_S:.0f} s"
-        return Finding("hook", "problem", found, "see the hook log")
+        return wrong(f"did not end within {HOOK_TIMEOUT_S:.0f} s", "see the hook log")
     if done.returncode != 0:
-        found = f"the one in {name} ended with {done.returncode}: {_last_line(done.stderr)}"
-        return Finding("hook", "problem", found, "kds init")
+        return wrong(f"ended with {done.returncode}: {_last_line(done.stderr)}", "kds init")
     if _context_in(done.stdout) is None:
         why = _last_line(done.stderr) or "see the hook log"
-        found = f"the one in {name} said nothing: {why}"
-        return Finding("hook", "problem", found, "kds init, and kds service status")
+        return wrong(f"said nothing: {why}", "kds init, and kds service status")
     return Finding("hook", "ok", f"a prompt comes through the one in {name}")
 
 

@@ -1,6 +1,6 @@
 """Writing generated files into a folder, with care for what is there."""
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +25,6 @@ from kds.router.prompts.library import PromptLibrary
 Kind = Literal["skills", "prompts", "agents", "plugin"]
 Action = Literal["write", "keep", "remove"]
 
-_MAKERS: Final[dict[Kind, Callable[[PromptLibrary, Client | None], list[GeneratedFile]]]] = {
-    "skills": lambda library, client: skill_files(library, client=client),
-    "prompts": lambda library, client: prompt_files(library, client=client),
-    "agents": lambda library, client: agent_files(library),
-    "plugin": lambda library, client: plugin_files(library, client=client),
-}
 _PATTERNS: Final[dict[Kind, str]] = {
     "skills": "*/SKILL.md",
     "prompts": "*.prompt.md",
@@ -58,7 +52,10 @@ class ExportConflictError(ConfigError):
 
 def generate(kind: Kind, library: PromptLibrary, *, client: Client | None) -> list[GeneratedFile]:
     """The files of a kind. Raises DispatchError when a prompt cannot be rendered."""
-    return _MAKERS[kind](library, client)
+    if kind == "agents":
+        return agent_files(library)
+    make = {"skills": skill_files, "prompts": prompt_files, "plugin": plugin_files}[kind]
+    return make(library, client=client)
 
 
 def plan_export(

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from kds.clients.doubling import claude_has_own_hook
 from kds.clients.generated.opencodeplugin import opencode_plugin
+from kds.clients.ours import claude_has_own_hook
 from kds.clients.planning import Planning
 from kds.clients.project import CLAUDE_LOCAL, OWN_HOOK_FILES
 from kds.clients.settings.entries import SERVER, hook_entries, shared_command
@@ -77,7 +77,7 @@ def _shared_targets(planning: Planning) -> tuple[str, ...]:
     if not readers:
         return ()
     if (reason := claude_has_own_hook(project)) is not None:
-        planning.plan.notes.append(f"no hook for Claude Code in the project: {reason}")
+        planning.notes.append(f"no hook for Claude Code in the project: {reason}")
         return (COPILOT_HOOKS,) if readers - {"claude"} else ()
     held = any(planning.settings(name).hooks() for name in (CLAUDE_SETTINGS, CLAUDE_LOCAL))
     if "claude" not in readers and not held:

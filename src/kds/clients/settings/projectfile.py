@@ -16,28 +16,24 @@ class ProjectFileError(ConfigError):
     """A file of the project cannot be read or written as it stands."""
 
 
-def read_project_bytes(path: Path) -> bytes | None:
-    """The bytes of an ordinary file, None when there is none. Raises ProjectFileError."""
+def read_project_text(path: Path) -> str | None:
+    """The text of an ordinary file with its line ends as they are; None when there is none.
+
+    Raises ProjectFileError, also for what is not UTF-8.
+    """
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise _refusal(path, "is not an ordinary file", "rename or remove it")
         if status.st_size > MAX_BYTES:
             raise _refusal(path, f"is larger than {MAX_BYTES // 1_000_000} MB", "look at it first")
-        return path.read_bytes()
+        content = path.read_bytes()
     except FileNotFoundError:
         if path.is_symlink():
             raise _refusal(path, "is a link that leads nowhere", "remove the link") from None
         return None
     except OSError as error:
         raise _refused("read", path, error) from error
-
-
-def read_project_text(path: Path) -> str | None:
-    """The text of a UTF-8 file with its line ends as they are. Raises ProjectFileError."""
-    content = read_project_bytes(path)
-    if content is None:
-        return None
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -47,12 +43,7 @@ def read_project_text(path: Path) -> str | None:
 
 
 def write_project_text(path: Path, text: str) -> None:
-    """Put ``text`` in the place of ``path`` at once. Raises ProjectFileError."""
-    write_project_bytes(path, text.encode("utf-8"))
-
-
-def write_project_bytes(path: Path, content: bytes) -> None:
-    """Put ``content`` in the place of ``path`` at once; an existing file keeps its mode.
+    """Put ``text`` in the place of ``path`` at once; an existing file keeps its mode.
 
     Missing folders are made. A link is followed, so that it stays one. Raises ProjectFileError.
     """
@@ -62,7 +53,7 @@ def write_project_bytes(path: Path, content: bytes) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = _mode_of(target)
         with beside.open("xb") as file:
-            file.write(content)
+            file.write(text.encode("utf-8"))
             file.flush()
             os.fsync(file.fileno())
         if mode is not None:

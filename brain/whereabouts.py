@@ -1,0 +1,116 @@
+"""Where a workspace is, where the user's own settings are, and how a switch is spelled.
+
+`kds-hook` asks this before every prompt, so it imports what Python has loaded by then, and no more
+(see `kds.hooks.client`). Everybody else asks `kds.brain.workspace`, which has this for its rule.
+"""
+
+import errno
+import os
+import sys
+from _collections_abc import Mapping  # loaded already, by `os`; `collections` is not
+
+BRAIN = "kds-brain"
+NESTED = "KDS"
+HOME_VARIABLE = "KDS_HOME"
+OWN_SETTINGS = "KDS_CONFIG"
+"""Environment variable that names the user's own settings file."""
+
+OFF = frozenset(("0", "off", "f", "false", "n", "no"))
+ON = frozenset(("1", "on", "t", "true", "y", "yes"))
+"""How a switch is spelled, in any case: as pydantic reads it (docs.pydantic.dev, booleans)."""
+
+
+def find_workspace(start: str) -> tuple[str, str] | None:
+    """The root and the ``kds-brain`` of the workspace of ``start``; None where there is none yet.
+
+    Raises OSError when ``start`` is relative and the current folder no longer exists.
+    """
+    if home := os.environ.get(HOME_VARIABLE, "").strip():
+        found = named(home)
+        return found if found and os.path.isdir(found[1]) else None
+    origin = os.path.realpath(start)
+    try:
+        os.stat(origin)
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # links that lead in a circle
+            return None
+    return nearest(folder_of(origin))
+
+
+def folder_of(path: str) -> str:
+    """A folder itself, and that of a file."""
+    return os.path.dirname(path) if os.path.isfile(path) else path
+
+
+def named(home: str) -> tuple[str, str] | None:
+    """What ``$KDS_HOME`` names: the folder that holds ``kds-brain``, or that folder itself.
+
+    None for the home of a user who does not exist.
+    """
+    home = os.path.expanduser(home)
+    if home.startswith("~"):
+        return None
+    home = _absolute(home)
+    if os.path.basename(home) == BRAIN:
+        return os.path.dirname(home), home
+    nested = os.path.join(home, NESTED)
+    if os.path.isdir(os.path.join(nested, BRAIN)) and not os.path.isdir(os.path.join(home, BRAIN)):
+        home = nested
+    return home, os.path.join(home, BRAIN)
+
+
+def nearest(origin: str) -> tuple[str, str] | None:
+    """The nearest workspace of a folder and of those above it.
+
+    One that belongs neither to this user nor to the owner of ``origin`` is passed over.
+    """
+    folder = origin
+    while True:
+        for root in (folder, os.path.join(folder, NESTED)):
+            brain = os.path.join(root, BRAIN)
+            if os.path.isdir(brain) and _is_owned(brain, origin):
+                return root, brain
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+
+
+def own_folder(environ: Mapping[str, str] = os.environ) -> str:
+    """The user's own folder of KDS: no project, and no variable of KDS, says where it is."""
+    variable = "APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME"
+    folder = environ.get(variable, "").strip()
+    base = folder if os.path.isabs(folder) else os.path.expanduser("~/.config")
+    return os.path.join(base, "kds")
+
+
+def own_settings(environ: Mapping[str, str] = os.environ) -> str:
+    """Where the user's own settings are, which hold in every workspace.
+
+    ``$KDS_CONFIG``, else ``kds/settings.yaml`` in the folder that the system keeps for settings:
+    ``%APPDATA%`` on Windows, else ``$XDG_CONFIG_HOME`` or ``~/.config`` (XDG base directories).
+    """
+    if path := environ.get(OWN_SETTINGS, "").strip():
+        return os.path.expanduser(path)
+    return os.path.join(own_folder(environ), "settings.yaml")
+
+
+def _is_owned(brain: str, origin: str) -> bool:
+    """Whether ``brain`` is this user's, or of the one whose folder this user works in."""
+    if not hasattr(os, "geteuid"):
+        return True
+    owner = os.stat(brain).st_uid
+    try:
+        return owner == os.geteuid() or owner == os.stat(origin).st_uid
+    except OSError:  # ``origin`` need not exist
+        return False
+
+
+def _absolute(path: str) -> str:
+    """As `Path.absolute` has it: `.` and doubled separators go, `..` stays."""
+    path = os.path.join(os.getcwd(), path)
+    if os.altsep:
+        path = path.replace(os.altsep, os.sep)
+    drive, path = os.path.splitdrive(path)
+    parts = [part for part in path.split(os.sep) if part not in ("", ".")]
+    return drive + os.sep + os.sep.join(parts)
