@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -263,6 +264,22 @@ def test_a_backups_folder_that_leads_elsewhere_is_refused(place: Workspace, tmp_
     assert still_holding(place)
 
 
+def archive(
+    place: Workspace, manifest: bytes | dict[str, Any], files: dict[str, bytes] | None = None
+) -> Path:
+    """A file among the backups that amnesia did not make."""
+    folder = place.brain / "backups"
+    folder.mkdir(exist_ok=True)
+    path = folder / f"amnesia-{len(list(folder.iterdir()))}.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in (files or {}).items():
+            made.writestr(name, content)
+        said = {"version": 1, "at": "2025-11-03T09:00:00+00:00", "files": {}, "counts": {}}
+        whole = manifest if isinstance(manifest, bytes) else json.dumps(said | manifest)
+        made.writestr("manifest.json", whole)
+    return path
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -272,16 +289,11 @@ def test_a_backups_folder_that_leads_elsewhere_is_refused(place: Workspace, tmp_
     ],
 )
 def test_a_backup_that_names_other_files_is_no_backup(place: Workspace, name: str) -> None:
-    folder = place.brain / "backups"
-    folder.mkdir()
-    manifest = {"version": 1, "at": "2026-01-01T00:00:00+00:00", "files": {name: "0"}, "counts": {}}
-    with zipfile.ZipFile(folder / "amnesia-x.zip", "w") as archive:
-        archive.writestr("manifest.json", json.dumps(manifest))
-        archive.writestr(f"files/{name}", "x")
+    path = archive(place, {"files": {name: "0"}}, {f"files/{name}": b"x"})
     [backup] = list_backups(place)
     assert "no data of KDS" in str(backup.problem)
     with pytest.raises(StoreError, match="no data of KDS"):
-        restore(place, "amnesia-x", force=True)
+        restore(place, path.stem, force=True)
 
 
 def test_a_damaged_backup_is_refused_before_anything_is_touched(place: Workspace) -> None:
@@ -568,12 +580,8 @@ def test_a_manifest_that_promises_gigabytes_is_not_read(
     place: Workspace, monkeypatch: pytest.MonkeyPatch, lie: bool
 ) -> None:
     monkeypatch.setattr("kds.amnesia.backup.MANIFEST_BYTES", 1 << 20)
-    folder = place.brain / "backups"
-    folder.mkdir()
-    path = folder / "amnesia-20250101T000000Z.zip"
     size = 64 << 20
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("manifest.json", b" " * size)
+    path = archive(place, b" " * size)
     if lie:
         path.write_bytes(path.read_bytes().replace(size.to_bytes(4, "little"), b"\x10\0\0\0"))
     tracemalloc.start()
@@ -587,10 +595,24 @@ def test_a_manifest_that_promises_gigabytes_is_not_read(
 def test_a_manifest_nested_beyond_measure_or_of_a_strange_time_is_no_backup(
     place: Workspace,
 ) -> None:
-    folder = place.brain / "backups"
-    folder.mkdir()
-    strange = {"version": 1, "at": "0001-01-01T00:00:00+14:00", "files": {}, "counts": {}}
-    for number, text in enumerate(("[" * 200_000, json.dumps(strange))):
-        with zipfile.ZipFile(folder / f"amnesia-{number}.zip", "w") as archive:
-            archive.writestr("manifest.json", text)
+    archive(place, b"[" * 200_000)
+    archive(place, {"at": "0001-01-01T00:00:00+14:00"})
     assert [bool(one.problem) for one in list_backups(place)] == [True, True]
+
+
+def test_a_backup_that_would_fill_the_disk_is_none(place: Workspace) -> None:
+    archive(place, {}, {"files/memory.db": bytes(100 << 20)})
+    (found,) = list_backups(place)
+    assert "unpacks to" in str(found.problem)
+
+
+@pytest.mark.parametrize(
+    "counts", [{"memory": {"\x1b[2Jsessions": 1}}, {"memory": {"sessions": "many"}}, {"memory": 3}]
+)
+def test_strange_counts_of_a_backup_are_a_problem_without_escapes(
+    place: Workspace, counts: object
+) -> None:
+    archive(place, {"counts": counts})
+    (found,) = list_backups(place)
+    assert found.problem is not None
+    assert found.problem.isprintable()

@@ -1,20 +1,15 @@
 """What a cloned project can bring along in `kds-brain/`, and what KDS makes of it."""
 
-import json
 import os
 import sqlite3
 import struct
 import sys
-import zipfile
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import kds
-from kds.amnesia.backup import list_backups
 from kds.amnesia.forgetting import forget
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import KdsError, StoreError, WorkspaceError
@@ -245,35 +240,6 @@ def test_a_state_that_is_gone_is_a_warning(place: Workspace, sql: str) -> None:
         connection.commit()
     with SqliteStore(path) as store:
         assert "deleted bytes" in " ".join(store.warnings)
-
-
-def archive(place: Workspace, write: Callable[[zipfile.ZipFile], object], **manifest: Any) -> None:
-    folder = place.brain / "backups"
-    folder.mkdir()
-    said = {"version": 1, "at": "2025-11-03T09:00:00+00:00", "files": {}, "counts": {}}
-    path = folder / "amnesia-20251103T090000Z.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
-        write(made)
-        made.writestr("manifest.json", json.dumps(said | manifest))
-
-
-def test_a_backup_that_would_fill_the_disk_is_none(place: Workspace) -> None:
-    zeros = bytes(100 << 20)
-    archive(place, lambda made: made.writestr("files/memory.db", zeros))
-    (found,) = list_backups(place)
-    assert "unpacks to" in str(found.problem)
-
-
-@pytest.mark.parametrize(
-    "counts", [{"memory": {"\x1b[2Jsessions": 1}}, {"memory": {"sessions": "many"}}, {"memory": 3}]
-)
-def test_strange_counts_of_a_backup_are_a_problem_without_escapes(
-    place: Workspace, counts: object
-) -> None:
-    archive(place, lambda _: None, counts=counts)
-    (found,) = list_backups(place)
-    assert found.problem is not None
-    assert found.problem.isprintable()
 
 
 def test_flags_that_clash_in_a_pattern_are_a_clear_error(place: Workspace) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kds.cli.progress import after_a_while, reported, slow, tracked
+from kds.cli.progress import reported, slow, tracked
 
 Streams = pytest.CaptureFixture[str]
 
@@ -12,14 +12,16 @@ Streams = pytest.CaptureFixture[str]
 class Clock:
     """Stands in for the timer: rings when the test says so."""
 
-    def __init__(self) -> None:
-        self.call: Callable[[], None] | None = None
+    call: Callable[[], None] | None = None
 
-    def schedule(self, call: Callable[[], None]) -> Callable[[], None]:
+    def __call__(self, wait_s: float, call: Callable[[], None]) -> "Clock":
         self.call = call
-        return self.call_off
+        return self
 
-    def call_off(self) -> None:
+    def start(self) -> None:
+        """Nothing rings by itself."""
+
+    def cancel(self) -> None:
         self.call = None
 
     def ring(self) -> None:
@@ -30,18 +32,19 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setenv("KDS_PROGRESS", "auto")
-    monkeypatch.setattr("kds.cli.progress.SLOW_S", 3600.0)  # for what makes a timer of its own
-    return Clock()
+    clock = Clock()
+    monkeypatch.setattr("kds.cli.progress.Timer", clock)
+    return clock
 
 
 def test_what_takes_a_while_says_so_in_one_line_on_stderr(clock: Clock, capsys: Streams) -> None:
-    with slow("loading rules", schedule=clock.schedule):
+    with slow("loading rules"):
         clock.ring()
     assert capsys.readouterr() == ("", "kds: loading rules ...\n")
 
 
 def test_what_is_quick_says_nothing(clock: Clock, capsys: Streams) -> None:
-    with slow("loading rules", schedule=clock.schedule):
+    with slow("loading rules"):
         late = clock.call
     assert clock.call is None
     assert late is not None
@@ -50,14 +53,14 @@ def test_what_is_quick_says_nothing(clock: Clock, capsys: Streams) -> None:
 
 
 def test_the_block_may_say_that_the_wait_is_over(clock: Clock, capsys: Streams) -> None:
-    with slow("waiting for the answer", schedule=clock.schedule) as arrived:
+    with slow("waiting for the answer") as arrived:
         arrived()
         clock.ring()
     assert capsys.readouterr() == ("", "")
 
 
 def test_an_error_ends_the_wait_too(clock: Clock) -> None:
-    with pytest.raises(ValueError, match="broken"), slow("trying", schedule=clock.schedule):
+    with pytest.raises(ValueError, match="broken"), slow("trying"):
         raise ValueError("broken")
     assert clock.call is None
 
@@ -66,7 +69,7 @@ def test_a_terminal_gets_a_spinner_that_goes_away(
     clock: Clock, capsys: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes the stream for a terminal
-    with slow("loading rules", schedule=clock.schedule):
+    with slow("loading rules"):
         clock.ring()
     out, err = capsys.readouterr()
     assert out == ""
@@ -81,16 +84,12 @@ def test_it_can_be_switched_off(
 ) -> None:
     monkeypatch.setenv("KDS_PROGRESS", word)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with slow("loading rules", schedule=clock.schedule):
+    with slow("loading rules"):
         assert clock.call is None
     assert list(tracked([1], "counting")) == [1]
     with reported("reading") as tell:
         tell("reading", 1, 2)
     assert capsys.readouterr() == ("", "")
-
-
-def test_the_timer_can_be_called_off() -> None:
-    after_a_while(lambda: pytest.fail("it was called off"))()
 
 
 @pytest.mark.usefixtures("clock")

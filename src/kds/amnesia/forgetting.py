@@ -57,15 +57,6 @@ class Report:
     backup: Path | None
     notes: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, object]:
-        """The report as JSON has it."""
-        return {
-            "before": self.before.as_dict(),
-            "after": self.after.as_dict(),
-            "backup": str(self.backup) if self.backup else None,
-            "notes": list(self.notes),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Restored:
@@ -138,9 +129,6 @@ def remove_backup(workspace: Workspace, name: str) -> Backup:
     Raises AmnesiaError when there is none of that name.
     """
     backup = _chosen(workspace, name)
-    folder = backups_dir(workspace)
-    if backup.path.parent != folder:
-        raise AmnesiaError("it is none of this workspace's backups", where=str(backup.path))
     remove_private(backup.path)
     _sweep(workspace)
     return backup

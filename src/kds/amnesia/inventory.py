@@ -6,7 +6,6 @@ Only files that KDS itself makes in `kds-brain/` are ever counted, and never wha
 import re
 import sqlite3
 import stat
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Final, Literal, get_args
 
-from kds.amnesia.tenant import ON_SERVER, STAYS_THERE, HeldText, counts_there, texts_on_server
+from kds.amnesia.tenant import ON_SERVER, STAYS_THERE, HeldText, texts_on_server
 from kds.brain.context.work_file import FOLDER as WORK_DIR
 from kds.brain.database.schema import distrust
 from kds.brain.documents.document_store import DocumentStore
@@ -236,40 +235,51 @@ def _item(
     names: Mapping[Kind, Sequence[str]],
     on_server: Mapping[str, HeldText],
 ) -> Item:
-    files = tuple(names.get(kind, ()))
-    there = {name: text.content for name, text in on_server.items() if kind_of(name) == kind}
-    counts = Counter(_counts(workspace, kind, files))
-    counts.update(counts_there(kind, there))
-    return Item(kind, (*files, *there), dict(counts))
+    there = [name for name in on_server if kind_of(name) == kind]
+    files = (*names.get(kind, ()), *there)
+    return Item(kind, files, _counts(workspace.brain, kind, files, on_server))
 
 
-def _counts(workspace: Workspace, kind: Kind, files: Sequence[str]) -> dict[str, int]:
-    brain = workspace.brain
-    if kind in ("context", "conversations"):
-        lines = {"messages": sum(_lines(brain / name) for name in files)}
-        return lines if kind == "context" else {"conversations": _whole(files), **lines}
-    if kind == "learned":
-        examples = _lines(brain / LEARNED_FILE, rb"^- ") if LEARNED_FILE in files else 0
-        events = _lines(brain / EVENTS_FILE) if EVENTS_FILE in files else 0
-        return {"examples": examples, "events": events}
+def _counts(
+    brain: Path, kind: Kind, files: Sequence[str], on_server: Mapping[str, HeldText]
+) -> dict[str, int]:
     for name, (owner, tables) in DATABASES.items():
         if owner == kind:
             found = _rows(brain / name, tables) if name in files else {}
-            return found | {
-                "copies set aside": len([f for f in files if ".bad-" in f or ".backup-" in f])
-            }
-    return {"files": len(files)}
+            aside = [one for one in files if ".bad-" in one or ".backup-" in one]
+            return found | {"copies set aside": len(aside)}
+    if kind not in ("context", "conversations", "learned"):
+        return {"files": len(files)}
+    texts = {
+        name: on_server[name].content if name in on_server else _content(brain / name)
+        for name in files
+    }
+    return _counted(kind, texts)
 
 
-def _whole(files: Sequence[str]) -> int:
-    return len([name for name in files if name.endswith(".jsonl")])
+def _counted(kind: Kind, texts: Mapping[str, bytes]) -> dict[str, int]:
+    if kind == "learned":
+        examples, events = _lines(texts, LEARNED_FILE, rb"^- "), _lines(texts, EVENTS_FILE)
+        return {"examples": examples, "events": events}
+    whole = len([name for name in texts if name.endswith(".jsonl")])
+    counts = {"conversations": whole} if kind == "conversations" else {}
+    return counts | {"messages": _lines(texts)}
 
 
-def _lines(path: Path, start: bytes = rb"^\s*\S") -> int:
+def _lines(texts: Mapping[str, bytes], name: str | None = None, start: bytes = rb"^\s*\S") -> int:
+    """The lines of all texts, or of those of a name, that begin so."""
+    return sum(
+        len(re.findall(start, content, re.MULTILINE))
+        for place, content in texts.items()
+        if name in (None, place.removeprefix(ON_SERVER))
+    )
+
+
+def _content(path: Path) -> bytes:
     try:
-        return len(re.findall(start, path.read_bytes(), re.MULTILINE))
+        return path.read_bytes()
     except OSError:
-        return 0
+        return b""
 
 
 def _rows(path: Path, tables: Sequence[tuple[str, str]]) -> dict[str, int]:

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import StoreError
-from kds.brain.learning.event_log import FILE_NAME as EVENTS
-from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.private_file import append_private, read_private
 from kds.brain.shared_database import SharedDatabase, shared_database
 from kds.brain.workspace import Workspace
@@ -77,21 +75,6 @@ def put_on_server(workspace: Workspace, name: str, extract: Callable[[Path], Non
     finally:
         beside.unlink(missing_ok=True)
     return True
-
-
-def counts_there(kind: str, texts: Mapping[str, bytes]) -> dict[str, int]:
-    """Return how many of what the texts of a kind hold, in the words of the inventory."""
-    lines = sum(content.count(b"\n") for content in texts.values())
-    examples = texts.get(f"{ON_SERVER}{LEARNED}", b"").splitlines()
-    return {
-        "context": {"messages": lines},
-        "conversations": {"conversations": len(texts), "messages": lines},
-        "learned": {
-            "examples": sum(line.lstrip().startswith(b"- ") for line in examples),
-            "events": texts.get(f"{ON_SERVER}{EVENTS}", b"").count(b"\n"),
-        },
-        "work": {"files": len(texts)},
-    }.get(kind, {})
 
 
 def newer_on_server(workspace: Workspace, digests: Mapping[str, str]) -> list[str]:

@@ -9,10 +9,9 @@ from typing import Final
 
 import click
 
+from kds.cli.command import LateGroup, MessageCommand, command
 from kds.cli.commands import GROUPS, HIDDEN
-from kds.cli.dashes import MessageCommand
 from kds.cli.guard import Refusal, guarded, wants_json
-from kds.cli.lategroup import LateGroup
 
 OBJECTS_BETWEEN_COLLECTIONS: Final = 50_000
 """Python's own 700 collects garbage hundreds of times while libraries are imported, and finds none:
@@ -36,19 +35,15 @@ class _Commands(MessageCommand, LateGroup):
         return super().resolve_command(ctx, args)
 
 
-@click.command(
+@command(
+    "kds route 'I want to add a FAB button'",
+    "kds route 'Make it purple' --why",
+    "kds '#file:KDS/prompts/user/kds.md I want to add a FAB button'",
     cls=_Commands,
     sections=GROUPS,
     hidden=HIDDEN,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="""\b
-Examples:
-  kds route 'I want to add a FAB button'
-  kds route 'Make it purple' --why
-  kds '#file:KDS/prompts/user/kds.md I want to add a FAB button'
-
-\b
-`kds help COMMAND` explains one; `kds help topics` lists the pages to read.""",
+    closing="`kds help COMMAND` explains one; `kds help topics` lists the pages to read.",
 )
 @click.version_option(None, "--version", package_name="kds-router", message="%(prog)s %(version)s")
 @click.option(

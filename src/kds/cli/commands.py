@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kds.cli.lategroup import Sections
+from kds.cli.command import Sections
 
 GROUPS: Final[Sections] = {
     "Begin here": {
@@ -13,7 +13,7 @@ GROUPS: Final[Sections] = {
     "Use": {
         "ask": ("talk.ask:ask", "Route MESSAGE, run its agent, print the answer."),
         "chat": ("talk.chat:chat", "Talk to the router: every turn shows what became of it."),
-        "web": ("setup.web:web", "Open the page: chat, and a look at all that KDS knows."),
+        "web": ("setup.service:web", "Open the page: chat, and a look at all that KDS knows."),
         "explain": ("talk.route:explain", "Route MESSAGE unlogged, and print every step's record."),
         "help": ("about.help:help_", "Explain a command, or print a page of the documentation."),
     },

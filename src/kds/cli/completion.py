@@ -2,14 +2,13 @@
 
 import importlib
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Any, Final
 
 import click
 
 import kds
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
-from kds.cli.options import find_workspace
 
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
@@ -18,8 +17,9 @@ def completed_by(kind: str) -> Complete:
     """Complete with the names of ``kind``, one of NAMES."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        workspace = ctx.params["workspace"]
         try:
-            names = list(NAMES[kind](find_workspace(ctx.params.get("workspace"))))
+            names = list(NAMES[kind](workspace)) if workspace else []
         except KdsError:  # the command itself will say what is wrong
             return []
         return [name for name in names if name.startswith(incomplete)]
@@ -27,18 +27,16 @@ def completed_by(kind: str) -> Complete:
     return complete
 
 
-def _prompts(workspace: Workspace) -> Iterable[str]:
-    return (prompt.name for prompt in kds.PromptLibrary.load(workspace.prompts_dir).prompts())
+def _library(workspace: Workspace) -> "kds.PromptLibrary":
+    return kds.PromptLibrary.load(workspace.prompts_dir)
 
 
 def _intents(workspace: Workspace) -> Iterable[str]:
-    agents = kds.PromptLibrary.load(workspace.prompts_dir).agents()
-    return (agent.intent for agent in agents if agent.intent)
+    return (agent.intent for agent in _library(workspace).agents() if agent.intent)
 
 
 def _agents(workspace: Workspace) -> Iterable[str]:
-    agents = kds.PromptLibrary.load(workspace.prompts_dir).agents()
-    return (*(agent.name for agent in agents), *_intents(workspace))
+    return (*(agent.name for agent in _library(workspace).agents()), *_intents(workspace))
 
 
 def _sessions(workspace: Workspace) -> Iterable[str]:
@@ -50,27 +48,18 @@ def _sessions(workspace: Workspace) -> Iterable[str]:
         return ["last", *(one.id for one in sessions), *(one.title for one in sessions)]
 
 
-def _settings(workspace: Workspace) -> Iterable[str]:
-    keys: Iterable[str] = importlib.import_module("kds.cli.about.config").KEYS
-    return keys
-
-
-def _proposals(workspace: Workspace) -> Iterable[str]:
-    module = importlib.import_module("kds.learning.learning")
-    return (one.id for one in module.Learning(workspace).candidates() if one.state != "learned")
-
-
-def _learned(workspace: Workspace) -> Iterable[str]:
-    module = importlib.import_module("kds.learning.learning")
-    return (one.id for one in module.Learning(workspace).file.entries())
+def _learning(workspace: Workspace) -> Any:
+    return importlib.import_module("kds.learning.learning").Learning(workspace)
 
 
 NAMES: Final[dict[str, Callable[[Workspace], Iterable[str]]]] = {
-    "prompts": _prompts,
+    "prompts": lambda place: (prompt.name for prompt in _library(place).prompts()),
     "agents": _agents,
     "intents": _intents,
     "sessions": _sessions,
-    "settings": _settings,
-    "proposals": _proposals,
-    "learned": _learned,
+    "settings": lambda _: importlib.import_module("kds.api.settings_keys").KEYS,
+    "proposals": lambda place: (
+        one.id for one in _learning(place).candidates() if one.state != "learned"
+    ),
+    "learned": lambda place: (one.id for one in _learning(place).file.entries()),
 }

@@ -9,9 +9,8 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 import click
@@ -49,22 +48,6 @@ class Refusal(click.UsageError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """An error as it is told; ``problems`` are all faults of a file that is wrong."""
-
-    message: str
-    where: str | None = None
-    hint: str | None = None
-    problems: Sequence[Problem] = ()
-
-    def as_dict(self) -> dict[str, object]:
-        told: dict[str, object] = {"message": self.message, "where": self.where, "hint": self.hint}
-        if self.problems:
-            told["problems"] = problem_rows(self.problems)
-        return {"error": told}
-
-
 def wants_json(arguments: Sequence[str]) -> bool:
     """Tell whether ``--json`` is among the options.
 
@@ -93,9 +76,9 @@ def guarded(run: Callable[[], object], *, as_json: bool = False) -> int:
     except BrokenPipeError:
         return _leave_pipe()
     except Exception as error:  # noqa: BLE001  # the last resort: a user never meets a traceback
-        failure = _explained(error)
+        told = _explained(error)
         if as_json:
-            _print_failure(failure)
+            _print_failure(told)
         if isinstance(error, OSError):
             _leave_pipe()
         return BAD_INPUT if isinstance(error, _EXPECTED) else INTERNAL
@@ -114,6 +97,12 @@ def complain(message: str, hint: str | None = None) -> None:
         click.echo(f"  {toned('fix:', 'ok', err=True)} {hint}", err=True)
 
 
+def pass_on(warnings: Iterable[str]) -> None:
+    """Tell on stderr what was found and put right, or passed over."""
+    for warning in warnings:
+        complain(warning)
+
+
 def complain_about(error: KdsError) -> None:
     """Write a KDS error to stderr, with where it is and how to fix it."""
     text = str(error).replace("\n  fix:", f"\n  {toned('fix:', 'ok', err=True)}")
@@ -124,40 +113,44 @@ _EXPECTED: Final = (click.ClickException, KdsError, OSError)
 """What a user or the system can bring about; anything else is a fault in KDS."""
 
 
-def _explained(error: Exception) -> _Failure:
+def _explained(error: Exception) -> dict[str, object]:
     """Write ``error`` to stderr, and return it as a program is told of it."""
     if isinstance(error, KdsError):
         complain_about(error)
-        problems = error.problems if isinstance(error, ConfigError) else ()
-        return _Failure(error.message, error.where, error.hint, problems)
+        told = {"message": error.message, "where": error.where, "hint": error.hint}
+        problems = problem_rows(error.problems) if isinstance(error, ConfigError) else []
+        return told | ({"problems": problems} if problems else {})
     if isinstance(error, _HELP_SHOWN):
         click.echo(error.format_message(), err=True)
-        return _Failure("a subcommand is missing", hint="see --help")
+        return {"message": "a subcommand is missing", "where": None, "hint": "see --help"}
+    if os.environ.get(DEBUG) and not isinstance(error, click.ClickException):
+        traceback.print_exception(error)
+    message, hint = _said_of(error)
+    complain(message, hint)
+    return {"message": message, "where": None, "hint": hint}
+
+
+def _said_of(error: Exception) -> tuple[str, str | None]:
+    """What to say of an error that is none of KDS's own, and how to mend it."""
     if isinstance(error, click.ClickException):
         hint = _usage_hint(error) if isinstance(error, click.UsageError) else None
-        failure = _Failure(_LINE_ENDS.sub(" ", error.format_message()), hint=hint)
-    else:
-        if os.environ.get(DEBUG):
-            traceback.print_exception(error)
-        failure = _unwritable(error) if isinstance(error, OSError) else _internal(error)
-    complain(failure.message, failure.hint)
-    return failure
+        return _LINE_ENDS.sub(" ", error.format_message()), hint
+    if isinstance(error, OSError):  # outside KDS: a full disk, a terminal that is gone
+        message = f"{error.filename}: " if error.filename else ""
+        message += str(error.strerror or error)
+        if isinstance(error, PermissionError):
+            return message, "give yourself permission"
+        return message, "check the disk and where the output goes"
+    name, text = type(error).__name__, " ".join(str(error).split())
+    hint = f"run it again with {DEBUG}=1 for the trace, and report that"
+    return f"internal error: {name}: {text}"[:500], hint
 
 
-def _print_failure(failure: _Failure) -> None:
+def _print_failure(told: Mapping[str, object]) -> None:
     import json  # 7 ms: only an error pays
 
     with suppress(OSError):  # stdout may be what is broken
-        click.echo(json.dumps(failure.as_dict(), indent=2))
-
-
-def _unwritable(error: OSError) -> _Failure:
-    """A file or stream outside KDS failed: a full disk, a terminal that is gone."""
-    named = f"{error.filename}: " if error.filename else ""
-    message = f"{named}{error.strerror or error}"
-    if isinstance(error, PermissionError):
-        return _Failure(message, hint="give yourself permission")
-    return _Failure(message, hint="check the disk and where the output goes")
+        click.echo(json.dumps({"error": told}, indent=2))
 
 
 def _usage_hint(error: click.UsageError) -> str:
@@ -198,14 +191,6 @@ def _near_choice(error: click.UsageError) -> str | None:
         return None
     choices = [str(choice) for choice in kind.choices]
     return next(iter(difflib.get_close_matches(given[1], choices, n=1)), None)
-
-
-def _internal(error: Exception) -> _Failure:
-    name, text = type(error).__name__, " ".join(str(error).split())
-    return _Failure(
-        f"internal error: {name}: {text}"[:500],
-        hint=f"run it again with {DEBUG}=1 for the trace, and report that",
-    )
 
 
 def _leave_pipe() -> int:

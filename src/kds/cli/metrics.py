@@ -9,14 +9,17 @@ import click
 
 from kds.api.measures import Spread
 from kds.brain.clock import minute
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.metrics import KEPT
 from kds.brain.sessions.session_values import Stats
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.guard import Refusal
-from kds.cli.memory.memory_options import looking, read_span
-from kds.cli.memory.memory_upkeep import EMPTY
-from kds.cli.options import check_picture, find_workspace, json_option, workspace_option
-from kds.cli.output import counted, fields, percent, print_json, print_line, print_table
+from kds.cli.memory.memory_group import EMPTY
+from kds.cli.options import check_picture, json_option, read_span, workspace_option
+from kds.cli.output import counted, fields, mebibytes, percent, print_line, print_table, say
 from kds.cli.progress import slow
+from kds.cli.stores import looking
 from kds.evaluation.intents.plots import SUFFIXES, load_drawing
 from kds.evaluation.metrics_plots import draw_metrics
 from kds.evaluation.metrics_report import MetricsReport, Recalls, Turns, read_report
@@ -35,20 +38,14 @@ _BARS: Final = "▁▂▃▄▅▆▇█"
 _PLAIN_BARS: Final = ".:-=+*%#"
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds metrics
-  kds metrics --since 24h --json
-  kds metrics --since 30d --plot kds.png"""
-)
+@command("kds metrics", "kds metrics --since 24h --json", "kds metrics --since 30d --plot kds.png")
 @click.option("--since", metavar="TIME", default=DEFAULT_SPAN,
               help=f"How far to look back, at most 30d.  [default: {DEFAULT_SPAN}]")  # fmt: skip
 @json_option
 @click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="OUT.png|svg",
               help="Draw the figures.")  # fmt: skip
 @workspace_option
-def metrics(*, since: str, as_json: bool, plot: Path | None, workspace: Path | None) -> None:
+def metrics(*, since: str, plot: Path | None, workspace: Workspace) -> None:
     """Print KDS's own numbers: turns, corrections, recalls, hits, times.
 
     What each figure means: `kds help memory-cli`.
@@ -57,19 +54,17 @@ def metrics(*, since: str, as_json: bool, plot: Path | None, workspace: Path | N
     if span > KEPT:
         raise Refusal(f"'{since}' is longer than measurements are kept", "at most 30d")
     if plot is not None:
-        _check_plot(plot)
-    corrections = PromptLibrary.load(find_workspace(workspace).prompts_dir).corrections()
-    with looking(workspace) as store:
+        check_picture(plot, SUFFIXES)
+        load_drawing()
+    corrections = PromptLibrary.load(workspace.prompts_dir).corrections()
+    with looking(MemoryPlace.of(workspace)) as store:
         report = read_report(store, span, corrections)
         stats = store.stats() if store else EMPTY
     if plot is not None:
         with slow("drawing"):
             draw_metrics(plot, report)
-    if as_json:
-        memory = fields(stats, "sessions messages tokens size_bytes")
-        print_json(report.as_dict() | {"memory": memory})
-    else:
-        _print(report, stats)
+    memory = fields(stats, "sessions messages tokens size_bytes")
+    say(report.as_dict() | {"memory": memory}, lambda: _print(report, stats))
 
 
 def sparkline(counts: Sequence[int], bars: str = _BARS) -> str:
@@ -82,11 +77,6 @@ def sparkline(counts: Sequence[int], bars: str = _BARS) -> str:
     return "".join(
         bars[max(round(count / most * len(bars)), 1) - 1] if count else " " for count in counts
     )
-
-
-def _check_plot(plot: Path) -> None:
-    check_picture(plot, SUFFIXES)
-    load_drawing()
 
 
 def _print(report: MetricsReport, stats: Stats) -> None:
@@ -114,7 +104,7 @@ def _print(report: MetricsReport, stats: Stats) -> None:
         ])  # fmt: skip
     click.echo()
     size = f"{counted(stats.sessions, 'session')}, {counted(stats.messages, 'message')}"
-    print_line("memory", f"{size}, {stats.size_bytes / 2**20:,.1f} MiB")
+    print_line("memory", f"{size}, {mebibytes(stats.size_bytes)}")
 
 
 def _print_turns(turns: Turns) -> None:

@@ -1,8 +1,10 @@
 """Arguments and options that several commands share."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -14,7 +16,8 @@ from kds.brain.message import clean_message
 from kds.brain.turn import WARNING
 from kds.brain.whereabouts import HOME_VARIABLE
 from kds.brain.workspace import Workspace
-from kds.cli.guard import Refusal, complain
+from kds.cli.guard import Refusal, complain, pass_on
+from kds.cli.output import JSON
 from kds.cli.progress import slow
 from kds.hooks.start import start_service
 from kds.service.desk import LOADING, Desk
@@ -22,6 +25,9 @@ from kds.service.desk import LOADING, Desk
 F = TypeVar("F", bound=Callable[..., Any])
 
 STDIN: Final = "-"
+
+_UNITS: Final = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_SPAN: Final = re.compile(r"(\d{1,5})([hdw])", re.IGNORECASE)
 
 
 class NamedPath(click.Path):
@@ -38,14 +44,48 @@ class NamedPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+def find_workspace(folder: Path | None) -> Workspace:
+    """Find the workspace at ``folder`` (as $KDS_HOME would name it), or from here upwards.
+
+    Raises WorkspaceError when the folder that ``folder`` or $KDS_HOME names is not there.
+    """
+    if folder is None:
+        found = Workspace.find()
+        if os.environ.get(HOME_VARIABLE, "").strip() and not found.root.is_dir():
+            raise WorkspaceError(
+                "no such folder", where=str(found.root), hint=f"check ${HOME_VARIABLE}, or unset it"
+            )
+        return found
+    if not folder.is_dir():
+        raise WorkspaceError("no such folder", where=str(folder), hint="check --workspace")
+    return Workspace.find(environ={"KDS_HOME": str(folder)})
+
+
+def _as_workspace(
+    ctx: click.Context, param: click.Parameter, folder: Path | None
+) -> Workspace | Path | None:
+    """The workspace of a command; the folder alone of a group: a subcommand may name another."""
+    return folder if isinstance(ctx.command, click.Group) else find_workspace(folder)
+
+
+def _note_json(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+    ctx.meta[JSON] = asked
+
+
 workspace_option = click.option(
     "--workspace",
     "-w",
     type=NamedPath(),
     metavar="DIR",
     help="Folder of the workspace, the one with kds-brain/.  [default: $KDS_HOME, else searched]",
+    callback=_as_workspace,
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+"""The workspace of the command: a `Workspace`, which need not be there yet; a path for groups."""
+
+json_option = click.option(
+    "--json", is_flag=True, help="Print JSON.", expose_value=False, callback=_note_json
+)
+"""What prints asks for it: `kds.cli.output.asked_json`."""
 
 
 def common_options(command: F) -> F:
@@ -74,35 +114,29 @@ def read_message(words: tuple[str, ...]) -> str:
     return clean_message(sys.stdin.read())
 
 
-def find_workspace(folder: Path | None) -> Workspace:
-    """Find the workspace at ``folder`` (as $KDS_HOME would name it), or from here upwards.
+def read_span(text: str) -> timedelta:
+    """Read a span of time. Raises Refusal when it is none.
 
-    Raises WorkspaceError when the folder that ``folder`` or $KDS_HOME names is not there.
+    >>> [read_span(text).days for text in ("48h", "30d", " 2W ")]
+    [2, 30, 14]
     """
-    if folder is None:
-        found = Workspace.find()
-        if os.environ.get(HOME_VARIABLE, "").strip() and not found.root.is_dir():
-            raise WorkspaceError(
-                "no such folder", where=str(found.root), hint=f"check ${HOME_VARIABLE}, or unset it"
-            )
-        return found
-    if not folder.is_dir():
-        raise WorkspaceError("no such folder", where=str(folder), hint="check --workspace")
-    return Workspace.find(environ={"KDS_HOME": str(folder)})
+    found = _SPAN.fullmatch(text.strip())
+    if found is None:
+        raise Refusal(f"'{text}' is no span of time", "write 36h, 30d or 2w")
+    return int(found[1]) * _UNITS[found[2].lower()]
 
 
-def open_router(workspace: Path | None, *, log: bool) -> "kds.Router":
+def open_router(workspace: Workspace, *, log: bool) -> "kds.Router":
     """Open the router of the workspace, and pass its warnings on to stderr."""
     with slow(LOADING):
-        router = kds.Router.open(find_workspace(workspace), log=log)
-    for warning in router.warnings:
-        complain(warning)
+        router = kds.Router.open(workspace, log=log)
+    pass_on(router.warnings)
     return router
 
 
 def route_message(
     message: str,
-    workspace: Path | None,
+    workspace: Workspace,
     *,
     log: bool,
     rewrite: bool | None = None,
@@ -113,14 +147,13 @@ def route_message(
     Where there was none, one is started for the next call, once this one is answered, if it
     ``may_start``: not in a folder that is no workspace yet, and is to stay so.
     """
-    found = find_workspace(workspace)
-    desk = Desk(found, tell=complain, watch=slow)
+    desk = Desk(workspace, tell=complain, watch=slow)
     turn = desk.route(message, log=log, rewrite=rewrite)
     for note in dict.fromkeys(turn.why):
         if note.startswith(WARNING):  # of the context: a line that cannot be read
             complain(note.removeprefix(WARNING))
-    if desk.alone and may_start and (log or found.brain.is_dir()):
-        start_afterwards(found)
+    if desk.alone and may_start and (log or workspace.brain.is_dir()):
+        start_afterwards(workspace)
     return turn
 
 

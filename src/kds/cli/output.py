@@ -4,18 +4,23 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from kds.brain.clock import moment
 from kds.brain.turn import ContextEntry, StepRecord, Turn
-from kds.cli.moments import shown
-from kds.cli.palette import COLUMNS, STYLES, Tone, asked_plain, coloured, marked, toned
+from kds.cli.palette import COLUMNS, STYLES, Tone, asked_plain, coloured, marked, shown, toned
 from kds.router.intents.policy import ACT_MIN
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+JSON: Final = "kds.json"
+"""Where a command's context says whether `--json` was given."""
 
 _LABEL: Final = 11
 _PIPED_WIDTH: Final = 160
@@ -25,6 +30,21 @@ _WHOLE: Final = frozenset({"id", "time", "at", "changed", "intent", "session"})
 """Columns that are kept in one piece where a terminal is narrow: the others make room."""
 
 Row = Sequence[str]
+
+
+def asked_json() -> bool:
+    """Whether `--json` was given."""
+    return bool(click.get_current_context().meta.get(JSON))
+
+
+def say(value: object, shown: str | Callable[[], object]) -> None:
+    """Print ``value`` as JSON where that was asked for; else a text, or what a function prints."""
+    if asked_json():
+        print_json(value)
+    elif isinstance(shown, str):
+        click.echo(shown)
+    else:
+        shown()
 
 
 def print_json(value: object) -> None:
@@ -38,15 +58,15 @@ def print_json(value: object) -> None:
 
 def print_turn(turn: Turn) -> None:
     """Print what became of a message: a few labelled lines."""
-    print_line("message", _with_references(turn))
+    places = [(one.start, one.end) for one in turn.references]
+    print_line("message", marked(turn.message, places))
     if turn.notice:
         print_line("note", toned(turn.notice, "note"))
         return
     if turn.expanded != turn.message:
         print_line("expanded", _with_targets(turn))
     print_line("intent", _intent(turn))
-    for label, text in _turn_lines(turn):
-        print_line(label, text)
+    print_lines(_turn_lines(turn))
 
 
 def print_why(turn: Turn) -> None:
@@ -68,19 +88,25 @@ def print_line(label: str, text: str, *, tone: Tone = "label") -> None:
     click.echo(toned(f"{label:<{_LABEL}}", tone) + text)
 
 
-def print_table(columns: Row, rows: Iterable[Row]) -> None:
-    """Print a table without lines. Cells are plain text: nothing in them is markup."""
-    from rich.console import Console  # 50 ms of imports: only who prints a table pays
-    from rich.table import Table
+def print_lines(lines: Iterable[tuple[str, str]]) -> None:
+    """Print labelled lines, each a label and its text."""
+    for label, text in lines:
+        print_line(label, text)
+
+
+def print_table(columns: Row, rows: Iterable[Row], *, none: str = "") -> None:
+    """Print a table without lines, or what to say where there is ``none`` of its rows.
+
+    Cells are plain text: nothing in them is markup.
+    """
+    rows = list(rows)
+    if none and not rows:
+        click.echo(none)
+        return
+    from rich.table import Table  # 50 ms of imports: only who prints a table pays
     from rich.text import Text
 
-    console = Console(
-        file=sys.stdout, highlight=False, markup=False, emoji=False,
-        force_terminal=False if asked_plain() else None,
-    )  # fmt: skip
-    if not console.is_terminal:
-        console.width = _PIPED_WIDTH
-    colours = coloured()
+    console, colours = _console(), coloured()
     table = Table(box=None, pad_edge=False, header_style="bold" if colours else "")
     for column in columns:
         tone = COLUMNS.get(column) if colours else None
@@ -112,15 +138,13 @@ def decimal(value: float | None) -> str:
 
 def print_entries(entries: Sequence[ContextEntry]) -> None:
     """Print the conversation context, oldest first."""
-    if not entries:
-        click.echo("the conversation context is empty")
-        return
     rows = [
         (shown(entry.timestamp), entry.intent, entry.user_message, entry.context_ref or "",
          entry.session_id or "")
         for entry in entries
     ]  # fmt: skip
-    print_table(("time", "intent", "message", "refers to", "session"), rows)
+    columns = ("time", "intent", "message", "refers to", "session")
+    print_table(columns, rows, none="the conversation context is empty")
 
 
 def counted(count: int, noun: str) -> str:
@@ -132,6 +156,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
+def mebibytes(size: int) -> str:
+    """A size in bytes, as people read it.
+
+    >>> mebibytes(3 << 20)
+    '3.0 MiB'
+    """
+    return f"{size / 2**20:,.1f} MiB"
+
+
 def fields(value: object, names: str) -> dict[str, Any]:
     """The fields of ``value`` that are named, in this order.
 
@@ -141,11 +174,25 @@ def fields(value: object, names: str) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names.split()}
 
 
-def write_json_lines(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
-    """Write what `--errors` asks for: one JSON object a line."""
+def write_json_lines(path: Path | None, rows: Iterable[Mapping[str, object]]) -> None:
+    """Write what `--errors` asks for, one JSON object a line; nothing where it was not given."""
+    if path is None:
+        return
     with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for row in rows:
             file.write(json.dumps(row, ensure_ascii=False, default=_plain) + "\n")
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    console = Console(
+        file=sys.stdout, highlight=False, markup=False, emoji=False,
+        force_terminal=False if asked_plain() else None,
+    )  # fmt: skip
+    if not console.is_terminal:
+        console.width = _PIPED_WIDTH
+    return console
 
 
 def _plain(value: Any) -> object:
@@ -157,6 +204,8 @@ def _plain(value: Any) -> object:
             return dict(value)
         case Path():
             return str(value)
+    if hasattr(value, "as_dict"):
+        return value.as_dict()
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
@@ -164,11 +213,6 @@ def _intent(turn: Turn) -> str:
     sure: Tone = "sure" if turn.confidence >= ACT_MIN else "unsure"
     also = f", also {', '.join(turn.secondary_intents)}" if turn.secondary_intents else ""
     return f"{toned(turn.intent, 'intent')} ({toned(f'{turn.confidence:.2f}', sure)}){also}"
-
-
-def _with_references(turn: Turn) -> str:
-    """The message, with the words that point back marked."""
-    return marked(turn.message, [(one.start, one.end) for one in turn.references])
 
 
 def _with_targets(turn: Turn) -> str:

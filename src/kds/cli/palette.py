@@ -1,4 +1,4 @@
-"""The colours of every command, and whether there is anybody to see them.
+"""The colours and times of every command, and whether there is anybody to see them.
 
 Who reads a pipe gets the same information without colour, and times and tables as programs want
 them; so does a terminal with `--plain`. `NO_COLOR` takes the colours alone.
@@ -8,9 +8,12 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
 import click
+
+from kds.brain.clock import moment, utc_now
 
 Tone = Literal[
     "label", "ok", "problem", "note", "intent", "sure", "unsure", "expected", "actual", "resolved"
@@ -38,6 +41,9 @@ COLUMNS: Final[Mapping[str, Tone]] = {
     "refers to": "resolved",
 }
 """Columns of tables whose cells have a tone of their own, by their heading."""
+
+_MINUTE: Final = timedelta(minutes=1)
+_HOUR: Final = timedelta(hours=1)
 
 _COMPARED: Final = re.compile(r"\s+(?:\w+\s+)?(?P<sign>[-+]) |\s+(?P<name>expected|actual)\s")
 _TONES: Final[Mapping[str, Tone]] = {
@@ -90,3 +96,42 @@ def compared(text: str) -> str:
 def _compared(line: str) -> str:
     found = _COMPARED.match(line)
     return line if found is None else toned(line, _TONES[found["sign"] or found["name"]])
+
+
+def shown(at: datetime) -> str:
+    """A moment as the reader of stdout wants it: on a terminal `3 min ago`, in a pipe ISO 8601."""
+    return ago(at, now=utc_now()) if for_people() else moment(at)
+
+
+def shown_text(at: str) -> str:
+    """The same for a moment that is text already; what is none stays as it is."""
+    try:
+        found = datetime.fromisoformat(at)
+    except ValueError:
+        return at
+    if not for_people():
+        return at
+    return ago(found if found.tzinfo else found.replace(tzinfo=UTC), now=utc_now())
+
+
+def ago(at: datetime, *, now: datetime) -> str:
+    """Say when ``at`` was, in the local time of this machine.
+
+    >>> noon = datetime(2025, 11, 3, 12, 0).astimezone()
+    >>> [ago(noon - timedelta(**span), now=noon) for span in ({"seconds": 5}, {"minutes": 3})]
+    ['just now', '3 min ago']
+    >>> ago(noon - timedelta(hours=3), now=noon), ago(noon - timedelta(hours=22), now=noon)
+    ('today 09:00', 'yesterday 14:00')
+    >>> ago(noon - timedelta(days=9), now=noon), ago(noon - timedelta(days=400), now=noon)
+    ('25 Oct 12:00', '29 Sep 2024')
+    """
+    local, today = at.astimezone(), now.astimezone()
+    age = now - at
+    if timedelta(0) <= age < _HOUR:
+        return "just now" if age < _MINUTE else f"{age // _MINUTE} min ago"
+    if local.date() == today.date():
+        return f"today {local:%H:%M}"
+    if local.date() == today.date() - timedelta(days=1):
+        return f"yesterday {local:%H:%M}"
+    day = f"{local.day} {local:%b}"
+    return f"{day} {local:%H:%M}" if local.year == today.year else f"{day} {local.year}"

@@ -28,21 +28,10 @@ REDRAW_S: Final = 0.1
 VARIABLE: Final = "KDS_PROGRESS"
 
 Item = TypeVar("Item")
-CallOff = Callable[[], None]
-Schedule = Callable[[Callable[[], None]], CallOff]
-"""Calls a function in a while, on another thread; what it returns calls that off."""
-
-
-def after_a_while(call: Callable[[], None]) -> CallOff:
-    """Call ``call`` when SLOW_S seconds have gone by."""
-    timer = Timer(SLOW_S, call)
-    timer.daemon = True
-    timer.start()
-    return timer.cancel
 
 
 @contextmanager
-def slow(what: str, *, schedule: Schedule = after_a_while) -> Iterator[CallOff]:
+def slow(what: str) -> Iterator[Callable[[], None]]:
     """Say what is being done, once the block has taken a while; nothing when it is quick.
 
     What is yielded ends that before the block does: when the first piece of an answer is there.
@@ -51,10 +40,12 @@ def slow(what: str, *, schedule: Schedule = after_a_while) -> Iterator[CallOff]:
         yield lambda: None
         return
     notice = _Notice(what)
-    call_off = schedule(notice.show)
+    timer = Timer(SLOW_S, notice.show)
+    timer.daemon = True
+    timer.start()
 
     def end() -> None:
-        call_off()
+        timer.cancel()
         notice.end()
 
     try:

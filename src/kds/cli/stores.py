@@ -1,20 +1,24 @@
-"""What the commands share that work on the memory or the documents: warnings and vectors."""
+"""What the commands share that work on the memory or the documents: opening them, and vectors."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import click
 
 import kds
 from kds.api.embeddings import embed_waiting, load_embedder
 from kds.brain.passages.outbox import Outbox
-from kds.brain.passages.store import Embedder
+from kds.brain.passages.place import Place
+from kds.brain.passages.store import Embedder, PassageStore
 from kds.brain.passages.values import EmbeddingModel
-from kds.cli.guard import Refusal, complain
-from kds.cli.options import find_workspace
-from kds.cli.output import fields
+from kds.brain.sessions.session_values import Stats
+from kds.brain.workspace import Workspace
+from kds.cli.guard import Refusal, pass_on
+from kds.cli.output import fields, say
 from kds.cli.progress import reported
+
+S = TypeVar("S", bound=PassageStore)
 
 embeddings_option = click.option(
     "--embeddings",
@@ -27,33 +31,47 @@ off_option = click.option(
 )
 
 
-def pass_on(warnings: Sequence[str]) -> None:
-    """Tell on stderr what a store found and put right."""
-    for warning in warnings:
-        complain(warning)
+@contextmanager
+def looking(place: Place[S]) -> Iterator[S | None]:
+    """Open a store to look at it, and pass on its warnings; None where nothing was ever kept."""
+    with place.if_any() as store:
+        pass_on(store.warnings if store else ())
+        yield store
 
 
-def chosen_embedder(name: str | None, folder: Path | None) -> Embedder | None:
+@contextmanager
+def changing(place: Place[S]) -> Iterator[S]:
+    """Open a store, made if there is none, and pass on its warnings."""
+    with place.open() as store:
+        pass_on(store.warnings)
+        yield store
+
+
+def chosen_embedder(name: str | None, workspace: Workspace) -> Embedder | None:
     """Load the model that was named, else the one of the settings, if there is any."""
-    chosen = name or kds.load_settings(find_workspace(folder)).recall.embeddings
+    chosen = name or kds.load_settings(workspace).recall.embeddings
     return load_embedder(chosen) if chosen else None
 
 
-def check_off(embeddings: str | None, *, off: bool) -> None:
-    """Refuse to make vectors and to want none."""
+def make_vectors(
+    store: Outbox | None, embeddings: str | None, workspace: Workspace, *, off: bool
+) -> None:
+    """Give what waits its vector, or want none any more; tell how many were made."""
     if off and embeddings:
         raise Refusal("--off and --embeddings exclude each other", "give one of them")
+    done = 0
+    if off and store is not None:
+        store.use_model(None)
+    elif not off:
+        done = _embedded(store, chosen_embedder(embeddings, workspace))
+    models = store.models() if store else ()
+    say(
+        {"embedded": done, "models": [model_dict(model) for model in models]},
+        f"{done:,} vectors made" if done else "there was nothing to do",
+    )
 
 
-def make_vectors(
-    store: Outbox | None, embeddings: str | None, folder: Path | None, *, off: bool
-) -> int:
-    """Give what waits its vector, or want none any more; returns how many were made."""
-    if off:
-        if store is not None:
-            store.use_model(None)
-        return 0
-    embedder = chosen_embedder(embeddings, folder)
+def _embedded(store: Outbox | None, embedder: Embedder | None) -> int:
     if embedder is None:
         raise Refusal("no embedding model is configured", "name one: --embeddings MODULE:CLASS")
     if store is None:
@@ -67,3 +85,14 @@ def make_vectors(
 def model_dict(model: EmbeddingModel) -> dict[str, Any]:
     """The JSON form of an embedding model and its vectors."""
     return fields(model, "name dimensions state vectors waiting failed")
+
+
+def count_rows(found: Stats) -> list[tuple[str, str]]:
+    """How much is remembered, as rows of a table."""
+    return [
+        ("sessions", f"{found.sessions:,}"),
+        ("messages", f"{found.messages:,}"),
+        ("tokens", f"{found.tokens:,}"),
+        ("parts", f"{found.chunks:,}"),
+        ("summaries", f"{found.summaries:,}"),
+    ]

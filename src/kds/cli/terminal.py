@@ -7,9 +7,14 @@ import re
 import sys
 from typing import Any, Final, TextIO, cast
 
+_UNSAFE: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+"""Controls but tab and line feed, and those of the direction of text: neither a model nor a
+document must move the cursor, set the clipboard, or show words in another order."""
+
 _OBEYED: Final = re.compile(
-    r"\x1b\[[\d;]*m|\r\n"  # colours, and a line's end
-    r"|(?P<other>[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069])"
+    rf"\x1b\[[\d;]*m|\r\n|(?P<other>{_UNSAFE.pattern})"  # colours, a line's end, or what else
 )
 
 
@@ -22,6 +27,15 @@ def spelt(text: str) -> str:
     return _OBEYED.sub(
         lambda found: f"\\u{ord(found['other']):04x}" if found["other"] else found[0], text
     )
+
+
+def harmless(text: str) -> str:
+    r"""Return ``text`` without what a terminal obeys.
+
+    >>> harmless("red\x1b[31m\n")
+    'red[31m\n'
+    """
+    return _UNSAFE.sub("", text)
 
 
 class _Terminal:

@@ -13,7 +13,9 @@ from kds.cli.about import help as help_module
 from kds.cli.app import app
 from kds.cli.commands import GROUPS
 
-from ..conftest import BAD_INPUT, Run
+from ..conftest import BAD_INPUT, Run, data, refused
+
+pytestmark = pytest.mark.usefixtures("workspace")
 
 DOCS = Path(__file__).parents[3] / "docs"
 NEW_AGENT = "deploy-runner"
@@ -80,9 +82,7 @@ def test_a_page_opens_in_the_pager_on_a_terminal(
 def test_what_has_no_help_is_told_what_may_be_meant(
     words: tuple[str, ...], near: str, kds_call: Run
 ) -> None:
-    result = kds_call("help", *words)
-    assert result.code == BAD_INPUT
-    assert near in result.err
+    refused(kds_call("help", *words), near)
 
 
 def test_config_says_where_each_value_comes_from(
@@ -92,7 +92,7 @@ def test_config_says_where_each_value_comes_from(
     kds_call("config", "set", "service.idle_minutes", "5", "--own")
     kds_call("config", "set", "hook.mode", "agent", "--own")
     kds_call("config", "set", "hook.mode", "line")
-    settings = json.loads(kds_call("config", "--json").out)
+    settings = data(kds_call("config", "--json"))
     assert settings["references.precision"] == {"value": 0.8, "from": "$KDS_REFERENCES_PRECISION"}
     assert settings["service.idle_minutes"] == {"value": 5.0, "from": f"{own}:2"}
     project = workspace / "kds-brain" / "settings.yaml"
@@ -134,9 +134,7 @@ def test_setting_a_value_keeps_comments_and_other_values(
 def test_what_would_be_wrong_is_refused_and_nothing_is_written(
     arguments: tuple[str, ...], says: str, own: Path, workspace: Path, kds_call: Run
 ) -> None:
-    result = kds_call("config", *arguments)
-    assert result.code == BAD_INPUT
-    assert says in result.err
+    refused(kds_call("config", *arguments), says)
     assert not own.exists()
     assert not (workspace / "kds-brain" / "settings.yaml").exists()
 
@@ -161,7 +159,7 @@ def test_status_says_what_there_is_and_makes_nothing(
         kds_call("context", "log", "--message", message, "--intent", "EXECUTE")
     kds_call("memory", "new", "Dark mode")
     kds_call("init", "--client", "claude")
-    found = json.loads(kds_call("status", "--json").out)
+    found = data(kds_call("status", "--json"))
     assert found["workspace"] == {"root": str(workspace), "exists": True}
     assert found["service"]["state"] == "not running"
     assert found["memory"]["on"]
@@ -190,9 +188,9 @@ def test_logs_show_hook_and_service_by_time(workspace: Path, kds_call: Run) -> N
     (brain / "service.log").write_text("2025-11-03T09:01:00Z started\n  and a trace\n")
     (brain / "hook.log").chmod(0o600)
     (brain / "service.log").chmod(0o600)
-    shown = [line["text"] for line in json.loads(kds_call("logs", "--json").out)]
+    shown = [line["text"] for line in data(kds_call("logs", "--json"))]
     assert shown == ["no service", "started", "  and a trace", "late"]
-    newest = json.loads(kds_call("logs", "-n", "1", "--json").out)
+    newest = data(kds_call("logs", "-n", "1", "--json"))
     assert newest == [{"log": "hook", "at": "2025-11-03T09:02:00Z", "text": "late"}]
     assert "late" not in kds_call("logs", "--log", "service").out
 
@@ -202,21 +200,21 @@ def test_a_new_agent_passes_the_check_and_takes_its_message(
 ) -> None:
     path = Path(kds_call("prompts", "new", NEW_AGENT).out.splitlines()[0])
     assert path == fitted_workspace / "prompts" / "internal" / "deploy-runner.md"
-    agents = json.loads(kds_call("agents", "--json").out)
+    agents = data(kds_call("agents", "--json"))
     assert {"DEPLOY_RUNNER"} <= {agent["intent"] for agent in agents}
-    report = json.loads(kds_call("prompts", "check", "--json").out)
+    report = data(kds_call("prompts", "check", "--json"))
     assert (report["problems"], report["strays"]) == ([], [])
     again = kds_call("prompts", "new", NEW_AGENT)
     assert (again.code, "there is a prompt" in again.err) == (BAD_INPUT, True)
     assert kds_call("prompts", "new", "Deploy Runner").code == BAD_INPUT
 
 
-def test_an_agent_is_shown_by_its_name_or_intent(workspace: Path, kds_call: Run) -> None:
+def test_an_agent_is_shown_by_its_name_or_intent(kds_call: Run) -> None:
     shown = kds_call("agents", "show", "commit-handler").out
     assert kds_call("agents", "show", "commit").out == shown
     for part in ("COMMIT", "asks you before it begins", "such as 'Commit'", "hands to   EXECUTE"):
         assert part in shown
-    card = json.loads(kds_call("agents", "show", "COMMIT", "--json").out)
+    card = data(kds_call("agents", "show", "COMMIT", "--json"))
     assert (card["confirm"], card["handoffs"]) == (True, ["EXECUTE"])
     assert Path(card["prompt_file"]).is_file()
     assert "did you mean COMMIT?" in kds_call("agents", "show", "COMIT").err
@@ -235,15 +233,13 @@ def test_a_new_rule_passes_the_check(fitted_workspace: Path, kds_call: Run) -> N
         assert "can be no name" in kds_call("rules", "new", name).err
 
 
-def test_rules_are_listed_in_the_order_in_which_they_are_tried(
-    workspace: Path, kds_call: Run
-) -> None:
-    found = json.loads(kds_call("rules", "list", "--json").out)
+def test_rules_are_listed_in_the_order_in_which_they_are_tried(kds_call: Run) -> None:
+    found = data(kds_call("rules", "list", "--json"))
     assert [rule["priority"] for rule in found] == sorted(rule["priority"] for rule in found)
     assert all(rule["description"] for rule in found)
 
 
-def test_the_shell_completes_names(workspace: Path, kds_call: Run) -> None:
+def test_the_shell_completes_names(kds_call: Run) -> None:
     kds_call("memory", "new", "Dark mode")
     assert _completed("prompts", "show", "work-") == ["work-planner"]
     assert _completed("ask", "--agent", "PLA") == ["PLAN"]

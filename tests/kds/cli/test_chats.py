@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import Run
+from ..conftest import Run, data, refused
 
-DEV = Path(__file__).parents[4] / "shared" / "data" / "chats" / "dev.jsonl"
 IT = {
     "text": "it", "nth": 1, "kind": "pronoun", "antecedents": ["FAB button"], "source": "user",
     "must": True,
@@ -34,7 +33,7 @@ def test_the_table_has_the_baselines_beside_it(kds_call: Run, file: str) -> None
 
 
 def test_json_has_the_keys_of_the_measuring_script(kds_call: Run, file: str) -> None:
-    told = json.loads(kds_call("eval", "chats", file, "--json").out)
+    told = data(kds_call("eval", "chats", file, "--json"))
     assert {"precision", "harmed", "must_recall_user", "acted", "ece", "ms_p99"} <= set(told)
     assert (told["turns"], told["must_user"]) == (2, 1)
     assert told["baselines"]["never"]["harmed"] == 0.0
@@ -49,8 +48,8 @@ def test_what_went_wrong_can_be_read_with_the_reasons(kds_call: Run, file: str) 
 
 def test_the_curve_is_drawn_and_told_only_where_it_is_asked_for(kds_call: Run, file: str) -> None:
     pytest.importorskip("matplotlib", reason="needs the extra `eval`")
-    plain = json.loads(kds_call("eval", "chats", file, "--json").out)
-    drawn = json.loads(kds_call("eval", "chats", file, "--json", "--plot", "curve.svg").out)
+    plain = data(kds_call("eval", "chats", file, "--json"))
+    drawn = data(kds_call("eval", "chats", file, "--json", "--plot", "curve.svg"))
     assert set(drawn) - set(plain) == {"curve"}
     (promised,) = [point for point in drawn["curve"] if point["promised"]]
     keys = ("precision", "harmed", "must_recall_user", "must_recall_assistant")
@@ -63,6 +62,4 @@ def test_a_picture_that_cannot_be_written_is_refused_before_the_work(
     kds_call: Run, file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)  # root may write anywhere
-    result = kds_call("eval", "chats", file, "--plot", "curve.svg")
-    assert (result.code, result.out) == (2, "")
-    assert "'curve.svg' cannot be written" in result.err
+    refused(kds_call("eval", "chats", file, "--plot", "curve.svg"), "'curve.svg' cannot be written")

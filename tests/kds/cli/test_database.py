@@ -12,7 +12,9 @@ import pytest
 from kds.brain.sessions.sqlite_store import SqliteStore
 
 from ...postgres import driver
-from ..conftest import data
+from ..conftest import data, refused
+
+pytestmark = pytest.mark.usefixtures("workspace")
 
 Run = Callable[..., Any]
 
@@ -51,17 +53,14 @@ COMMANDS = (["upgrade"], ["upgrade", "--check"], ["check"], ["stats"], ["migrate
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_where_no_database_is_named_every_command_says_how_to_name_one(
-    command: list[str], kds_call: Run, workspace: Path
+    command: list[str], kds_call: Run
 ) -> None:
-    result = kds_call("db", *command)
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert "no database is named" in result.err
-    assert "KDS_DATABASE=postgresql://" in result.err
+    refused(kds_call("db", *command), "no database is named", "KDS_DATABASE=postgresql://")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_server_that_is_away_is_told_of_without_its_password(
-    command: list[str], kds_call: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    command: list[str], kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_DATABASE", "postgresql://ann:hunter2@127.0.0.1:9/team")
     result = kds_call("db", *command, "--json")
@@ -76,10 +75,7 @@ def test_a_server_that_is_away_is_told_of_without_its_password(
 def test_where_there_are_no_tables_it_says_how_to_make_them(
     command: list[str], kds_call: Run, empty: str, remembered: Path
 ) -> None:
-    result = kds_call("db", *command)
-    assert result.code == BAD_INPUT
-    assert "no tables of KDS" in result.err
-    assert "kds db upgrade" in result.err
+    refused(kds_call("db", *command), "no tables of KDS", "kds db upgrade")
 
 
 def test_an_upgrade_makes_the_tables_once(kds_call: Run, empty: str) -> None:

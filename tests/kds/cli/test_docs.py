@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import docx
@@ -9,7 +10,9 @@ import pytest
 
 from kds.brain.installation import install_line
 
-from ..conftest import BAD_INPUT, Run, data
+from ..conftest import BAD_INPUT, Run, data, refused
+
+pytestmark = pytest.mark.usefixtures("shelf")
 
 SOME_FAILED = 1
 
@@ -45,6 +48,11 @@ def shelf(workspace: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def docs(kds_call: Run) -> Run:
+    return partial(kds_call, "docs")
+
+
 def _pdf(line: str) -> bytes:
     stream = b"BT /F1 12 Tf 72 720 Td (%s) Tj ET" % line.encode()
     objects = (
@@ -66,8 +74,8 @@ def _pdf(line: str) -> bytes:
     )
 
 
-def test_documents_of_every_kind_are_added_and_found(kds_call: Run, shelf: Path) -> None:
-    added = kds_call("docs", "add", "shelf")
+def test_documents_of_every_kind_are_added_and_found(docs: Run) -> None:
+    added = docs("add", "shelf")
     assert added.code == 0, added.err
     assert "added     shelf/agreement.md  'Servicing Agreement', 3 sections" in added.out
     assert added.out.endswith("5 added\n")
@@ -79,57 +87,57 @@ def test_documents_of_every_kind_are_added_and_found(kds_call: Run, shelf: Path)
         ("opening hours", "paper (p. 1)"),
         ("what may a hotel cost", "Travel policy, Hotels"),
     ):  # fmt: skip
-        hits = data(kds_call("docs", "search", question, "--json"))["hits"]
+        hits = data(docs("search", question, "--json"))["hits"]
         assert hits[0]["citation"].casefold() == citation.casefold()
 
 
-def test_nothing_is_made_by_looking(kds_call: Run, workspace: Path) -> None:
-    assert kds_call("docs", "list").out == "no documents have been added\n"
-    assert kds_call("docs", "search", "fee").out == "no documents have been added\n"
-    assert data(kds_call("docs", "search", "fee", "--json"))["hits"] == []
-    assert data(kds_call("docs", "check", "--json"))["documents"] == 0
+def test_nothing_is_made_by_looking(docs: Run, workspace: Path) -> None:
+    assert docs("list").out == "no documents have been added\n"
+    assert docs("search", "fee").out == "no documents have been added\n"
+    assert data(docs("search", "fee", "--json"))["hits"] == []
+    assert data(docs("check", "--json"))["documents"] == 0
     for command in (["show", "a"], ["remove", "a"], ["embed"]):
-        result = kds_call("docs", *command)
+        result = docs(*command)
         assert result.code == BAD_INPUT
         assert "fix: add some: kds docs add PATH" in result.err
     assert not (workspace / "kds-brain" / "documents.db").exists()
 
 
-def test_a_second_add_reads_only_what_changed(kds_call: Run, shelf: Path) -> None:
+def test_a_second_add_reads_only_what_changed(docs: Run, shelf: Path) -> None:
     for path in shelf.iterdir():
         os.utime(path, (1.7e9, 1.7e9))
-    kds_call("docs", "add", "shelf")
+    docs("add", "shelf")
     (shelf / "handbook.txt").write_text("STAFF HANDBOOK\n\n1.1 Leave\n\nStaff have 30 days.\n")
-    report = data(kds_call("docs", "add", "shelf", "--json"))
+    report = data(docs("add", "shelf", "--json"))
     assert report["counts"] == {
         "added": 0, "replaced": 1, "unchanged": 4, "removed": 0, "gone": 0, "failed": 0,
     }  # fmt: skip
-    hit = data(kds_call("docs", "search", "leave", "--json"))["hits"][0]
+    hit = data(docs("search", "leave", "--json"))["hits"][0]
     assert hit["text"] == "Staff have 30 days."
 
 
-def test_files_that_have_gone_stay_until_they_are_pruned(kds_call: Run, shelf: Path) -> None:
-    kds_call("docs", "add", "shelf")
+def test_files_that_have_gone_stay_until_they_are_pruned(docs: Run, shelf: Path) -> None:
+    docs("add", "shelf")
     (shelf / "travel.docx").unlink()
-    told = kds_call("docs", "add", "shelf")
+    told = docs("add", "shelf")
     assert told.code == 0
     assert "1 gone" in told.out
     assert "--prune" in told.out
-    assert "the file of 'Travel policy' has gone" in kds_call("docs", "check").out
-    assert "1 removed" in kds_call("docs", "add", "shelf", "--prune").out
-    assert len(data(kds_call("docs", "list", "--json"))["documents"]) == 4
+    assert "the file of 'Travel policy' has gone" in docs("check").out
+    assert "1 removed" in docs("add", "shelf", "--prune").out
+    assert len(data(docs("list", "--json"))["documents"]) == 4
 
 
-def test_patterns_choose_files(kds_call: Run, shelf: Path) -> None:
-    report = data(kds_call("docs", "add", "shelf", "--glob", "*.md", "--glob", "*.txt",
+def test_patterns_choose_files(docs: Run) -> None:
+    report = data(docs("add", "shelf", "--glob", "*.md", "--glob", "*.txt",
                            "--exclude", "hand*", "--json"))  # fmt: skip
     assert [Path(one["path"]).name for one in report["files"]] == ["agreement.md"]
 
 
-def test_bad_files_are_told_one_by_one(kds_call: Run, shelf: Path) -> None:
+def test_bad_files_are_told_one_by_one(docs: Run, shelf: Path) -> None:
     (shelf / "bad.pdf").write_bytes(b"no pdf")
     (shelf / "latin.txt").write_bytes(b"caf\xe9")
-    result = kds_call("docs", "add", "shelf")
+    result = docs("add", "shelf")
     assert result.code == SOME_FAILED
     assert "kds: shelf/bad.pdf: is no PDF that can be read" in result.err
     assert "kds: shelf/latin.txt: is not UTF-8 text (line 1)" in result.err
@@ -137,34 +145,30 @@ def test_bad_files_are_told_one_by_one(kds_call: Run, shelf: Path) -> None:
     assert "5 added, 2 failed" in result.out
 
 
-def test_when_nothing_can_be_read_the_input_is_bad(kds_call: Run, workspace: Path) -> None:
-    missing = kds_call("docs", "add", "nowhere.md", "--json")
+def test_when_nothing_can_be_read_the_input_is_bad(docs: Run, workspace: Path) -> None:
+    missing = docs("add", "nowhere.md", "--json")
     assert data(missing, BAD_INPUT)["files"][0]["error"]["message"] == (
         "there is no such file or folder"
     )
     (workspace / "empty").mkdir()
-    empty = kds_call("docs", "add", "empty")
-    assert empty.code == BAD_INPUT
-    assert "there is no document in these folders" in empty.err
+    refused(docs("add", "empty"), "there is no document in these folders")
 
 
-def test_list_and_show_print_what_there_is(kds_call: Run, shelf: Path) -> None:
-    kds_call("docs", "add", "shelf")
-    listed = kds_call("docs", "list").out
+def test_list_and_show_print_what_there_is(docs: Run) -> None:
+    docs("add", "shelf")
+    listed = docs("list").out
     assert "Servicing Agreement" in listed
     assert "shelf/paper.pdf" in listed
-    outline = kds_call("docs", "show", "agreement.md").out
+    outline = docs("show", "agreement.md").out
     assert "Section 2.01 Payments" in outline
-    assert "1 page" in kds_call("docs", "show", "paper.pdf").out
-    text = kds_call("docs", "show", "agreement", "--section", "2.1").out
+    assert "1 page" in docs("show", "paper.pdf").out
+    text = docs("show", "agreement", "--section", "2.1").out
     assert text == (
         "Section 2.01 Payments\n\nPayments are due ten days after each Determination Date.\n"
     )
-    by_title = kds_call("docs", "show", "agreement", "--section", "payments", "--json")
+    by_title = docs("show", "agreement", "--section", "payments", "--json")
     assert data(by_title)["sections"][0]["number"] == "2.01"
-    assert data(kds_call("docs", "show", "agreement", "--json"))["outline"][1]["title"] == (
-        "Definitions"
-    )
+    assert data(docs("show", "agreement", "--json"))["outline"][1]["title"] == ("Definitions")
 
 
 @pytest.mark.parametrize(
@@ -178,103 +182,97 @@ def test_list_and_show_print_what_there_is(kds_call: Run, shelf: Path) -> None:
         (["embed", "--off", "--embeddings", "a:b"], "exclude each other"),
     ],
 )
-def test_what_cannot_be_done_is_told(
-    kds_call: Run, shelf: Path, arguments: list[str], said: str
-) -> None:
-    kds_call("docs", "add", "shelf/agreement.md")
-    result = kds_call("docs", *arguments)
+def test_what_cannot_be_done_is_told(docs: Run, arguments: list[str], said: str) -> None:
+    docs("add", "shelf/agreement.md")
+    result = docs(*arguments)
     assert (result.code, said in result.err) == (BAD_INPUT, True)
 
 
-def test_a_preferred_document_that_is_not_there_is_told_of(kds_call: Run, shelf: Path) -> None:
-    kds_call("docs", "add", "shelf/agreement.md")
-    result = kds_call("docs", "search", "fee", "--doc", "nothing")
+def test_a_preferred_document_that_is_not_there_is_told_of(docs: Run) -> None:
+    docs("add", "shelf/agreement.md")
+    result = docs("search", "fee", "--doc", "nothing")
     assert (result.code, "no document 'nothing'" in result.err) == (0, True)
 
 
-def test_search_prints_citation_text_and_reasons(kds_call: Run, shelf: Path) -> None:
-    kds_call("docs", "add", "shelf")
-    out = kds_call("docs", "search", "What is the Closing Date?", "--why", "--limit", "1").out
+def test_search_prints_citation_text_and_reasons(docs: Run) -> None:
+    docs("add", "shelf")
+    out = docs("search", "What is the Closing Date?", "--why", "--limit", "1").out
     assert "1. 1.00  Servicing Agreement, Section 1.01 Definitions > Closing Date" in out
     assert '**"Closing Date"** means June 1, 2024.' in out
     assert "defines 'Closing Date'" in out
-    preferred = data(kds_call("docs", "search", "Closing Date", "--doc", "agreement", "--json"))
+    preferred = data(docs("search", "Closing Date", "--doc", "agreement", "--json"))
     assert preferred["hits"][0]["bias"] == 1.15
     assert preferred["concepts"] == ["Closing Date"]
-    inside = data(kds_call("docs", "search", "date days", "--only", "handbook", "--json"))
+    inside = data(docs("search", "date days", "--only", "handbook", "--json"))
     assert {Path(hit["path"]).name for hit in inside["hits"]} == {"handbook.txt"}
-    assert kds_call("docs", "search", "xylophone").out == "nothing was found\n"
+    assert docs("search", "xylophone").out == "nothing was found\n"
 
 
-def test_removed_documents_are_gone(kds_call: Run, shelf: Path, workspace: Path) -> None:
-    kds_call("docs", "add", "shelf")
-    out = kds_call("docs", "remove", "agreement.md", "handbook").out
+def test_removed_documents_are_gone(docs: Run, shelf: Path, workspace: Path) -> None:
+    docs("add", "shelf")
+    out = docs("remove", "agreement.md", "handbook").out
     assert "removed 'Servicing Agreement' (shelf/agreement.md)" in out
     assert (shelf / "agreement.md").exists()
     assert b"Determination" not in (workspace / "kds-brain" / "documents.db").read_bytes()
-    assert kds_call("docs", "remove", "agreement.md").code == BAD_INPUT
+    assert docs("remove", "agreement.md").code == BAD_INPUT
 
 
-def test_check_tells_whether_all_is_in_order(kds_call: Run, shelf: Path) -> None:
-    kds_call("docs", "add", "shelf")
-    assert "all is in order: 5 documents" in kds_call("docs", "check").out
-    assert data(kds_call("docs", "check", "--rebuild", "--json"))["sound"] is True
+def test_check_tells_whether_all_is_in_order(docs: Run) -> None:
+    docs("add", "shelf")
+    assert "all is in order: 5 documents" in docs("check").out
+    assert data(docs("check", "--rebuild", "--json"))["sound"] is True
 
 
 def test_vectors_are_made_with_the_documents_or_later(
-    kds_call: Run, shelf: Path, embeddings: str, tmp_path: Path
+    docs: Run, embeddings: str, tmp_path: Path
 ) -> None:
     (tmp_path / "down").touch()
-    failed = kds_call("docs", "add", "shelf", "--embeddings", embeddings)
+    failed = docs("add", "shelf", "--embeddings", embeddings)
     assert failed.code == 0
     assert "the model is down" in failed.err
     assert "5 added" in failed.out
     (tmp_path / "down").unlink()
-    made = data(kds_call("docs", "embed", "--embeddings", embeddings, "--json"))
+    made = data(docs("embed", "--embeddings", embeddings, "--json"))
     assert made["embedded"] == made["models"][0]["vectors"] > 5
-    found = data(kds_call("docs", "search", "hotels", "--embeddings", embeddings, "--json"))
+    found = data(docs("search", "hotels", "--embeddings", embeddings, "--json"))
     assert found["hits"][0]["scores"]["meaning"] > 0
-    assert "nothing to do" in kds_call("docs", "embed", "--embeddings", embeddings).out
-    assert data(kds_call("docs", "embed", "--off", "--json"))["embedded"] == 0
+    assert "nothing to do" in docs("embed", "--embeddings", embeddings).out
+    assert data(docs("embed", "--off", "--json"))["embedded"] == 0
 
 
-def test_a_missing_library_names_the_extra(
-    kds_call: Run, shelf: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_library_names_the_extra(docs: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdf", None)
-    result = kds_call("docs", "add", "shelf")
+    result = docs("add", "shelf")
     assert result.code == SOME_FAILED
     assert "'pypdf' is needed to read PDF" in result.err
     assert install_line("docs") in result.err
     assert "4 added, 1 failed" in result.out
 
 
-def test_a_damaged_store_is_set_aside_with_a_warning(
-    kds_call: Run, shelf: Path, workspace: Path
-) -> None:
+def test_a_damaged_store_is_set_aside_with_a_warning(docs: Run, workspace: Path) -> None:
     (workspace / "kds-brain" / "documents.db").write_bytes(b"rubbish" * 999)
-    result = kds_call("docs", "add", "shelf/agreement.md")
+    result = docs("add", "shelf/agreement.md")
     assert result.code == 0
     assert "the document store was damaged" in result.err
-    assert kds_call("docs", "search", "Closing Date").out
+    assert docs("search", "Closing Date").out
 
 
-def test_only_a_whole_name_removes(kds_call: Run, shelf: Path) -> None:
-    kds_call("docs", "add", str(shelf))
+def test_only_a_whole_name_removes(docs: Run, shelf: Path) -> None:
+    docs("add", str(shelf))
     for part in ("s", "staff", "handb", ""):
-        result = kds_call("docs", "remove", part)
+        result = docs("remove", part)
         assert result.code == BAD_INPUT, part
-    assert "meant may be 'Staff Handbook'" in kds_call("docs", "remove", "staff").err
-    assert kds_call("docs", "show", "sta").code == 0
-    assert kds_call("docs", "show", "st").code == BAD_INPUT
-    assert kds_call("docs", "remove", "STAFF handbook").code == 0
+    assert "meant may be 'Staff Handbook'" in docs("remove", "staff").err
+    assert docs("show", "sta").code == 0
+    assert docs("show", "st").code == BAD_INPUT
+    assert docs("remove", "STAFF handbook").code == 0
 
 
-def test_what_a_terminal_obeys_is_not_printed(kds_call: Run, shelf: Path) -> None:
+def test_what_a_terminal_obeys_is_not_printed(docs: Run, shelf: Path) -> None:
     text = "# Odd\u009b31m\u202e title\n\nRed\x1b[31m \u009b2J words \u2066turned\u202e around.\n"
     (shelf / "odd.md").write_text(text)
-    kds_call("docs", "add", str(shelf))
+    docs("add", str(shelf))
     for call in (("search", "red words turned"), ("show", "odd.md"), ("list",),
                  ("show", "odd.md", "--section", "Odd")):  # fmt: skip
-        printed = kds_call("docs", *call).out
+        printed = docs(*call).out
         assert not set("\x1b\u009b\u202e\u2066") & set(printed), call

@@ -11,7 +11,9 @@ import pytest
 
 from kds.cli.guard import guarded
 
-from ..conftest import BAD_INPUT, KDS, Run
+from ..conftest import BAD_INPUT, KDS, Run, data, refused
+
+pytestmark = pytest.mark.usefixtures("workspace")
 
 
 def _broken_prompts(workspace: Path) -> Path:
@@ -35,7 +37,7 @@ def _broken_prompts(workspace: Path) -> Path:
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_with_json_an_error_is_one_json_object_on_stdout_and_text_on_stderr(
-    arguments: list[str], message: str, hint: str, kds_call: Run, workspace: Path
+    arguments: list[str], message: str, hint: str, kds_call: Run
 ) -> None:
     result = kds_call(*arguments)
     told = json.loads(result.out)["error"]
@@ -86,26 +88,22 @@ def test_a_check_of_prompts_lists_all_that_do_not_render(kds_call: Run, workspac
     ]
 
 
-def test_a_check_of_rules_reads_the_words_of_the_workspace(kds_call: Run, workspace: Path) -> None:
-    words = workspace / "kds-brain" / "english"
-    words.mkdir(parents=True)
-    (words / "people.yaml").write_text("nouns:\n  bosun\n  Skipper\n")
-    result = kds_call("rules", "check", "--json")
-    assert result.code == BAD_INPUT
-    (problem,) = json.loads(result.out)["problems"]
-    assert problem["where"] == f"{words / 'people.yaml'}:3"
-    assert problem["hint"] == "write 'skipper'"
-
-
-def test_a_check_of_rules_lists_its_problems_in_its_report(kds_call: Run, workspace: Path) -> None:
-    rules = workspace / "kds-brain" / "rules"
-    rules.mkdir(parents=True)
-    (rules / "mine.yaml").write_text("- id: mine\n")
-    result = kds_call("rules", "check", "--json")
-    (problem,) = json.loads(result.out)["problems"]
-    assert result.code == BAD_INPUT
-    assert problem["where"] == f"{rules / 'mine.yaml'}:1"
-    assert "rules:" in problem["hint"]
+@pytest.mark.parametrize(
+    ("file", "text", "line", "hint"),
+    [
+        ("rules/mine.yaml", "- id: mine\n", 1, "rules:"),
+        ("english/people.yaml", "nouns:\n  bosun\n  Skipper\n", 3, "write 'skipper'"),
+    ],
+)
+def test_a_check_of_rules_lists_its_problems_in_its_report(
+    file: str, text: str, line: int, hint: str, kds_call: Run, workspace: Path
+) -> None:
+    path = workspace / "kds-brain" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    (problem,) = data(kds_call("rules", "check", "--json"), BAD_INPUT)["problems"]
+    assert problem["where"] == f"{path}:{line}"
+    assert hint in problem["hint"]
 
 
 def test_with_json_a_fault_in_kds_is_told_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,7 +113,7 @@ def test_with_json_a_fault_in_kds_is_told_too(capsys: pytest.CaptureFixture[str]
     assert "ZeroDivisionError" in streams.err
 
 
-def test_json_that_is_a_word_of_the_message_asks_for_none(kds_call: Run, workspace: Path) -> None:
+def test_json_that_is_a_word_of_the_message_asks_for_none(kds_call: Run) -> None:
     result = kds_call("context", "log", "--intent", "PLAN", "--", "--json")
     assert (result.code, result.out) == (BAD_INPUT, "")
 
@@ -125,10 +123,7 @@ def test_a_home_that_is_not_there_is_no_empty_workspace(
     arguments: list[str], kds_call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_HOME", str(tmp_path / "nowhere"))
-    result = kds_call(*arguments)
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert "no such folder" in result.err
-    assert "check $KDS_HOME" in result.err
+    refused(kds_call(*arguments), "no such folder", "check $KDS_HOME")
 
 
 def test_an_intent_that_no_agent_has_is_a_fault_of_the_dialogue_file(
@@ -136,10 +131,9 @@ def test_an_intent_that_no_agent_has_is_a_fault_of_the_dialogue_file(
 ) -> None:
     path = workspace / "fab.dialogue.yaml"
     path.write_text("- id: fab\n  turns:\n    - {user: Make it purple, intent: EXECUT}\n")
-    result = kds_call("test", str(path))
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert f"{path}:3: unknown intent 'EXECUT'" in result.err
-    assert "did you mean EXECUTE?" in result.err
+    refused(
+        kds_call("test", str(path)), f"{path}:3: unknown intent 'EXECUT'", "did you mean EXECUTE?"
+    )
 
 
 def shown_on_a_terminal(*arguments: str, folder: Path) -> str:

@@ -8,8 +8,10 @@ import pytest
 
 from kds.brain.installation import install_line
 
-from ..conftest import BAD_INPUT, Run, jsonl
+from ..conftest import BAD_INPUT, Run, data, jsonl, refused
 from ..evaluation.test_followup_scoring import DOCUMENT
+
+pytestmark = pytest.mark.usefixtures("workspace")
 
 HISTORY = [{"role": "user", "content": "I want to add a FAB button"}]
 REWRITES = (
@@ -43,51 +45,36 @@ def test_rewrites_are_scored(kds_call: Run, workspace: Path) -> None:
     assert list(workspace.glob("kds-brain/*")) == []
 
 
-def test_a_table_shows_the_copy_beside(kds_call: Run, workspace: Path) -> None:
+def test_a_table_shows_the_copy_beside(kds_call: Run) -> None:
     out = kds_call("eval", "rewrites", jsonl("r.jsonl", REWRITES)).out
     assert "66.7%   33.3%" in out
     assert "false" not in out.lower()
     assert "kept turns changed wrongly" in out
 
 
-def test_what_came_out_wrong_is_written_and_can_be_measured_again(
-    kds_call: Run, workspace: Path
-) -> None:
+def test_what_came_out_wrong_is_written_and_can_be_measured_again(kds_call: Run) -> None:
     kds_call("eval", "rewrites", jsonl("r.jsonl", REWRITES), "--errors", "wrong.jsonl")
     (wrong,) = [json.loads(line) for line in Path("wrong.jsonl").read_text().splitlines()]
     assert (wrong["where"], wrong["actual"]) == ("r.jsonl:2", "Make the FAB button blue")
     assert wrong["needed"] is True
     assert wrong["changed"] is True
     assert wrong["why"]
-    assert json.loads(kds_call("eval", "rewrites", "wrong.jsonl", "--json").out)["turns"] == 1
+    assert data(kds_call("eval", "rewrites", "wrong.jsonl", "--json"))["turns"] == 1
 
 
-def test_only_the_first_rewrites_count(kds_call: Run, workspace: Path) -> None:
+def test_only_the_first_rewrites_count(kds_call: Run) -> None:
     file = jsonl("r.jsonl", REWRITES)
-    assert (
-        json.loads(kds_call("eval", "rewrites", file, "--limit", "1", "--json").out)["turns"] == 1
-    )
-
-
-def test_the_file_of_examples_is_not_overwritten(kds_call: Run, workspace: Path) -> None:
-    file = jsonl("r.jsonl", REWRITES)
-    before = Path(file).read_text()
-    result = kds_call("eval", "rewrites", file, "--errors", f"./{file}")
-    assert result.code == BAD_INPUT
-    assert "fix: give it a name of its own" in result.err
-    assert Path(file).read_text() == before
+    assert data(kds_call("eval", "rewrites", file, "--limit", "1", "--json"))["turns"] == 1
 
 
 def test_without_sacrebleu_the_extra_is_named(
-    kds_call: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
-    result = kds_call("eval", "rewrites", jsonl("r.jsonl", REWRITES))
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert f"fix: {install_line('eval')}" in result.err
+    refused(kds_call("eval", "rewrites", jsonl("r.jsonl", REWRITES)), f"{install_line('eval')}")
 
 
-def test_odd_text_is_measured(kds_call: Run, workspace: Path) -> None:
+def test_odd_text_is_measured(kds_call: Run) -> None:
     odd = ({"query": "\ud800 \x00 it", "rewrite": ["x"]}, {"query": "it " * 500, "rewrite": ["é"]})
     result = kds_call(
         "eval", "rewrites", jsonl("r.jsonl", odd), "--errors", "wrong.jsonl", "--json"
@@ -98,7 +85,7 @@ def test_odd_text_is_measured(kds_call: Run, workspace: Path) -> None:
 
 def test_several_intents_are_scored(kds_call: Run, fitted_workspace: Path) -> None:
     file = jsonl("m.jsonl", MULTI)
-    report = json.loads(kds_call("eval", "multi", file, "--json").out)
+    report = data(kds_call("eval", "multi", file, "--json"))
     assert report == {"exact": 0.6667, "recall": 0.75, "false_splits": 0.0}
     shown = kds_call("eval", "multi", file).out
     assert "Commit my changes" in shown
@@ -121,16 +108,15 @@ def test_several_intents_are_scored(kds_call: Run, fitted_workspace: Path) -> No
         ("retrieval", ["bad.json", "--write"], "add --tune"),
         ("retrieval", ["bad.json"], "bad.json:1: key 'queries' is missing"),
         ("rewrites", ["good.json", "--errors", "no/x.jsonl"], "no such folder 'no'"),
+        ("rewrites", ["good.json", "--errors", "./good.json"], "fix: give it a name of its own"),
     ],
 )
 def test_bad_input_is_refused_with_its_place(
-    kds_call: Run, workspace: Path, command: str, arguments: list[str], said: str
+    kds_call: Run, command: str, arguments: list[str], said: str
 ) -> None:
     Path("bad.json").write_text('{"conversations": []}\n')
     Path("bad.yaml").write_text(DOCUMENT)
-    result = kds_call("eval", command, *arguments)
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert said in result.err
+    refused(kds_call("eval", command, *arguments), said)
 
 
 @pytest.mark.parametrize("command", ["rewrites", "multi"])
@@ -144,7 +130,7 @@ def test_bad_input_is_refused_with_its_place(
     ],
 )
 def test_a_wrong_file_is_refused_with_every_problem(
-    command: str, content: str | None, problem: str, kds_call: Run, workspace: Path
+    command: str, content: str | None, problem: str, kds_call: Run
 ) -> None:
     if content is not None:
         Path("x.jsonl").write_text(content)
@@ -177,10 +163,10 @@ def test_several_dialogue_files_may_follow_one_option(
 ) -> None:
     for name in ("a.yaml", "b.yaml"):
         Path(name).write_text(DIALOGUE)
-    report = json.loads(kds_call("rules", "check", "--dialogues", "a.yaml", "b.yaml", "--json").out)
+    report = data(kds_call("rules", "check", "--dialogues", "a.yaml", "b.yaml", "--json"))
     assert sum(record["fired"] for record in report["record"]) == 4
     assert kds_call("rules", "check", "b.yaml").code == BAD_INPUT
 
 
 def test_without_dialogues_there_is_no_record(kds_call: Run, fitted_workspace: Path) -> None:
-    assert "record" not in json.loads(kds_call("rules", "check", "--json").out)
+    assert "record" not in data(kds_call("rules", "check", "--json"))

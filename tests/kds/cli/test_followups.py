@@ -1,16 +1,12 @@
 """`kds eval follow-ups`, as a user runs it; and the product on the documents of this folder."""
 
-import io
 import json
-from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
-from kds.cli import main
-
-from ..conftest import Run
+from ..conftest import Run, data
 from ..evaluation.test_followup_scoring import DOCUMENT, TALKS
 
 DOCUMENTS: Final = Path(__file__).resolve().parents[2] / "documents"
@@ -53,33 +49,13 @@ def test_an_answer_that_stands_nowhere_is_a_fault_of_the_file(kds_call: Run, fil
     assert "talks.yaml:13: no section '3' of agreement.md has 'in June'" in result.err
 
 
-@pytest.fixture(scope="session")
-def measured(fitted_brain: Path) -> dict[str, Any]:
-    """The figures of the sixty follow-ups over three documents."""
-    command = ["eval", "follow-ups", str(DOCUMENTS / "follow_ups.yaml"), "--json"]
-    out = io.StringIO()
-    with redirect_stdout(out), pytest.raises(SystemExit) as stop:
-        main([*command, "--workspace", str(fitted_brain.parent)])
-    assert stop.value.code in (None, 0)
-    found: dict[str, Any] = json.loads(out.getvalue())
-    return found
-
-
-def test_follow_ups_over_documents_are_understood_by_the_rules_alone(
-    measured: dict[str, Any],
-) -> None:
-    assert measured["follow_ups"] == 60
-    assert measured["resolved"] >= 0.90
-    assert measured["kept"] == 1.0
-
-
-def test_the_passage_that_answers_a_follow_up_is_among_the_first_five(
-    measured: dict[str, Any],
-) -> None:
-    recalls = measured["of_follow_ups"]
+@pytest.mark.usefixtures("fitted_workspace")
+def test_sixty_follow_ups_are_understood_by_the_rules_alone_and_answered(kds_call: Run) -> None:
+    found = data(kds_call("eval", "follow-ups", str(DOCUMENTS / "follow_ups.yaml"), "--json"))
+    assert found["follow_ups"] == 60
+    assert found["resolved"] >= 0.90
+    assert found["kept"] == 1.0
+    recalls = found["of_follow_ups"]
     assert recalls["rewritten"]["recall@5"] >= 0.85
     assert recalls["rewritten"]["recall@5"] >= recalls["typed"]["recall@5"] + 0.2
-
-
-def test_the_session_serves_most_later_turns(measured: dict[str, Any]) -> None:
-    assert measured["session_hits"] >= 0.60
+    assert found["session_hits"] >= 0.60

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import BAD_INPUT, Run, jsonl, refused
+from ..conftest import Run, jsonl, refused
 
 KEYS = (
     "accuracy macro_f1 top2 oos_recall_at_95 oos_auroc ece acted_precision coverage oos_acted "
@@ -105,6 +105,4 @@ def test_an_intent_that_the_model_does_not_know_is_named_with_its_line(
     kds_call: Run, files: tuple[str, str, str]
 ) -> None:
     jsonl("test.jsonl", (*TEST, {"text": "explode", "intent": "boom"}))
-    result = kds_call("eval", "intents", *files)
-    assert result.code == BAD_INPUT
-    assert "test.jsonl:5: unknown intent 'boom'" in result.err
+    refused(kds_call("eval", "intents", *files), "test.jsonl:5: unknown intent 'boom'")

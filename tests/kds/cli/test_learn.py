@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.event_log import EventLog
 from kds.cli.guard import BAD_INPUT
 
-from ..conftest import Run, data
+from ..conftest import Run, data, refused
 
 DASHBOARD = "give the dashboard some love"
 
@@ -24,6 +25,11 @@ pytestmark = pytest.mark.usefixtures("quick_guard")
 @pytest.fixture
 def brain(fitted_workspace: Path) -> Path:
     return fitted_workspace / "kds-brain"
+
+
+@pytest.fixture
+def learn(kds_call: Run) -> Run:
+    return partial(kds_call, "learn")
 
 
 @pytest.fixture
@@ -45,30 +51,30 @@ def said(brain: Path) -> Callable[..., str]:
 @pytest.mark.parametrize("name", ["status", "list", "review"])
 @pytest.mark.parametrize("as_json", [False, True])
 def test_looking_at_nothing_says_so_and_makes_no_file(
-    name: str, as_json: bool, kds_call: Run, workspace: Path
+    learn: Run, name: str, as_json: bool, workspace: Path
 ) -> None:
-    result = kds_call("learn", name, *(["--json"] if as_json else []))
+    result = learn(name, *(["--json"] if as_json else []))
     assert (result.code, result.err) == (0, "")
     assert result.out
     assert list((workspace / "kds-brain").iterdir()) == []
 
 
-def test_a_correction_is_noted_and_changes_nothing(kds_call: Run, brain: Path) -> None:
-    told = data(kds_call("learn", "correct", DASHBOARD, "plan", "--json"))
+def test_a_correction_is_noted_and_changes_nothing(learn: Run, brain: Path) -> None:
+    told = data(learn("correct", DASHBOARD, "plan", "--json"))
     assert (told["state"], told["occurrences"], told["confidence"]) == ("waiting", 1, 0.5)
-    again = kds_call("learn", "correct", DASHBOARD, "plan")
+    again = learn("correct", DASHBOARD, "plan")
     assert "said once so far" in again.out
     assert "nothing changes yet" in again.out
     assert not (brain / "learned.yaml").exists()
 
 
-def test_a_proposal_shows_its_evidence_and_what_would_change(kds_call: Run, said: Any) -> None:
+def test_a_proposal_shows_its_evidence_and_what_would_change(learn: Run, said: Any) -> None:
     name = said()
-    [row] = data(kds_call("learn", "review", "--json"))
+    [row] = data(learn("review", "--json"))
     assert (row["id"], row["kinds"]) == (name, {"corrected": 3})
     assert row["now"]["intent"] != "PLAN"
     assert (row["then"]["intent"], row["then"]["action"]) == ("PLAN", "route")
-    shown = kds_call("learn", "review").out
+    shown = learn("review").out
     assert "corrected 3 times" in shown
     assert "kds learn accept ID" in shown
 
@@ -87,31 +93,29 @@ def test_accepting_changes_the_routing_and_undoing_puts_it_back(
     assert data(kds_call("route", DASHBOARD, "--json", "--no-log"))["intent"] != "PLAN"
 
 
-def test_what_waits_cannot_be_accepted(kds_call: Run, said: Any) -> None:
-    result = kds_call("learn", "accept", said(2))
-    assert result.code == BAD_INPUT
-    assert "was said 2 times at confidence 0.67; it takes 3 and 0.70" in result.err
+def test_what_waits_cannot_be_accepted(learn: Run, said: Any) -> None:
+    refused(learn("accept", said(2)), "was said 2 times at confidence 0.67; it takes 3 and 0.70")
 
 
-def test_what_is_rejected_is_gone_from_the_review(kds_call: Run, said: Any) -> None:
+def test_what_is_rejected_is_gone_from_the_review(learn: Run, said: Any) -> None:
     name = said()
-    assert "rejected" in kds_call("learn", "reject", name).out
-    assert data(kds_call("learn", "review", "--json")) == []
-    [row] = data(kds_call("learn", "list", "--json"))["candidates"]
+    assert "rejected" in learn("reject", name).out
+    assert data(learn("review", "--json")) == []
+    [row] = data(learn("list", "--json"))["candidates"]
     assert row["state"] == "rejected"
 
 
-def test_what_was_learned_by_itself_is_reported(kds_call: Run, said: Any) -> None:
+def test_what_was_learned_by_itself_is_reported(learn: Run, said: Any) -> None:
     said(5)
-    name = data(kds_call("learn", "correct", DASHBOARD, "PLAN", "--json"))["id"]
-    status = kds_call("learn", "status").out
+    name = data(learn("correct", DASHBOARD, "PLAN", "--json"))["id"]
+    status = learn("status").out
     assert "1, 1 of them by itself" in status
     assert f"{name} '{DASHBOARD}' as PLAN" in status
-    assert "itself" in kds_call("learn", "list").out
+    assert "itself" in learn("list").out
 
 
 def test_a_review_in_a_terminal_asks_one_by_one(
-    kds_call: Run,
+    learn: Run,
     said: Any,
     brain: Path,
     typed: Callable[[str], None],
@@ -120,29 +124,29 @@ def test_a_review_in_a_terminal_asks_one_by_one(
     names = [said(), said(4, "is the pipeline happy", "VALIDATE")]
     typed("a\nr\n")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    result = kds_call("learn", "review")
+    result = learn("review")
     assert result.code == 0, result.err
     assert "learned" in result.out
     assert "rejected" in result.out
-    listed = data(kds_call("learn", "list", "--json"))
+    listed = data(learn("list", "--json"))
     states = {one["id"]: one["state"] for one in listed["candidates"]}
     assert sorted(states[name] for name in names) == ["learned", "rejected"]
 
 
-def test_a_damaged_line_is_told_and_the_rest_counts(kds_call: Run, said: Any, brain: Path) -> None:
+def test_a_damaged_line_is_told_and_the_rest_counts(learn: Run, said: Any, brain: Path) -> None:
     said()
     with (brain / "learning.jsonl").open("a") as file:
         file.write("not json\n")
-    result = kds_call("learn", "list")
+    result = learn("list")
     assert DASHBOARD in result.out
 
 
 def test_learning_off_is_said_and_noted_by_nobody(
-    kds_call: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    learn: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_LEARNING", "off")
-    assert "off" in kds_call("learn", "status").out
-    assert kds_call("learn", "correct", DASHBOARD, "PLAN").code == BAD_INPUT
+    assert "off" in learn("status").out
+    assert learn("correct", DASHBOARD, "PLAN").code == BAD_INPUT
 
 
 def test_teaching_counts_at_once_and_says_how_to_take_it_back(kds_call: Run, brain: Path) -> None:
@@ -168,11 +172,9 @@ def test_teaching_counts_at_once_and_says_how_to_take_it_back(kds_call: Run, bra
     ],
 )
 def test_what_cannot_be_taught_says_why(
-    message: str, intent: str, told: str, kds_call: Run, brain: Path
+    learn: Run, message: str, intent: str, told: str, brain: Path
 ) -> None:
-    result = kds_call("learn", "teach", message, intent)
-    assert result.code == BAD_INPUT
-    assert told in result.err
+    refused(learn("teach", message, intent), told)
     assert not (brain / "learned.yaml").exists()
 
 
@@ -213,27 +215,23 @@ def test_nothing_is_said_to_be_noted_where_nothing_is(
     assert data(kds_call("route", "I meant plan it", "--json", *options))["noted"] is None
 
 
-def test_what_a_description_means_is_taught_listed_and_taken_back(
-    kds_call: Run, brain: Path
-) -> None:
-    told = kds_call("learn", "teach-reference", "the button", "The FAB button")
+def test_what_a_description_means_is_taught_listed_and_taken_back(learn: Run, brain: Path) -> None:
+    told = learn("teach-reference", "the button", "The FAB button")
     one = "learned: 'the button' means 'FAB button'; kds learn undo "
     assert (told.code, told.err) == (0, "")
     assert told.out.startswith(one)
-    again = data(kds_call("learn", "teach-reference", "the button", "FAB button", "--json"))
+    again = data(learn("teach-reference", "the button", "FAB button", "--json"))
     assert (again["new"], again["antecedent"]) == (False, "FAB button")
-    listed = data(kds_call("learn", "list", "--json"))
+    listed = data(learn("list", "--json"))
     assert [row["text"] for row in listed["references"]] == ["the button"]
     assert listed["candidates"] == []
-    assert "FAB button" in kds_call("learn", "list").out
-    assert "1 more say what a description means" in kds_call("learn", "status").out
-    assert data(kds_call("learn", "status", "--json"))["references"] == 1
-    undone = data(kds_call("learn", "undo", "--last", "--json"))["undone"]
+    assert "FAB button" in learn("list").out
+    assert "1 more say what a description means" in learn("status").out
+    assert data(learn("status", "--json"))["references"] == 1
+    undone = data(learn("undo", "--last", "--json"))["undone"]
     assert [row["id"] for row in undone] == [again["id"]]
     assert not (brain / "learned.yaml").exists()
 
 
-def test_a_pronoun_is_not_taught(kds_call: Run) -> None:
-    result = kds_call("learn", "teach-reference", "it", "FAB button")
-    assert result.code == BAD_INPUT
-    assert "'it' does not describe a thing" in result.err
+def test_a_pronoun_is_not_taught(learn: Run) -> None:
+    refused(learn("teach-reference", "it", "FAB button"), "'it' does not describe a thing")

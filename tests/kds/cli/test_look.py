@@ -12,8 +12,8 @@ import pytest
 from kds.brain.clock import moment
 from kds.cli import palette
 from kds.cli.app import app, main
-from kds.cli.moments import ago, shown, shown_text
-from kds.cli.talk.prose import Prose
+from kds.cli.palette import ago, shown, shown_text
+from kds.cli.talk.answering import Prose
 
 from ..conftest import Result
 
@@ -24,7 +24,6 @@ AT = datetime(2025, 11, 3, 12, 0, tzinfo=UTC)
 
 @pytest.fixture
 def terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes of the captured streams, which there must be by now, those of a terminal."""
     """Makes of the captured streams, which there must be by now, those of a terminal."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)

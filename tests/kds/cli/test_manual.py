@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from kds.cli.app import app
-from kds.cli.manual import write_manual
-from kds.cli.reference import reference
+from kds.cli.reference import reference, write_manual
 
 
 @pytest.fixture(scope="module")

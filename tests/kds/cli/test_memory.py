@@ -4,6 +4,7 @@ import json
 import re
 import stat
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from kds.brain.sessions.session_values import Session
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.cli.guard import Refusal
-from kds.cli.memory.memory_options import read_span
+from kds.cli.options import read_span
 
 from ..conftest import BAD_INPUT, Run, data, refused
 
@@ -38,6 +39,12 @@ def staging(memory_file: Path) -> Session:
         store.append(dark.id, "user", "I want to add a dark mode toggle")
         store.append(dark.id, "assistant", "It goes into the header.")
         return store.session(session.id)
+
+
+@pytest.fixture
+def memory(kds_call: Run, staging: Session) -> Run:
+    """Run `kds memory` where those sessions are remembered."""
+    return partial(kds_call, "memory")
 
 
 @pytest.mark.parametrize(
@@ -97,36 +104,36 @@ def test_looking_at_nothing_says_so_and_makes_no_file(
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_bad_usage_is_one_line_and_its_fix_on_stderr(
-    arguments: list[str], message: str, fix: str, kds_call: Run, staging: Session
+    memory: Run, arguments: list[str], message: str, fix: str
 ) -> None:
-    refused(kds_call("memory", *arguments), message, fix)
+    refused(memory(*arguments), message, fix)
 
 
 def test_sessions_are_listed_the_latest_first_and_a_page_at_a_time(
-    kds_call: Run, staging: Session
+    memory: Run, staging: Session
 ) -> None:
-    titles = [one["title"] for one in data(kds_call("memory", "show", "--json"))]
+    titles = [one["title"] for one in data(memory("show", "--json"))]
     assert titles == ["Dark mode", staging.title]
-    [second] = data(kds_call("memory", "show", "--limit", "1", "--offset", "1", "--json"))
+    [second] = data(memory("show", "--limit", "1", "--offset", "1", "--json"))
     assert (second["id"], second["messages"]) == (staging.id, 4)
-    table = kds_call("memory", "show").out
+    table = memory("show").out
     assert staging.id[:8] in table
     assert "ui.md" in table
 
 
 def test_a_session_is_found_by_id_its_beginning_title_part_of_it_or_last(
-    kds_call: Run, staging: Session
+    memory: Run, staging: Session
 ) -> None:
     for name in (staging.id, staging.id[:8], staging.title, staging.title.upper(), "staging"):
-        assert data(kds_call("memory", "show", name, "--json"))["id"] == staging.id
-    assert data(kds_call("memory", "show", "last", "--json"))["title"] == "Dark mode"
+        assert data(memory("show", name, "--json"))["id"] == staging.id
+    assert data(memory("show", "last", "--json"))["title"] == "Dark mode"
 
 
-def test_a_session_is_shown_with_its_messages_whole(kds_call: Run, staging: Session) -> None:
-    shown = kds_call("memory", "show", "staging").out
+def test_a_session_is_shown_with_its_messages_whole(memory: Run, staging: Session) -> None:
+    shown = memory("show", "staging").out
     assert "def get_user_name(uid):\n    return db[uid].name" in shown
     assert "2 assistant" in shown
-    last = data(kds_call("memory", "show", "staging", "--last", "1", "--json"))
+    last = data(memory("show", "staging", "--last", "1", "--json"))
     assert [(one["seq"], one["role"]) for one in last["messages"]] == [(4, "assistant")]
     assert last["messages"][0]["content"].startswith("See\n```python\n")
 
@@ -146,38 +153,28 @@ def test_a_session_is_renamed_and_its_document_set(kds_call: Run, staging: Sessi
 
 
 def test_deleting_shows_first_and_does_it_only_when_told(
-    kds_call: Run, staging: Session, memory_file: Path
+    memory: Run, staging: Session, memory_file: Path
 ) -> None:
-    shown = kds_call("memory", "delete", "staging")
+    shown = memory("delete", "staging")
     assert "would delete 1 session, 4 messages; --yes does it" in shown.out
-    assert len(data(kds_call("memory", "show", "--json"))) == 2
-    assert "deleted 1 session, 4 messages" in kds_call("memory", "delete", "staging", "--yes").out
-    assert [one["title"] for one in data(kds_call("memory", "show", "--json"))] == ["Dark mode"]
+    assert len(data(memory("show", "--json"))) == 2
+    assert "deleted 1 session, 4 messages" in memory("delete", "staging", "--yes").out
+    assert [one["title"] for one in data(memory("show", "--json"))] == ["Dark mode"]
     assert b"8443" not in memory_file.read_bytes()
 
 
-def test_cleanup_takes_only_what_is_old_and_only_when_told(
-    kds_call: Run, staging: Session, memory_file: Path
-) -> None:
+def test_cleanup_takes_only_what_is_old_and_only_when_told(memory: Run, memory_file: Path) -> None:
     long_ago = datetime.now(UTC) - timedelta(days=40)
     with SqliteStore(memory_file, clock=lambda: long_ago) as store:
         old = store.create_session(title="Old")
         store.append(old.id, "user", "hello")
-    dry = data(kds_call("memory", "cleanup", "--older-than", "30d", "--json"))
+    dry = data(memory("cleanup", "--older-than", "30d", "--json"))
     assert ([one["title"] for one in dry["sessions"]], dry["dry_run"]) == (["Old"], True)
-    done = data(kds_call("memory", "cleanup", "--older-than", "30d", "--yes", "--json"))
+    done = data(memory("cleanup", "--older-than", "30d", "--yes", "--json"))
     assert (done["messages"], done["dry_run"]) == (1, False)
-    titles = {one["title"] for one in data(kds_call("memory", "show", "--json"))}
+    titles = {one["title"] for one in data(memory("show", "--json"))}
     assert "Old" not in titles
     assert len(titles) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "span"),
-    [("36h", timedelta(hours=36)), ("30d", timedelta(days=30)), (" 2W ", timedelta(weeks=2))],
-)
-def test_spans_of_time_are_read(text: str, span: timedelta) -> None:
-    assert read_span(text) == span
 
 
 @pytest.mark.parametrize("text", ["", "d", "1.5d", "-3d", "3m", "999999d", "30 days"])
@@ -186,8 +183,8 @@ def test_what_is_no_span_of_time_is_refused(text: str) -> None:
         read_span(text)
 
 
-def test_search_finds_and_explains(kds_call: Run, staging: Session) -> None:
-    found = data(kds_call("memory", "search", "which", "port", "--json"))
+def test_search_finds_and_explains(memory: Run, staging: Session) -> None:
+    found = data(memory("search", "which", "port", "--json"))
     assert found["query"] == "which port"
     best = found["hits"][0]
     assert (best["session"], best["elsewhere"]) == (staging.id, False)
@@ -195,7 +192,7 @@ def test_search_finds_and_explains(kds_call: Run, staging: Session) -> None:
     assert best["why"]
     assert found["counts"]["lexical"] > 0
     assert found["timings_ms"]["total"] > 0
-    text = kds_call("memory", "search", "staging port", "--explain").out
+    text = memory("search", "staging port", "--explain").out
     assert "Staging uses port 8443." in text
     assert "why " in text
     assert "candidates" in text
@@ -209,17 +206,15 @@ def test_search_in_a_session_marks_what_is_of_another(kds_call: Run, staging: Se
     assert "another session" in kds_call(*arguments[:-1]).out
 
 
-def test_search_that_finds_nothing_says_so(kds_call: Run, staging: Session) -> None:
-    result = kds_call("memory", "search", "zeppelin")
+def test_search_that_finds_nothing_says_so(memory: Run) -> None:
+    result = memory("search", "zeppelin")
     assert (result.code, result.out) == (0, "nothing was found\n")
 
 
-def test_search_obeys_limit_and_settings(
-    kds_call: Run, staging: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert len(data(kds_call("memory", "search", "port", "--limit", "1", "--json"))["hits"]) == 1
+def test_search_obeys_limit_and_settings(memory: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(data(memory("search", "port", "--limit", "1", "--json"))["hits"]) == 1
     monkeypatch.setenv("RAG_HYBRID", "off")
-    assert data(kds_call("memory", "search", "getUserName", "--json"))["counts"]["code"] == 0
+    assert data(memory("search", "getUserName", "--json"))["counts"]["code"] == 0
 
 
 def test_search_puts_a_context_together_within_its_budget(kds_call: Run, staging: Session) -> None:
@@ -230,79 +225,69 @@ def test_search_puts_a_context_together_within_its_budget(kds_call: Run, staging
     printed = kds_call(*arguments)
     assert printed.out == found["text"] + "\n"
     assert "left out for 30 tokens" in printed.err
-    budget = json.loads(kds_call("metrics", "--json").out)["recalls"]["budget"]
+    budget = data(kds_call("metrics", "--json"))["recalls"]["budget"]
     assert (budget["recalls"], budget["over"]) == (2, 0)
 
 
-def test_backfill_makes_vectors_that_search_then_uses(
-    kds_call: Run, staging: Session, embeddings: str
-) -> None:
-    first = data(kds_call("memory", "backfill", "--embeddings", embeddings, "--json"))
+def test_backfill_makes_vectors_that_search_then_uses(memory: Run, embeddings: str) -> None:
+    first = data(memory("backfill", "--embeddings", embeddings, "--json"))
     [model] = first["models"]
     assert first["embedded"] == model["vectors"] > 0
     assert (model["waiting"], model["state"], model["dimensions"]) == (0, "serving", 26)
-    again = kds_call("memory", "backfill", "--embeddings", embeddings)
+    again = memory("backfill", "--embeddings", embeddings)
     assert again.out.startswith("there was nothing to do\n")
-    found = data(kds_call("memory", "search", "port", "--embeddings", embeddings, "--json"))
+    found = data(memory("search", "port", "--embeddings", embeddings, "--json"))
     assert found["counts"]["dense"] > 0
     assert found["hits"][0]["scores"]["dense"] is not None
 
 
 def test_the_model_of_the_settings_is_used(
-    kds_call: Run, staging: Session, embeddings: str, monkeypatch: pytest.MonkeyPatch
+    memory: Run, embeddings: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)
-    assert data(kds_call("memory", "backfill", "--json"))["embedded"] > 0
-    assert data(kds_call("memory", "search", "port", "--json"))["counts"]["dense"] > 0
+    assert data(memory("backfill", "--json"))["embedded"] > 0
+    assert data(memory("search", "port", "--json"))["counts"]["dense"] > 0
 
 
-def test_backfill_goes_on_after_an_outage(
-    kds_call: Run, staging: Session, embeddings: str, tmp_path: Path
-) -> None:
+def test_backfill_goes_on_after_an_outage(memory: Run, embeddings: str, tmp_path: Path) -> None:
     (tmp_path / "down").touch()
-    failed = kds_call("memory", "backfill", "--embeddings", embeddings)
-    assert failed.code == BAD_INPUT
-    assert "the model is down" in failed.err
-    searched = kds_call("memory", "search", "port", "--embeddings", embeddings)
+    refused(memory("backfill", "--embeddings", embeddings), "the model is down")
+    searched = memory("search", "port", "--embeddings", embeddings)
     assert "Staging uses port 8443." in searched.out
     assert "words only" in searched.err
     (tmp_path / "down").unlink()
-    assert data(kds_call("memory", "backfill", "--embeddings", embeddings, "--json"))["embedded"]
+    assert data(memory("backfill", "--embeddings", embeddings, "--json"))["embedded"]
 
 
-def test_stats_count_what_is_there(kds_call: Run, staging: Session, memory_file: Path) -> None:
-    found = data(kds_call("memory", "stats", "--json"))
+def test_stats_count_what_is_there(memory: Run, memory_file: Path) -> None:
+    found = data(memory("stats", "--json"))
     assert (found["sessions"], found["messages"]) == (2, 6)
     assert found["path"] == str(memory_file)
     assert found["size_bytes"] >= memory_file.stat().st_size
     assert found["profile_consent"] is False
-    assert "no consent" in kds_call("memory", "stats").out
+    assert "no consent" in memory("stats").out
 
 
-def test_a_damaged_index_is_reported_and_rebuilt(
-    kds_call: Run, staging: Session, memory_file: Path
-) -> None:
+def test_a_damaged_index_is_reported_and_rebuilt(memory: Run, memory_file: Path) -> None:
     with SqliteStore(memory_file) as store, store.database.write() as connection:
         connection.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('delete-all')")
-    damaged = kds_call("memory", "check")
+    damaged = memory("check")
     assert damaged.code == TESTS_FAILED
     assert "chunk_fts" in damaged.out
-    assert data(kds_call("memory", "rebuild", "--json")) == {"sound": True, "problems": []}
-    assert data(kds_call("memory", "check", "--json"))["sound"]
+    assert data(memory("rebuild", "--json")) == {"sound": True, "problems": []}
+    assert data(memory("check", "--json"))["sound"]
 
 
-def test_an_export_comes_back_the_same(
-    kds_call: Run, staging: Session, workspace: Path, memory_file: Path
-) -> None:
-    written = kds_call("memory", "export", "--all", "--to", "all.json")
+def test_an_export_comes_back_the_same(memory: Run, workspace: Path, memory_file: Path) -> None:
+    written = memory("export", "--all", "--to", "all.json")
     assert "2 sessions, 6 messages in all.json" in written.out
     file = workspace / "all.json"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     before = file.read_text()
     memory_file.unlink()
-    imported = data(kds_call("memory", "import", "all.json", "--json"))
+    imported = data(memory("import", "all.json", "--json"))
     assert [one["messages"] for one in imported["sessions"]] == [4, 2]
-    assert kds_call("memory", "export", "--all").out == before
+    assert memory("export", "--all").out == before
 
 
 def test_an_export_does_not_overwrite_unasked(kds_call: Run, staging: Session) -> None:
@@ -314,25 +299,25 @@ def test_an_export_does_not_overwrite_unasked(kds_call: Run, staging: Session) -
     assert data(kds_call(*told)) == {"sessions": 2, "messages": 6, "path": "all.json"}
 
 
-def test_markdown_on_stdout_does_not_go_with_json(kds_call: Run, staging: Session) -> None:
-    result = kds_call("memory", "export", "last", "--format", "markdown", "--json")
+def test_markdown_on_stdout_does_not_go_with_json(memory: Run) -> None:
+    result = memory("export", "last", "--format", "markdown", "--json")
     assert result.code == BAD_INPUT
     assert "--json does not go with Markdown on stdout" in result.out + result.err
 
 
-def test_an_export_for_reading_is_markdown(kds_call: Run, staging: Session) -> None:
-    text = kds_call("memory", "export", "Dark mode", "staging", "--format", "markdown").out
+def test_an_export_for_reading_is_markdown(memory: Run, staging: Session) -> None:
+    text = memory("export", "Dark mode", "staging", "--format", "markdown").out
     assert text.startswith("# Dark mode\n")
     assert "\n---\n\n# Which port" in text
     assert "```python\ndef get_user_name(uid):" in text
 
 
-def test_importing_what_is_here_copies_it_or_leaves_it_out(kds_call: Run, staging: Session) -> None:
-    kds_call("memory", "export", "staging", "--to", "one.json")
-    copy = kds_call("memory", "import", "one.json")
+def test_importing_what_is_here_copies_it_or_leaves_it_out(memory: Run, staging: Session) -> None:
+    memory("export", "staging", "--to", "one.json")
+    copy = memory("import", "one.json")
     assert "imported 1 session, 4 messages" in copy.out
-    assert len(data(kds_call("memory", "show", "--json"))) == 3
-    skipped = kds_call("memory", "import", "one.json", "--skip-known")
+    assert len(data(memory("show", "--json"))) == 3
+    skipped = memory("import", "one.json", "--skip-known")
     assert skipped.out == "imported 0 sessions, 0 messages\n"
 
 
@@ -340,15 +325,15 @@ def test_a_wrong_import_names_the_place_and_stores_nothing(
     kds_call: Run, memory_file: Path, workspace: Path
 ) -> None:
     (workspace / "wrong.json").write_text('{"kds_memory": 1, "sessions": [{"id": 7}]}')
-    result = kds_call("memory", "import", "wrong.json")
-    assert result.code == BAD_INPUT
-    assert "wrong.json" in result.err
-    assert "sessions[0]" in result.err
+    refused(
+        kds_call("memory", "import", "wrong.json"),
+        "wrong.json: it is not an export of the memory: $.sessions[0]",
+    )
     assert not memory_file.exists()
 
 
-def test_an_import_reads_a_pipe(kds_spawn: Run, kds_call: Run, staging: Session) -> None:
-    exported = kds_call("memory", "export", "Dark mode").out
+def test_an_import_reads_a_pipe(memory: Run, kds_spawn: Run) -> None:
+    exported = memory("export", "Dark mode").out
     result = kds_spawn("memory", "import", "-", stdin=exported.encode())
     assert (result.code, result.err) == (0, "")
     assert "imported 1 session, 2 messages" in result.out

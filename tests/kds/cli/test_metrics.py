@@ -1,6 +1,5 @@
 """`kds metrics`: tables, JSON, a picture."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import StepRecord, Turn
 from kds.cli.metrics import sparkline
 
-from ..conftest import Run
+from ..conftest import Run, data
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ def test_without_measurements_it_says_how_to_get_them(kds_call: Run, workspace: 
     assert (result.code, result.err) == (0, "")
     assert "nothing was measured" in result.out
     assert "KDS_MEMORY=on" in result.out
-    found = json.loads(kds_call("metrics", "--json").out)
+    found = data(kds_call("metrics", "--json"))
     assert (found["turns"], found["recalls"]) == (None, None)
     assert not (workspace / "kds-brain" / "memory.db").exists()
 
@@ -50,7 +49,7 @@ def test_the_tables_say_what_was_measured(kds_call: Run, measured: Path) -> None
 
 
 def test_the_json_has_the_same_figures(kds_call: Run, measured: Path) -> None:
-    found = json.loads(kds_call("metrics", "--since", "24h", "--json").out)
+    found = data(kds_call("metrics", "--since", "24h", "--json"))
     corrections = found["turns"]["corrections"]
     bins = corrections.pop("bins")
     assert corrections == {

@@ -11,7 +11,9 @@ from ...agents.openai_server import (
     FakeProvider,
     Text,
 )
-from ..conftest import Run
+from ..conftest import Run, data
+
+pytestmark = pytest.mark.usefixtures("fitted_workspace")
 
 VIEWS = "Create a settings view and a help view"
 SCROLLABLE = "Make it scrollable"
@@ -37,41 +39,39 @@ def _answer(asked: Asked) -> Text | Failure:
     return Text(GOOD) if SCROLLABLE in asked.newest else Failure(500, "down")
 
 
-def test_route_says_that_no_model_is_set_up(kds_call: Run, fitted_workspace: Path) -> None:
+def test_route_says_that_no_model_is_set_up(kds_call: Run) -> None:
     kds_call("route", VIEWS)
     assert "no model is set up" in kds_call("route", SCROLLABLE, "--rewrite", "--why").out
 
 
 def test_route_asks_the_model_also_where_the_rules_know(
-    kds_call: Run, fitted_workspace: Path, provider: FakeProvider
+    kds_call: Run, provider: FakeProvider
 ) -> None:
     provider.play(default=Text("Make the FAB button purple"))
     kds_call("route", "I want to add a FAB button")
     kds_call("route", "Make it purple", "--no-log")
     assert provider.asked == []
-    turn = json.loads(kds_call("route", "Make it purple", "--rewrite", "--json").out)
+    turn = data(kds_call("route", "Make it purple", "--rewrite", "--json"))
     assert turn["expanded"] == "Make the FAB button purple"
     assert len(provider.asked) == 1
 
 
-def test_route_leaves_the_model_out_when_told_so(
-    kds_call: Run, fitted_workspace: Path, provider: FakeProvider
-) -> None:
+def test_route_leaves_the_model_out_when_told_so(kds_call: Run, provider: FakeProvider) -> None:
     kds_call("route", VIEWS)
-    turn = json.loads(kds_call("route", SCROLLABLE, "--no-rewrite", "--json").out)
+    turn = data(kds_call("route", SCROLLABLE, "--no-rewrite", "--json"))
     assert (turn["expanded"], provider.asked) == (SCROLLABLE, [])
 
 
 def test_eval_scores_the_model_beside_the_rules(
-    kds_call: Run, fitted_workspace: Path, provider: FakeProvider, examples: Path
+    kds_call: Run, provider: FakeProvider, examples: Path
 ) -> None:
     pytest.importorskip("sacrebleu")
     provider.play(default=_answer)
-    rules = json.loads(kds_call("eval", "rewrites", str(examples), "--json").out)
+    rules = data(kds_call("eval", "rewrites", str(examples), "--json"))
     assert "rewrites" not in rules
     assert provider.asked == []
     asked = ("eval", "rewrites", str(examples), "--rewriter", "rules-first")
-    model = json.loads(kds_call(*asked, "--json").out)
+    model = data(kds_call(*asked, "--json"))
     assert model["exact"] > rules["exact"]
     assert model["rewrites"] | {"ms": 0} == {
         "count": 2, "asked": 2, "cached": 0, "used": 1, "unchanged": 0,
@@ -80,9 +80,7 @@ def test_eval_scores_the_model_beside_the_rules(
     assert "failed: provider" in kds_call(*asked).out
 
 
-def test_eval_without_a_model_is_refused(
-    kds_call: Run, fitted_workspace: Path, examples: Path
-) -> None:
+def test_eval_without_a_model_is_refused(kds_call: Run, examples: Path) -> None:
     pytest.importorskip("sacrebleu")
     result = kds_call("eval", "rewrites", str(examples), "--rewriter", "model-first")
     assert result.code != 0
@@ -90,16 +88,13 @@ def test_eval_without_a_model_is_refused(
 
 
 def test_metrics_count_the_rewrites(
-    kds_call: Run,
-    fitted_workspace: Path,
-    provider: FakeProvider,
-    monkeypatch: pytest.MonkeyPatch,
+    kds_call: Run, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_MEMORY", "on")
     provider.play(Text(GOOD))
     kds_call("route", VIEWS)
     kds_call("route", SCROLLABLE)
-    found = json.loads(kds_call("metrics", "--json").out)["turns"]["rewrites"]
+    found = data(kds_call("metrics", "--json"))["turns"]["rewrites"]
     assert (found["asked"], found["used"], found["failed"]) == (1, 1, {})
     shown = kds_call("metrics").out
     assert "rewritten by a model" in shown

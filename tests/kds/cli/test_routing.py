@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from ..conftest import BAD_INPUT, FAB, Run, said_in
+from ..conftest import BAD_INPUT, FAB, Run, data, refused, said_in
+
+pytestmark = pytest.mark.usefixtures("fitted_workspace")
 
 
 def test_the_conversation_of_the_issue_in_real_processes(
@@ -18,7 +20,7 @@ def test_the_conversation_of_the_issue_in_real_processes(
     """Example 1, each message in a process of its own."""
     day = datetime.now(UTC).strftime("%Y%m%d")
     turns = [
-        json.loads(kds_spawn("route", message, "--json").out)
+        data(kds_spawn("route", message, "--json"))
         for message in (FAB, "Make it purple", "Add a pulse animation")
     ]
     assert [turn["intent"] for turn in turns] == ["PLAN", "EXECUTE", "PLAN"]
@@ -34,7 +36,7 @@ def test_the_conversation_of_the_issue_in_real_processes(
     assert said_in(fitted_workspace) == [FAB, "Make it purple", "Add a pulse animation"]
 
 
-def test_words_need_no_quotes(kds_call: Run, fitted_workspace: Path) -> None:
+def test_words_need_no_quotes(kds_call: Run) -> None:
     result = kds_call("route", *FAB.split(), "--json")
     assert json.loads(result.out)["message"] == FAB
 
@@ -44,35 +46,27 @@ def test_words_need_no_quotes(kds_call: Run, fitted_workspace: Path) -> None:
     ["--- FAIL: TestBatch (0.02s)\n    batch_test.go:77: expected 3 got 2", "- fix the list",
      "-1 is no valid index, why?", "--- a=b\n+++ a=c"],
 )  # fmt: skip
-def test_a_message_may_begin_with_a_dash(
-    message: str, kds_call: Run, fitted_workspace: Path
-) -> None:
+def test_a_message_may_begin_with_a_dash(message: str, kds_call: Run) -> None:
     result = kds_call("route", "--json", message, "--no-log")
     assert json.loads(result.out)["message"] == message
 
 
-def test_an_option_that_there_is_not_is_no_message(kds_call: Run, workspace: Path) -> None:
-    result = kds_call("route", "- fix the list", "--josn")
-    assert result.code == BAD_INPUT
-    assert "Did you mean '--json'" in result.err
+def test_an_option_that_there_is_not_is_no_message(kds_call: Run) -> None:
+    refused(kds_call("route", "- fix the list", "--josn"), "Did you mean '--json'")
 
 
-def test_a_message_with_a_dash_and_no_command_is_told_the_command(
-    kds_call: Run, workspace: Path
-) -> None:
-    result = kds_call("- fix the list")
-    assert result.code == BAD_INPUT
-    assert "kds route '- fix the list'" in result.err
+def test_a_message_with_a_dash_and_no_command_is_told_the_command(kds_call: Run) -> None:
+    refused(kds_call("- fix the list"), "kds route '- fix the list'")
 
 
-def test_people_see_expansion_intent_and_agent(kds_call: Run, fitted_workspace: Path) -> None:
+def test_people_see_expansion_intent_and_agent(kds_call: Run) -> None:
     kds_call("route", FAB)
     shown = kds_call("route", "Make it purple", "--why").out
     for part in ("Make the FAB button purple", "EXECUTE", "code-executor", "FAB button", "why"):
         assert part in shown
 
 
-def test_the_prompt_alone_can_be_printed(kds_call: Run, fitted_workspace: Path) -> None:
+def test_the_prompt_alone_can_be_printed(kds_call: Run) -> None:
     assert kds_call("route", FAB, "--prompt").out.startswith("# Work planner")
 
 
@@ -82,13 +76,13 @@ def test_no_log_leaves_the_context_alone(kds_call: Run, fitted_workspace: Path) 
     assert said_in(fitted_workspace) == []
 
 
-def test_explain_shows_every_step(kds_call: Run, fitted_workspace: Path) -> None:
-    steps = json.loads(kds_call("explain", FAB, "--json").out)["steps"]
+def test_explain_shows_every_step(kds_call: Run) -> None:
+    steps = data(kds_call("explain", FAB, "--json"))["steps"]
     assert (steps[0]["step"], steps[-1]["step"]) == ("load", "dispatch")
     assert "classify" in kds_call("explain", FAB).out
 
 
-def test_a_message_may_come_through_a_pipe(kds_spawn: Run, fitted_workspace: Path) -> None:
+def test_a_message_may_come_through_a_pipe(kds_spawn: Run) -> None:
     for arguments in (["route", "-"], ["route"]):
         result = kds_spawn(*arguments, "--json", stdin=f"{FAB}\n".encode())
         assert json.loads(result.out)["message"] == FAB
@@ -101,8 +95,8 @@ def test_a_message_may_come_through_a_pipe(kds_spawn: Run, fitted_workspace: Pat
         ["#file:KDS/prompts/user/kds.md", *FAB.split(), "--json"],
     ],
 )
-def test_the_file_form_routes(arguments: list[str], kds_call: Run, fitted_workspace: Path) -> None:
-    turn = json.loads(kds_call(*arguments).out)
+def test_the_file_form_routes(arguments: list[str], kds_call: Run) -> None:
+    turn = data(kds_call(*arguments))
     assert (turn["message"], turn["intent"]) == (FAB, "PLAN")
 
 
@@ -146,7 +140,7 @@ def test_odd_arguments_from_a_shell(
         assert result.err.startswith("kds: ")
 
 
-def test_nul_bytes_through_a_pipe(kds_spawn: Run, fitted_workspace: Path) -> None:
+def test_nul_bytes_through_a_pipe(kds_spawn: Run) -> None:
     result = kds_spawn("route", "-", "--json", stdin=b"I want\0 to add a FAB button\0")
     assert json.loads(result.out)["message"] == FAB
 
@@ -156,12 +150,9 @@ def test_a_read_only_workspace_is_a_clear_error(kds_spawn: Run, fitted_workspace
     context = fitted_workspace / "kds-brain" / "conversation-context.jsonl"
     before = context.read_bytes()
     context.chmod(stat.S_IRUSR)
-    result = kds_spawn("route", "Make it purple")
-    assert result.code == BAD_INPUT
-    assert "read-only" in result.err
-    assert "Traceback" not in result.err
+    refused(kds_spawn("route", "Make it purple"), "read-only")
     assert context.read_bytes() == before
-    unlogged = json.loads(kds_spawn("route", "Make it purple", "--no-log", "--json").out)
+    unlogged = data(kds_spawn("route", "Make it purple", "--no-log", "--json"))
     assert unlogged["context_ref"] == "FAB button"
 
 
@@ -183,19 +174,13 @@ def test_a_rule_with_a_bad_regex_is_refused(
     folder.mkdir()
     (folder / "mine.yaml").write_text(RULE.format(regex=regex))
     result = kds_call("route", FAB)
-    assert (result.code, result.out) == (BAD_INPUT, "")
-    assert f"{folder / 'mine.yaml'}:" in result.err
+    refused(result, f"{folder / 'mine.yaml'}:")
     assert "rule 'mine'" in result.err
     assert said_in(fitted_workspace) == []
 
 
-def test_the_rules_that_ship_pass_their_own_tests(kds_call: Run, fitted_workspace: Path) -> None:
-    result = kds_call("rules", "check")
-    assert result.code == 0, result.out
-    assert json.loads(kds_call("rules", "check", "--json").out)["failed"] == []
-
-
-CHAT = b"""I want to add a FAB button
+CHAT = b"""/why
+I want to add a FAB button
 /help
 
 Make it purple
@@ -212,6 +197,7 @@ never read
 def test_a_chat_through_a_pipe(kds_spawn: Run, fitted_workspace: Path) -> None:
     result = kds_spawn("chat", stdin=CHAT)
     assert result.code == 0
+    assert result.out.startswith("nothing was routed yet\n")
     assert "Make the FAB button purple" in result.out
     assert "code-executor" in result.out
     assert "FAB button" in result.out
@@ -220,11 +206,6 @@ def test_a_chat_through_a_pipe(kds_spawn: Run, fitted_workspace: Path) -> None:
     assert "try /clear" in result.err
     assert "cleared 3 entries" in result.out
     assert said_in(fitted_workspace) == []
-
-
-def test_a_chat_ends_with_its_input(kds_spawn: Run, fitted_workspace: Path) -> None:
-    result = kds_spawn("chat", stdin=b"/why\n")
-    assert (result.code, result.out) == (0, "nothing was routed yet\n")
 
 
 DIALOGUES = """
@@ -249,7 +230,7 @@ def test_failing_dialogues_are_explained_with_exit_code_1(
     assert "- Paint it black\n" in result.out
     assert "+ Make the FAB button purple\n" in result.out
     assert result.out.endswith("1 passed, 1 failed\n")
-    (failed,) = json.loads(kds_call("test", str(path), "--json").out)["failed"]
+    (failed,) = data(kds_call("test", str(path), "--json"), 1)["failed"]
     assert failed["id"] == "wrong"
     assert [one["field"] for one in failed["turns"][0]["mismatches"]] == ["expanded", "intent"]
 
@@ -257,7 +238,7 @@ def test_failing_dialogues_are_explained_with_exit_code_1(
 def test_dialogues_are_listed_without_being_played(kds_call: Any, workspace: Path) -> None:
     path = workspace / "fab.dialogue.yaml"
     path.write_text("# one\n- id: fab\n  turns: [{user: Make it purple, intent: COMMIT}]\n")
-    (listed,) = json.loads(kds_call("test", str(path), "--list", "--json").out)["dialogues"]
+    (listed,) = data(kds_call("test", str(path), "--list", "--json"))["dialogues"]
     assert listed == {"id": "fab", "where": f"{path}:2", "turns": 1}
     assert kds_call("test", str(path), "--list").out.split() == [
         "where",
@@ -278,7 +259,7 @@ def test_passing_dialogues_leave_no_trace(kds_call: Run, fitted_workspace: Path)
 def test_dialogues_are_scored(kds_call: Run, fitted_workspace: Path) -> None:
     path = fitted_workspace / "a.yaml"
     path.write_text(DIALOGUES)
-    result = json.loads(kds_call("eval", "dialogues", str(path), "--json").out)
+    result = data(kds_call("eval", "dialogues", str(path), "--json"))
     assert (result["turns"], result["needed"], result["kept"]) == (3, 1, 2)
     assert result["intent_accuracy"] == pytest.approx(2 / 3, abs=1e-4)
     assert (result["expanded_exact"], result["false_rewrites"]) == (0.0, 0.0)

@@ -18,7 +18,7 @@ from kds.service.resident import background
 from kds.service.resident.address import ServiceAddress
 
 from ...effort import PATIENCE_S
-from ..conftest import Run
+from ..conftest import Run, data, refused
 
 REALLY = background.COMMAND
 DEGRADED = 1
@@ -40,15 +40,15 @@ def test_a_service_is_used_when_it_runs_and_the_answer_is_the_same(
 ) -> None:
     assert kds_call("service", "status").code == NOT_RUNNING
     alone = kds_call("route", "I want to add a FAB button", "--no-log", "--json")
-    assert json.loads(kds_call("service", "start", "--json").out)["status"] == "ok"
+    assert data(kds_call("service", "start", "--json"))["status"] == "ok"
     served = kds_call("route", "I want to add a FAB button", "--json")
     assert _without_times(served.out) == _without_times(alone.out)
     assert "FAB button" in kds_call("route", "Make it purple", "--why").out
-    health = json.loads(kds_call("service", "status", "--json").out)
+    health = data(kds_call("service", "status", "--json"))
     assert health["turns"] == 2
     assert "2 turns" in kds_call("service", "status").out
     assert kds_call("explain", "Make it round", "--json").code == 0
-    assert len(json.loads(kds_call("context", "load", "--json").out)["entries"]) == 2
+    assert len(data(kds_call("context", "load", "--json"))["entries"]) == 2
     assert kds_call("service", "stop").out == "stopped\n"
 
 
@@ -66,7 +66,7 @@ def test_the_prompt_that_finds_no_service_is_in_the_context_when_one_is_up(
     said = []
     ends = time.monotonic() + PATIENCE_S
     while not said and time.monotonic() < ends:
-        entries = json.loads(kds_call("context", "load", "--json").out)["entries"]
+        entries = data(kds_call("context", "load", "--json"))["entries"]
         said = [entry["user_message"] for entry in entries]
         time.sleep(0.1)
     assert len(said) == 1
@@ -213,7 +213,7 @@ def test_a_message_has_the_settings_of_its_own_environment(
     wrong = kds_call("route", "I want to add a FAB button")
     assert (wrong.code, "$KDS_MEMORY" in wrong.err) == (2, True)
     monkeypatch.delenv("KDS_MEMORY")
-    assert json.loads(kds_call("service", "status", "--json").out)["turns"] == 2
+    assert data(kds_call("service", "status", "--json"))["turns"] == 2
     monkeypatch.setenv("KDS_LEARNING", "off")
     alone = kds_call("route", "Make it purple", "--json")
     assert json.loads(alone.out)["expanded"] == "Make the FAB button purple"
@@ -221,7 +221,7 @@ def test_a_message_has_the_settings_of_its_own_environment(
     monkeypatch.delenv("KDS_LEARNING")
     place.settings_path.write_text("service: {enabled: false}")
     assert kds_call("route", "Make it purple").err == ""
-    assert json.loads(kds_call("service", "status", "--json").out)["turns"] == 2
+    assert data(kds_call("service", "status", "--json"))["turns"] == 2
 
 
 def test_the_agents_messages_are_routed_by_the_service_too(
@@ -235,9 +235,9 @@ def test_the_agents_messages_are_routed_by_the_service_too(
     with monkeypatch.context() as patched:
         patched.setattr(Desk, "own", own)
         assert kds_call("ask", "I want to add a FAB button").out.startswith("# Work planner")
-        asked = json.loads(kds_call("ask", "Make it purple", "--json").out)
+        asked = data(kds_call("ask", "Make it purple", "--json"))
     assert asked["turn"]["expanded"] == "Make the FAB button purple"
-    assert len(json.loads(kds_call("context", "load", "--json").out)["entries"]) == 2
+    assert len(data(kds_call("context", "load", "--json"))["entries"]) == 2
     with kds.Session.open(place) as session:
         session.ask("Make it round")
         background.stop(place)
@@ -254,25 +254,23 @@ def test_nothing_is_started_where_that_is_switched_off(place: Workspace, kds_cal
 
 def test_wrong_settings_are_an_error_with_their_line(place: Workspace, kds_call: Run) -> None:
     place.settings_path.write_text("service:\n  auto: maybe\n")
-    result = kds_call("route", "I want to add a FAB button")
-    assert result.code == 2
-    assert "settings.yaml:2" in result.err
+    refused(kds_call("route", "I want to add a FAB button"), "settings.yaml:2")
 
 
 def test_a_service_on_its_way_is_starting_and_not_started_twice(
     place: Workspace, kds_call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background, "COMMAND", REALLY)  # a fork has another number
-    first = json.loads(kds_call("service", "start", "--no-wait", "--json").out)
-    again = json.loads(kds_call("service", "start", "--no-wait", "--json").out)
+    first = data(kds_call("service", "start", "--no-wait", "--json"))
+    again = data(kds_call("service", "start", "--no-wait", "--json"))
     assert again == first
     early = kds_call("service", "status", "--json")
     assert json.loads(early.out) == {"status": "starting", "pid": first["pid"]}
     assert early.code == NOT_RUNNING
     assert "it answers in some seconds" in kds_call("service", "status").out
-    up = json.loads(kds_call("service", "start", "--json").out)
+    up = data(kds_call("service", "start", "--json"))
     assert up["pid"] == first["pid"]
-    later = json.loads(kds_call("service", "start", "--no-wait", "--json").out)
+    later = data(kds_call("service", "start", "--no-wait", "--json"))
     assert (later["status"], later["pid"]) == ("ok", first["pid"])
     log = ServiceAddress(place.brain).log_path.read_text()
     assert log.count("started: ") == 1
@@ -283,7 +281,7 @@ def test_the_status_names_the_address_and_a_failed_reload_once(
 ) -> None:
     background.start(place, idle_minutes=5)
     socket = str(ServiceAddress(place.brain).socket_path)
-    assert json.loads(kds_call("service", "status", "--json").out)["socket"] == socket
+    assert data(kds_call("service", "status", "--json"))["socket"] == socket
     assert f"address    {socket}" in kds_call("service", "status").out
     place.rules_dir.mkdir()
     (place.rules_dir / "broken.yaml").write_text("rules: [")
@@ -304,7 +302,7 @@ def test_a_service_that_does_not_answer_is_not_said_to_be_starting(
 
 
 def test_a_restart_is_another_process(place: Workspace, kds_call: Run) -> None:
-    first = json.loads(kds_call("service", "restart", "--json").out)
-    second = json.loads(kds_call("service", "restart", "--json").out)
+    first = data(kds_call("service", "restart", "--json"))
+    second = data(kds_call("service", "restart", "--json"))
     assert first["status"] == second["status"] == "ok"
     assert first["pid"] != second["pid"]

@@ -1,6 +1,5 @@
 """`kds team` on a real database."""
 
-import json
 from collections.abc import Callable
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.team import person_of
 
-from ..conftest import Result
+from ..conftest import Result, data, refused
 
 Run = Callable[..., Result]
 
@@ -26,31 +25,25 @@ def test_a_token_is_printed_once_listed_revoked_and_audited(run: Run, server: Se
     person = person_of(server, token)
     assert person is not None
     assert (person.name, person.role) == ("ann", "admin")
-    (listed,) = json.loads(run("list", "--json").out)
+    (listed,) = data(run("list", "--json"))
     assert (listed["person"], listed["revoked_at"]) == ("ann", None)
     assert token not in run("list").out
     assert run("revoke", "ann").out == "revoked 1 token\n"
     assert person_of(server, token) is None
-    actions = [one["action"] for one in json.loads(run("audit", "--json").out)]
+    actions = [one["action"] for one in data(run("audit", "--json"))]
     assert actions == ["token revoked", "token made"]
 
 
 def test_removing_somebody_is_asked_for_twice(run: Run) -> None:
     run("add", "ann")
-    refused = run("remove", "ann")
-    assert refused.code == 2
-    assert "add --yes" in refused.err
+    refused(run("remove", "ann"), "add --yes")
     assert run("remove", "ann", "--yes").out == "removed ann: 0 projects\n"
-    assert json.loads(run("list", "--json").out) == []
+    assert data(run("list", "--json")) == []
 
 
 def test_revoking_what_is_not_there_is_refused(run: Run) -> None:
-    refused = run("revoke", "bob")
-    assert refused.code == 2
-    assert "kds team list" in refused.err
+    refused(run("revoke", "bob"), "kds team list")
 
 
 def test_without_a_database_there_is_no_team(kds_call: Run) -> None:
-    refused = kds_call("team", "list")
-    assert refused.code == 2
-    assert "KDS_DATABASE" in refused.err
+    refused(kds_call("team", "list"), "KDS_DATABASE")

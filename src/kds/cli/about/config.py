@@ -9,9 +9,10 @@ from kds.api.settings_keys import KEYS, place_of, set_setting, shown, unset_sett
 from kds.brain.settings import Layers, load_layers
 from kds.brain.settings_variables import Place
 from kds.brain.workspace import Workspace
+from kds.cli.command import command, group
 from kds.cli.completion import completed_by
 from kds.cli.options import common_options, find_workspace, workspace_option
-from kds.cli.output import print_json, print_table
+from kds.cli.output import print_table, say
 
 key_argument = click.argument("key", metavar="KEY", shell_complete=completed_by("settings"))
 own_option = click.option(
@@ -19,19 +20,17 @@ own_option = click.option(
 )
 
 
-@click.group(
+@group(
+    "kds config",
+    "kds config get references.precision",
+    "kds config set memory.enabled on",
+    "kds config set model.name openai:gpt-5-mini --own",
+    "kds config unset memory.enabled",
     invoke_without_command=True,
-    epilog="""\b
-Examples:
-  kds config
-  kds config get references.precision
-  kds config set memory.enabled on
-  kds config set model.name openai:gpt-5-mini --own
-  kds config unset memory.enabled""",
 )
 @common_options
 @click.pass_context
-def config(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+def config(ctx: click.Context, *, workspace: Path | None) -> None:
     """Show every setting, its value, and where that comes from; change one.
 
     A variable of the environment stands over the file of the workspace, that over your own file.
@@ -39,60 +38,54 @@ def config(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None
     if ctx.invoked_subcommand is not None:
         return
     layers = load_layers(find_workspace(workspace))
-    if as_json:
-        print_json({name: _row(layers, place) for name, place in KEYS.items()})
-        return
     settings = layers.settings()
     rows = [
         (name, shown(value_of(settings, place)), layers.source(place))
         for name, place in KEYS.items()
     ]
-    print_table(("setting", "value", "from"), rows)
+    say(
+        {name: _row(layers, place) for name, place in KEYS.items()},
+        lambda: print_table(("setting", "value", "from"), rows),
+    )
 
 
-@config.command(epilog="\b\nExample:\n  kds config get service.auto")
+@command("kds config get service.auto", of=config)
 @key_argument
 @common_options
-def get(*, key: str, as_json: bool, workspace: Path | None) -> None:
+def get(*, key: str, workspace: Workspace) -> None:
     """Print the value of the setting KEY."""
-    place, layers = place_of(key), load_layers(find_workspace(workspace))
-    if as_json:
-        print_json({"key": key, **_row(layers, place)})
-    else:
-        click.echo(shown(value_of(layers.settings(), place)))
+    place, layers = place_of(key), load_layers(workspace)
+    say({"key": key, **_row(layers, place)}, shown(value_of(layers.settings(), place)))
 
 
-@config.command(
-    "set",
-    context_settings={"ignore_unknown_options": True},  # a value may be a number below zero
-    epilog="""\b
-Examples:
-  kds config set hook.mode agent
-  kds config set service.idle_minutes 0 --own""",
+@command(
+    "kds config set hook.mode agent",
+    "kds config set service.idle_minutes 0 --own",
+    of=config,
+    name="set",
+    context_settings={"ignore_unknown_options": True},
 )
 @key_argument
 @click.argument("value", metavar="VALUE")
 @own_option
 @workspace_option
-def set_(*, key: str, value: str, own: bool, workspace: Path | None) -> None:
+def set_(*, key: str, value: str, own: bool, workspace: Workspace) -> None:
     """Set KEY to VALUE in the settings file; its comments stay as they are.
 
     Nothing is written unless all settings together are valid with it.
     """
-    found = find_workspace(workspace)
-    set_setting(found, key, value, own=own)
-    _tell(found, key)
+    set_setting(workspace, key, value, own=own)
+    _tell(workspace, key)
 
 
-@config.command(epilog="\b\nExample:\n  kds config unset hook.mode")
+@command("kds config unset hook.mode", of=config)
 @key_argument
 @own_option
 @workspace_option
-def unset(*, key: str, own: bool, workspace: Path | None) -> None:
+def unset(*, key: str, own: bool, workspace: Workspace) -> None:
     """Take the setting KEY out of the settings file."""
-    found = find_workspace(workspace)
-    unset_setting(found, key, own=own)
-    _tell(found, key)
+    unset_setting(workspace, key, own=own)
+    _tell(workspace, key)
 
 
 def _tell(workspace: Workspace, key: str) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 import kds.pages
+from kds.cli.command import command
 from kds.cli.guard import Refusal
 
 TOPICS: Final = "topics"
@@ -25,14 +26,12 @@ _GROUP: Final = re.compile(r"^## (.+)$", re.MULTILINE)
 _PAGE: Final = re.compile(r"^- \[[^\]]+\]\(([\w-]+)\.md\): (.+)$", re.MULTILINE)
 
 
-@click.command(
-    "help",
-    epilog="""\b
-Examples:
-  kds help context load
-  kds help topics
-  kds help references
-  kds help memory --page""",
+@command(
+    "kds help context load",
+    "kds help topics",
+    "kds help references",
+    "kds help memory --page",
+    name="help",
 )
 @click.argument("words", nargs=-1, metavar="[COMMAND|TOPIC]")
 @click.option("--page", is_flag=True, help="The page, where a command has the same name.")

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import click
@@ -11,9 +10,10 @@ import click
 from kds.brain.clock import moment
 from kds.brain.private_file import read_private
 from kds.brain.workspace import Workspace
-from kds.cli.moments import shown_text
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import print_json, print_line
+from kds.cli.command import command
+from kds.cli.options import common_options
+from kds.cli.output import print_lines, say
+from kds.cli.palette import shown_text
 from kds.hooks.log import read_hook_log
 from kds.service.resident.address import ServiceAddress
 
@@ -31,24 +31,21 @@ class LogLine:
     text: str
 
 
-@click.command(epilog="\b\nExamples:\n  kds logs\n  kds logs --log hook -n 5\n  kds logs --json")
+@command("kds logs", "kds logs --log hook -n 5", "kds logs --json")
 @click.option("-n", "count", type=click.IntRange(min=1), default=SHOWN, show_default=True,
               help="How many of the newest lines.")  # fmt: skip
 @click.option("--log", type=click.Choice(["hook", "service"]), help="Only this one.")
 @common_options
-def logs(*, count: int, log: str | None, as_json: bool, workspace: Path | None) -> None:
+def logs(*, count: int, log: str | None, workspace: Workspace) -> None:
     """Show the logs of the hook and of the service, the newest line last.
 
     They never hold what you wrote. Times are UTC.
     """
-    found = find_workspace(workspace)
-    lines = [line for line in _lines(found) if log in (None, line.log)][-count:]
-    if as_json:
-        print_json(lines)
-    elif not lines:
-        click.echo("nothing was written down")
-    for line in () if as_json else lines:
-        print_line(line.log, f"{shown_text(line.at)} {line.text}" if line.at else line.text)
+    lines = [line for line in _lines(workspace) if log in (None, line.log)][-count:]
+    shown = [
+        (line.log, f"{shown_text(line.at)} {line.text}" if line.at else line.text) for line in lines
+    ]
+    say(lines, (lambda: print_lines(shown)) if lines else "nothing was written down")
 
 
 def _lines(workspace: Workspace) -> Sequence[LogLine]:

@@ -1,10 +1,7 @@
 """`kds status`: what KDS is at work with here; `kds doctor` says whether it is well."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
-
-import click
 
 from kds.brain.context.conversations import Contexts
 from kds.brain.documents.document_store import DocumentPlace
@@ -12,26 +9,26 @@ from kds.brain.errors import KdsError
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.settings import Layers, load_layers
 from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.guard import BAD_INPUT, complain_about
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import counted, print_json, print_line
+from kds.cli.options import common_options
+from kds.cli.output import asked_json, counted, print_json, print_line
 from kds.clients.doctor.clienthealth import installed_hooks
 from kds.clients.project import Project
 from kds.service.resident.background import standing_of
 
 
-@click.command(epilog="\b\nExamples:\n  kds status\n  kds status --json")
+@command("kds status", "kds status --json")
 @common_options
-def status(*, as_json: bool, workspace: Path | None) -> int:
+def status(*, workspace: Workspace) -> int:
     """Show workspace, service, memory, model and hook, and how much is kept here.
 
     Nothing is started or made. `kds doctor` looks whether all of it is in order.
     """
-    found = find_workspace(workspace)
-    layers = load_layers(found)
-    counts, faults = _look(found)
-    report = _report(found, layers) | {"counts": counts}
-    if as_json:
+    layers = load_layers(workspace)
+    counts, faults = _look(workspace)
+    report = _report(workspace, layers) | {"counts": counts}
+    if asked_json():
         told = [{"where": one.where, "message": one.message, "hint": one.hint} for one in faults]
         print_json(report | ({"problems": told} if told else {}))
     else:

@@ -1,24 +1,185 @@
-"""`kds db`: the server that keeps conversations for many people and services."""
+"""`kds db`: the server that keeps conversations for many: its tables, health and sizes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import click
 
-from kds.cli.database.database_upkeep import check, stats, upgrade
+from kds.brain.context.work_file import FOLDER
+from kds.brain.errors import ConfigError
+from kds.brain.learning.event_log import FILE_NAME as EVENTS
+from kds.brain.learning.event_log import EventLog
+from kds.brain.learning.learned_file import FILE_NAME as LEARNED
+from kds.brain.learning.learned_file import LearnedFile
+from kds.brain.postgres.inspection import ServerSizes, ServerState, sizes_of, state_of
+from kds.brain.postgres.postgres_store import PostgresStore
+from kds.brain.postgres.steps import STEPS
+from kds.brain.postgres.texts import PostgresText, texts_of
+from kds.brain.postgres.upgrade import upgrade as upgrade_tables
+from kds.brain.postgres.upgrade import version
+from kds.brain.sessions.session_values import Stats
+from kds.brain.shared_database import SharedDatabase
+from kds.brain.workspace import Workspace
+from kds.cli.command import command, group
 from kds.cli.database.migrate import migrate
+from kds.cli.database.named_server import named_database, opened
+from kds.cli.guard import TESTS_FAILED, pass_on
+from kds.cli.options import common_options
+from kds.cli.output import fields, mebibytes, print_line, print_table, say
+from kds.cli.progress import slow
+from kds.cli.stores import count_rows, model_dict
+
+INDEXES_SHOWN: Final = 8
+"""The largest; `--json` has them all."""
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds db upgrade
-  kds db check --json
-  kds db migrate --from sqlite
-\b
-KDS_DATABASE names the server, or `database.url` in your own settings.
-More: kds help operations"""
+@group(
+    "kds db upgrade",
+    "kds db check --json",
+    "kds db migrate --from sqlite",
+    closing="""KDS_DATABASE names the server, or `database.url` in your own settings.
+More: kds help operations""",
 )
 def database() -> None:
     """Make, examine and fill the PostgreSQL database that you named."""
 
 
-for _command in (upgrade, check, stats, migrate):
-    database.add_command(_command)
+database.add_command(migrate)
+
+
+@command("kds db upgrade", "kds db upgrade --check", of=database)
+@click.option("--check", "only_check", is_flag=True,
+              help="Only tell; exit code 1 when there is something to do.")  # fmt: skip
+@common_options
+def upgrade(*, only_check: bool, workspace: Workspace) -> int:
+    """Make the tables on the server, or bring them to what this KDS needs.
+
+    Services of the version before go on working meanwhile; several upgrades at once wait for one
+    another.
+    """
+    named = named_database(workspace)
+    with opened(named) as server, slow("upgrading the database"):
+        if only_check:
+            before, after = version(server), len(STEPS)
+        else:
+            before, after = upgrade_tables(server)
+    if before >= after:
+        told = f"nothing to do: the tables of {named} are of version {before}"
+    elif only_check:
+        told = f"the tables of {named} are of version {before}; this KDS needs {after}"
+    else:
+        told = f"the tables of {named} went from version {before} to {after}"
+    say({"database": str(named), "before": before, "after": max(before, after)}, told)
+    return TESTS_FAILED if only_check and before < after else 0
+
+
+@command("kds db check --json", of=database)
+@common_options
+def check(*, workspace: Workspace) -> int:
+    """Examine the server, the role, the tables and what you have there; change nothing.
+
+    Exit code 1 when something is wrong; a role that may do too much is only warned of.
+    """
+    named = named_database(workspace)
+    with opened(named) as server, slow("examining the database"):
+        state = state_of(server)
+        problems = list(state.problems)
+        if not problems:
+            problems += _own_problems(named)
+    say(
+        {"database": str(named)}
+        | fields(state, "version vector steps role superuser standby")
+        | {"needed": len(STEPS), "warnings": list(state.warnings), "problems": problems},
+        lambda: _print_state(state, problems, named),
+    )
+    pass_on(state.warnings)
+    return TESTS_FAILED if problems else 0
+
+
+@command("kds db stats", of=database)
+@common_options
+def stats(*, workspace: Workspace) -> None:
+    """Say how much you have on the server, and how large and busy the database is."""
+    named = named_database(workspace)
+    with opened(named) as server, slow("asking the database"):
+        with PostgresStore.of(named) as store:
+            own = store.stats()
+        sizes, kept = sizes_of(server), _counts(named)
+    say(_stats_dict(own, kept, sizes, named), lambda: _print_stats(own, kept, sizes, named))
+
+
+def _own_problems(named: SharedDatabase) -> tuple[str, ...]:
+    with PostgresStore.of(named) as store:
+        return (*store.check().problems, *_problems(named))
+
+
+def _print_state(state: ServerState, problems: Sequence[str], named: SharedDatabase) -> None:
+    print_line("database", str(named))
+    vector = f"pgvector {state.vector}" if state.vector else "no pgvector"
+    print_line("server", f"PostgreSQL {state.version}, {vector}")
+    print_line("tables", f"version {state.steps}; this KDS needs {len(STEPS)}")
+    print_line("role", state.role)
+    print_line("tenant", " / ".join(named.tenant))
+    for line in problems or ["the database is in order"]:
+        click.echo(line)
+
+
+def _stats_dict(
+    own: Stats, kept: Mapping[str, int], sizes: ServerSizes, named: SharedDatabase
+) -> dict[str, Any]:
+    organisation, person, project = named.tenant
+    return {
+        "database": str(named),
+        "tenant": {"organisation": organisation, "person": person, "project": project},
+        "own": fields(own, "sessions messages tokens chunks summaries size_bytes")
+        | {"models": [model_dict(model) for model in own.models]}
+        | dict(kept),
+        **fields(
+            sizes,
+            "database_bytes passages connections connections_of_all connections_allowed",
+        ),
+        "indexes": dict(sizes.indexes),
+    }
+
+
+def _print_stats(
+    own: Stats, kept: Mapping[str, int], sizes: ServerSizes, named: SharedDatabase
+) -> None:
+    rows = [
+        *count_rows(own),
+        *((name, f"{count:,}") for name, count in kept.items()),
+        ("size", mebibytes(own.size_bytes)),
+    ]
+    print_table((f"of {' / '.join(named.tenant)}", ""), rows)
+    click.echo()
+    print_line("database", f"{named}: {mebibytes(sizes.database_bytes)}")
+    print_line("parts", f"about {sizes.passages:,}, of all tenants")
+    print_line(
+        "connected",
+        f"{sizes.connections} here, {sizes.connections_of_all} in all "
+        f"of {sizes.connections_allowed} allowed",
+    )
+    click.echo()
+    largest = sizes.indexes[:INDEXES_SHOWN]
+    print_table(("largest indexes", "size"), [(name, mebibytes(size)) for name, size in largest])
+
+
+def _counts(named: SharedDatabase) -> dict[str, int]:
+    """How much was learned there, and is under way."""
+    found = texts_of(named)
+    learned = found.get(LEARNED, b"").splitlines()
+    return {
+        "learned": sum(line.lstrip().startswith(b"- ") for line in learned),
+        "events": len(found.get(EVENTS, b"").splitlines()),
+        "work": sum(name.startswith(f"{FOLDER}/") for name in found),
+    }
+
+
+def _problems(named: SharedDatabase) -> Iterator[str]:
+    """What cannot be read of what was learned; nothing is changed."""
+    if damaged := EventLog(PostgresText.of(named, EVENTS)).damaged():
+        yield f"lines of {EVENTS} that cannot be read: {damaged}; kds learn list sets them aside"
+    try:
+        LearnedFile(PostgresText.of(named, LEARNED)).entries()
+    except ConfigError as error:
+        yield f"what was learned is not used: {error.where}: {error.message}"

@@ -1,6 +1,5 @@
 """`kds db migrate`: what a workspace keeps in its files, to the server."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,40 +12,30 @@ from kds.brain.postgres.tenancy import Tenancy, tenant_number
 from kds.brain.postgres.upgrade import require
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.shared_database import SharedDatabase
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.database.named_server import named_database, opened
 from kds.cli.guard import TESTS_FAILED
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import counted, fields, print_json, print_table
+from kds.cli.options import common_options
+from kds.cli.output import counted, fields, print_table, say
 from kds.cli.progress import reported
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds db migrate --from sqlite
-  kds db migrate --from sqlite --workspace ~/shop"""
-)
+@command("kds db migrate --from sqlite", "kds db migrate --from sqlite --workspace ~/shop")
 @click.option("--from", "origin", type=click.Choice(["sqlite"]), required=True,
               help="What to copy from: the files of the workspace.")  # fmt: skip
 @common_options
-def migrate(*, origin: str, as_json: bool, workspace: Path | None) -> int:
+def migrate(*, origin: str, workspace: Workspace) -> int:
     """Copy memory, live contexts and documents of a workspace to the server, and compare them.
 
     It goes on where it was broken off, and copies nothing twice. The files stay as they are. What
     the server has already in the place of something stays too; exit code 1 when that differs.
     """
     named = named_database(workspace)
-    found = find_workspace(workspace)
     with opened(named) as server, reported("copying") as tell:
         require(server)
-        done = copy(found, Tenancy(server, tenant_number(server, named.tenant)), tell=tell)
-    if as_json:
-        print_json(_as_dict(done, named))
-    else:
-        _print(done, named)
-        files = (kind.path_in(found) for kind in (SqliteStore, DocumentStore))
-        for file in (one for one in files if done.complete and one.exists()):
-            click.echo(f"{file} is as it was, and not used while the database is named")
+        done = copy(workspace, Tenancy(server, tenant_number(server, named.tenant)), tell=tell)
+    say(_as_dict(done, named), lambda: _print(done, named, workspace))
     return 0 if done.complete else TESTS_FAILED
 
 
@@ -61,7 +50,7 @@ def _as_dict(done: Migrated, named: SharedDatabase) -> dict[str, Any]:
     }
 
 
-def _print(done: Migrated, named: SharedDatabase) -> None:
+def _print(done: Migrated, named: SharedDatabase, workspace: Workspace) -> None:
     print_table(("kept", "in files", "on server", "checksum"), map(_row, done.compared))
     click.echo()
     for one in done.compared:
@@ -69,6 +58,9 @@ def _print(done: Migrated, named: SharedDatabase) -> None:
             click.echo(f"{one.what}: {name} differs there, and was left as it is")
     documents = f" and {counted(done.documents, 'document')}" if done.documents else ""
     click.echo(f"copied {counted(done.messages, 'message')}{documents} to {named}")
+    files = (kind.path_in(workspace) for kind in (SqliteStore, DocumentStore))
+    for file in (one for one in files if done.complete and one.exists()):
+        click.echo(f"{file} is as it was, and not used while the database is named")
 
 
 def _row(one: Compared) -> tuple[str, str, str, str]:

@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from kds.brain.postgres.server import Server
 from kds.brain.settings_variables import DATABASE
 from kds.brain.shared_database import SharedDatabase, shared_database
+from kds.brain.workspace import Workspace
 from kds.cli.guard import Refusal
-from kds.cli.options import find_workspace
 
 
-def named_database(folder: Path | None) -> SharedDatabase:
+def named_database(folder: Workspace) -> SharedDatabase:
     """Return the database of a workspace. Raises Refusal when the user named none."""
-    found = shared_database(find_workspace(folder))
+    found = shared_database(folder)
     if found is None:
         raise Refusal(
             "no database is named, so conversations are kept in files",

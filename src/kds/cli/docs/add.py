@@ -6,15 +6,18 @@ from typing import Any, Final
 import click
 
 from kds.api.embeddings import EmbeddingsError, embed_waiting
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError
-from kds.cli.docs.document_options import changing, document_dict, shown_path
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
+from kds.cli.docs.show import document_dict, shown_path
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain, complain_about
 from kds.cli.options import NamedPath, common_options
-from kds.cli.output import counted, print_json
+from kds.cli.output import asked_json, counted, print_json
 from kds.cli.progress import reported
-from kds.cli.stores import chosen_embedder, embeddings_option
-from kds.cli.talk.answering import harmless
+from kds.cli.stores import changing, chosen_embedder, embeddings_option
+from kds.cli.terminal import harmless
 from kds.documents.folder import Choice
 from kds.documents.indexing import Outcome, Report, State, add_documents
 
@@ -22,14 +25,12 @@ _TOLD: Final[tuple[State, ...]] = ("added", "replaced", "removed", "gone")
 _COUNTED: Final[tuple[State, ...]] = ("added", "replaced", "unchanged", "removed", "gone", "failed")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds docs add handbook.md agreement.pdf
-  kds docs add contracts/ --glob '*.docx' --exclude drafts
-  kds docs add contracts/ --prune
-\b
-Exit code 0: all is read; 1: some files could not be read, the others are; 2: none could."""
+@command(
+    "kds docs add handbook.md agreement.pdf",
+    "kds docs add contracts/ --glob '*.docx' --exclude drafts",
+    "kds docs add contracts/ --prune",
+    closing="Exit code 0: all is read; 1: some files could not be read, the others are; "
+    "2: none could.",
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True,
                 type=NamedPath())  # fmt: skip
@@ -41,9 +42,8 @@ Exit code 0: all is read; 1: some files could not be read, the others are; 2: no
 @embeddings_option
 @common_options
 def add(
-    *, paths: tuple[Path, ...], globs: tuple[str, ...],
-    excludes: tuple[str, ...], prune: bool, embeddings: str | None, as_json: bool,
-    workspace: Path | None,
+    *, paths: tuple[Path, ...], globs: tuple[str, ...], excludes: tuple[str, ...], prune: bool,
+    embeddings: str | None, workspace: Workspace,
 ) -> int:  # fmt: skip
     """Read files, and all below folders: Markdown, text, HTML, PDF and DOCX.
 
@@ -51,12 +51,12 @@ def add(
     settings, the vectors for search by meaning are made too.
     """
     embedder = chosen_embedder(embeddings, workspace)
-    with changing(workspace) as store:
+    with changing(DocumentPlace.of(workspace)) as store:
         with reported("reading documents") as tell:
             report = add_documents(
                 store, paths, choice=Choice(globs, excludes), prune=prune, tell=tell
             )
-        _show(report, as_json=as_json)
+        _show(report)
         if embedder is not None:
             _embed(store, embedder)
     return _exit_code(report)
@@ -78,14 +78,16 @@ def _exit_code(report: Report) -> int:
     return TESTS_FAILED if read else BAD_INPUT
 
 
-def _show(report: Report, *, as_json: bool) -> None:
+def _show(report: Report) -> None:
     for one in report.of("failed"):
         if one.error is not None:
-            complain_about(_shown_error(one, one.error))
+            complain_about(
+                KdsError(one.error.message, where=shown_path(one.path), hint=one.error.hint)
+            )
     for one in report.outcomes:
         for note in one.notes:
             complain(f"{shown_path(one.path)}: {note}")
-    if as_json:
+    if asked_json():
         print_json(_report_dict(report))
         return
     for one in report.outcomes:
@@ -102,10 +104,6 @@ def _show(report: Report, *, as_json: bool) -> None:
     click.echo(", ".join(counts))
     if report.of("gone"):
         click.echo("  documents whose files have gone stay until you add with --prune")
-
-
-def _shown_error(one: Outcome, error: KdsError) -> KdsError:
-    return KdsError(error.message, where=shown_path(one.path), hint=error.hint)
 
 
 def _report_dict(report: Report) -> dict[str, Any]:

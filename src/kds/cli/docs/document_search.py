@@ -1,28 +1,28 @@
 """`kds docs search`: what the documents say about a question, with citations."""
 
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.document_values import ALL, DocumentHit, DocumentRecall
-from kds.cli.docs.document_options import NOTHING, looking
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
+from kds.cli.docs.show import NOTHING
 from kds.cli.guard import Refusal, complain
 from kds.cli.options import common_options
-from kds.cli.output import fields, print_json, print_line
+from kds.cli.output import fields, print_line, say
 from kds.cli.progress import slow
-from kds.cli.stores import chosen_embedder, embeddings_option
-from kds.cli.talk.answering import harmless
+from kds.cli.stores import chosen_embedder, embeddings_option, looking
+from kds.cli.terminal import harmless
 
 _PASSAGE: Final = "document title path section number page first_line last_line kind terms tokens"
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds docs search 'What is the Determination Date?'
-  kds docs search 'Section 4.02' --doc agreement.pdf
-  kds docs search 'notice period' --only handbook.md --why"""
+@command(
+    "kds docs search 'What is the Determination Date?'",
+    "kds docs search 'Section 4.02' --doc agreement.pdf",
+    "kds docs search 'notice period' --only handbook.md --why",
 )
 @click.argument("words", metavar="QUERY", nargs=-1, required=True)
 @click.option("--doc", "document", metavar="DOC", help="Prefer this document (x1.15).")
@@ -35,7 +35,7 @@ Examples:
 @common_options
 def search(
     *, words: tuple[str, ...], document: str | None, scope: str, limit: int, why: bool,
-    embeddings: str | None, as_json: bool, workspace: Path | None,
+    embeddings: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Find the passages that answer QUERY, with document, section and page.
 
@@ -45,21 +45,15 @@ def search(
     if not query:
         raise Refusal("the question is empty", "say what to look for: kds docs search WORDS")
     embedder = chosen_embedder(embeddings, workspace)
-    with looking(workspace) as store:
+    with looking(DocumentPlace.of(workspace)) as store:
         if store is None:
-            if as_json:
-                print_json({"query": query, "hits": [], "notes": [NOTHING]})
-            else:
-                click.echo(NOTHING)
+            say({"query": query, "hits": [], "notes": [NOTHING]}, NOTHING)
             return
         with slow("searching the documents"):
             found = store.search(
                 query, limit=limit, document=document, scope=scope, embedder=embedder
             )
-    if as_json:
-        print_json(recall_dict(found))
-    else:
-        _print(found, why=why)
+    say(recall_dict(found), lambda: _print(found, why=why))
 
 
 def recall_dict(found: DocumentRecall) -> dict[str, Any]:

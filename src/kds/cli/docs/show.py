@@ -1,56 +1,72 @@
-"""`kds docs list|show`: which documents there are, and their outlines."""
+"""`kds docs list|show`: which documents there are, and how the others of `kds docs` show them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
+from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.document_values import Document, Section
+from kds.brain.documents.documents import Documents
 from kds.brain.documents.heading import number_key
-from kds.cli.docs.document_options import (
-    NOTHING,
-    document_argument,
-    document_dict,
-    looking,
-    opened,
-    shown_path,
-)
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options
-from kds.cli.output import counted, fields, print_json, print_line, print_table
-from kds.cli.talk.answering import harmless
+from kds.cli.output import counted, fields, print_line, print_table, say
+from kds.cli.stores import looking
+from kds.cli.terminal import harmless
+
+NOTHING: Final = "no documents have been added"
 
 
-@click.command("list", epilog="\b\nExample:\n  kds docs list --json")
+@contextmanager
+def opened(workspace: Workspace) -> Iterator[Documents]:
+    """Open the documents of a workspace. Raises Refusal when none was ever added."""
+    with looking(DocumentPlace.of(workspace)) as store:
+        if store is None:
+            raise Refusal(NOTHING, "add some: kds docs add PATH")
+        yield store
+
+
+def shown_path(path: str | Path) -> str:
+    """Return a path as it is read most easily from here."""
+    whole = Path(path)
+    here = Path.cwd()
+    return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)
+
+
+def document_dict(document: Document) -> dict[str, Any]:
+    """The JSON form of a document."""
+    names = "id title path kind added_at modified size digest sections chunks pages"
+    return fields(document, names)
+
+
+@command("kds docs list --json", name="list")
 @common_options
-def list_(*, as_json: bool, workspace: Path | None) -> None:
+def list_(*, workspace: Workspace) -> None:
     """List the documents of the workspace."""
-    with looking(workspace) as store:
+    with looking(DocumentPlace.of(workspace)) as store:
         found = store.documents() if store else ()
-    if as_json:
-        print_json({"documents": [document_dict(one) for one in found]})
-    elif not found:
-        click.echo(NOTHING)
-    else:
-        rows = [
-            (one.id, harmless(one.title), one.kind, "" if one.pages is None else f"{one.pages:,}",
-             f"{one.sections:,}", f"{one.chunks:,}", shown_path(one.path))
-            for one in found
-        ]  # fmt: skip
-        print_table(("id", "title", "kind", "pages", "sections", "passages", "file"), rows)
+    columns = ("id", "title", "kind", "pages", "sections", "passages", "file")
+    rows = [
+        (one.id, harmless(one.title), one.kind, "" if one.pages is None else f"{one.pages:,}",
+         f"{one.sections:,}", f"{one.chunks:,}", shown_path(one.path))
+        for one in found
+    ]  # fmt: skip
+    say(
+        {"documents": [document_dict(one) for one in found]},
+        lambda: print_table(columns, rows, none=NOTHING),
+    )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds docs show agreement.pdf
-  kds docs show agreement.pdf --section 4.02"""
-)
-@document_argument
+@command("kds docs show agreement.pdf", "kds docs show agreement.pdf --section 4.02")
+@click.argument("name", metavar="DOC")
 @click.option("--section", "wanted", metavar="NUMBER|TITLE", help="Print the text of a section.")
 @common_options
-def show(*, name: str, wanted: str | None, as_json: bool, workspace: Path | None) -> None:
+def show(*, name: str, wanted: str | None, workspace: Workspace) -> None:
     """Show the outline of DOC (id, path, file name or title), or the text of a section."""
     with opened(workspace) as store:
         document = store.document(name)
@@ -62,12 +78,17 @@ def show(*, name: str, wanted: str | None, as_json: bool, workspace: Path | None
                 f"'{harmless(document.title)}' has no section '{wanted}'",
                 f"see its outline: kds docs show {document.id}",
             )
-        _print_text(document, chosen, as_json=as_json)
-    elif as_json:
-        outline = [_section_dict(one) for one in sections]
-        print_json(document_dict(document) | {"outline": outline})
+        texts = [_section_dict(one) | {"text": one.text} for one in chosen]
+        say(
+            {"document": document.id, "title": document.title, "sections": texts},
+            lambda: _print_text(chosen),
+        )
     else:
-        _print_outline(document, sections)
+        outline = [_section_dict(one) for one in sections]
+        say(
+            document_dict(document) | {"outline": outline},
+            lambda: _print_outline(document, sections),
+        )
 
 
 def _chosen(sections: Sequence[Section], wanted: str) -> list[Section]:
@@ -109,11 +130,7 @@ def _print_outline(document: Document, sections: Sequence[Section]) -> None:
         click.echo(harmless(f"{'  ' * (one.level - 1)}{heading}{where}"))
 
 
-def _print_text(document: Document, chosen: Sequence[Section], *, as_json: bool) -> None:
-    if as_json:
-        texts = [_section_dict(one) | {"text": one.text} for one in chosen]
-        print_json({"document": document.id, "title": document.title, "sections": texts})
-        return
+def _print_text(chosen: Sequence[Section]) -> None:
     for at, one in enumerate(chosen):
         if at:
             click.echo()

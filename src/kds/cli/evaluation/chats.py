@@ -11,17 +11,25 @@ from kds.api.rehearsal import MinuteClock
 from kds.api.routing import precision_of
 from kds.api.workspace_parts import load_resolver
 from kds.brain.turn import Turn, Utterance
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.evaluation.dialogue_tests import WARM_UP
 from kds.cli.options import (
     check_apart,
     check_picture,
     errors_option,
-    find_workspace,
     json_option,
     open_router,
     workspace_option,
 )
-from kds.cli.output import decimal, fields, percent, print_json, print_table, write_json_lines
+from kds.cli.output import (
+    decimal,
+    fields,
+    percent,
+    print_table,
+    say,
+    write_json_lines,
+)
 from kds.cli.progress import tracked
 from kds.evaluation.chats.chat_file import CHAT_FORM, Chat, read_chats
 from kds.evaluation.chats.chat_scores import ChatScore, EditCount, score_chats
@@ -46,17 +54,14 @@ _LABELS: Final = {
 }
 
 
-@click.command(
-    epilog=f"""\b
-Examples:
-  kds eval chats chats.jsonl
-  kds eval chats chats.jsonl --errors wrong.jsonl --json
-  kds eval chats chats.jsonl --plot curve.svg
-\b
-A chat a line, JSON:
+@command(
+    "kds eval chats chats.jsonl",
+    "kds eval chats chats.jsonl --errors wrong.jsonl --json",
+    "kds eval chats chats.jsonl --plot curve.svg",
+    closing=f"""A chat a line, JSON:
   {CHAT_FORM}
 Each chat starts with an empty context, its clock moves one minute a turn,
-and nothing is written to the workspace."""
+and nothing is written to the workspace.""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
@@ -70,9 +75,8 @@ and nothing is written to the workspace."""
 @click.option("--no-history", is_flag=True, help="Keep the assistant's replies from the router.")
 @workspace_option
 def chats(
-    *, file: Path, as_json: bool, errors: Path | None, plot: Path | None, no_history: bool,
-    workspace: Path | None,
-) -> None:  # fmt: skip
+    *, file: Path, errors: Path | None, plot: Path | None, no_history: bool, workspace: Workspace
+) -> None:
     """Score the chats of FILE: right and wrong rewrites, intents, confidence, time.
 
     Beside KDS stand two baselines: never to rewrite, and to write the most recent noun for the
@@ -90,24 +94,18 @@ def chats(
         for chat in tracked(found, "playing chats")
         for turn in play_with(chat, router.rehearse, history=not no_history)
     ]
-    if errors is not None:
-        _write_errors(errors, played)
+    _write_errors(errors, played)
     score = score_chats(played)
-    analyse = load_resolver(find_workspace(workspace)).analyse
+    analyse = load_resolver(workspace).analyse
     baselines = {"never": score_chats(_left_alone(played)), "recent_noun": _recent(analyse, found)}
     curve = _drawn(plot, played, workspace) if plot is not None else {}
-    if as_json:
-        told = {name: _compared(one) for name, one in baselines.items()}
-        print_json({**score.as_dict(), "baselines": told, **curve})
-    else:
-        _show(score, baselines)
+    told = {name: _compared(one) for name, one in baselines.items()}
+    say({**score.as_dict(), "baselines": told, **curve}, lambda: _show(score, baselines))
 
 
-def _drawn(
-    plot: Path, played: Sequence[PlayedChatTurn], workspace: Path | None
-) -> dict[str, object]:
+def _drawn(plot: Path, played: Sequence[PlayedChatTurn], workspace: Workspace) -> dict[str, object]:
     """Write the picture; what it shows, for JSON."""
-    points = precision_curve(played, precision_of(find_workspace(workspace))())
+    points = precision_curve(played, precision_of(workspace)())
     draw_curve(plot, points)
     return {"curve": [point.as_dict() for point in points]}
 
@@ -130,7 +128,7 @@ def _compared(score: ChatScore) -> dict[str, object]:
     return {key: whole[key] for key in COMPARED}
 
 
-def _write_errors(path: Path, played: Iterable[PlayedChatTurn]) -> None:
+def _write_errors(path: Path | None, played: Iterable[PlayedChatTurn]) -> None:
     wrong = (
         one for one in played if one.expected.labelled and (one.harmed or one.intent_right is False)
     )

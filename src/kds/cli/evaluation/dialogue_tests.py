@@ -9,15 +9,16 @@ import click
 import kds
 from kds.api.rehearsal import MinuteClock
 from kds.brain.errors import DialogueFileError, DispatchError, Problem
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import (
     common_options,
-    find_workspace,
     json_option,
     open_router,
     workspace_option,
 )
-from kds.cli.output import decimal, fields, percent, print_json, print_table
+from kds.cli.output import decimal, fields, percent, print_table, say
 from kds.cli.palette import compared, toned
 from kds.cli.progress import tracked
 from kds.evaluation.dialogue_file import find_dialogue_files, read_dialogues
@@ -38,83 +39,70 @@ _LABELS: Final = {
 }
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds test tests/dialogues
-  kds test fab.dialogue.yaml
-  kds test tests/dialogues --list --json
-\b
-A dialogue file:
+@command(
+    "kds test tests/dialogues",
+    "kds test fab.dialogue.yaml",
+    "kds test tests/dialogues --list --json",
+    closing="""A dialogue file:
   - id: fab-button
     turns:
       - {user: I want to add a FAB button, intent: PLAN}
-      - {user: Make it purple, intent: EXECUTE, expanded: Make the FAB button purple}"""
+      - {user: Make it purple, intent: EXECUTE, expanded: Make the FAB button purple}""",
 )
 @click.argument(
     "paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path)
 )
 @click.option("--list", "only_list", is_flag=True, help="Read and list them; play none.")
 @common_options
-def test(
-    *,
-    paths: tuple[Path, ...],
-    only_list: bool,
-    as_json: bool,
-    workspace: Path | None,
-) -> int:
+def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> int:
     """Play the dialogues of files or folders; exit code 1 when a turn comes out wrong."""
     dialogues = read_all(paths)
-    library = kds.PromptLibrary.load(find_workspace(workspace).prompts_dir)
+    library = kds.PromptLibrary.load(workspace.prompts_dir)
     if problems := tuple(_unknown_intents(dialogues, library)):
         raise DialogueFileError(problems)
     if only_list:
-        _list(dialogues, as_json=as_json)
+        rows = [fields(one, "id where") | {"turns": len(one.turns)} for one in dialogues]
+        places = [(one.where, one.id) for one in dialogues]
+        say({"dialogues": rows}, lambda: print_table(("where", "dialogue"), places))
         return 0
     played = play_all(dialogues, open_router(workspace, log=False))
     failed = [one for one in played if not one.passed]
-    if as_json:
-        print_json({"dialogues": len(played), "failed": [_failure_dict(one) for one in failed]})
-    else:
-        for one in failed:
-            click.echo(compared(describe(one)) + "\n")
-        told = f"{len(played) - len(failed)} passed, {len(failed)} failed"
-        click.echo(toned(told, "problem" if failed else "ok"))
+    say(
+        {"dialogues": len(played), "failed": [_failure_dict(one) for one in failed]},
+        lambda: _show_failed(failed, of=len(played)),
+    )
     return TESTS_FAILED if failed else 0
 
 
-def _list(dialogues: Sequence["kds.Dialogue"], *, as_json: bool) -> None:
-    if as_json:
-        rows = [fields(one, "id where") | {"turns": len(one.turns)} for one in dialogues]
-        print_json({"dialogues": rows})
-        return
-    print_table(("where", "dialogue"), [(one.where, one.id) for one in dialogues])
+def _show_failed(failed: Sequence[PlayedDialogue], *, of: int) -> None:
+    for one in failed:
+        click.echo(compared(describe(one)) + "\n")
+    told = f"{of - len(failed)} passed, {len(failed)} failed"
+    click.echo(toned(told, "problem" if failed else "ok"))
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds eval dialogues my-dialogues.yaml
-  kds eval dialogues my-dialogues.json --json
-\b
-Each dialogue starts with an empty context, its clock moves one minute a turn,
-and nothing is written to the workspace."""
+@command(
+    "kds eval dialogues my-dialogues.yaml",
+    "kds eval dialogues my-dialogues.json --json",
+    closing="""Each dialogue starts with an empty context, its clock moves one minute a turn,
+and nothing is written to the workspace.""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
 @click.option("--errors", is_flag=True, help="List every failure, not the first ten dialogues.")
 @workspace_option
-def dialogues(*, file: Path, as_json: bool, errors: bool, workspace: Path | None) -> None:
+def dialogues(*, file: Path, errors: bool, workspace: Workspace) -> None:
     """Score the dialogues of FILE: intents, expansions, references, switches, time."""
     found = read_dialogues(file)
     played = play_all(found, open_router(workspace, log=False))
     result = score(played)
-    if as_json:
-        print_json(result.as_dict())
-        return
+    say(result.as_dict(), lambda: _show(result, played, whole=errors))
+
+
+def _show(result: Score, played: Sequence[PlayedDialogue], *, whole: bool) -> None:
     print_table(("measure", "value", "turns"), _score_rows(result, played))
     failed = [one for one in played if not one.passed]
-    shown = failed if errors else failed[:SHOWN_FAILURES]
+    shown = failed if whole else failed[:SHOWN_FAILURES]
     for one in shown:
         click.echo("\n" + describe(one))
     if len(failed) > len(shown):

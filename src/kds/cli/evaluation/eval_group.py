@@ -2,9 +2,7 @@
 
 from typing import Final
 
-import click
-
-from kds.cli.lategroup import LateGroup, Sections
+from kds.cli.command import LateGroup, Sections, command
 
 MEASURES: Final[Sections] = {
     "Commands": {
@@ -15,23 +13,20 @@ MEASURES: Final[Sections] = {
         ),
         "rewrites": ("evaluation.rewrites:rewrites", "Rewrites alone: exact, BLEU, ROUGE-1."),
         "intents": ("evaluation.intents:intents", "Intents: right ones, calibration, memory."),
-        "multi": ("evaluation.multi:multi", "Messages with several intents, in order."),
+        "multi": ("evaluation.intents:multi", "Messages with several intents, in order."),
         "retrieval": ("evaluation.retrieval:retrieval", "Recall of past conversations."),
         "follow-ups": ("evaluation.followups:follow_ups", "Follow-up questions about documents."),
     }
 }
 
 
-@click.command(
-    "eval",
+@command(
+    "kds eval dialogues tests/dialogues/fab.yaml --json",
+    "kds eval rewrites follow-ups.jsonl --errors wrong.jsonl",
+    name="eval",
     cls=LateGroup,
     sections=MEASURES,
-    epilog="""\b
-Examples:
-  kds eval dialogues tests/dialogues/fab.yaml --json
-  kds eval rewrites follow-ups.jsonl --errors wrong.jsonl
-\b
-The formats and measures: kds help evaluation""",
+    closing="The formats and measures: kds help evaluation",
 )
 def evaluate() -> None:
     """Measure the router on a set of examples."""

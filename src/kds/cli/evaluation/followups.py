@@ -13,14 +13,21 @@ from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.whereabouts import BRAIN
 from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.options import (
     check_apart,
     errors_option,
-    find_workspace,
     json_option,
     workspace_option,
 )
-from kds.cli.output import decimal, fields, percent, print_json, print_table, write_json_lines
+from kds.cli.output import (
+    decimal,
+    fields,
+    percent,
+    print_table,
+    say,
+    write_json_lines,
+)
 from kds.cli.progress import slow, tracked
 from kds.documents.indexing import add_documents
 from kds.evaluation.followup_data import FOLLOW_UP_FORM, FollowUpFileError, Talk, read_follow_ups
@@ -42,35 +49,28 @@ SHOWN: Final = CUTOFFS[-1]
 _FORM_LINES: Final = FOLLOW_UP_FORM.replace("\n", "\n  ")
 
 
-@click.command(
-    "follow-ups",
-    epilog=f"""\b
-Examples:
-  kds eval follow-ups talks.yaml
-  kds eval follow-ups talks.yaml --errors wrong.jsonl --json
-\b
-The file, with documents beside it:
+@command(
+    "kds eval follow-ups talks.yaml",
+    "kds eval follow-ups talks.yaml --errors wrong.jsonl --json",
+    name="follow-ups",
+    closing=f"""The file, with documents beside it:
   {_FORM_LINES}""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
 @errors_option("Write what was not understood or not found, with the reasons.")
 @workspace_option
-def follow_ups(*, file: Path, as_json: bool, errors: Path | None, workspace: Path | None) -> None:
+def follow_ups(*, file: Path, errors: Path | None, workspace: Workspace) -> None:
     """Score the conversations of FILE: understood, found, and what typing alone would find.
 
     The documents are read into a temporary store; rules and prompts are those of the workspace.
     """
     check_apart(errors, file)
     talks = read_follow_ups(file)
-    asked = _ask(talks, find_workspace(workspace))
-    if errors is not None:
-        _write_errors(errors, asked)
+    asked = _ask(talks, workspace)
+    _write_errors(errors, asked)
     score = score_follow_ups(asked)
-    if as_json:
-        print_json(score.as_dict())
-    else:
-        _show(score)
+    say(score.as_dict(), lambda: _show(score))
 
 
 def _ask(talks: Sequence[Talk], workspace: Workspace) -> list[Asked]:
@@ -98,7 +98,7 @@ def _index(talks: Sequence[Talk], place: Workspace) -> None:
         raise FollowUpFileError(problems)
 
 
-def _write_errors(path: Path, asked: Iterable[Asked]) -> None:
+def _write_errors(path: Path | None, asked: Iterable[Asked]) -> None:
     rows = map(_error_dict, asked)
     write_json_lines(
         path, (row for row in rows if not row["resolved"] or row[f"recall@{SHOWN}"] < 1)

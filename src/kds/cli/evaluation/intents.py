@@ -1,20 +1,31 @@
-"""`kds eval intents`: the intent classifier, and how far its confidence can be trusted."""
+"""`kds eval intents|multi`: the classifier and its confidence; messages with several intents."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 import click
 
 from kds.api.measures import rounded
+from kds.api.rehearsal import MinuteClock
 from kds.api.workspace_parts import Parts
-from kds.cli.guard import Refusal, complain
-from kds.cli.options import check_picture, find_workspace, json_option, workspace_option
-from kds.cli.output import percent, print_json, print_table
-from kds.cli.progress import reported, slow
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
+from kds.cli.guard import Refusal, pass_on
+from kds.cli.options import (
+    check_picture,
+    common_options,
+    json_option,
+    open_router,
+    workspace_option,
+)
+from kds.cli.output import percent, print_table, say
+from kds.cli.progress import reported, slow, tracked
+from kds.evaluation.examples import MULTI_FORM, read_multi
 from kds.evaluation.intents.data import INTENT_FORM, LabelledMessage, load_intents
 from kds.evaluation.intents.intent_scores import SEEDS, Confusion, IntentReport, score_intents
 from kds.evaluation.intents.plots import SUFFIXES, draw_plots, load_drawing
+from kds.evaluation.multi_scoring import MultiScore, Split, score_splits, split
 from kds.router.intents.model import IntentModel
 from kds.service.desk import LOADING
 
@@ -39,16 +50,13 @@ _COSTS: Final = {
 }
 
 
-@click.command(
-    epilog=f"""\b
-Examples:
-  kds eval intents messages.jsonl
-  kds eval intents test.jsonl --train train.jsonl --json
-  kds eval intents test.jsonl --train train.jsonl --shots 10 --seeds 5
-  kds eval intents messages.jsonl --plot intents.svg
-\b
-A line of either file; the intent "oos" means none of those known:
-  {INTENT_FORM}"""
+@command(
+    "kds eval intents messages.jsonl",
+    "kds eval intents test.jsonl --train train.jsonl --json",
+    "kds eval intents test.jsonl --train train.jsonl --shots 10 --seeds 5",
+    "kds eval intents messages.jsonl --plot intents.svg",
+    closing=f"""A line of either file; the intent "oos" means none of those known:
+  {INTENT_FORM}""",
 )
 @click.argument("test", type=click.Path(path_type=Path))
 @click.option("--train", type=click.Path(path_type=Path), metavar="FILE",
@@ -62,8 +70,8 @@ A line of either file; the intent "oos" means none of those known:
               help="Draw the confusion matrix and the reliability diagram.")  # fmt: skip
 @workspace_option
 def intents(
-    *, test: Path, train: Path | None, shots: int | None, seeds: int | None, as_json: bool,
-    plot: Path | None, workspace: Path | None,
+    *, test: Path, train: Path | None, shots: int | None, seeds: int | None, plot: Path | None,
+    workspace: Workspace,
 ) -> None:  # fmt: skip
     """Score the intents of TEST: right ones, calibration, what is refused, time, memory."""
     _check_options(train, shots, seeds, plot)
@@ -77,11 +85,8 @@ def intents(
     if plot:
         with slow("drawing"):
             draw_plots(plot, report.confusion.labels, report.confusion.matrix, report.bins)
-    if as_json:
-        std = {"std": rounded(report.std)} if shots is not None else {}
-        print_json(rounded(report.figures) | std)
-    else:
-        _print(report, with_std=shots is not None)
+    std = {"std": rounded(report.std)} if shots is not None else {}
+    say(rounded(report.figures) | std, lambda: _print(report, with_std=bool(std)))
 
 
 def _check_options(
@@ -104,11 +109,10 @@ def _lessons(train: Path) -> tuple[LabelledMessage, ...]:
     return lessons
 
 
-def _workspace_model(workspace: Path | None) -> IntentModel:
+def _workspace_model(workspace: Workspace) -> IntentModel:
     with slow(LOADING):
-        parts = Parts.load(find_workspace(workspace), may_write=False)
-    for warning in parts.warnings:
-        complain(warning)
+        parts = Parts.load(workspace, may_write=False)
+    pass_on(parts.warnings)
     return parts.model
 
 
@@ -141,3 +145,50 @@ def _worst(confusion: Confusion) -> list[tuple[str, str, str]]:
     ]
     found.sort(key=lambda one: (-one[0], one[1], one[2]))
     return [(want, got, str(count)) for count, want, got in found[:SHOWN_CONFUSIONS]]
+
+
+SHOWN_WRONG: Final = 15
+"""Wrong messages that are listed."""
+
+
+@command(
+    "kds eval multi requests.jsonl",
+    "kds eval multi requests.jsonl --json",
+    closing=f"""A line of the file:
+  {MULTI_FORM}""",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@common_options
+def multi(*, file: Path, workspace: Workspace) -> None:
+    """Score the messages of FILE: the intents of each, in order, and nothing besides."""
+    examples = read_multi(file)
+    router = open_router(workspace, log=False)
+    splits = [
+        split(example, router.rehearse(MinuteClock())) for example in tracked(examples, "routing")
+    ]
+    result = score_splits(splits)
+    say(result.as_dict(), lambda: _show(result, splits))
+
+
+def _show(result: MultiScore, splits: Sequence[Split]) -> None:
+    print_table(("measure", "value", "of"), _split_rows(result, splits))
+    wrong = [one for one in splits if not one.exact]
+    if wrong:
+        click.echo()
+        print_table(("line", "message", "expected", "actual"), _wrong_rows(wrong[:SHOWN_WRONG]))
+    if len(wrong) > SHOWN_WRONG:
+        click.echo(f"\n{len(wrong) - SHOWN_WRONG} more came out wrong")
+
+
+def _split_rows(score: MultiScore, splits: Sequence[Split]) -> Iterable[tuple[str, str, str]]:
+    expected = sum(len(one.example.intents) for one in splits)
+    single = sum(len(one.example.intents) == 1 for one in splits)
+    yield "all intents, in order", percent(score.exact), f"{len(splits)} messages"
+    yield "intents found", percent(score.recall), f"{expected} intents"
+    yield "single ones split wrongly", percent(score.false_splits), f"{single} messages"
+
+
+def _wrong_rows(wrong: Iterable[Split]) -> Iterable[tuple[str, str, str, str]]:
+    for one in wrong:
+        line = one.example.where.rpartition(":")[2]
+        yield line, one.example.text, " ".join(one.example.intents), " ".join(one.intents)

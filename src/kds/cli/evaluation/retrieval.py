@@ -15,9 +15,10 @@ from kds.brain.passages.recalled import RecallSettings, recall_settings
 from kds.brain.passages.store import Embedder
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.guard import Refusal
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import decimal, percent, print_json, print_table
+from kds.cli.options import common_options
+from kds.cli.output import decimal, percent, print_table, say
 from kds.cli.progress import reported, tracked
 from kds.evaluation.retrieval_data import RETRIEVAL_FORM, RetrievalSet, read_retrieval
 from kds.evaluation.retrieval_scoring import (
@@ -37,15 +38,12 @@ _FORM_LINES: Final = RETRIEVAL_FORM.replace(' "messages"', '\n   "messages"').re
 _SECTION: Final = "recall"
 
 
-@click.command(
-    epilog=f"""\b
-Examples:
-  kds eval retrieval memories.json
-  kds eval retrieval memories.json --embeddings my_models:Small --json
-  kds eval retrieval memories.json --tune --write
-\b
-The file:
-  {_FORM_LINES}"""
+@command(
+    "kds eval retrieval memories.json",
+    "kds eval retrieval memories.json --embeddings my_models:Small --json",
+    "kds eval retrieval memories.json --tune --write",
+    closing=f"""The file:
+  {_FORM_LINES}""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--embeddings", metavar="NAME", help="Search by meaning too: MODULE:CLASS of a "
@@ -55,9 +53,8 @@ The file:
 @click.option("--write", is_flag=True, help="With --tune: put the weights into the settings.")
 @common_options
 def retrieval(
-    *, file: Path, embeddings: str | None, tuning: bool, write: bool, as_json: bool,
-    workspace: Path | None,
-) -> None:  # fmt: skip
+    *, file: Path, embeddings: str | None, tuning: bool, write: bool, workspace: Workspace
+) -> None:
     """Score recall on FILE: recall@5, recall@10, NDCG@5, by category, and the time.
 
     The conversations are stored in a temporary folder, and each query is put to its own, with
@@ -67,15 +64,15 @@ def retrieval(
         raise Refusal("--write has nothing to write", "add --tune")
     data = read_retrieval(file)
     embedder = load_embedder(embeddings) if embeddings else None
-    place = find_workspace(workspace)
-    settings = recall_settings(kds.load_settings(place).recall)
+    settings = recall_settings(kds.load_settings(workspace).recall)
     retrieved = _retrieve_all(data, embedder, settings, pool=POOL if tuning else None)
     tuned = (
         tune(retrieved, present=settings.weights, dense=embedder is not None) if tuning else None
     )
     if write and tuned is not None:
-        _write(place, tuned.weights)
-    _show(score_retrieval(retrieved), tuned, settings.weights, as_json=as_json)
+        _write(workspace, tuned.weights)
+    score, more = score_retrieval(retrieved), {"tuning": tuned.as_dict()} if tuned else {}
+    say(score.as_dict() | more, lambda: _show(score, tuned, settings.weights))
 
 
 def _retrieve_all(
@@ -106,11 +103,7 @@ def _write(place: Workspace, weights: Weights) -> None:
     write_values(place.settings_path, _SECTION, values)
 
 
-def _show(score: RetrievalScore, tuned: Tuning | None, present: Weights, *, as_json: bool) -> None:
-    if as_json:
-        more = {"tuning": tuned.as_dict()} if tuned else {}
-        print_json(score.as_dict() | more)
-        return
+def _show(score: RetrievalScore, tuned: Tuning | None, present: Weights) -> None:
     print_table(("queries", "recall@5", "recall@10", "NDCG@5", ""), _rows(score))
     click.echo(f"ms a query: half below {decimal(score.ms_p50)}, 95 % {decimal(score.ms_p95)}")
     if tuned is not None:

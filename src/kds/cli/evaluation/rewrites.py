@@ -1,6 +1,6 @@
 """`kds eval rewrites`: the reference resolver against rewrites that people wrote."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, cast
 
@@ -9,15 +9,21 @@ import click
 from kds.api.rewriters import RewriterSource
 from kds.api.workspace_parts import load_resolver
 from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.guard import Refusal
 from kds.cli.options import (
     check_apart,
     errors_option,
-    find_workspace,
     json_option,
     workspace_option,
 )
-from kds.cli.output import decimal, percent, print_json, print_table, write_json_lines
+from kds.cli.output import (
+    decimal,
+    percent,
+    print_table,
+    say,
+    write_json_lines,
+)
 from kds.cli.progress import tracked
 from kds.evaluation.examples import REWRITE_FORM, RewriteExample, read_rewrites
 from kds.evaluation.rewrite_scoring import (
@@ -37,16 +43,13 @@ _FORM_LINES: Final = REWRITE_FORM.replace(' "query"', '\n   "query"')
 WARM_UP: Final = RewriteExample((Utterance("Add a warm-up lap"),), "Make it shorter", (), "")
 
 
-@click.command(
-    epilog=f"""\b
-Examples:
-  kds eval rewrites follow-ups.jsonl
-  kds eval rewrites follow-ups.jsonl --json
-  kds eval rewrites follow-ups.jsonl --limit 200 --errors wrong.jsonl
-  kds eval rewrites follow-ups.jsonl --rewriter model-first
-\b
-A line of the file:
-  {_FORM_LINES}"""
+@command(
+    "kds eval rewrites follow-ups.jsonl",
+    "kds eval rewrites follow-ups.jsonl --json",
+    "kds eval rewrites follow-ups.jsonl --limit 200 --errors wrong.jsonl",
+    "kds eval rewrites follow-ups.jsonl --rewriter model-first",
+    closing=f"""A line of the file:
+  {_FORM_LINES}""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N lines.")
@@ -65,10 +68,9 @@ def rewrites(
     *,
     file: Path,
     limit: int | None,
-    as_json: bool,
     errors: Path | None,
     mode: str,
-    workspace: Path | None,
+    workspace: Workspace,
 ) -> None:
     """Score the rewrites of FILE: exact, BLEU, ROUGE-1 recall, signals, time.
 
@@ -77,17 +79,14 @@ def rewrites(
     load_bleu()
     check_apart(errors, file)
     examples = read_rewrites(file, limit=limit)
-    found = find_workspace(workspace)
-    resolver = load_resolver(found)
-    rewriter = None if mode == "rules" else _rewriter(found, resolver, cast("Mode", mode))
-    rewritten = _rewrite_all(examples, resolver, rewriter)
+    resolver = load_resolver(workspace)
+    rewriter = None if mode == "rules" else _rewriter(workspace, resolver, cast("Mode", mode))
+    # The first message of a process also loads the language side: not what a turn costs.
+    rewrite(WARM_UP, resolver)
+    rewritten = [rewrite(one, resolver, rewriter) for one in tracked(examples, "rewriting")]
     result = score_rewrites(rewritten)
-    if errors is not None:
-        write_json_lines(errors, (_error_dict(one) for one in rewritten if not one.exact))
-    if as_json:
-        print_json(result.as_dict())
-    else:
-        print_table(("measure", "KDS", "copy", "turns"), _rows(result))
+    write_json_lines(errors, (_error_dict(one) for one in rewritten if not one.exact))
+    say(result.as_dict(), lambda: print_table(("measure", "KDS", "copy", "turns"), _rows(result)))
 
 
 def _rewriter(workspace: Workspace, resolver: Resolver, mode: Mode) -> CheckedRewriter:
@@ -97,14 +96,6 @@ def _rewriter(workspace: Workspace, resolver: Resolver, mode: Mode) -> CheckedRe
     if rewriter is None:
         raise Refusal("no model is set up", "set KDS_MODEL, such as openai:gpt-5-mini")
     return rewriter
-
-
-def _rewrite_all(
-    examples: Sequence[RewriteExample], resolver: Resolver, rewriter: CheckedRewriter | None
-) -> list[Rewritten]:
-    # The first message of a process also loads the language side: not what a turn costs.
-    rewrite(WARM_UP, resolver)
-    return [rewrite(example, resolver, rewriter) for example in tracked(examples, "rewriting")]
 
 
 def _error_dict(one: Rewritten) -> dict[str, object]:

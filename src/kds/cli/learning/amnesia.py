@@ -1,6 +1,7 @@
 """`kds amnesia`: forgetting what was learned about an application, with a way back."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -11,10 +12,12 @@ from kds.amnesia.forgetting import Report, Restored, forget, remove_backup
 from kds.amnesia.forgetting import restore as restore_backup
 from kds.amnesia.inventory import KINDS, Survey, survey, told
 from kds.brain.visible import one_line
+from kds.brain.workspace import Workspace
+from kds.cli.command import command, group
 from kds.cli.guard import Refusal
-from kds.cli.moments import shown
 from kds.cli.options import common_options, find_workspace
-from kds.cli.output import print_json, print_line, print_table
+from kds.cli.output import asked_json, print_json, print_line, print_table, say
+from kds.cli.palette import shown
 from kds.cli.progress import slow
 
 NOTHING: Final = "nothing is remembered here"
@@ -28,15 +31,12 @@ keep_option = click.option(
 )
 
 
-@click.group(
+@group(
+    "kds amnesia --dry-run",
+    "kds amnesia --keep documents --keep cache",
+    "kds amnesia restore",
     invoke_without_command=True,
-    epilog="""\b
-Examples:
-  kds amnesia --dry-run
-  kds amnesia --keep documents --keep cache
-  kds amnesia restore
-\b
-More: kds help learning""",
+    closing="More: kds help learning",
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would go, and what stays.")
 @click.option("--yes", is_flag=True, help="Do it without being asked.")
@@ -44,7 +44,7 @@ More: kds help learning""",
 @common_options
 @click.pass_context
 def amnesia(
-    ctx: click.Context, *, dry_run: bool, yes: bool, keep: tuple[str, ...], as_json: bool,
+    ctx: click.Context, *, dry_run: bool, yes: bool, keep: tuple[str, ...],
     workspace: Path | None,
 ) -> None:  # fmt: skip
     """Forget what was learned about this application, after a backup that can be restored.
@@ -57,53 +57,40 @@ def amnesia(
     found = find_workspace(workspace)
     present = survey(found, keep=keep)
     if dry_run or present.is_empty:
-        _show_survey(present, as_json=as_json, dry_run=True)
+        _show_survey(present, dry_run=True)
         return
     if not yes:
-        if not as_json:
-            _show_survey(present, as_json=False, dry_run=False)
-        if as_json or not _confirmed(present):
+        if not asked_json():
+            _show_survey(present, dry_run=False)
+        if asked_json() or not _confirmed(present):
             raise Refusal("nothing was forgotten: there was no yes", "kds amnesia --yes")
     with slow("making a backup, then forgetting"):
         report = forget(found, keep=keep)
-    if as_json:
-        print_json(report.as_dict())
-    else:
-        _print_report(report)
+    say(report, lambda: _print_report(report))
 
 
-@amnesia.command(epilog="\b\nExamples:\n  kds amnesia restore\n  kds amnesia restore NAME --force")
+@command("kds amnesia restore", "kds amnesia restore NAME --force", of=amnesia)
 @click.argument("backup", required=False, metavar="[BACKUP]")
 @click.option("--force", is_flag=True, help="Put newer data away first, in a backup of its own.")
 @common_options
-def restore(*, backup: str | None, force: bool, as_json: bool, workspace: Path | None) -> None:
+def restore(*, backup: str | None, force: bool, workspace: Workspace) -> None:
     """Bring back what a backup holds: BACKUP, or the newest. Newer data is not overwritten."""
-    found = find_workspace(workspace)
     with slow("restoring"):
-        done = restore_backup(found, backup, force=force)
-    if as_json:
-        print_json(done.as_dict())
-    else:
-        _print_restored(done)
+        done = restore_backup(workspace, backup, force=force)
+    say(done.as_dict(), lambda: _print_restored(done))
 
 
-@amnesia.command(epilog="\b\nExamples:\n  kds amnesia backups\n  kds amnesia backups --remove NAME")
+@command("kds amnesia backups", "kds amnesia backups --remove NAME", of=amnesia)
 @click.option("--remove", metavar="BACKUP", help="Delete this one for good.")
 @common_options
-def backups(*, remove: str | None, as_json: bool, workspace: Path | None) -> None:
+def backups(*, remove: str | None, workspace: Workspace) -> None:
     """List the backups, or delete one: only then its bytes are gone too."""
-    found = find_workspace(workspace)
-    gone = remove_backup(found, remove) if remove else None
-    present = list_backups(found)
-    if as_json:
-        print_json([one.as_dict() for one in present])
-        return
-    if gone:
-        click.echo(f"deleted {gone.path}")
-    elif not present:
-        click.echo("there are no backups")
-    else:
-        print_table(("backup", "made", "size", "holds"), map(_backup_row, present))
+    gone = remove_backup(workspace, remove) if remove else None
+    present = list_backups(workspace)
+    say(
+        present,
+        f"deleted {gone.path}" if gone else lambda: _print_backups(present),
+    )
 
 
 def _confirmed(present: Survey) -> bool:
@@ -115,8 +102,8 @@ def _confirmed(present: Survey) -> bool:
     return answer.strip().lower() == "yes"
 
 
-def _show_survey(present: Survey, *, as_json: bool, dry_run: bool) -> None:
-    if as_json:
+def _show_survey(present: Survey, *, dry_run: bool) -> None:
+    if asked_json():
         print_json(present.as_dict() | {"dry_run": True})
         return
     if present.is_empty:
@@ -156,6 +143,11 @@ def _print_restored(done: Restored) -> None:
     click.echo(f"restored {len(done.files)} files from {done.backup.name}: {held}")
     if done.before:
         print_line("before", f"what stood in their place is in {done.before}")
+
+
+def _print_backups(present: Iterable[Backup]) -> None:
+    columns = ("backup", "made", "size", "holds")
+    print_table(columns, map(_backup_row, present), none="there are no backups")
 
 
 def _backup_row(one: Backup) -> tuple[str, str, str, str]:

@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -11,11 +10,11 @@ from kds.brain.learning.candidate import Candidate
 from kds.brain.learning.evidence import ACT_MIN, ASK_MIN, MIN_OCCURRENCES
 from kds.brain.learning.learned_file import LearnedExample
 from kds.brain.learning.reference import LearnedReference
+from kds.brain.workspace import Workspace
+from kds.cli.command import MessageCommand, command, group
 from kds.cli.completion import completed_by
-from kds.cli.dashes import MessageCommand
-from kds.cli.guard import Refusal, complain
-from kds.cli.learning.review import review
-from kds.cli.learning.view import (
+from kds.cli.guard import Refusal, pass_on
+from kds.cli.learning.review import (
     candidate_dict,
     example_dict,
     learned_dict,
@@ -23,9 +22,10 @@ from kds.cli.learning.view import (
     print_examples,
     print_references,
     reference_dict,
+    review,
 )
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import print_json, print_line
+from kds.cli.options import common_options
+from kds.cli.output import print_line, say
 from kds.cli.progress import slow
 from kds.learning import example_teaching, references
 from kds.learning.learning import SWITCH_ON, Learning, standing_of
@@ -38,191 +38,163 @@ ids_argument = click.argument(
 )
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds learn status
-  kds learn review
-  kds learn teach 'give the dashboard some love' PLAN
-\b
-More: kds help learning"""
+@group(
+    "kds learn status",
+    "kds learn review",
+    "kds learn teach 'give the dashboard some love' PLAN",
+    closing="More: kds help learning",
 )
 def learn() -> None:
     """Review what was learned from your corrections; accept it, or take it back."""
 
 
-@learn.command(epilog="\b\nExample:\n  kds learn status --json")
+@command("kds learn status --json", of=learn)
 @common_options
-def status(*, as_json: bool, workspace: Path | None) -> None:
+def status(*, workspace: Workspace) -> None:
     """Say how much is waiting, proposed and learned, and whether learning is on."""
-    learning = Learning(find_workspace(workspace))
+    learning = Learning(workspace)
     found = learning.candidates()
     examples, described = learning.examples(), learning.references()
     counts = Counter[str](one.state for one in found)
-    _warn(learning)
-    if as_json:
-        print_json(
-            {
-                "enabled": learning.enabled,
-                "learned": len(examples),
-                "references": len(described),
-                "by_itself": [example_dict(one) for one in examples if one.by == "itself"],
-                "proposed": counts["proposed"] + counts["due"],
-                "waiting": counts["waiting"],
-                "rejected": counts["rejected"],
-                "refused": counts["refused"],
-                "events": str(learning.events.text),
-                "examples": str(learning.file.text),
-            }
-        )
-        return
-    _print_status(learning, counts, examples, described)
+    pass_on(learning.events.load().warnings)
+    say(
+        {
+            "enabled": learning.enabled,
+            "learned": len(examples),
+            "references": len(described),
+            "by_itself": [example_dict(one) for one in examples if one.by == "itself"],
+            "proposed": counts["proposed"] + counts["due"],
+            "waiting": counts["waiting"],
+            "rejected": counts["rejected"],
+            "refused": counts["refused"],
+            "events": str(learning.events.text),
+            "examples": str(learning.file.text),
+        },
+        lambda: _print_status(learning, counts, examples, described),
+    )
 
 
-@learn.command("list", epilog="\b\nExample:\n  kds learn list --json")
+@command("kds learn list --json", of=learn, name="list")
 @common_options
-def list_(*, as_json: bool, workspace: Path | None) -> None:
+def list_(*, workspace: Workspace) -> None:
     """List what is learned, and every candidate with what speaks for it."""
-    learning = Learning(find_workspace(workspace))
+    learning = Learning(workspace)
     found, examples = learning.candidates(), learning.examples()
     described = learning.references()
-    _warn(learning)
-    if as_json:
-        print_json(
-            {
-                "examples": [example_dict(one) for one in examples],
-                "references": [reference_dict(one) for one in described],
-                "candidates": [candidate_dict(one) for one in found],
-            }
-        )
-        return
+    pass_on(learning.events.load().warnings)
     open_ones = [one for one in found if one.state != "learned"]
-    _print_list(examples, described, open_ones)
+    say(
+        {
+            "examples": [example_dict(one) for one in examples],
+            "references": [reference_dict(one) for one in described],
+            "candidates": [candidate_dict(one) for one in found],
+        },
+        lambda: _print_list(examples, described, open_ones),
+    )
 
 
-@learn.command(
-    cls=MessageCommand,
-    epilog="\b\nExamples:\n  kds learn correct 'give the dashboard some love' PLAN",
-)
+@command("kds learn correct 'give the dashboard some love' PLAN", of=learn, cls=MessageCommand)
 @click.argument("message")
 @click.argument("intent", shell_complete=completed_by("intents"))
 @common_options
-def correct(*, message: str, intent: str, as_json: bool, workspace: Path | None) -> None:
+def correct(*, message: str, intent: str, workspace: Workspace) -> None:
     """Say that MESSAGE has INTENT: one event, which changes nothing by itself."""
-    found = find_workspace(workspace)
-    learning = Learning(found)
+    learning = Learning(workspace)
     if not learning.enabled:
         raise Refusal("learning is off", SWITCH_ON)
-    one = learning.tell(message, intent, PromptLibrary.load(found.prompts_dir))
-    if as_json:
-        print_json(candidate_dict(one))
-    else:
-        click.echo(f"noted: {standing_of(one)}")
+    one = learning.tell(message, intent, PromptLibrary.load(workspace.prompts_dir))
+    say(candidate_dict(one), f"noted: {standing_of(one)}")
 
 
-@learn.command(
+@command(
+    "kds learn teach 'review my changes before the PR' VALIDATE",
+    "kds learn teach 'give the dashboard some love' PLAN --json",
+    of=learn,
     cls=MessageCommand,
-    epilog="""\b
-Examples:
-  kds learn teach 'review my changes before the PR' VALIDATE
-  kds learn teach 'give the dashboard some love' PLAN --json""",
 )
 @click.argument("message")
 @click.argument("intent", shell_complete=completed_by("intents"))
 @common_options
-def teach(*, message: str, intent: str, as_json: bool, workspace: Path | None) -> None:
+def teach(*, message: str, intent: str, workspace: Workspace) -> None:
     """Make MESSAGE an example of INTENT at once; some seconds for a new model.
 
     Messages like it follow. Refused when it would turn examples that ship with KDS to another
     intent. Secrets in it are marked before anything is stored.
     """
-    found = find_workspace(workspace)
     with slow("trying it against the examples that ship"):
-        done = example_teaching.teach(found, message, intent)
-    for warning in done.warnings:
-        complain(warning)
+        done = example_teaching.teach(workspace, message, intent)
+    pass_on(done.warnings)
     one = done.example
-    if as_json:
-        told = {"new": done.new, "redacted": done.redacted, "undo": f"kds learn undo {one.id}"}
-        print_json(candidate_dict(one) | told | {"file": str(Learning(found).file.text)})
-        return
-    what = "learned" if done.new else "learned before"
-    click.echo(f"{what}: '{one.text}' as {one.intent}; kds learn undo {one.id} takes it back")
-    if done.redacted:
-        click.echo("the secret in it is not kept")
+    undo, what = f"kds learn undo {one.id}", "learned" if done.new else "learned before"
+    told = {"new": done.new, "redacted": done.redacted, "undo": undo}
+    secret = "\nthe secret in it is not kept" if done.redacted else ""
+    say(
+        candidate_dict(one) | told | {"file": str(Learning(workspace).file.text)},
+        f"{what}: '{one.text}' as {one.intent}; {undo} takes it back{secret}",
+    )
 
 
-@learn.command(epilog="\b\nExample:\n  kds learn teach-reference 'the button' 'FAB button'")
+@command("kds learn teach-reference 'the button' 'FAB button'", of=learn)
 @click.argument("description")
 @click.argument("antecedent")
 @common_options
-def teach_reference(
-    *, description: str, antecedent: str, as_json: bool, workspace: Path | None
-) -> None:
+def teach_reference(*, description: str, antecedent: str, workspace: Workspace) -> None:
     """Let DESCRIPTION ('the button') mean ANTECEDENT ('FAB button') at once.
 
     It counts in conversations that have mentioned that thing; nothing changes in others.
     """
-    done = references.teach_reference(find_workspace(workspace), description, antecedent)
+    done = references.teach_reference(workspace, description, antecedent)
     one = done.reference
-    if as_json:
-        print_json(reference_dict(one) | {"new": done.new, "undo": f"kds learn undo {one.id}"})
-        return
-    what = "learned" if done.new else "learned before"
-    click.echo(f"{what}: {one.told}; kds learn undo {one.id} takes it back")
+    undo, what = f"kds learn undo {one.id}", "learned" if done.new else "learned before"
+    say(
+        reference_dict(one) | {"new": done.new, "undo": undo},
+        f"{what}: {one.told}; {undo} takes it back",
+    )
 
 
-@learn.command(epilog="\b\nExample:\n  kds learn accept 76b5b4ec")
+@command("kds learn accept 76b5b4ec", of=learn)
 @ids_argument
 @common_options
-def accept(*, ids: tuple[str, ...], as_json: bool, workspace: Path | None) -> None:
+def accept(*, ids: tuple[str, ...], workspace: Workspace) -> None:
     """Make proposals examples of their intents, all or none; some seconds for a new model.
 
     Refused when one would turn examples that ship with KDS to another intent.
     """
-    found = find_workspace(workspace)
-    learning = Learning(found)
-    shipped = PromptLibrary.load(found.prompts_dir)
+    learning = Learning(workspace)
+    shipped = PromptLibrary.load(workspace.prompts_dir)
     with slow("trying it against the examples that ship"):
         chosen = learning.accept(ids, shipped)
         warnings = example_teaching.fitted(shipped, learning.place)
-    for warning in warnings:
-        complain(warning)
-    _show_decided(chosen, "learned", as_json=as_json, back="kds learn undo")
+    pass_on(warnings)
+    _show_decided(chosen, "learned", back="kds learn undo")
 
 
-@learn.command(epilog="\b\nExample:\n  kds learn reject 76b5b4ec")
+@command("kds learn reject 76b5b4ec", of=learn)
 @ids_argument
 @common_options
-def reject(*, ids: tuple[str, ...], as_json: bool, workspace: Path | None) -> None:
+def reject(*, ids: tuple[str, ...], workspace: Workspace) -> None:
     """Never propose these again."""
-    chosen = Learning(find_workspace(workspace)).reject(ids)
-    _show_decided(chosen, "rejected", as_json=as_json)
+    chosen = Learning(workspace).reject(ids)
+    _show_decided(chosen, "rejected")
 
 
-@learn.command(epilog="\b\nExamples:\n  kds learn undo 76b5b4ec\n  kds learn undo --last")
+@command("kds learn undo 76b5b4ec", "kds learn undo --last", of=learn)
 @click.argument("ids", nargs=-1, metavar="[ID...]", shell_complete=completed_by("learned"))
 @click.option("--last", is_flag=True, help="Take back what was accepted last.")
 @common_options
-def undo(*, ids: tuple[str, ...], last: bool, as_json: bool, workspace: Path | None) -> None:
+def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
     """Take back what was learned: the file is what it was before, byte for byte."""
     if bool(ids) == last:
         raise Refusal("name what to take back", "kds learn undo ID, or kds learn undo --last")
-    learning = Learning(find_workspace(workspace))
+    learning = Learning(workspace)
     taken = learning.undo_last() if last else tuple(map(learning.undo, ids))
-    if as_json:
-        print_json({"undone": [learned_dict(one) for one in taken]})
-        return
-    for one in taken:
-        click.echo(f"taken back: {one.told}")
+    say(
+        {"undone": [learned_dict(one) for one in taken]},
+        "\n".join(f"taken back: {one.told}" for one in taken),
+    )
 
 
 learn.add_command(review)
-
-
-def _warn(learning: Learning) -> None:
-    for warning in learning.events.load().warnings:
-        complain(warning)
 
 
 def _print_list(
@@ -264,13 +236,9 @@ def _print_status(
     print_line("file", str(learning.file.text))
 
 
-def _show_decided(
-    chosen: Sequence[Candidate], what: str, *, as_json: bool, back: str | None = None
-) -> None:
-    rows: list[dict[str, Any]] = [candidate_dict(one) for one in chosen]
-    if as_json:
-        print_json({what: rows})
-        return
-    for one in chosen:
-        way_back = f"; {back} {one.id} takes it back" if back else ""
-        click.echo(f"{what}: '{one.text}' as {one.intent}{way_back}")
+def _show_decided(chosen: Sequence[Candidate], what: str, *, back: str | None = None) -> None:
+    backs = [f"; {back} {one.id} takes it back" if back else "" for one in chosen]
+    lines = [
+        f"{what}: '{one.text}' as {one.intent}{way}" for one, way in zip(chosen, backs, strict=True)
+    ]
+    say({what: [candidate_dict(one) for one in chosen]}, "\n".join(lines))

@@ -1,17 +1,20 @@
-"""`kds learn review`: every proposal with its evidence and what it would change."""
+"""`kds learn review`: every proposal with what it would change; how candidates are shown."""
 
 import sys
-from pathlib import Path
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
 
 import click
 
 from kds.brain.errors import KdsError
 from kds.brain.learning.candidate import Candidate
+from kds.brain.learning.learned_file import Learned, LearnedExample
+from kds.brain.learning.reference import LearnedReference
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.guard import complain_about
-from kds.cli.learning.view import candidate_dict
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import print_json, print_line
+from kds.cli.options import common_options
+from kds.cli.output import asked_json, fields, print_json, print_line, print_table
 from kds.cli.progress import slow
 from kds.learning.learning import Learning
 from kds.learning.preview import Preview, preview
@@ -20,27 +23,68 @@ from kds.router.prompts.library import PromptLibrary
 NOTHING: Final = "nothing is proposed"
 QUESTION: Final = "accept, reject, later or quit?"
 
+_CANDIDATE: Final = "id text intent state occurrences against confidence kinds was first last"
 
-@click.command(epilog="\b\nExamples:\n  kds learn review\n  kds learn review --json")
+
+def candidate_dict(one: Candidate) -> dict[str, Any]:
+    """A candidate as JSON has it."""
+    return fields(one, _CANDIDATE) | {"confidence": round(one.confidence, 4)}
+
+
+def example_dict(one: LearnedExample) -> dict[str, Any]:
+    """A learned example as JSON has it."""
+    return fields(one, "id text intent by why")
+
+
+def reference_dict(one: LearnedReference) -> dict[str, Any]:
+    """What a description means, as JSON has it."""
+    return fields(one, "id text antecedent by")
+
+
+def learned_dict(one: Learned) -> dict[str, Any]:
+    """Anything learned, as JSON has it."""
+    return reference_dict(one) if isinstance(one, LearnedReference) else example_dict(one)
+
+
+def print_references(references: Iterable[LearnedReference]) -> None:
+    """Print what descriptions mean."""
+    rows = [(one.id, one.text, one.antecedent, one.by) for one in references]
+    print_table(("learned", "description", "means", "by"), rows)
+
+
+def print_examples(examples: Iterable[LearnedExample]) -> None:
+    """Print what is learned."""
+    rows = [(one.id, one.text, one.intent, one.by, one.why) for one in examples]
+    print_table(("learned", "message", "intent", "by", "why"), rows)
+
+
+def print_candidates(found: Iterable[Candidate]) -> None:
+    """Print candidates with what speaks for them."""
+    rows = [
+        (one.id, one.text, one.intent, f"{one.confidence:.2f}", one.state, one.why) for one in found
+    ]
+    print_table(("candidate", "message", "intent", "confidence", "state", "why"), rows)
+
+
+@command("kds learn review", "kds learn review --json")
 @common_options
-def review(*, as_json: bool, workspace: Path | None) -> None:
+def review(*, workspace: Workspace) -> None:
     """Show what is proposed, and how each message would be routed then.
 
     In a terminal it asks about one after the other; elsewhere it only shows them.
     """
-    found = find_workspace(workspace)
-    learning = Learning(found)
+    learning = Learning(workspace)
     proposals = learning.proposals()
     with slow("trying what is proposed"):
-        previews = preview(found, proposals) if proposals else {}
-    if as_json:
+        previews = preview(workspace, proposals) if proposals else {}
+    if asked_json():
         print_json([_row(one, previews[one.id]) for one in proposals])
         return
     if not proposals:
         click.echo(NOTHING)
         return
     asks = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    shipped = PromptLibrary.load(found.prompts_dir) if asks else None
+    shipped = PromptLibrary.load(workspace.prompts_dir) if asks else None
     for one in proposals:
         _print(one, previews[one.id])
         if shipped is not None and not _settled(one, learning, shipped):

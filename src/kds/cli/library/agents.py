@@ -7,56 +7,47 @@ from typing import Final
 import click
 
 from kds.agents.agent import prompt_named
+from kds.brain.workspace import Workspace
+from kds.cli.command import command, group
 from kds.cli.completion import completed_by
 from kds.cli.options import common_options, find_workspace
-from kds.cli.output import fields, print_json, print_line, print_table
+from kds.cli.output import fields, print_lines, print_table, say
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 
 SHOWN_EXAMPLES: Final = 3
 
 
-@click.group(
-    invoke_without_command=True,
-    epilog="\b\nExamples:\n  kds agents\n  kds agents show PLAN\n  kds agents --json",
-)
+@group("kds agents", "kds agents show PLAN", "kds agents --json", invoke_without_command=True)
 @common_options
 @click.pass_context
-def agents(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+def agents(ctx: click.Context, *, workspace: Path | None) -> None:
     """List the agents, your own included: name, intent, what each does.
 
     `kds prompts show NAME` prints the file that is all of one; `kds prompts new` begins another.
     """
     if ctx.invoked_subcommand is not None:
         return
-    found = _library(workspace).agents()
-    if as_json:
-        print_json([fields(agent, "name intent description") for agent in found])
-        return
-    rows = [(agent.name, agent.intent or "", agent.description) for agent in found]
-    print_table(("agent", "intent", "what it does"), rows)
+    found = PromptLibrary.load(find_workspace(workspace).prompts_dir).agents()
+    say(
+        [fields(agent, "name intent description") for agent in found],
+        lambda: print_table(
+            ("agent", "intent", "what it does"),
+            [(agent.name, agent.intent or "", agent.description) for agent in found],
+        ),
+    )
 
 
-@agents.command(
-    epilog="\b\nExamples:\n  kds agents show code-executor\n  kds agents show PLAN --json"
-)
+@command("kds agents show code-executor", "kds agents show PLAN --json", of=agents)
 @click.argument("name", shell_complete=completed_by("agents"))
 @common_options
-def show(*, name: str, as_json: bool, workspace: Path | None) -> None:
+def show(*, name: str, workspace: Workspace) -> None:
     """Say what the agent NAME does, which messages reach it, and who goes on after it.
 
     NAME may be its intent. What was learned from you is in `kds learn list`.
     """
-    agent = prompt_named(name, _library(workspace))
-    if as_json:
-        print_json(_card(agent))
-        return
-    for label, text in _lines(agent):
-        print_line(label, text)
-
-
-def _library(workspace: Path | None) -> PromptLibrary:
-    return PromptLibrary.load(find_workspace(workspace).prompts_dir)
+    agent = prompt_named(name, PromptLibrary.load(workspace.prompts_dir))
+    say(_card(agent), lambda: print_lines(_lines(agent)))
 
 
 def _card(agent: PromptFile) -> Mapping[str, object]:

@@ -1,14 +1,14 @@
 """`kds intents`: what is worth a look in the examples and patterns of the agents."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Final
 
 import click
 
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import print_json, print_table
+from kds.brain.workspace import Workspace
+from kds.cli.command import command, group
+from kds.cli.options import common_options
+from kds.cli.output import print_table, say
 from kds.cli.progress import reported
 from kds.evaluation.intents.lint import LintFinding, lint_intents
 from kds.router.prompts.library import PromptLibrary
@@ -24,34 +24,29 @@ _MEANINGS: Final = {
 }
 
 
-@click.group("intents", epilog="\b\nExample:\n  kds intents lint")
+@group("kds intents lint", name="intents")
 def intents() -> None:
     """Look after the intents: the examples and patterns of the agents, your own included."""
 
 
-@intents.command(
-    epilog="""\b
-Examples:
-  kds intents lint
-  kds intents lint --json"""
-)
+@command("kds intents lint", "kds intents lint --json", of=intents)
 @common_options
-def lint(*, as_json: bool, workspace: Path | None) -> None:
+def lint(*, workspace: Workspace) -> None:
     """Name examples and patterns that collide, never fire, or do harm.
 
     Your own files come first. These are hints: nothing is wrong that must be mended, and the exit
     code is 0. What does harm is found by cross-validation: from the messages that come out right
     when it is left out.
     """
-    own = find_workspace(workspace).prompts_dir
+    own = workspace.prompts_dir
     prompts = PromptLibrary.load(own).prompts()
     with reported("looking at the examples") as tell:
         findings = lint_intents(prompts, own=own, progress=tell)
-    if as_json:
-        counts = Counter[str](finding.kind for finding in findings)
-        print_json({"counts": {kind: counts[kind] for kind in _MEANINGS}, "findings": findings})
-    else:
-        print_findings(findings, prompts)
+    kinds: list[str] = [finding.kind for finding in findings]
+    say(
+        {"counts": {kind: kinds.count(kind) for kind in _MEANINGS}, "findings": findings},
+        lambda: print_findings(findings, prompts),
+    )
 
 
 def print_findings(findings: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> None:

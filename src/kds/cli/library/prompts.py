@@ -1,7 +1,9 @@
 """`kds prompts`: the prompt files of a workspace."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -11,10 +13,12 @@ from kds.agents.agent import prompt_named
 from kds.api.beginning import begin_prompt
 from kds.brain.document import nearest
 from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError
+from kds.brain.workspace import Workspace
+from kds.cli.command import command, group
 from kds.cli.completion import completed_by
 from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows
-from kds.cli.options import common_options, find_workspace, workspace_option
-from kds.cli.output import fields, print_json, print_table
+from kds.cli.options import common_options, workspace_option
+from kds.cli.output import asked_json, fields, print_json, print_table, say
 from kds.cli.progress import slow
 from kds.evaluation.intents.example_reach import ExampleReach, example_reach
 from kds.router.prompts.inheritance import lost_behaviour
@@ -28,55 +32,47 @@ SHOWN_STRAYS: Final = 3
 name_argument = click.argument("name", shell_complete=completed_by("prompts"))
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds prompts list
-  kds prompts check"""
-)
+@group("kds prompts list", "kds prompts check")
 def prompts() -> None:
     """List, show, begin, render or check the prompt files, your own included."""
 
 
-@prompts.command("list", epilog="\b\nExample:\n  kds prompts list --json")
+@command("kds prompts list --json", of=prompts, name="list")
 @common_options
-def list_(*, as_json: bool, workspace: Path | None) -> None:
+def list_(*, workspace: Workspace) -> None:
     """List the prompts: the agents by priority, then the others."""
-    found = _ordered(_library(workspace))
-    if as_json:
-        print_json([_summary(prompt) for prompt in found])
-        return
-    rows = [(prompt.intent or "", prompt.name, prompt.description) for prompt in found]
-    print_table(("intent", "prompt", "what it does"), rows)
+    found = _ordered(PromptLibrary.load(workspace.prompts_dir))
+    say(
+        [_summary(prompt) for prompt in found],
+        lambda: print_table(
+            ("intent", "prompt", "what it does"),
+            [(prompt.intent or "", prompt.name, prompt.description) for prompt in found],
+        ),
+    )
 
 
-@prompts.command(epilog="\b\nExample:\n  kds prompts new deploy-runner")
+@command("kds prompts new deploy-runner", of=prompts)
 @click.argument("name")
 @workspace_option
-def new(*, name: str, workspace: Path | None) -> None:
+def new(*, name: str, workspace: Workspace) -> None:
     """Begin an agent of your own: a prompt file that passes `kds prompts check`, to fill in.
 
     NAME is lower case words joined by -. Its intent is called like it: DEPLOY_RUNNER.
     """
-    path = begin_prompt(find_workspace(workspace), name)
+    path = begin_prompt(workspace, name)
     click.echo(f"{path}\nnext: edit it, then kds prompts check")
 
 
-@prompts.command(
-    epilog="""\b
-Examples:
-  kds prompts show code-executor
-  kds prompts show code-executor --examples"""
-)
+@command("kds prompts show code-executor", "kds prompts show code-executor --examples", of=prompts)
 @name_argument
 @click.option("--examples", is_flag=True, help="Print the file of its examples instead.")
 @workspace_option
-def show(*, name: str, examples: bool, workspace: Path | None) -> None:
+def show(*, name: str, examples: bool, workspace: Workspace) -> None:
     """Print the file of the prompt NAME, or of the agent of an intent, as it stands.
 
     The examples of an agent may lie in a file beside it. Copy both to have a prompt of your own.
     """
-    prompt = prompt_named(name, _library(workspace))
+    prompt = prompt_named(name, PromptLibrary.load(workspace.prompts_dir))
     path = prompt.path
     if examples:
         if prompt.more is None:
@@ -87,29 +83,28 @@ def show(*, name: str, examples: bool, workspace: Path | None) -> None:
     click.echo(path.read_text(encoding="utf-8"), nl=False)
 
 
-@prompts.command(
-    epilog="""\b
-Examples:
-  kds prompts render code-executor
-  kds prompts render code-executor --set 'expanded=Make the FAB button purple'
-  kds prompts render code-executor --set 'secondary_intents=["TEST"]'"""
+@command(
+    "kds prompts render code-executor",
+    "kds prompts render code-executor --set 'expanded=Make the FAB button purple'",
+    "kds prompts render code-executor --set 'secondary_intents=[\"TEST\"]'",
+    of=prompts,
 )
 @name_argument
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="An input; JSON, else text."
 )
 @workspace_option
-def render(*, name: str, settings: tuple[str, ...], workspace: Path | None) -> None:
+def render(*, name: str, settings: tuple[str, ...], workspace: Workspace) -> None:
     """Render the prompt NAME with sample inputs, or with those you set."""
-    library = _library(workspace)
+    library = PromptLibrary.load(workspace.prompts_dir)
     prompt = prompt_named(name, library)
     values = _sample(library, prompt) | dict(_setting(text, prompt) for text in settings)
     click.echo(library.render(prompt, values))
 
 
-@prompts.command(epilog="\b\nExamples:\n  kds prompts check\n  kds prompts check --json")
+@command("kds prompts check", "kds prompts check --json", of=prompts)
 @common_options
-def check(*, as_json: bool, workspace: Path | None) -> int:
+def check(*, workspace: Workspace) -> int:
     """Load every prompt file and render it with sample inputs; report all problems.
 
     Then type every example of every agent, and say how many reach the agent they belong to; those
@@ -118,42 +113,34 @@ def check(*, as_json: bool, workspace: Path | None) -> int:
     try:
         library = _checked(workspace)
     except ConfigError as error:
-        if not as_json:
+        if not asked_json():
             raise
         print_json({"prompts": None, "agents": None, "problems": problem_rows(error.problems)})
         complain_about(error)
         return BAD_INPUT
     with slow("typing the examples"):
-        found = example_reach(library, find_workspace(workspace))
-    strays = stray_files(find_workspace(workspace))
+        found = example_reach(library, workspace)
+    strays = stray_files(workspace)
     lost = lost_behaviour(library, PromptLibrary.load().agents())
-    if as_json:
-        print_json(_check_dict(library, found, strays, lost))
-    else:
-        for note in (*library.passed_over, *strays, *lost):
-            complain(f"{note.where}: {note.message}", note.hint)
-        _print_check(library, found, find_workspace(workspace).prompts_dir)
+    notes = {"passed_over": library.passed_over, "strays": strays, "lost": lost}
+    say(
+        {
+            "prompts": len(library.prompts()),
+            "agents": len(library.agents()),
+            "problems": [],
+            **{kind: problem_rows(found_ones) for kind, found_ones in notes.items()},
+            "examples": [one.as_dict() for one in found],
+        },
+        lambda: _print_check(library, found, chain(*notes.values()), workspace.prompts_dir),
+    )
     return 0
 
 
-def _check_dict(
-    library: PromptLibrary,
-    found: Sequence[ExampleReach],
-    strays: Sequence[Problem],
-    lost: Sequence[Problem],
-) -> Mapping[str, object]:
-    return {
-        "prompts": len(library.prompts()),
-        "agents": len(library.agents()),
-        "problems": [],
-        "passed_over": problem_rows(library.passed_over),
-        "strays": problem_rows(strays),
-        "lost": problem_rows(lost),
-        "examples": [one.as_dict() for one in found],
-    }
-
-
-def _print_check(library: PromptLibrary, found: Sequence[ExampleReach], own: Path) -> None:
+def _print_check(
+    library: PromptLibrary, found: Sequence[ExampleReach], notes: Iterable[Problem], own: Path
+) -> None:
+    for note in notes:
+        complain(f"{note.where}: {note.message}", note.hint)
     for one in found:
         _warn_of_strays(one)
     count, agents = len(library.prompts()), len(library.agents())
@@ -173,9 +160,9 @@ def _warn_of_strays(one: ExampleReach) -> None:
         complain(f"{one.prompt.path}: {more} more examples go astray; --json names all")
 
 
-def _checked(workspace: Path | None) -> PromptLibrary:
+def _checked(workspace: Workspace) -> PromptLibrary:
     """The prompts, each of which renders. PromptFileError names all that do not."""
-    library = _library(workspace)
+    library = PromptLibrary.load(workspace.prompts_dir)
     problems = []
     for prompt in _ordered(library):
         try:
@@ -186,11 +173,6 @@ def _checked(workspace: Path | None) -> PromptLibrary:
     if problems:
         raise PromptFileError(problems)
     return library
-
-
-def _library(workspace: Path | None) -> PromptLibrary:
-    folder = find_workspace(workspace).prompts_dir
-    return PromptLibrary.load(folder if folder.is_dir() else None)
 
 
 def _ordered(library: PromptLibrary) -> tuple[PromptFile, ...]:
@@ -225,39 +207,6 @@ def _setting(text: str, prompt: PromptFile) -> tuple[str, object]:
 
 def _sample(library: PromptLibrary, prompt: PromptFile) -> dict[str, object]:
     """The inputs of a small, complete turn, as the dispatcher supplies them."""
-    entry = {
-        "timestamp": "2025-11-03T09:00:00Z",
-        "user_message": "I want to add a FAB button",
-        "intent": "PLAN",
-        "session_id": "fab-button-20251103",
-        "context_ref": None,
-    }
-    reference = {"text": "it", "target": "FAB button", "rule": "pron.it", "score": 0.9}
-    agents = library.agents()
-    return {
-        "message": "Make it purple",
-        "expanded": "Make the FAB button purple",
-        "intent": prompt.intent or "EXECUTE",
-        "confidence": 0.93,
-        "alternatives": [{"intent": "PLAN", "confidence": 0.05}],
-        "secondary_intents": [],
-        "context": [entry],
-        "context_ref": "FAB button",
-        "references": [reference],
-        "context_switch": False,
-        "session_id": "fab-button-20251103",
-        "question": None,
-        "candidates": [],
-        "workspace": ".",
-        "previous": None,
-        "messages": [{"speaker": "user", "text": "Make it purple"}],
-        "words": 200,
-        "agent": "code-executor",
-        "halted": ["work-planner"],
-        "dropped": ["TEST"],
-        "passages": [{"citation": "API guide, Limits", "text": "A client may ask twice."}],
-        "agents": [
-            {"name": agent.name, "intent": agent.intent, "description": agent.description}
-            for agent in agents
-        ],
-    }
+    turn = json.loads(files(__package__).joinpath("sample_turn.json").read_text(encoding="utf-8"))
+    agents = [fields(agent, "name intent description") for agent in library.agents()]
+    return {**turn, "intent": prompt.intent or turn["intent"], "agents": agents}

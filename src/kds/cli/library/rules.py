@@ -9,10 +9,12 @@ import click
 from kds.api.beginning import begin_rule
 from kds.api.rule_tests import RuleOutcome, describe_outcome
 from kds.brain.errors import ConfigError
+from kds.brain.workspace import Workspace
+from kds.cli.command import command, group
 from kds.cli.evaluation.dialogue_tests import play_all, read_all
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about, problem_rows
-from kds.cli.options import common_options, find_workspace, open_router, workspace_option
-from kds.cli.output import fields, print_json, print_table
+from kds.cli.options import common_options, open_router, workspace_option
+from kds.cli.output import asked_json, fields, print_json, print_table, say
 from kds.cli.palette import compared, toned
 from kds.cli.progress import slow
 from kds.evaluation.rule_record import RuleRecord, rule_records
@@ -22,43 +24,42 @@ SHOWN_PLACES: Final = 3
 """Wrong turns whose places the table names, for each rule."""
 
 
-@click.group(epilog="\b\nExamples:\n  kds rules list\n  kds rules check")
+@group("kds rules list", "kds rules check")
 def rules() -> None:
     """List, begin or check the reference rules, your own in kds-brain/rules/ included."""
 
 
-@rules.command("list", epilog="\b\nExample:\n  kds rules list --json")
+@command("kds rules list --json", of=rules, name="list")
 @common_options
-def list_(*, as_json: bool, workspace: Path | None) -> None:
+def list_(*, workspace: Workspace) -> None:
     """List the rules in the order in which they are tried, with what each is for."""
-    found = sorted(
-        load_rules(find_workspace(workspace).rules_dir).rules, key=lambda rule: rule.priority
+    found = sorted(load_rules(workspace.rules_dir).rules, key=lambda rule: rule.priority)
+    say(
+        [fields(rule, "id priority description where") for rule in found],
+        lambda: print_table(
+            ("rule", "priority", "what it is for"),
+            [(rule.id, str(rule.priority), rule.description) for rule in found],
+        ),
     )
-    if as_json:
-        print_json([fields(rule, "id priority description where") for rule in found])
-        return
-    rows = [(rule.id, str(rule.priority), rule.description) for rule in found]
-    print_table(("rule", "priority", "what it is for"), rows)
 
 
-@rules.command(epilog="\b\nExample:\n  kds rules new usual-place")
+@command("kds rules new usual-place", of=rules)
 @click.argument("name")
 @workspace_option
-def new(*, name: str, workspace: Path | None) -> None:
+def new(*, name: str, workspace: Workspace) -> None:
     """Begin a rule of your own: a file that passes `kds rules check`, to fill in.
 
     NAME is lower case words joined by -; the file is kds-brain/rules/NAME.yaml.
     """
-    path = begin_rule(find_workspace(workspace), name)
+    path = begin_rule(workspace, name)
     click.echo(f"{path}\nnext: edit it, then kds rules check")
 
 
-@rules.command(
-    epilog="""\b
-Examples:
-  kds rules check
-  kds rules check --json
-  kds rules check --dialogues tests/dialogues"""
+@command(
+    "kds rules check",
+    "kds rules check --json",
+    "kds rules check --dialogues tests/dialogues",
+    of=rules,
 )
 @click.option(
     "--dialogues", "paths", multiple=True, metavar="PATH...", type=click.Path(path_type=Path),
@@ -66,13 +67,7 @@ Examples:
 )  # fmt: skip
 @click.argument("more", nargs=-1, metavar="", type=click.Path(path_type=Path))
 @common_options
-def check(
-    *,
-    paths: tuple[Path, ...],
-    more: tuple[Path, ...],
-    as_json: bool,
-    workspace: Path | None,
-) -> int:
+def check(*, paths: tuple[Path, ...], more: tuple[Path, ...], workspace: Workspace) -> int:
     """Load every rule file and run its tests; exit code 1 when one fails.
 
     A test that expects a change fails also when another rule than its own brings it about.
@@ -83,7 +78,7 @@ def check(
         dialogues = read_all((*paths, *more))
         router = open_router(workspace, log=False)
     except ConfigError as error:
-        if not as_json:
+        if not asked_json():
             raise
         problems = problem_rows(error.problems)
         print_json({"rules": None, "tests": None, "failed": [], "problems": problems})
@@ -93,10 +88,10 @@ def check(
         outcomes = router.check_rules()
     records = rule_records(router.rules, play_all(dialogues, router)) if dialogues else ()
     failed = [outcome for outcome in outcomes if not outcome.passed]
-    if as_json:
-        print_json(_report(outcomes, failed, records, with_record=bool(dialogues)))
-    else:
-        _print(outcomes, failed, records)
+    say(
+        _report(outcomes, failed, records),
+        lambda: _print(outcomes, failed, records),
+    )
     return TESTS_FAILED if failed else 0
 
 
@@ -122,11 +117,7 @@ def _record_rows(records: Iterable[RuleRecord]) -> Iterable[tuple[str, ...]]:
 
 
 def _report(
-    outcomes: Sequence[RuleOutcome],
-    failed: Sequence[RuleOutcome],
-    records: Sequence[RuleRecord],
-    *,
-    with_record: bool,
+    outcomes: Sequence[RuleOutcome], failed: Sequence[RuleOutcome], records: Sequence[RuleRecord]
 ) -> dict[str, object]:
     report: dict[str, object] = {
         "rules": len({outcome.rule for outcome in outcomes}),
@@ -134,7 +125,7 @@ def _report(
         "failed": [_failure_dict(outcome) for outcome in failed],
         "problems": [],
     }
-    if with_record:
+    if records:  # dialogues were played
         report["record"] = [fields(record, "rule fired right wrong wrong_at") for record in records]
     return report
 

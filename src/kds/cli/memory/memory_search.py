@@ -1,40 +1,40 @@
 """`kds memory search`: what past conversations say about a question."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 import kds
 from kds.api.session_names import NOTHING, find_session
-from kds.brain.clock import moment, utc_now
+from kds.brain.clock import utc_now
 from kds.brain.passages.assembly import Assembled, assemble
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Hit, Recall, recall_settings
 from kds.brain.passages.values import Scope
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import log_recall
 from kds.brain.sessions.session_values import Session
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.completion import completed_by
-from kds.cli.guard import Refusal, complain
-from kds.cli.memory.memory_options import SHOWN_ID, looking
-from kds.cli.moments import shown
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import fields, print_json, print_line
+from kds.cli.guard import Refusal, complain, pass_on
+from kds.cli.memory.session_commands import SHOWN_ID
+from kds.cli.options import common_options
+from kds.cli.output import asked_json, fields, print_json, print_line, say
+from kds.cli.palette import shown
 from kds.cli.progress import slow
-from kds.cli.stores import chosen_embedder, embeddings_option
+from kds.cli.stores import chosen_embedder, embeddings_option, looking
 
 SURFACE: Final = "cli"
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds memory search 'which port does staging use'
-  kds memory search getUserName --session last --limit 3
-  kds memory search 'retry policy' --explain
-  kds memory search 'retry policy' --budget 500"""
+@command(
+    "kds memory search 'which port does staging use'",
+    "kds memory search getUserName --session last --limit 3",
+    "kds memory search 'retry policy' --explain",
+    "kds memory search 'retry policy' --budget 500",
 )
 @click.argument("words", metavar="QUERY", nargs=-1, required=True)
 @click.option("--session", "name", metavar="SESSION", shell_complete=completed_by("sessions"),
@@ -50,8 +50,7 @@ Examples:
 @common_options
 def search(
     *, words: tuple[str, ...], name: str | None, document: str | None, limit: int,
-    budget: int | None, explain: bool, embeddings: str | None, as_json: bool,
-    workspace: Path | None,
+    budget: int | None, explain: bool, embeddings: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Find what was said about QUERY, in the words and names of it, and by meaning.
 
@@ -60,12 +59,13 @@ def search(
     query = " ".join(words)
     if not query.strip():
         raise Refusal("the question is empty", "say what to look for: kds memory search WORDS")
-    options = kds.load_settings(find_workspace(workspace)).recall
+    options = kds.load_settings(workspace).recall
     embedder = chosen_embedder(embeddings, workspace)
-    with looking(workspace) as store:
+    with looking(MemoryPlace.of(workspace)) as store:
         session = find_session(store, name) if name else None
         if store is None:
-            _show_nothing(query, as_json=as_json)
+            empty: dict[str, object] = {"hits": [], "summaries": [], "counts": {}, "timings_ms": {}}
+            say({"query": query, **empty, "notes": [NOTHING]}, NOTHING)
             return
         with slow("searching the memory"):
             found = recall(
@@ -86,7 +86,7 @@ def search(
             used_tokens=context.tokens if context else None,
         )
         sessions = _sessions_of(store, found)
-    if as_json:
+    if asked_json():
         more = {"context": _context_dict(context)} if context else {}
         print_json(recall_dict(query, found, sessions) | more)
     elif context is not None:
@@ -118,11 +118,7 @@ def hit_dict(hit: Hit, session: Session | None) -> dict[str, Any]:
         "session": passage.session_id,
         "title": session.title if session else "",
         "message": passage.message_id,
-        "role": passage.role,
-        "speaker": passage.speaker,
-        "at": moment(passage.at),
-        "kind": passage.kind,
-        "header": passage.header,
+        **fields(passage, "role speaker at kind header"),
         "text": passage.body,
         "tokens": passage.tokens,
         "score": round(hit.score, 4),
@@ -141,14 +137,6 @@ def _sessions_of(store: MemoryStore, found: Recall) -> dict[str, Session]:
     return {name: session for name in ids if (session := store.find_session(name)) is not None}
 
 
-def _show_nothing(query: str, *, as_json: bool) -> None:
-    if as_json:
-        empty: dict[str, object] = {"hits": [], "summaries": [], "counts": {}, "timings_ms": {}}
-        print_json({"query": query, **empty, "notes": [NOTHING]})
-    else:
-        click.echo(NOTHING)
-
-
 def _context_dict(context: Assembled) -> dict[str, Any]:
     counts = {"used": len(context.used), "left_out": len(context.left_out)}
     return fields(context, "text tokens budget_tokens") | counts
@@ -165,8 +153,7 @@ def _print_context(found: Recall, context: Assembled, *, explain: bool) -> None:
 
 
 def _print(found: Recall, sessions: Mapping[str, Session], *, explain: bool) -> None:
-    for note in found.notes:
-        complain(note)
+    pass_on(found.notes)
     for summary, _ in found.summaries:
         click.echo(f"summary of messages {summary.first_seq}-{summary.last_seq}: {summary.text}\n")
     for number, hit in enumerate(found.hits, start=1):

@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.session_values import Consent, ConsentEvent, Profile
+from kds.brain.workspace import Workspace
+from kds.cli.command import command, group
 from kds.cli.guard import Refusal
-from kds.cli.memory.memory_options import changing, looking
-from kds.cli.moments import shown
 from kds.cli.options import common_options
-from kds.cli.output import fields, print_json, print_line, print_table
+from kds.cli.output import asked_json, fields, print_json, print_line, print_table, say
+from kds.cli.palette import shown
+from kds.cli.stores import changing, looking
 
 PURPOSE: Final = "answers that suit me"
 SHOWING: Final = "shown to its owner: kds memory profile show"
@@ -26,31 +28,28 @@ SHOWN_EVENTS: Final = 20
 _LABELS: Final = {"preferences": "prefers"}
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds memory profile show
-  kds memory profile set --role 'backend developer' --language python --language go"""
+@group(
+    "kds memory profile show",
+    "kds memory profile set --role 'backend developer' --language python --language go",
 )
 def profile() -> None:
     """Show, set or clear what KDS remembers about you; it needs your consent."""
 
 
-@profile.command(epilog="\b\nExample:\n  kds memory profile show --json")
+@command("kds memory profile show --json", of=profile)
 @common_options
-def show(*, as_json: bool, workspace: Path | None) -> None:
+def show(*, workspace: Workspace) -> None:
     """Print the profile. Every use of it, this one too, goes into the audit log."""
-    with looking(workspace) as store:
+    with looking(MemoryPlace.of(workspace)) as store:
         found = store.profile.use(SHOWING) if store else None
-    _show_profile(found, as_json=as_json)
+    _show_profile(found)
 
 
-@profile.command(
-    epilog="""\b
-Examples:
-  kds memory profile set --name Ada --role 'backend developer'
-  kds memory profile set --language python --prefer tests=pytest --prefer answers=short
-  kds memory profile set --prefer answers= --about 'I maintain the billing service.'"""
+@command(
+    "kds memory profile set --name Ada --role 'backend developer'",
+    "kds memory profile set --language python --prefer tests=pytest --prefer answers=short",
+    "kds memory profile set --prefer answers= --about 'I maintain the billing service.'",
+    of=profile,
 )
 @click.option("--name", metavar="TEXT", help="What to call you.")
 @click.option("--role", metavar="TEXT", help="What you do.")
@@ -61,8 +60,8 @@ Examples:
 @click.option("--about", metavar="TEXT", help="Anything else, in your words.")
 @common_options
 def set_(
-    *, name: str | None, role: str | None, languages: tuple[str, ...],
-    preferences: tuple[str, ...], about: str | None, as_json: bool, workspace: Path | None,
+    *, name: str | None, role: str | None, languages: tuple[str, ...], preferences: tuple[str, ...],
+    about: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Change what is given and keep the rest; an empty text takes a field out."""
     texts = {"name": name, "role": role, "about": about}
@@ -72,81 +71,70 @@ def set_(
     pairs = dict(map(_preference, preferences))
     if not given and not pairs:
         raise Refusal("nothing to set", "such as --role 'backend developer'; see --help")
-    with looking(workspace) as store:
+    with looking(MemoryPlace.of(workspace)) as store:
         before = store.profile.use(EDITING) if store else None
         if store is None or before is None:
             raise Refusal(NO_CONSENT, GRANT_HINT)
         merged = {**before.preferences, **pairs}
         given["preferences"] = {key: value for key, value in merged.items() if value}
         saved = store.profile.save(replace(before, **given))
-    _show_profile(saved, as_json=as_json)
+    _show_profile(saved)
 
 
 profile.add_command(set_, "set")
 
 
-@profile.command(epilog="\b\nExample:\n  kds memory profile clear")
+@command("kds memory profile clear", of=profile)
 @common_options
-def clear(*, as_json: bool, workspace: Path | None) -> None:
+def clear(*, workspace: Workspace) -> None:
     """Empty the profile and keep the consent; to wipe its bytes too, revoke the consent."""
-    with looking(workspace) as store:
+    with looking(MemoryPlace.of(workspace)) as store:
         given = store is not None and store.profile.consent().given
         if store is not None and given:
             store.profile.save(Profile())
-    if as_json:
-        print_json({"cleared": given})
-    else:
-        click.echo("the profile is empty" if given else NO_CONSENT)
+    say({"cleared": given}, "the profile is empty" if given else NO_CONSENT)
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds memory consent show
-  kds memory consent grant --for 'answers that suit me'"""
-)
+@group("kds memory consent show", "kds memory consent grant --for 'answers that suit me'")
 def consent() -> None:
     """Show, grant or revoke your consent to a profile; it is off until you grant it."""
 
 
-@consent.command("show", epilog="\b\nExample:\n  kds memory consent show --json")
+@command("kds memory consent show --json", of=consent, name="show")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", default=SHOWN_EVENTS,
               help=f"Latest lines of the audit log.  [default: {SHOWN_EVENTS}]")  # fmt: skip
 @common_options
-def show_consent(*, limit: int, as_json: bool, workspace: Path | None) -> None:
+def show_consent(*, limit: int, workspace: Workspace) -> None:
     """Say whether consent stands, and print the audit log: every grant, change and use."""
-    with looking(workspace) as store:
+    with looking(MemoryPlace.of(workspace)) as store:
         found = store.profile.consent() if store else Consent(given=False)
         events = store.profile.events()[-limit:] if store else ()
-    _show_consent(found, events, as_json=as_json)
+    _show_consent(found, events)
 
 
-@consent.command(
-    epilog="""\b
-Examples:
-  kds memory consent grant
-  kds memory consent grant --for 'knowing my stack'"""
+@command(
+    "kds memory consent grant", "kds memory consent grant --for 'knowing my stack'", of=consent
 )
 @click.option("--for", "purpose", metavar="PURPOSE", default=PURPOSE,
               help=f"What you consent to.  [default: {PURPOSE}]")  # fmt: skip
 @common_options
-def grant(*, purpose: str, as_json: bool, workspace: Path | None) -> None:
+def grant(*, purpose: str, workspace: Workspace) -> None:
     """Consent to a profile being kept in this workspace, and used for PURPOSE."""
-    with changing(workspace) as store:
+    with changing(MemoryPlace.of(workspace)) as store:
         found = store.profile.grant(purpose)
-    _show_consent(found, (), as_json=as_json)
+    _show_consent(found, ())
 
 
-@consent.command(epilog="\b\nExample:\n  kds memory consent revoke")
+@command("kds memory consent revoke", of=consent)
 @common_options
-def revoke(*, as_json: bool, workspace: Path | None) -> None:
+def revoke(*, workspace: Workspace) -> None:
     """Withdraw consent: the profile and its vectors go, down to their bytes on disk.
 
     The audit log stays; it never holds what the profile said.
     """
-    with looking(workspace) as store:
+    with looking(MemoryPlace.of(workspace)) as store:
         found = store.profile.revoke() if store else Consent(given=False)
-    _show_consent(found, (), as_json=as_json)
+    _show_consent(found, ())
 
 
 def _preference(text: str) -> tuple[str, str]:
@@ -156,24 +144,18 @@ def _preference(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _show_profile(found: Profile | None, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"consent": found is not None, "profile": _profile_dict(found)})
-        return
-    if found is None:
+def _show_profile(found: Profile | None) -> None:
+    kept = None if found is None else fields(found, "name role languages preferences about")
+    if asked_json():
+        print_json({"consent": found is not None, "profile": kept})
+    elif kept is None:
         click.echo(f"{NO_CONSENT}\n{GRANT_HINT}")
-        return
-    rows = [(key, _text(value)) for key, value in (_profile_dict(found) or {}).items() if value]
-    if not rows:
+    elif not any(kept.values()):
         click.echo("the profile is empty")
-    for key, text in rows:
-        print_line(_LABELS.get(key, key), text)
-
-
-def _profile_dict(found: Profile | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return fields(found, "name role languages preferences about")
+    else:
+        for key, value in kept.items():
+            if value:
+                print_line(_LABELS.get(key, key), _text(value))
 
 
 def _text(value: object) -> str:
@@ -182,8 +164,8 @@ def _text(value: object) -> str:
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _show_consent(found: Consent, events: tuple[ConsentEvent, ...], *, as_json: bool) -> None:
-    if as_json:
+def _show_consent(found: Consent, events: tuple[ConsentEvent, ...]) -> None:
+    if asked_json():
         log = [fields(event, "at action purpose") for event in events]
         print_json(fields(found, "given since purpose") | {"events": log})
         return

@@ -1,22 +1,27 @@
 """`kds memory show|new|rename|delete|cleanup`: sessions and their messages."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from kds.api.session_names import NOTHING, find_session
 from kds.brain.passages.values import Message, Summary
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.session_values import Session
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.completion import completed_by
-from kds.cli.memory.memory_options import SHOWN_ID, changing, looking, read_span
-from kds.cli.moments import shown
-from kds.cli.options import common_options
-from kds.cli.output import counted, fields, print_json, print_line, print_table
+from kds.cli.options import common_options, read_span
+from kds.cli.output import asked_json, counted, fields, print_json, print_line, print_table, say
+from kds.cli.palette import shown
 from kds.cli.progress import slow, tracked
+from kds.cli.stores import changing, looking
 
 SHOWN_SESSIONS: Final = 20
+
+SHOWN_ID: Final = 8
+"""Characters of a session's id in tables; as many name it, as in git."""
 
 _MESSAGE: Final = "id seq role speaker at tokens content"
 _SUMMARY: Final = "first_seq last_seq kind at text"
@@ -24,12 +29,8 @@ _SUMMARY: Final = "first_seq last_seq kind at text"
 yes_option = click.option("--yes", is_flag=True, help="Do it; without this it is only shown.")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds memory show
-  kds memory show last
-  kds memory show 'Add a FAB button' --last 10 --json"""
+@command(
+    "kds memory show", "kds memory show last", "kds memory show 'Add a FAB button' --last 10 --json"
 )
 @click.argument(
     "name", metavar="[SESSION]", required=False, shell_complete=completed_by("sessions")
@@ -41,117 +42,91 @@ Examples:
               help="Sessions to skip.  [default: 0]")  # fmt: skip
 @common_options
 def show(
-    *, name: str | None, last: int | None, limit: int, offset: int, as_json: bool,
-    workspace: Path | None,
-) -> None:  # fmt: skip
+    *, name: str | None, last: int | None, limit: int, offset: int, workspace: Workspace
+) -> None:
     """List the sessions, the one changed last first; or print SESSION with its messages.
 
     SESSION is an id or the beginning of one, a title or a part of it, or `last`.
     """
-    with looking(workspace) as store:
+    with looking(MemoryPlace.of(workspace)) as store:
         if name is None:
             sessions = store.sessions(limit=limit, offset=offset) if store else ()
-            _show_sessions(sessions, as_json=as_json)
+            say([session_dict(one) for one in sessions], lambda: print_sessions(sessions))
             return
         session = find_session(store, name)
         assert store is not None  # or find_session would have refused
         messages = store.messages(session.id, last=last)
         summaries = store.summaries(session.id)
-    if as_json:
-        print_json(
-            session_dict(session)
-            | {
-                "messages": [fields(message, _MESSAGE) for message in messages],
-                "summaries": [fields(summary, _SUMMARY) for summary in summaries],
-            }
-        )
-    else:
-        _print_session(session, messages, summaries)
+    say(
+        session_dict(session)
+        | {
+            "messages": [fields(message, _MESSAGE) for message in messages],
+            "summaries": [fields(summary, _SUMMARY) for summary in summaries],
+        },
+        lambda: _print_session(session, messages, summaries),
+    )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds memory new 'Dark mode'
-  kds memory new 'The lease' --document contracts/lease.md"""
-)
+@command("kds memory new 'Dark mode'", "kds memory new 'The lease' --document contracts/lease.md")
 @click.argument("title", required=False)
 @click.option("--document", metavar="NAME", help="The document that it is about.")
 @common_options
-def new(*, title: str | None, document: str | None, as_json: bool, workspace: Path | None) -> None:
+def new(*, title: str | None, document: str | None, workspace: Workspace) -> None:
     """Begin a session and print its id. Without TITLE its first message names it."""
-    with changing(workspace) as store:
+    with changing(MemoryPlace.of(workspace)) as store:
         session = store.create_session(title=title, document_context=document)
-    if as_json:
-        print_json(session_dict(session))
-    else:
-        click.echo(session.id)
+    say(session_dict(session), session.id)
 
 
-@click.command(epilog="\b\nExample:\n  kds memory rename last 'Dark mode'")
+@command("kds memory rename last 'Dark mode'")
 @click.argument("name", metavar="SESSION", shell_complete=completed_by("sessions"))
 @click.argument("title")
 @click.option("--document", metavar="NAME", help="Also say which document it is about; '': none.")
 @common_options
-def rename(
-    *, name: str, title: str, document: str | None, as_json: bool, workspace: Path | None
-) -> None:
+def rename(*, name: str, title: str, document: str | None, workspace: Workspace) -> None:
     """Give SESSION the TITLE; no later message changes it."""
-    with looking(workspace) as store:
+    with looking(MemoryPlace.of(workspace)) as store:
         session = find_session(store, name)
         assert store is not None
         renamed = store.rename(session.id, title)
         if document is not None:
             renamed = store.set_document(session.id, document or None)
-    if as_json:
-        print_json(session_dict(renamed))
-    else:
-        click.echo(f"{renamed.id[:SHOWN_ID]} is now '{renamed.title}'")
+    say(session_dict(renamed), f"{renamed.id[:SHOWN_ID]} is now '{renamed.title}'")
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds memory delete 'Dark mode'
-  kds memory delete 3f2a91c0 --yes"""
-)
+@command("kds memory delete 'Dark mode'", "kds memory delete 3f2a91c0 --yes")
 @click.argument(
     "names", metavar="SESSION...", nargs=-1, required=True, shell_complete=completed_by("sessions")
 )
 @yes_option
 @common_options
-def delete(*, names: tuple[str, ...], yes: bool, as_json: bool, workspace: Path | None) -> None:
+def delete(*, names: tuple[str, ...], yes: bool, workspace: Workspace) -> None:
     """Delete sessions with all they hold, down to their bytes on disk.
 
     Without --yes it only says what would go. An export brings a session back, nothing else.
     """
-    with looking(workspace) as store:
+    with looking(MemoryPlace.of(workspace)) as store:
         sessions = tuple(dict.fromkeys(find_session(store, name) for name in names))
         if yes and store is not None:
             for session in tracked(sessions, "deleting"):
                 store.delete_session(session.id)
-    _show_deleted(sessions, done=yes, as_json=as_json)
+    _show_deleted(sessions, done=yes)
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds memory cleanup --older-than 30d
-  kds memory cleanup --older-than 30d --yes"""
-)
+@command("kds memory cleanup --older-than 30d", "kds memory cleanup --older-than 30d --yes")
 @click.option("--older-than", "age", metavar="TIME", required=True,
               help="Sessions that nothing happened in for this long: 36h, 30d, 8w.")  # fmt: skip
 @yes_option
 @common_options
-def cleanup(*, age: str, yes: bool, as_json: bool, workspace: Path | None) -> None:
+def cleanup(*, age: str, yes: bool, workspace: Workspace) -> None:
     """Delete the sessions that nothing happened in for a while.
 
     Without --yes it only says what would go.
     """
     span = read_span(age)
-    with looking(workspace) as store, slow("looking for old sessions"):
+    with looking(MemoryPlace.of(workspace)) as store, slow("looking for old sessions"):
         sessions = store.cleanup(span, dry_run=not yes).sessions if store else ()
-    _show_deleted(sessions, done=yes, as_json=as_json)
+    _show_deleted(sessions, done=yes)
 
 
 def session_dict(session: Session) -> dict[str, Any]:
@@ -173,30 +148,21 @@ def print_sessions(sessions: Iterable[Session]) -> None:
         )
         for session in sessions
     ]
-    print_table(("id", "title", "changed", "messages", "tokens", "document"), rows)
+    columns = ("id", "title", "changed", "messages", "tokens", "document")
+    print_table(columns, rows, none=NOTHING)
 
 
-def _show_sessions(sessions: tuple[Session, ...], *, as_json: bool) -> None:
-    if as_json:
-        print_json([session_dict(session) for session in sessions])
-    elif sessions:
-        print_sessions(sessions)
-    else:
-        click.echo(NOTHING)
-
-
-def _show_deleted(sessions: tuple[Session, ...], *, done: bool, as_json: bool) -> None:
+def _show_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
     messages = sum(session.message_count for session in sessions)
-    if as_json:
+    if asked_json():
         listed = [session_dict(session) for session in sessions]
         print_json({"sessions": listed, "messages": messages, "dry_run": not done})
-        return
-    if not sessions:
+    elif not sessions:
         click.echo("no session is that old")
-        return
-    print_sessions(sessions)
-    counts = f"{counted(len(sessions), 'session')}, {counted(messages, 'message')}"
-    click.echo(f"\ndeleted {counts}" if done else f"\nwould delete {counts}; --yes does it")
+    else:
+        print_sessions(sessions)
+        counts = f"{counted(len(sessions), 'session')}, {counted(messages, 'message')}"
+        click.echo(f"\ndeleted {counts}" if done else f"\nwould delete {counts}; --yes does it")
 
 
 def _print_session(

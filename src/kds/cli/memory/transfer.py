@@ -10,15 +10,18 @@ from kds.api.session_names import all_sessions, find_session
 from kds.brain.document import read_text
 from kds.brain.errors import Problem, StoreError
 from kds.brain.private_file import replace_private
+from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
 from kds.brain.sessions.session_values import Archive, Session
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal
-from kds.cli.memory.memory_options import changing, looking
 from kds.cli.memory.session_commands import print_sessions, session_dict
-from kds.cli.options import STDIN, NamedPath, common_options
-from kds.cli.output import counted, print_json
+from kds.cli.options import STDIN, NamedPath, check_folder, common_options
+from kds.cli.output import asked_json, counted, say
 from kds.cli.progress import tracked
+from kds.cli.stores import changing, looking
 
 JSON: Final = "json"
 MARKDOWN: Final = "markdown"
@@ -26,12 +29,10 @@ _RULE: Final = "\n---\n\n"
 """Between two sessions in one Markdown file."""
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds memory export last --format markdown
-  kds memory export 'Dark mode' --to dark-mode.json
-  kds memory export --all --to memory.json"""
+@command(
+    "kds memory export last --format markdown",
+    "kds memory export 'Dark mode' --to dark-mode.json",
+    "kds memory export --all --to memory.json",
 )
 @click.argument("names", metavar="[SESSION]...", nargs=-1, shell_complete=completed_by("sessions"))
 @click.option("--all", "everything", is_flag=True, help="Every session.")
@@ -43,14 +44,14 @@ Examples:
 @common_options
 def export(
     *, names: tuple[str, ...], everything: bool, form: str, target: Path | None, force: bool,
-    as_json: bool, workspace: Path | None,
+    workspace: Workspace,
 ) -> None:  # fmt: skip
     """Write sessions as JSON or Markdown.
 
     With --to it says what was written; --json says it as JSON.
     """
-    _check_export(names, target, form=form, everything=everything, force=force, as_json=as_json)
-    with looking(workspace) as store:
+    _check_export(names, target, form=form, everything=everything, force=force)
+    with looking(MemoryPlace.of(workspace)) as store:
         chosen = all_sessions(store)[::-1] if everything and store else ()  # the oldest first
         chosen += tuple(find_session(store, name) for name in dict.fromkeys(names))
         told = tracked(chosen, "exporting") if store else ()
@@ -60,47 +61,43 @@ def export(
         click.echo(text, nl=False)
         return
     replace_private(target, text.encode())
-    _show_written(archives, target, as_json=as_json)
+    _show_written(archives, target)
 
 
-@click.command(
-    "import",
-    epilog="""\b
-Examples:
-  kds memory import memory.json
-  kds memory export --all --workspace ~/shop | kds memory import -""",
+@command(
+    "kds memory import memory.json",
+    "kds memory export --all --workspace ~/shop | kds memory import -",
+    name="import",
 )
 @click.argument("file", type=NamedPath(allow_dash=True))
 @click.option("--skip-known", is_flag=True, help="Leave out sessions whose id is here already.")
 @common_options
-def import_(*, file: Path, skip_known: bool, as_json: bool, workspace: Path | None) -> None:
+def import_(*, file: Path, skip_known: bool, workspace: Workspace) -> None:
     """Put exported sessions back, as they were; FILE is JSON, `-` reads it from a pipe.
 
     A session whose id is here already comes in beside it, as a copy with an id of its own. The
     whole file is examined before anything is stored.
     """
     archives = from_json(_read(file), where="stdin" if str(file) == STDIN else str(file))
-    with changing(workspace) as store:
+    with changing(MemoryPlace.of(workspace)) as store:
         if skip_known:
             known = {one.session.id for one in archives if store.find_session(one.session.id)}
             archives = tuple(one for one in archives if one.session.id not in known)
         restored = [store.restore(found) for found in tracked(archives, "importing")]
-    _show_imported(restored, as_json=as_json)
+    _show_imported(restored)
 
 
 def _check_export(
-    names: tuple[str, ...], target: Path | None, *, form: str, everything: bool, force: bool,
-    as_json: bool,
-) -> None:  # fmt: skip
+    names: tuple[str, ...], target: Path | None, *, form: str, everything: bool, force: bool
+) -> None:
     """Refuse before the work what would fail, or do harm, after it."""
     if bool(names) == everything:
         raise Refusal("name the sessions to export", "SESSION..., or --all for every one")
     if target is None:
-        if as_json and form != JSON:
+        if asked_json() and form != JSON:
             raise Refusal("--json does not go with Markdown on stdout", "add --to FILE")
         return
-    if not target.absolute().parent.is_dir():
-        raise Refusal(f"no such folder '{target.parent}'", "make it, or name another one")
+    check_folder(target)
     if target.exists() and not force:
         raise Refusal(f"'{target}' is there already", "name another one, or add --force")
 
@@ -116,21 +113,19 @@ def _read(file: Path) -> str:
     return text
 
 
-def _show_written(archives: list[Archive], target: Path, *, as_json: bool) -> None:
+def _show_written(archives: list[Archive], target: Path) -> None:
     sessions = len(archives)
     messages = sum(len(found.messages) for found in archives)
-    if as_json:
-        print_json({"sessions": sessions, "messages": messages, "path": str(target)})
-    else:
-        click.echo(f"{counted(sessions, 'session')}, {counted(messages, 'message')} in {target}")
+    say(
+        {"sessions": sessions, "messages": messages, "path": str(target)},
+        f"{counted(sessions, 'session')}, {counted(messages, 'message')} in {target}",
+    )
 
 
-def _show_imported(sessions: list[Session], *, as_json: bool) -> None:
-    if as_json:
-        print_json({"sessions": [session_dict(session) for session in sessions]})
-        return
-    if sessions:
-        print_sessions(sessions)
-        click.echo()
+def _show_imported(sessions: list[Session]) -> None:
     messages = sum(session.message_count for session in sessions)
-    click.echo(f"imported {counted(len(sessions), 'session')}, {counted(messages, 'message')}")
+    told = f"imported {counted(len(sessions), 'session')}, {counted(messages, 'message')}"
+    if sessions and not asked_json():
+        print_sessions(sessions)
+        told = f"\n{told}"
+    say({"sessions": [session_dict(session) for session in sessions]}, told)

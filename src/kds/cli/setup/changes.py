@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from kds.cli.output import print_json, print_line
+from kds.cli.output import print_line, print_lines, say
 from kds.clients.planning import PlannedFile
 from kds.clients.table import Client
 
@@ -30,11 +30,12 @@ class Outcome:
         return [file for file in self.files if file.changes]
 
 
-def report(outcome: Outcome, *, full: bool, as_json: bool) -> None:
+def report(outcome: Outcome, *, full: bool) -> None:
     """Print what became of the files. ``full``: a dry run shows new generated files, too."""
-    if as_json:
-        print_json(_as_dict(outcome, full=full))
-        return
+    say(_as_dict(outcome, full=full), lambda: _print(outcome, full=full))
+
+
+def _print(outcome: Outcome, *, full: bool) -> None:
     print_line("project", str(outcome.folder))
     if outcome.chosen:
         print_line("clients", ", ".join(f"{client} ({why})" for client, why in outcome.chosen))
@@ -44,12 +45,10 @@ def report(outcome: Outcome, *, full: bool, as_json: bool) -> None:
             click.echo(_diff(file), nl=False)
         else:
             hidden += 1
-    for label, text in _grouped(outcome.changed):
-        print_line(label, text)
+    print_lines(_grouped(outcome.changed))
     if hidden:
         print_line("", f"--full shows the text of {hidden} generated files")
-    for note in outcome.notes:
-        print_line("note", note)
+    print_lines(("note", note) for note in outcome.notes)
     click.echo(_last_line(outcome))
 
 

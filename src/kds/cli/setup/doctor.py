@@ -1,13 +1,14 @@
 """`kds doctor`: is everything in order, and what to do where it is not."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.guard import TESTS_FAILED
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import print_json, print_line
+from kds.cli.options import common_options
+from kds.cli.output import asked_json, print_line, say
 from kds.cli.progress import slow
 from kds.clients.doctor import workspacehealth
 from kds.clients.doctor.diagnosis import findings_of
@@ -15,39 +16,30 @@ from kds.clients.doctor.finding import Finding, is_well
 from kds.clients.project import Project
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds doctor
-  kds doctor --json
-  kds doctor --fix"""
-)
+@command("kds doctor", "kds doctor --json", "kds doctor --fix")
 @click.option("--fix", is_flag=True, help="Take away the rights that others have to kds-brain.")
 @common_options
-def doctor(*, fix: bool, as_json: bool, workspace: Path | None) -> int:
+def doctor(*, fix: bool, workspace: Workspace) -> int:
     """Check workspace, service, hook and client files; exit code 1 when there is a problem.
 
     The hook is run as the assistants run it, with a message that is not remembered.
     """
-    project = Project.of(find_workspace(workspace))
+    project = Project.of(workspace)
     if fix:
         changed = workspacehealth.make_private(project.workspace)
-        if changed and not as_json:
+        if changed and not asked_json():
             click.echo(f"took the rights of others from {changed} files and folders")
     with slow("looking at workspace, service, hook and clients"):
         findings = list(findings_of(project))
     well = is_well(findings)
-    if as_json:
-        print_json({"well": well, "findings": findings})
-    else:
-        _show(findings)
-        problems = sum(finding.mark == "problem" for finding in findings)
-        click.echo("all is well" if well else f"{problems} to put right")
+    say({"well": well, "findings": findings}, lambda: _show(findings, well=well))
     return 0 if well else TESTS_FAILED
 
 
-def _show(findings: Sequence[Finding]) -> None:
+def _show(findings: Sequence[Finding], *, well: bool) -> None:
     for finding in findings:
         print_line(finding.mark, f"{finding.check}: {finding.found}", tone=finding.mark)
         if finding.fix:
             print_line("", f"  do: {finding.fix}")
+    problems = sum(finding.mark == "problem" for finding in findings)
+    click.echo("all is well" if well else f"{problems} to put right")

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import click
 
-from kds.cli.options import NamedPath, common_options, find_workspace
-from kds.cli.output import fields, print_json, print_line
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
+from kds.cli.options import NamedPath, common_options
+from kds.cli.output import fields, print_line, say
 from kds.cli.progress import slow
 from kds.clients.generated.writing_files import (
     ExportConflictError,
@@ -20,13 +22,11 @@ from kds.clients.table import CLIENTS, Client
 from kds.router.prompts.library import PromptLibrary
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds export skills --to .claude/skills --client claude
-  kds export prompts --to .github/prompts
-  kds export agents --to .github/agents --dry-run
-  kds export plugin --to ../kds-plugin"""
+@command(
+    "kds export skills --to .claude/skills --client claude",
+    "kds export prompts --to .github/prompts",
+    "kds export agents --to .github/agents --dry-run",
+    "kds export plugin --to ../kds-plugin",
 )
 @click.argument("kind", type=click.Choice(["skills", "prompts", "agents", "plugin"]))
 @click.option(
@@ -46,25 +46,24 @@ def export(
     client: Client | None,
     force: bool,
     dry_run: bool,
-    as_json: bool,
-    workspace: Path | None,
+    workspace: Workspace,
 ) -> None:
     """Write the prompts, your own included, as skills, prompt files, agents or a plugin.
 
     Files that earlier exports left and that have no prompt any more are removed. Whatever KDS
     did not write, or somebody changed since, stays unless you say --force.
     """
-    library = PromptLibrary.load(find_workspace(workspace).prompts_dir)
+    library = PromptLibrary.load(workspace.prompts_dir)
     with slow("rendering the prompts"):
         changes = plan_export(kind, generate(kind, library, client=client), folder, force=force)
     if not dry_run:
         check_conflicts(changes)
         apply_changes(changes)
-    if as_json:
-        files = [fields(change, "path state action") for change in changes]
-        print_json({"kind": kind, "folder": str(folder), "dry_run": dry_run, "files": files})
-    else:
-        _show(changes, folder, dry_run=dry_run)
+    files = [fields(change, "path state action") for change in changes]
+    say(
+        {"kind": kind, "folder": str(folder), "dry_run": dry_run, "files": files},
+        lambda: _show(changes, folder, dry_run=dry_run),
+    )
 
 
 def _show(changes: list[FileChange], folder: Path, *, dry_run: bool) -> None:

@@ -4,14 +4,17 @@ import os
 import shlex
 import sys
 from collections.abc import Collection
-from pathlib import Path
 from typing import Final
 
 import click
+from click.core import ParameterSource
 
 from kds.brain.whereabouts import HOME_VARIABLE
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
 from kds.cli.guard import Refusal
-from kds.cli.options import common_options, find_workspace
+from kds.cli.options import common_options
+from kds.cli.output import asked_json
 from kds.cli.progress import slow
 from kds.cli.setup.changes import Outcome, report
 from kds.clients.doctor.workspacehealth import make_private, ours_too_open
@@ -33,13 +36,7 @@ KDS can come to your assistant in two ways; one is enough:
   mcp   the model, or you, call KDS as a tool"""
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds init --dry-run
-  kds init --client claude --client vscode
-  kds init --undo"""
-)
+@command("kds init --dry-run", "kds init --client claude --client vscode", "kds init --undo")
 @click.option(
     "--client", "named", multiple=True, type=click.Choice(CLIENTS), help="May be repeated.  "
     "[default: those that the project or the PATH shows]",
@@ -55,7 +52,9 @@ Examples:
     help="Let the hook start the service in the background.",
 )  # fmt: skip
 @common_options
+@click.pass_context
 def init(
+    ctx: click.Context,
     *,
     named: tuple[Client, ...],
     dry_run: bool,
@@ -65,8 +64,7 @@ def init(
     mcp: bool | None,
     no_skills: bool,
     start: bool,
-    as_json: bool,
-    workspace: Path | None,
+    workspace: Workspace,
 ) -> None:
     """Write the hook, the MCP server and the skills into the project of the workspace.
 
@@ -78,13 +76,14 @@ def init(
     """
     if full and not dry_run:
         raise Refusal("--full says how much a dry run shows", "add --dry-run")
-    project, notes = _project(workspace)
+    named_here = ctx.get_parameter_source("workspace") is not ParameterSource.DEFAULT
+    project, notes = _project(workspace, named=named_here)
     if back:
         _refuse_a_part(project, named)
         files = _undo(project, dry_run=dry_run)
         left = _left_behind(project)
         outcome = Outcome(project.folder, files, (*notes, *left), undo=True, dry_run=dry_run)
-        report(outcome, full=full, as_json=as_json)
+        report(outcome, full=full)
         return
     written = _record(project).files
     chosen = [(client, "named") for client in named]
@@ -95,12 +94,12 @@ def init(
             f"name one: {', '.join(f'--client {client}' for client in CLIENTS)}",
         )
     clients = tuple(dict.fromkeys(client for client, _ in chosen))
-    by_hook, by_mcp = _ways(clients, hook=hook, mcp=mcp, ask=not as_json)
+    by_hook, by_mcp = _ways(clients, hook=hook, mcp=mcp, ask=not asked_json())
     wish = Wish(clients, hook=by_hook, mcp=by_mcp, skills=not no_skills, start=start)
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
     outcome = Outcome(project.folder, plan.files, (*notes, *plan.notes), chosen, dry_run=dry_run)
-    report(outcome, full=full, as_json=as_json)
+    report(outcome, full=full)
 
 
 def _ways(
@@ -122,15 +121,14 @@ def _at_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _project(workspace: Path | None) -> tuple[Project, list[str]]:
+def _project(workspace: Workspace, *, named: bool) -> tuple[Project, list[str]]:
     """The project to work on, and what to tell about the choice when nobody named it."""
-    found = find_workspace(workspace)
-    if workspace is not None or os.environ.get(HOME_VARIABLE, "").strip():
-        return Project.of(found), []
-    project = Project.new(found)
+    if named or os.environ.get(HOME_VARIABLE, "").strip():
+        return Project.of(workspace), []
+    project = Project.new(workspace)
     top = repository_of(project.folder)
-    if project.workspace != found:
-        here = f"for {found.root} alone: kds init --workspace ."
+    if project.workspace != workspace:
+        here = f"for {workspace.root} alone: kds init --workspace ."
         return project, [f"this is the top folder of the repository; {here}"]
     if top is not None and top != project.folder:
         whole = f"for all of it: kds init --workspace {shlex.quote(str(top))}"

@@ -3,13 +3,13 @@
 import signal
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from kds.brain.workspace import Workspace
-from kds.cli.options import find_workspace, workspace_option
+from kds.cli.command import command
+from kds.cli.options import workspace_option
 from kds.mcp.doorstep import Lines, Wire, claimed, greet
 from kds.service.resident.address import host_and_port
 
@@ -22,12 +22,7 @@ WAITING: Final = (
 )
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  claude mcp add kds -- kds mcp
-  kds mcp --http 8765"""
-)
+@command("claude mcp add kds -- kds mcp", "kds mcp --http 8765")
 @click.option(
     "--http",
     "address",
@@ -35,7 +30,7 @@ Examples:
     help="Serve streamable HTTP there, for this machine and with a token, instead of stdio.",
 )
 @workspace_option
-def mcp(*, address: str | None, workspace: Path | None) -> None:
+def mcp(*, address: str | None, workspace: Workspace) -> None:
     """Serve the router to MCP clients: tools, prompts and resources.
 
     The client starts it and talks to it over stdin and stdout; what there is to say besides
@@ -43,7 +38,7 @@ def mcp(*, address: str | None, workspace: Path | None) -> None:
     bearer token.
     """
     wanted = None if address is None else host_and_port(address)
-    load = partial(load_server, find_workspace(workspace))
+    load = partial(load_server, workspace)
     if wanted is not None:
         from kds.mcp.http import serve_http  # FastAPI: 0.2 s of CPU
         from kds.service.listener import HttpAddress

@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+from kds.cli.command import command
 from kds.cli.guard import Refusal
 from kds.cli.options import NamedPath, find_workspace
 from kds.service.resident.address import host_and_port
@@ -14,14 +15,12 @@ _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 _DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)([smh]?)", re.IGNORECASE)
 
 
-@click.command(
-    epilog="""\b
-Examples:
-  kds serve
-  kds serve --idle-timeout 30m
-  kds serve --workspace ~/shop --workspace ~/blog --http 8765
-  curl --unix-socket kds-brain/service.sock http://localhost/healthz
-  curl -H "Authorization: Bearer $(cat kds-brain/service.token)" http://127.0.0.1:8765/healthz"""
+@command(
+    "kds serve",
+    "kds serve --idle-timeout 30m",
+    "kds serve --workspace ~/shop --workspace ~/blog --http 8765",
+    "curl --unix-socket kds-brain/service.sock http://localhost/healthz",
+    'curl -H "Authorization: Bearer $(cat kds-brain/service.token)" http://127.0.0.1:8765/healthz',
 )
 @click.option(
     "--workspace",

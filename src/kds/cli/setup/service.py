@@ -1,24 +1,28 @@
-"""`kds service`: the resident service in the background (DESIGN 7)."""
+"""`kds service` and `kds web`: the resident service in the background, and its page (DESIGN 7)."""
 
 import json
+import os
 import sys
+import webbrowser
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from kds.brain.clock import utc_now
+from kds.brain.errors import KdsError
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.cli.moments import ago
-from kds.cli.options import common_options, find_workspace, workspace_option
-from kds.cli.output import counted, print_json, print_line
-from kds.cli.palette import for_people
+from kds.cli.command import command, group
+from kds.cli.options import common_options, workspace_option
+from kds.cli.output import counted, print_line, print_lines, say
+from kds.cli.palette import ago, for_people
 from kds.cli.progress import slow
 from kds.hooks import start as hook_start
 from kds.service.resident import background
+from kds.service.resident.background import standing_of
+from kds.service.resident.service_client import reach
 
 STOPPING: Final = "waiting for the service to end"
 
@@ -35,13 +39,7 @@ _NEXT: Final = {
 """What to do about a service that does not answer."""
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds service start
-  kds service status
-  kds service stop"""
-)
+@group("kds service start", "kds service status", "kds service stop")
 def service() -> None:
     """Start, stop or look at the service that keeps this workspace's router warm.
 
@@ -49,7 +47,7 @@ def service() -> None:
     """
 
 
-@service.command(epilog="\b\nExample:\n  kds service start --idle-minutes 0")
+@command("kds service start --idle-minutes 0", of=service)
 @click.option(
     "--idle-minutes",
     type=click.FloatRange(min=0),
@@ -58,43 +56,37 @@ def service() -> None:
 @click.option("--no-wait", is_flag=True, help="Return at once, without seeing whether it came up.")
 @click.option("--auto", is_flag=True, hidden=True, help="For the hook and commands: if set so.")
 @common_options
-def start(
-    *, idle_minutes: float | None, no_wait: bool, auto: bool, as_json: bool, workspace: Path | None
-) -> None:
+def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: Workspace) -> None:
     """Start the service in the background, unless it runs already."""
-    found = find_workspace(workspace)
-    settings = load_settings(found).service
+    settings = load_settings(workspace).service
     idle = settings.idle_minutes if idle_minutes is None else idle_minutes
     if auto and not (settings.enabled and settings.auto):
-        hook_start.leave_word(str(found.brain), hook_start.DECLINED)
+        hook_start.leave_word(str(workspace.brain), hook_start.DECLINED)
         return
     if not (no_wait or auto):
         with slow("waiting for the service to load"):
-            health = background.start(found, idle_minutes=idle)
-        _show(health, as_json=as_json)
+            health = background.start(workspace, idle_minutes=idle)
+        _show(health)
         return
-    _show(_started(found, idle), as_json=as_json)
+    _show(_started(workspace, idle))
 
 
-@service.command(
-    "hand-over", hidden=True, epilog="\b\nExample:\n  kds service hand-over < hook-input.json"
-)
+@command("kds service hand-over < hook-input.json", of=service, name="hand-over", hidden=True)
 @workspace_option
-def hand_over(*, workspace: Path | None) -> None:
+def hand_over(*, workspace: Workspace) -> None:
     """Pass the input of a hook that found no service, on stdin, to the one that is starting.
 
     It is held in memory alone: what the service writes down has its secrets taken out.
     """
     given = json.loads(sys.stdin.buffer.read(hook_start.HANDED_LIMIT))
-    found = find_workspace(workspace)
-    settings = load_settings(found).service
+    settings = load_settings(workspace).service
     if settings.enabled and settings.auto:
-        background.hand_over(found, given)
+        background.hand_over(workspace, given)
 
 
 def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
     """The service that runs, or is on its way; else a new one, which nobody waits for."""
-    now = background.standing_of(workspace)
+    now = standing_of(workspace)
     if now.health is not None:
         return now.health
     there = now.pid if now.state != "not running" else None
@@ -102,59 +94,55 @@ def _started(workspace: Workspace, idle_minutes: float) -> Mapping[str, Any]:
     return {"status": "starting" if there is None else now.state, "pid": pid}
 
 
-@service.command(epilog="\b\nExample:\n  kds service stop")
+@command("kds service stop", of=service)
 @click.option("--force", is_flag=True, help="Kill it when it does not end by itself.")
 @common_options
-def stop(*, force: bool, as_json: bool, workspace: Path | None) -> None:
+def stop(*, force: bool, workspace: Workspace) -> None:
     """End the service; requests in flight are answered first."""
-    found = find_workspace(workspace)
     with slow(STOPPING):
-        outcome = background.stop(found, force=force)
-    if as_json:
-        print_json({"status": outcome})
-    else:
-        click.echo(f"the service is {outcome}" if outcome == "not running" else outcome)
+        outcome = background.stop(workspace, force=force)
+    say({"status": outcome}, f"the service is {outcome}" if outcome == "not running" else outcome)
 
 
-@service.command(epilog="\b\nExample:\n  kds service restart")
+@command("kds service restart", of=service)
 @click.option("--force", is_flag=True, help="Kill it when it does not end by itself.")
 @common_options
-def restart(*, force: bool, as_json: bool, workspace: Path | None) -> None:
+def restart(*, force: bool, workspace: Workspace) -> None:
     """End the service if it runs, and start it anew, as the settings have it now."""
-    found = find_workspace(workspace)
-    idle = load_settings(found).service.idle_minutes  # settings that are wrong end nothing
+    idle = load_settings(workspace).service.idle_minutes  # settings that are wrong end nothing
     with slow(STOPPING):
-        background.stop(found, force=force)
+        background.stop(workspace, force=force)
     with slow("waiting for the service to load"):
-        health = background.start(found, idle_minutes=idle)
-    _show(health, as_json=as_json)
+        health = background.start(workspace, idle_minutes=idle)
+    _show(health)
 
 
-@service.command(epilog="\b\nExample:\n  kds service status --json")
+@command("kds service status --json", of=service)
 @common_options
 @click.pass_context
-def status(ctx: click.Context, *, as_json: bool, workspace: Path | None) -> None:
+def status(ctx: click.Context, *, workspace: Workspace) -> None:
     """Show whether the service runs, and how it is.
 
     Exit code 1: it answers by earlier rules and prompts, for the new ones do not load. 3: it does
     not answer.
     """
-    now = background.standing_of(find_workspace(workspace))
+    now = standing_of(workspace)
     if now.health is not None:
-        _show({**now.health, "socket": now.socket, "http": now.http}, as_json=as_json)
+        _show({**now.health, "socket": now.socket, "http": now.http})
         ctx.exit(DEGRADED if now.health["status"] == "degraded" else 0)
-    if as_json:
-        print_json({"status": now.state, **({"pid": now.pid} if now.pid else {})})
-    else:
-        who = f", pid {now.pid}" if now.pid else ""
-        click.echo(f"the service is {now.state}{who}; {_NEXT[now.state]}")
+    who = f", pid {now.pid}" if now.pid else ""
+    say(
+        {"status": now.state} | ({"pid": now.pid} if now.pid else {}),
+        f"the service is {now.state}{who}; {_NEXT[now.state]}",
+    )
     ctx.exit(NOT_RUNNING)
 
 
-def _show(health: Mapping[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json(health)
-        return
+def _show(health: Mapping[str, Any]) -> None:
+    say(health, lambda: _print(health))
+
+
+def _print(health: Mapping[str, Any]) -> None:
     print_line("service", f"{health['status']}, pid {health['pid']}")
     if "started_at" not in health:
         return
@@ -176,3 +164,38 @@ def _show(health: Mapping[str, Any], *, as_json: bool) -> None:
 def _since(started_at: str) -> str:
     started = datetime.fromisoformat(started_at)
     return ago(started, now=utc_now()) if for_people() else f"{started:%Y-%m-%d %H:%M:%S} UTC"
+
+
+_DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")
+
+
+@command("kds web", "kds web --port 8765 --no-open")
+@click.option(
+    "--port", type=click.IntRange(1, 65_535), help="Where to listen.  [default: any free port]"
+)
+@click.option("--no-open", is_flag=True, help="Print the link; open no browser.")
+@common_options
+def web(*, port: int | None, no_open: bool, workspace: Workspace) -> None:
+    """Open the web page of this workspace: chat, and a look at all that KDS knows.
+
+    The service is started unless it runs. The link works once, within a few minutes, on this
+    machine only; from elsewhere forward the port (`ssh -L`).
+    """
+    with slow("waiting for the service to load"):
+        background.start(workspace, idle_minutes=load_settings(workspace).service.idle_minutes)
+    client = reach(workspace)
+    if client is None:
+        raise KdsError("the service went away", hint="try again, or see `kds service status`")
+    url, login = client.web(port)
+    opened = not no_open and _has_display() and webbrowser.open(login)
+    say(
+        {"url": url, "login": login, "opened": opened},
+        lambda: print_lines([("page", url), ("log in", f"{login}  (works once)")]),
+    )
+
+
+def _has_display() -> bool:
+    """Whether a browser could show itself, not in the terminal."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return any(os.environ.get(name) for name in _DISPLAYS)

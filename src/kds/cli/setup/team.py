@@ -3,7 +3,6 @@
 import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 import click
@@ -12,10 +11,13 @@ from kds.brain.clock import moment
 from kds.brain.postgres.team import Team, Token
 from kds.brain.postgres.upgrade import require
 from kds.brain.shared_database import shared_database
+from kds.brain.workspace import Workspace
+from kds.cli.command import command, group
+from kds.cli.database.named_server import opened
 from kds.cli.guard import Refusal
-from kds.cli.moments import shown
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import fields, print_json, print_table
+from kds.cli.options import common_options
+from kds.cli.output import counted, fields, print_table, say
+from kds.cli.palette import shown
 
 SHOWN: Final = 100
 
@@ -24,14 +26,8 @@ organisation_option = click.option(
 )
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds team add ann
-  kds team list
-  kds team revoke ann
-\b
-More: kds help operations"""
+@group(
+    "kds team add ann", "kds team list", "kds team revoke ann", closing="More: kds help operations"
 )
 def team() -> None:
     """Say who may use a shared service: tokens, and what was done with them.
@@ -40,108 +36,96 @@ def team() -> None:
     """
 
 
-@team.command(epilog="\b\nExamples:\n  kds team add ann\n  kds team add eve --admin --days 90")
+@command("kds team add ann", "kds team add eve --admin --days 90", of=team)
 @click.argument("person", metavar="PERSON")
 @organisation_option
 @click.option("--admin", is_flag=True, help="May see the figures of the service, too.")
 @click.option("--days", type=click.IntRange(min=1), metavar="N", help="End after N days.")
 @common_options
 def add(
-    *, person: str, organisation: str | None, admin: bool, days: int | None, as_json: bool,
-    workspace: Path | None,
-) -> None:  # fmt: skip
+    *, person: str, organisation: str | None, admin: bool, days: int | None, workspace: Workspace
+) -> None:
     """Make a token for PERSON, and print it: it is shown this once."""
     with _opened(workspace, organisation) as (found, name):
         token = found.make_token(name, person, "admin" if admin else "member", days=days)
-    if as_json:
-        print_json({"organisation": name, "person": person, "token": token})
-    else:
-        click.echo(token)
+    say({"organisation": name, "person": person, "token": token}, token)
 
 
-@team.command("list", epilog="\b\nExample:\n  kds team list --json")
+@command("kds team list --json", of=team, name="list")
 @organisation_option
 @common_options
-def list_(*, organisation: str | None, as_json: bool, workspace: Path | None) -> None:
+def list_(*, organisation: str | None, workspace: Workspace) -> None:
     """List the tokens of an organisation, those that ended too."""
     with _opened(workspace, organisation) as (found, name):
         tokens = found.tokens(name)
-    if as_json:
-        print_json([_token(one) for one in tokens])
-        return
-    rows = [(one.id, one.person.name, one.person.role, _state(one)) for one in tokens]
-    print_table(("token", "person", "role", "state"), rows)
+    say(
+        [_token(one) for one in tokens],
+        lambda: print_table(
+            ("token", "person", "role", "state"),
+            [(one.id, one.person.name, one.person.role, _state(one)) for one in tokens],
+        ),
+    )
 
 
-@team.command(epilog="\b\nExamples:\n  kds team revoke ann\n  kds team revoke ann --token 5f1c2a")
+@command("kds team revoke ann", "kds team revoke ann --token 5f1c2a", of=team)
 @click.argument("person", metavar="PERSON")
 @organisation_option
 @click.option("--token", metavar="ID", help="Only the one whose id begins so.")
 @common_options
 def revoke(
-    *, person: str, organisation: str | None, token: str | None, as_json: bool,
-    workspace: Path | None,
-) -> None:  # fmt: skip
+    *, person: str, organisation: str | None, token: str | None, workspace: Workspace
+) -> None:
     """End the tokens of PERSON; what they said stays. Services let them in for 10 s more."""
     with _opened(workspace, organisation) as (found, name):
         count = found.revoke(name, person, token)
     if not count:
         raise Refusal(f"'{person}' has no such token", "see them: kds team list")
-    if as_json:
-        print_json({"revoked": count})
-    else:
-        click.echo(f"revoked {count} {'token' if count == 1 else 'tokens'}")
+    say({"revoked": count}, f"revoked {counted(count, 'token')}")
 
 
-@team.command(epilog="\b\nExample:\n  kds team remove ann --yes")
+@command("kds team remove ann --yes", of=team)
 @click.argument("person", metavar="PERSON")
 @organisation_option
 @click.option("--yes", is_flag=True, help="Do it; without this nothing is done.")
 @common_options
-def remove(
-    *, person: str, organisation: str | None, yes: bool, as_json: bool, workspace: Path | None
-) -> None:
+def remove(*, person: str, organisation: str | None, yes: bool, workspace: Workspace) -> None:
     """Remove PERSON: tokens, and everything they said, in every project."""
     if not yes:
         raise Refusal(f"this removes everything that '{person}' said", "add --yes")
     with _opened(workspace, organisation) as (found, name):
         count = found.remove(name, person)
-    if as_json:
-        print_json({"projects": count})
-    else:
-        click.echo(f"removed {person}: {count} {'project' if count == 1 else 'projects'}")
+    say({"projects": count}, f"removed {person}: {counted(count, 'project')}")
 
 
-@team.command(epilog="\b\nExample:\n  kds team audit --limit 20")
+@command("kds team audit --limit 20", of=team)
 @organisation_option
 @click.option("--limit", type=click.IntRange(min=1), default=SHOWN, metavar="N",
               help=f"Entries to show.  [default: {SHOWN}]")  # fmt: skip
 @common_options
-def audit(*, organisation: str | None, limit: int, as_json: bool, workspace: Path | None) -> None:
+def audit(*, organisation: str | None, limit: int, workspace: Workspace) -> None:
     """Show who made, revoked and removed what, the latest first."""
     with _opened(workspace, organisation) as (found, name):
         entries = found.audit(name, limit=limit)
-    if as_json:
-        print_json([fields(one, "at organisation actor action person") for one in entries])
-        return
-    rows = [(shown(one.at), one.actor, one.action, one.person) for one in entries]
-    print_table(("when", "by", "what", "person"), rows)
+    say(
+        [fields(one, "at organisation actor action person") for one in entries],
+        lambda: print_table(
+            ("when", "by", "what", "person"),
+            [(shown(one.at), one.actor, one.action, one.person) for one in entries],
+        ),
+    )
 
 
 @contextmanager
-def _opened(workspace: Path | None, organisation: str | None) -> Iterator[tuple[Team, str]]:
+def _opened(workspace: Workspace, organisation: str | None) -> Iterator[tuple[Team, str]]:
     """The team on the server, and the organisation that is meant."""
-    shared = shared_database(find_workspace(workspace))
+    shared = shared_database(workspace)
     if shared is None:
         raise Refusal(
             "no database is named: a team shares one", "set KDS_DATABASE to postgresql://..."
         )
-    server = shared.server()
-    try:
+    with opened(shared) as server:
         require(server)
         yield Team(server, actor=getpass.getuser()), organisation or shared.tenant[0]
-    finally:
-        server.close()
 
 
 def _state(token: Token) -> str:

@@ -10,8 +10,8 @@ import click
 from kds.brain.context.work import Offer
 from kds.brain.errors import KdsError
 from kds.cli.guard import complain, complain_about
-from kds.cli.palette import toned
-from kds.cli.talk.prose import Prose
+from kds.cli.palette import coloured, toned
+from kds.cli.terminal import harmless
 from kds.session.answer import Answer
 
 NO_ANSWER: Final = 3
@@ -19,20 +19,8 @@ NO_ANSWER: Final = 3
 
 WAITING: Final = "waiting for the answer"
 
-_UNSAFE: Final = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
-"""Controls but tab and line feed, and those of the direction of text: neither a model nor a
-document must move the cursor, set the clipboard, or show words in another order."""
-
-
-def harmless(text: str) -> str:
-    r"""Return ``text`` without what a terminal obeys.
-
-    >>> harmless("red\x1b[31m\n")
-    'red[31m\n'
-    """
-    return _UNSAFE.sub("", text)
+_FENCE: Final = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
+_BLANK: Final = "\n\n"
 
 
 def show_stream(
@@ -91,3 +79,50 @@ def _offered(offer: Offer) -> str:
 
 def _hint(text: str) -> None:
     click.echo(toned(text, "label", err=True), err=True)
+
+
+class Prose:
+    """What is said piece by piece. ``rendered``: as Markdown, else as it stands.
+
+    ``before`` is called before anything is printed.
+    """
+
+    def __init__(self, before: Callable[[], None], *, rendered: bool) -> None:
+        self._before = before
+        self._rendered = rendered
+        self._waiting = ""
+        self._said = ""
+
+    def add(self, piece: str) -> None:
+        """Print a piece, or what it completes."""
+        self._said += piece
+        if not self._rendered:
+            self._before()
+            click.echo(piece, nl=False)
+            sys.stdout.flush()
+            return
+        whole, gap, rest = (self._waiting + piece).rpartition(_BLANK)
+        if gap and len(_FENCE.findall(whole)) % 2 == 0:  # a block of code stays in one piece
+            self._render(whole)
+            self._waiting = rest
+        else:
+            self._waiting += piece
+
+    def end(self) -> None:
+        """Print what is left, and end the line."""
+        if self._rendered:
+            self._render(self._waiting)
+            self._waiting = ""
+        elif self._said and not self._said.endswith("\n"):
+            click.echo()
+
+    def _render(self, text: str) -> None:
+        if not text.strip():
+            return
+        self._before()
+        from rich.console import Console  # 0.1 s of imports: for who has a model and a terminal
+        from rich.markdown import Markdown
+
+        console = Console(no_color=not coloured(), emoji=False)
+        console.print(Markdown(text.strip("\n"), hyperlinks=False))
+        console.print()

@@ -1,25 +1,24 @@
 """`kds ask`: one message, routed and answered."""
 
-from pathlib import Path
-
 import click
 
 import kds
 from kds.agents.agent import prompt_named
+from kds.brain.workspace import Workspace
+from kds.cli.command import MessageCommand, command
 from kds.cli.completion import completed_by
-from kds.cli.dashes import MessageCommand
-from kds.cli.guard import complain
+from kds.cli.guard import pass_on
 from kds.cli.options import (
-    find_workspace,
     json_option,
     message_argument,
     read_message,
     start_afterwards,
     workspace_option,
 )
-from kds.cli.output import print_json, print_line
+from kds.cli.output import asked_json, print_json, print_line
 from kds.cli.progress import slow
-from kds.cli.talk.answering import NO_ANSWER, WAITING, harmless, show_stream, tell_about, tell_noted
+from kds.cli.talk.answering import NO_ANSWER, WAITING, show_stream, tell_about, tell_noted
+from kds.cli.terminal import harmless
 from kds.router.prompts.library import PromptLibrary
 from kds.service.desk import LOADING
 from kds.session.answer import Answer
@@ -38,17 +37,14 @@ model_option = click.option(
 )
 
 
-@click.command(
+@command(
+    "kds ask 'I want to add a FAB button'",
+    "kds ask 'go ahead'",
+    "kds ask 'Make it purple' --dry-run",
+    "git diff | kds ask - --agent change-governor --json",
     cls=MessageCommand,
-    epilog="""\b
-Examples:
-  kds ask 'I want to add a FAB button'
-  kds ask 'go ahead'
-  kds ask 'Make it purple' --dry-run
-  git diff | kds ask - --agent change-governor --json
-
-\b
-Exit code 3: the model did not answer; the message is kept, and `kds ask continue` asks again.""",
+    closing="Exit code 3: the model did not answer; the message is kept, "
+    "and `kds ask continue` asks again.",
 )
 @message_argument
 @json_option
@@ -63,7 +59,6 @@ Exit code 3: the model did not answer; the message is kept, and `kds ask continu
 def ask(
     words: tuple[str, ...],
     *,
-    as_json: bool,
     dry_run: bool,
     agent: str | None,
     session: str | None,
@@ -71,7 +66,7 @@ def ask(
     model: str | None,
     no_stream: bool,
     no_log: bool,
-    workspace: Path | None,
+    workspace: Workspace,
 ) -> int:
     """Route MESSAGE, run the agent it is for, print the answer, remember both.
 
@@ -81,32 +76,30 @@ def ask(
     """
     message = read_message(words)
     keeps = not (no_log or dry_run)
-    found = find_workspace(workspace)
     if agent is not None:
-        prompt_named(agent, PromptLibrary.load(found.prompts_dir))  # before all else is loaded
+        prompt_named(agent, PromptLibrary.load(workspace.prompts_dir))  # before all else is loaded
     with slow(LOADING):
-        asked = kds.Session.open(found, name=session, model=model, log=keeps)
+        asked = kds.Session.open(workspace, name=session, model=model, log=keeps)
     with asked:
-        for warning in asked.warnings:
-            complain(warning)
+        pass_on(asked.warnings)
         if dry_run:
-            _show_preview(asked, message, agent, as_json=as_json)
+            _show_preview(asked, message, agent)
             return 0
-        if as_json or no_stream:
+        if asked_json() or no_stream:
             with slow(WAITING):
                 answer = asked.ask(message, agent=agent, follow=follow)
-            _show_whole(answer, as_json=as_json)
+            _show_whole(answer)
         else:
             with slow(WAITING) as arrived:
                 answer = show_stream(asked.stream(message, agent=agent, follow=follow), arrived)
         tell_about(answer, has_model=asked.has_model)
         if keeps and asked.alone:
-            start_afterwards(found)
+            start_afterwards(workspace)
     return 0 if answer.error is None else NO_ANSWER
 
 
-def _show_whole(answer: Answer, *, as_json: bool) -> None:
-    if as_json:
+def _show_whole(answer: Answer) -> None:
+    if asked_json():
         print_json(answer.as_dict())
         return
     if answer.error is None:
@@ -114,17 +107,16 @@ def _show_whole(answer: Answer, *, as_json: bool) -> None:
     tell_noted(answer)
 
 
-def _show_preview(asked: "kds.Session", message: str, agent: str | None, *, as_json: bool) -> None:
+def _show_preview(asked: "kds.Session", message: str, agent: str | None) -> None:
     with slow(WAITING):
         preview = asked.preview(message, agent=agent)
     turn, messages = preview.turn, preview.messages
-    if as_json:
+    if asked_json():
         sent = [{"role": one.role, "content": one.text} for one in messages]
         says, notes = preview.says or None, list(preview.notes)
         print_json({"turn": dict(turn.as_dict()), "messages": sent, "says": says, "notes": notes})
         return
-    for note in preview.notes:
-        complain(note)
+    pass_on(preview.notes)
     if preview.says:
         click.echo(preview.says)
     for one in messages:

@@ -4,29 +4,31 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
-from pathlib import Path
 from typing import Final
 
 import click
 
 import kds
-from kds.api.session_names import NOTHING
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
 from kds.brain.sessions.memory_place import MemoryPlace
-from kds.cli.dashes import MessageCommand
-from kds.cli.guard import Refusal, complain, complain_about
+from kds.brain.workspace import Workspace
+from kds.cli.command import MessageCommand, command
+from kds.cli.guard import Refusal, complain, complain_about, pass_on
 from kds.cli.memory.session_commands import print_sessions
-from kds.cli.options import find_workspace, message_argument, start_now, workspace_option
+from kds.cli.options import message_argument, start_now, workspace_option
 from kds.cli.output import print_entries, print_line, print_turn, print_why
 from kds.cli.palette import for_people, toned
 from kds.cli.progress import slow
-from kds.cli.talk.answering import WAITING, harmless, show_stream, tell_about
+from kds.cli.talk.answering import WAITING, show_stream, tell_about
 from kds.cli.talk.ask import model_option, session_option
+from kds.cli.terminal import harmless
 from kds.service.desk import LOADING
 from kds.session.answer import Answer
 
 PROMPT: Final = "kds> "
+
+ENDS: Final = ("/quit", "/exit")
 
 SHOWN_SESSIONS: Final = 10
 
@@ -39,14 +41,12 @@ HELP: Final = """\
 /quit      leave; Ctrl-C halts a running answer"""
 
 
-@click.command(
+@command(
+    "kds chat",
+    "kds chat hello",
+    "kds chat --session 'Dark mode'",
+    "printf 'I want to add a FAB button\\nMake it purple\\n/why\\n' | kds chat",
     cls=MessageCommand,
-    epilog="""\b
-Examples:
-  kds chat
-  kds chat hello
-  kds chat --session 'Dark mode'
-  printf 'I want to add a FAB button\\nMake it purple\\n/why\\n' | kds chat""",
 )
 @message_argument
 @session_option
@@ -54,8 +54,8 @@ Examples:
 @click.option("--no-log", is_flag=True, help="Keep nothing of what is said.")
 @workspace_option
 def chat(
-    *, words: tuple[str, ...], session: str | None, model: str | None, no_log: bool,
-    workspace: Path | None,
+    *, words: tuple[str, ...], session: str | None, model: str | None, no_log: bool, workspace:
+    Workspace,
 ) -> None:  # fmt: skip
     """Talk to the agents. Without a model, every turn shows its expansion, intent and agent.
 
@@ -64,12 +64,10 @@ def chat(
     /why, /prompt, /context, /sessions, /clear, /help and /quit are commands; all else is a
     message. Ctrl-C halts a running answer.
     """
-    found = find_workspace(workspace)
     with slow(LOADING):
-        opened = kds.Session.open(found, name=session, model=model, log=not no_log)
+        opened = kds.Session.open(workspace, name=session, model=model, log=not no_log)
     with opened:
-        for warning in opened.warnings:
-            complain(warning)
+        pass_on(opened.warnings)
         if sys.stdin is None:
             raise Refusal("there is no input to read", "run it in a terminal, or pipe messages in")
         interactive = sys.stdin.isatty() and sys.stdout.isatty()
@@ -80,7 +78,7 @@ def chat(
             if not talk.take(line):
                 break
             if opened.alone and not no_log:
-                start_now(found)  # it serves what is said once it has loaded
+                start_now(workspace)  # it serves what is said once it has loaded
 
 
 class _Chat:
@@ -90,28 +88,28 @@ class _Chat:
         self.session = session
         self.interactive = interactive
         self.last: Answer | None = None
-        self.commands: Mapping[str, Callable[[], bool]] = {
+        self.commands: Mapping[str, Callable[[], None]] = {
             "/why": self.why,
             "/prompt": self.prompt,
             "/context": self.context,
             "/sessions": self.sessions,
             "/clear": self.clear,
-            "/help": self.help,
-            "/quit": lambda: False,
-            "/exit": lambda: False,
+            "/help": lambda: click.echo(HELP),
         }
 
     def take(self, line: str) -> bool:
         """Handle one line of input; False ends the chat."""
         words = line.strip()
-        if not words:
-            return True
+        if words.lower() in ENDS:
+            return False
         try:
             if command := self.commands.get(words.lower()):
-                return command()
-            if words.startswith("/") and words[1:].isalpha():
-                return self.unknown(words)
-            self.answer(words)
+                command()
+            elif words.startswith("/") and words[1:].isalpha():
+                near = nearest(words, [*self.commands, *ENDS])
+                complain(f"no such command '{words}'", f"try {near or '/help'}")
+            elif words:
+                self.answer(words)
         except KdsError as error:
             complain_about(error)
         except KeyboardInterrupt:
@@ -137,32 +135,24 @@ class _Chat:
         tell_about(self.last, has_model=True)
         click.echo()
 
-    def why(self) -> bool:
+    def why(self) -> None:
         if self.last is None:
             click.echo("nothing was routed yet")
         else:
             print_why(self.last.turn)
-        return True
 
-    def prompt(self) -> bool:
+    def prompt(self) -> None:
         prompt = self.last.turn.prompt if self.last else ""
         click.echo(harmless(prompt) if prompt else "nothing was routed yet")
-        return True
 
-    def context(self) -> bool:
+    def context(self) -> None:
         conversations = self.session.conversations
         print_entries(conversations.journal(self.session.conversation).load().entries)
-        return True
 
-    def sessions(self) -> bool:
-        found = self.session.memory.sessions()[:SHOWN_SESSIONS]
-        if found:
-            print_sessions(found)
-        else:
-            click.echo(NOTHING)
-        return True
+    def sessions(self) -> None:
+        print_sessions(self.session.memory.sessions()[:SHOWN_SESSIONS])
 
-    def clear(self) -> bool:
+    def clear(self) -> None:
         stays = self.session.memory.session
         kept = stays is not None and self.session.memory.find(stays) is not None
         count = self.session.clear()
@@ -171,16 +161,6 @@ class _Chat:
             place = MemoryPlace.of(self.session.workspace)
             click.echo(f"still in {place}: what both sides said")
             click.echo(f"delete that, too: kds memory delete {stays} --yes")
-        return True
-
-    def help(self) -> bool:
-        click.echo(HELP)
-        return True
-
-    def unknown(self, words: str) -> bool:
-        near = nearest(words, list(self.commands))
-        complain(f"no such command '{words}'", f"try {near or '/help'}")
-        return True
 
 
 def _header(opened: "kds.Session", session: str | None) -> str:

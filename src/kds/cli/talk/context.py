@@ -11,34 +11,29 @@ from kds.brain.context.journal import LoadedContext
 from kds.brain.message import clean_message
 from kds.brain.turn import ContextEntry
 from kds.brain.wire import entry_to_wire
+from kds.brain.workspace import Workspace
+from kds.cli.command import command, group
 from kds.cli.completion import completed_by
-from kds.cli.guard import complain
-from kds.cli.options import common_options, find_workspace
-from kds.cli.output import print_entries, print_json
+from kds.cli.guard import pass_on
+from kds.cli.options import common_options
+from kds.cli.output import print_entries, say
 
 
-@click.group(
-    epilog="""\b
-Examples:
-  kds context load
-  kds context clear"""
-)
+@group("kds context load", "kds context clear")
 def context() -> None:
     """Load, log, clear or locate the conversation context: ten messages, two hours."""
 
 
-@context.command(epilog="\b\nExample:\n  kds context load --json")
+@command("kds context load --json", of=context)
 @common_options
-def load(*, as_json: bool, workspace: Path | None) -> None:
+def load(*, workspace: Workspace) -> None:
     """Show what is remembered, oldest first."""
-    loaded = Contexts(find_workspace(workspace)).journal().load()
-    _show(loaded, as_json=as_json)
+    _show(Contexts(workspace).journal().load())
 
 
-@context.command(
-    epilog="""\b
-Example:
-  kds context log --message 'Make it purple' --intent EXECUTE --context-ref 'FAB button'"""
+@command(
+    "kds context log --message 'Make it purple' --intent EXECUTE --context-ref 'FAB button'",
+    of=context,
 )
 @click.option("--message", required=True, help="What the user said.")
 @click.option(
@@ -54,53 +49,44 @@ def log(
     intent: str,
     context_ref: str | None,
     session_id: str | None,
-    as_json: bool,
-    workspace: Path | None,
+    workspace: Workspace,
 ) -> None:
     """Remember one message, with secrets taken out."""
-    found = find_workspace(workspace)
     entry = ContextEntry(
         timestamp=utc_now(),
         user_message=clean_message(message),
-        intent=kds.PromptLibrary.load(found.prompts_dir).intent_named(intent),
+        intent=kds.PromptLibrary.load(workspace.prompts_dir).intent_named(intent),
         session_id=clean_message(session_id) if session_id else None,
         context_ref=clean_message(context_ref) if context_ref else None,
     )
-    found.ensure()
-    _show(Contexts(found).journal().log(entry), as_json=as_json)
+    workspace.ensure()
+    _show(Contexts(workspace).journal().log(entry))
 
 
-@context.command(epilog="\b\nExample:\n  kds context clear")
+@command("kds context clear", of=context)
 @common_options
-def clear(*, as_json: bool, workspace: Path | None) -> None:
+def clear(*, workspace: Workspace) -> None:
     """Forget the conversation context."""
-    found = find_workspace(workspace)
-    count = Contexts(found).journal().clear()
-    kds.TurnLog(found).forget()
-    if as_json:
-        print_json({"cleared": count})
-    else:
-        click.echo(f"cleared {count} {'entry' if count == 1 else 'entries'}")
+    count = Contexts(workspace).journal().clear()
+    kds.TurnLog(workspace).forget()
+    say({"cleared": count}, f"cleared {count} {'entry' if count == 1 else 'entries'}")
 
 
-@context.command(epilog='\b\nExample:\n  wc -l "$(kds context path)"')
+@command('wc -l "$(kds context path)"', of=context)
 @common_options
-def path(*, as_json: bool, workspace: Path | None) -> None:
+def path(*, workspace: Workspace) -> None:
     """Print where the context file is, or would be."""
-    place = find_workspace(workspace).context_path
-    if as_json:
-        print_json({"path": str(place)})
-    else:
-        click.echo(bytes(place) if _has_odd_bytes(place) else str(place))
+    place = workspace.context_path
+    shown = bytes(place) if _has_odd_bytes(place) else str(place)
+    say({"path": str(place)}, lambda: click.echo(shown))
 
 
-def _show(loaded: LoadedContext, *, as_json: bool) -> None:
-    for warning in loaded.warnings:
-        complain(warning)
-    if as_json:
-        print_json({"entries": [entry_to_wire(entry) for entry in loaded.entries]})
-    else:
-        print_entries(loaded.entries)
+def _show(loaded: LoadedContext) -> None:
+    pass_on(loaded.warnings)
+    say(
+        {"entries": [entry_to_wire(entry) for entry in loaded.entries]},
+        lambda: print_entries(loaded.entries),
+    )
 
 
 def _has_odd_bytes(place: Path) -> bool:

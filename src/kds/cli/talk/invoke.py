@@ -5,20 +5,20 @@ from pathlib import Path
 
 import click
 
-from kds.cli.options import find_workspace, json_option, workspace_option
+from kds.brain.workspace import Workspace
+from kds.cli.command import command
+from kds.cli.options import json_option, workspace_option
 from kds.cli.talk.context import clear, load, log
 from kds.cli.talk.route import route
 from kds.router.prompts.invocation import CLEAR_CONVERSATION, CONTEXT_MANAGER, parse_invocation
 from kds.router.prompts.library import PromptLibrary
 
 
-@click.command(
+@command(
+    "kds '#file:KDS/prompts/user/kds.md I want to add a FAB button'",
+    "kds '#file:KDS/prompts/internal/conversation-context-manager.md' load",
     hidden=True,
     context_settings={"ignore_unknown_options": True},
-    epilog="""\b
-Examples:
-  kds '#file:KDS/prompts/user/kds.md I want to add a FAB button'
-  kds '#file:KDS/prompts/internal/conversation-context-manager.md' load""",
 )
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
 @json_option
@@ -30,29 +30,27 @@ def invoke(
     ctx: click.Context,
     words: tuple[str, ...],
     *,
-    as_json: bool,
     why: bool,
     no_log: bool,
-    workspace: Path | None,
+    workspace: Workspace,
 ) -> None:
     """Do what a `#file:` invocation asks for; its text may come in one argument or several."""
-    found = find_workspace(workspace)
     text = _joined(words)
-    invocation = parse_invocation(text, PromptLibrary.load(found.prompts_dir))
+    invocation = parse_invocation(text, PromptLibrary.load(workspace.prompts_dir))
     command = invocation.command if invocation else None
     if command is None:
         ctx.invoke(
-            route, words=(text,), as_json=as_json, why=why, prompt_only=False, no_log=no_log,
+            route, words=(text,), why=why, prompt_only=False, no_log=no_log,
             workspace=workspace,
         )  # fmt: skip
     elif command.operation == "load":
-        ctx.invoke(load, as_json=as_json, workspace=workspace)
+        ctx.invoke(load, workspace=workspace)
     elif command.operation == "clear":
-        ctx.invoke(clear, as_json=as_json, workspace=workspace)
+        ctx.invoke(clear, workspace=workspace)
     else:
         ctx.invoke(
             log, message=command.message, intent=command.intent, context_ref=command.context_ref,
-            session_id=command.session_id, as_json=as_json, workspace=workspace,
+            session_id=command.session_id, workspace=workspace,
         )  # fmt: skip
 
 

@@ -1,10 +1,9 @@
 """`kds route` and `kds explain`: one message through the router."""
 
-from pathlib import Path
-
 import click
 
-from kds.cli.dashes import MessageCommand
+from kds.brain.workspace import Workspace
+from kds.cli.command import MessageCommand, command
 from kds.cli.options import (
     common_options,
     json_option,
@@ -13,17 +12,15 @@ from kds.cli.options import (
     route_message,
     workspace_option,
 )
-from kds.cli.output import print_json, print_line, print_steps, print_turn, print_why
+from kds.cli.output import asked_json, print_json, print_line, print_steps, print_turn, print_why
 
 
-@click.command(
+@command(
+    "kds route 'I want to add a FAB button'",
+    "kds route 'Make it purple' --why",
+    "kds route 'And the other one?' --rewrite --why",
+    "echo 'Make it purple' | kds route - --json --no-log",
     cls=MessageCommand,
-    epilog="""\b
-Examples:
-  kds route 'I want to add a FAB button'
-  kds route 'Make it purple' --why
-  kds route 'And the other one?' --rewrite --why
-  echo 'Make it purple' | kds route - --json --no-log""",
 )
 @message_argument
 @json_option
@@ -39,12 +36,11 @@ Examples:
 def route(
     words: tuple[str, ...],
     *,
-    as_json: bool,
     why: bool,
     prompt_only: bool,
     no_log: bool,
     rewrite: bool | None,
-    workspace: Path | None,
+    workspace: Workspace,
 ) -> None:
     """Route MESSAGE: expand it, find its intent, pick the agent, remember it.
 
@@ -53,7 +49,7 @@ def route(
     """
     message = read_message(words)
     turn = route_message(message, workspace, log=not no_log, rewrite=rewrite, may_start=not no_log)
-    if as_json:
+    if asked_json():
         print_json(turn.as_dict())
     elif prompt_only:
         click.echo(turn.prompt)
@@ -61,24 +57,18 @@ def route(
         print_turn(turn)
         if turn.prompt and turn.agent:
             print_line("prompt", f"{len(turn.prompt):,} characters; --prompt prints it")
-    if why and not as_json:
+    if why and not asked_json():
         print_why(turn)
 
 
-@click.command(
-    cls=MessageCommand,
-    epilog="""\b
-Examples:
-  kds explain 'Make it purple'
-  kds explain 'Make it purple' --json""",
-)
+@command("kds explain 'Make it purple'", "kds explain 'Make it purple' --json", cls=MessageCommand)
 @message_argument
 @common_options
-def explain(words: tuple[str, ...], *, as_json: bool, workspace: Path | None) -> None:
+def explain(words: tuple[str, ...], *, workspace: Workspace) -> None:
     """Route MESSAGE without remembering it, and print what every step recorded."""
     message = read_message(words)
     turn = route_message(message, workspace, log=False)
-    if as_json:
+    if asked_json():
         steps = [
             {"step": record.step, "cpu_ms": round(record.cpu_ms, 3), "notes": list(record.notes)}
             for record in turn.records
