@@ -17,7 +17,7 @@ from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem, RuleFileError
 from kds.router.discourse.knowledge import Knowledge, Selection
 from kds.router.hanging import one_budget
-from kds.router.language.entity import EntityPattern, with_plurals
+from kds.router.language.late_terms import EntityPattern, with_plurals
 from kds.router.pattern import Pattern
 from kds.router.references.rule import AntecedentNeed, Render, Rule, RuleTest, Signal
 from kds.router.references.ruleschema import EntityFile, KnowledgeFile, RuleEntry, RuleFile
