@@ -15,7 +15,7 @@ from kds.router.language.lexicon import is_plural
 from kds.router.language.words import Word
 from kds.router.references.caution import reservation
 from kds.router.references.rendering import bare, definite, in_place_of, in_plural, possessive
-from kds.router.references.rule import Rule
+from kds.router.references.rule import AntecedentNeed, Rule
 from kds.router.references.scene import Choice, Found, Scene, abstained, choose, covered, explain
 
 _POSSESSIVE_PRONOUNS: Final = frozenset("its their his theirs hers whose".split())
@@ -199,7 +199,7 @@ def _agrees(mention: Mention, rule: Rule) -> bool:
     number, person = rule.antecedent.number, rule.antecedent.person
     either_number = mention.name_like and not mention.grouped
     somebody = number == "pl" and is_somebody(mention)
-    return (number is None or mention.number == number or either_number or somebody) and (
+    return (number in {"any", mention.number} or either_number or somebody) and (
         person is None or mention.person == person or mention.name_like
     )
 
@@ -215,7 +215,7 @@ def _fallback(scene: Scene, rule: Rule, i: int) -> Choice | None:
         return None
     labels = rule.antecedent.fallback
     base = rule.antecedent
-    need = scene.need_at(i, base=type(base)(number=None, person=None))
+    need = scene.need_at(i, base=AntecedentNeed())
     pool = scene.candidates(
         need, base, among=lambda m: m.label in labels or ("party" in labels and _is_party(m, rule))
     )
