@@ -9,8 +9,7 @@ from kds.router.discourse.center import is_topic
 from kds.router.discourse.mention import Mention
 from kds.router.discourse.purport import brings_up, mood_of
 from kds.router.english import English, words
-from kds.router.language.jargon import forms
-from kds.router.language.lexicon import readings, singular
+from kds.router.language.lexicon import forms, readings, singular
 from kds.router.language.names import is_name_like, is_person, is_person_like
 from kds.router.language.words import Analysis, Phrase
 

@@ -1,4 +1,4 @@
-"""What a question says is done, taken up again: do that, for that, in that case, to resign."""
+"""What is done or going on, taken up again: do that, for that, in that case, "did this start"."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -6,10 +6,11 @@ from typing import Final
 
 from kds.brain.turn import Edit, Reference
 from kds.router.discourse.inquiry import last_question, questions
+from kds.router.discourse.mention import Mention
 from kds.router.discourse.question import Question
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import singular
-from kds.router.references.rendering import in_place_of
+from kds.router.references.rendering import bare, definite, in_place_of
 from kds.router.references.rule import Rule
 from kds.router.references.scene import Found, Scene, search
 
@@ -58,6 +59,43 @@ def find_purposes(scene: Scene, rule: Rule) -> Iterator[Found]:
         (Edit(last.end, last.end, f" to {action}"),),
         f"what for is left out ({rule.id}): 'to {action}'",
     )
+
+
+def find_events(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "When did this start?" after "The webhook is failing": start failing."""
+    for i, word in enumerate(scene.words):
+        if word.lower not in rule.signal.lemma or i + 1 >= len(scene.words):
+            continue
+        verb = scene.words[i + 1]
+        event = _last_event(scene)
+        if verb.pos != "VERB" or verb.lemma not in rule.signal.verbs or event is None:
+            continue
+        subject, doing = event
+        target = definite(subject)
+        yield Found(
+            (Reference(word.text, word.start, word.end, bare(subject), rule.id, 0.8),),
+            (
+                Edit(word.start, word.end, in_place_of(word.text, target)),
+                Edit(verb.end, verb.end, f" {doing}"),
+            ),
+            f"'{word.text} {verb.text}' -> '{target} ... {doing}' ({rule.id})",
+        )
+
+
+def _last_event(scene: Scene) -> tuple[Mention, str] | None:
+    """Subject and -ing verb of the newest statement of an ongoing event."""
+    if not scene.discourse:
+        return None
+    moment = scene.discourse.last
+    for clause in moment.analysis.clauses:
+        if clause.verb is None or moment.analysis.words[clause.verb].tag != "VBG":
+            continue
+        subject = next(
+            (m for m in moment.mentions if m.role == "subj" and m.end <= clause.verb), None
+        )
+        if subject is not None:
+            return subject, moment.analysis.words[clause.verb].text
+    return None
 
 
 def _meant(scene: Scene, question: Question, at: int, kind: str) -> str:

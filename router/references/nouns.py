@@ -156,7 +156,7 @@ def _pick(parts: tuple[Mention, ...], modifiers: list[str]) -> Mention | None:
 def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
     if [w.lower for w in scene.words[start:i]] == ["the", "other"]:
         return None  # of one thing there is no other
-    base = replace(rule.antecedent, number=None)
+    base = rule.antecedent.model_copy(update={"number": "any"})
     need = scene.need_at(i, base=base)
     others = {m.head for m in scene.mentions}
     pool = scene.candidates(need, base, among=lambda m: _countable(m) and m.head not in others)

@@ -14,9 +14,8 @@ from kds.router.language.inflection import AGREEING, agreeing, third_person
 from kds.router.language.lexicon import is_plural
 from kds.router.language.words import Word
 from kds.router.references.caution import reservation
-from kds.router.references.generics import is_generic, of_the_kind
-from kds.router.references.rendering import bare, definite, in_place_of, possessive
-from kds.router.references.rule import Rule
+from kds.router.references.rendering import bare, definite, in_place_of, in_plural, possessive
+from kds.router.references.rule import AntecedentNeed, Rule
 from kds.router.references.scene import Choice, Found, Scene, abstained, choose, covered, explain
 
 _POSSESSIVE_PRONOUNS: Final = frozenset("its their his theirs hers whose".split())
@@ -59,43 +58,6 @@ def _pointing(scene: Scene, rule: Rule, stands: Callable[[int], bool]) -> Iterat
         if found.references and scene.role_at(i) == "subj" and scene.words[i].pos == "PRON":
             subject = clause, found.references[0].target
         yield found
-
-
-def find_events(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "When did this start?" after "The webhook is failing": start failing."""
-    for i, word in enumerate(scene.words):
-        if word.lower not in rule.signal.lemma or i + 1 >= len(scene.words):
-            continue
-        verb = scene.words[i + 1]
-        event = _last_event(scene)
-        if verb.pos != "VERB" or verb.lemma not in rule.signal.verbs or event is None:
-            continue
-        subject, doing = event
-        target = definite(subject)
-        yield Found(
-            (Reference(word.text, word.start, word.end, bare(subject), rule.id, 0.8),),
-            (
-                Edit(word.start, word.end, in_place_of(word.text, target)),
-                Edit(verb.end, verb.end, f" {doing}"),
-            ),
-            f"'{word.text} {verb.text}' -> '{target} ... {doing}' ({rule.id})",
-        )
-
-
-def _last_event(scene: Scene) -> tuple[Mention, str] | None:
-    """Subject and -ing verb of the newest statement of an ongoing event."""
-    if not scene.discourse:
-        return None
-    moment = scene.discourse.last
-    for clause in moment.analysis.clauses:
-        if clause.verb is None or moment.analysis.words[clause.verb].tag != "VBG":
-            continue
-        subject = next(
-            (m for m in moment.mentions if m.role == "subj" and m.end <= clause.verb), None
-        )
-        if subject is not None:
-            return subject, moment.analysis.words[clause.verb].text
-    return None
 
 
 def _is_pronoun(word: Word) -> bool:
@@ -237,7 +199,7 @@ def _agrees(mention: Mention, rule: Rule) -> bool:
     number, person = rule.antecedent.number, rule.antecedent.person
     either_number = mention.name_like and not mention.grouped
     somebody = number == "pl" and is_somebody(mention)
-    return (number is None or mention.number == number or either_number or somebody) and (
+    return (number in {"any", mention.number} or either_number or somebody) and (
         person is None or mention.person == person or mention.name_like
     )
 
@@ -253,7 +215,7 @@ def _fallback(scene: Scene, rule: Rule, i: int) -> Choice | None:
         return None
     labels = rule.antecedent.fallback
     base = rule.antecedent
-    need = scene.need_at(i, base=type(base)(number=None, person=None))
+    need = scene.need_at(i, base=AntecedentNeed())
     pool = scene.candidates(
         need, base, among=lambda m: m.label in labels or ("party" in labels and _is_party(m, rule))
     )
@@ -297,3 +259,26 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
             return True
     same = next((family for family in _FAMILIES if scene.words[i].lower in family), frozenset())
     return any(w.lower in same and _is_pronoun(w) for w in scene.words[:i])
+
+
+_KINDS_LAST: Final = 1
+"""Messages back within which "them" may be things of the kind that was asked about."""
+_KIND: Final = 0.6
+"""Shown for them: nothing competes, and nothing was said in the plural."""
+
+
+def is_generic(mention: Mention) -> bool:
+    """ "a session ticket": one of its kind, and nobody."""
+    singular = mention.number == "sg" and mention.determiner in {"a", "an"}
+    return singular and not is_somebody(mention)
+
+
+def of_the_kind(scene: Scene) -> Choice | None:
+    """Things of the kind that the latest questions are about: "Who issues them?" after "How long
+    is a session ticket valid?" means session tickets."""
+    topics = [m for m in scene.discourse.topics() if scene.discourse.age(m) <= _KINDS_LAST]
+    if not topics or topics[-1].determiner not in {"a", "an"} or is_time(topics[-1]):
+        return None
+    one = topics[-1]
+    several = replace(one, text=in_plural(one), determiner="", number="pl")
+    return Choice(several, _KIND, 1.0, scene.discourse.age(one))

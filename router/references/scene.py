@@ -60,7 +60,7 @@ class Scene:
         verb = self._verb_with_particle(self._verb_of(i))
         here = role or self.role_at(i)
         return Need(
-            number=base.number,
+            number=None if base.number == "any" else base.number,
             person=base.person,
             role=here,
             verb=verb,
