@@ -7,12 +7,12 @@ every open connection bears.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
-from kds.amnesia.inventory import COMPANIONS
 from kds.brain.clock import utc_now
 from kds.brain.database.database_file import set_journal_aside
 from kds.brain.database.deletion import log_emptied
@@ -25,6 +25,13 @@ LOCK_TIMEOUT_S: Final = 30.0
 
 EMPTY_TIMEOUT_S: Final = 2.0
 """How long we wait for readers so that the old file can be emptied. Answers take milliseconds."""
+
+
+COMPANIONS: Final = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a database: part of it while it is open, never copied by itself."""
+
+COUNTING_S: Final = 10.0
+"""Seconds until a database counts as unreadable: a million rows take one."""
 
 
 class HeldDatabase:
@@ -116,3 +123,28 @@ def _emptied(connection: sqlite3.Connection) -> bool:
         return log_emptied(connection, timeout_s=EMPTY_TIMEOUT_S)
     except sqlite3.Error:
         return False
+
+
+def count_rows(path: Path, tables: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """How many rows each table has, by what they are called; a damaged database counts as one."""
+    try:
+        log = path.with_name(f"{path.name}-wal")
+        # Without a log SQLite needs no files beside, and looking shall make none.
+        mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
+        uri = f"{path.absolute().as_uri()}?{mode}"
+        with closing(sqlite3.connect(uri, uri=True, timeout=1.0)) as connection:
+            distrust(connection)
+            ends = monotonic() + COUNTING_S
+            connection.set_progress_handler(lambda: monotonic() > ends, 10_000)
+            return {
+                noun: int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+                for noun, table in tables
+                if _has_table(connection, table)
+            }
+    except sqlite3.Error:
+        return {"unreadable databases": 1}
+
+
+def _has_table(connection: sqlite3.Connection, table: str) -> bool:
+    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return connection.execute(query, (table,)).fetchone() is not None

@@ -4,18 +4,15 @@ Only files that KDS itself makes in `kds-brain/` are ever counted, and never wha
 """
 
 import re
-import sqlite3
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
 from typing import Final, Literal, get_args
 
+from kds.amnesia.database import COMPANIONS, count_rows
 from kds.amnesia.tenant import ON_SERVER, STAYS_THERE, HeldText, texts_on_server
 from kds.brain.context.work_file import FOLDER as WORK_DIR
-from kds.brain.database.schema import distrust
 from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.document_values import UPLOADS
 from kds.brain.learning.event_log import FILE_NAME as EVENTS_FILE
@@ -63,12 +60,6 @@ DATABASES: Final[Mapping[str, tuple[Kind, tuple[tuple[str, str], ...]]]] = {
     DocumentStore.file_name: ("documents", (("documents", "document"), ("sections", "section"))),
 }
 """Each database with what is counted in it: what it is called, and its table."""
-
-COMPANIONS: Final = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a database: part of it while it is open, never copied by itself."""
-
-COUNTING_S: Final = 10.0
-"""Seconds until a database counts as unreadable: a million rows take one."""
 
 _THERE: Final = f"(?:{ON_SERVER})?"
 
@@ -245,7 +236,7 @@ def _counts(
 ) -> dict[str, int]:
     for name, (owner, tables) in DATABASES.items():
         if owner == kind:
-            found = _rows(brain / name, tables) if name in files else {}
+            found = count_rows(brain / name, tables) if name in files else {}
             aside = [one for one in files if ".bad-" in one or ".backup-" in one]
             return found | {"copies set aside": len(aside)}
     if kind not in ("context", "conversations", "learned"):
@@ -280,28 +271,3 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
-
-
-def _rows(path: Path, tables: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Rows of the tables; a database that cannot be read counts as one file."""
-    try:
-        log = path.with_name(f"{path.name}-wal")
-        # Without a log SQLite needs no files beside, and looking shall make none.
-        mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
-        uri = f"{path.absolute().as_uri()}?{mode}"
-        with closing(sqlite3.connect(uri, uri=True, timeout=1.0)) as connection:
-            distrust(connection)
-            ends = monotonic() + COUNTING_S
-            connection.set_progress_handler(lambda: monotonic() > ends, 10_000)
-            return {
-                noun: int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
-                for noun, table in tables
-                if _has_table(connection, table)
-            }
-    except sqlite3.Error:
-        return {"unreadable databases": 1}
-
-
-def _has_table(connection: sqlite3.Connection, table: str) -> bool:
-    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
-    return connection.execute(query, (table,)).fetchone() is not None

@@ -2,12 +2,20 @@
 
 import importlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import click
 
+JSON: Final = "kds.json"
+"""Where a command's context says whether `--json` was given."""
+
 Sections = Mapping[str, Mapping[str, tuple[str, str]]]
 """Heading -> subcommand -> its ``module:name`` in `kds.cli`, and its line in `--help`."""
+
+
+def asked_json() -> bool:
+    """Whether `--json` was given."""
+    return bool(click.get_current_context().meta.get(JSON))
 
 
 def command(

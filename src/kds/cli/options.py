@@ -16,8 +16,8 @@ from kds.brain.message import clean_message
 from kds.brain.turn import WARNING
 from kds.brain.whereabouts import HOME_VARIABLE
 from kds.brain.workspace import Workspace
+from kds.cli.command import JSON
 from kds.cli.guard import Refusal, complain, pass_on
-from kds.cli.output import JSON
 from kds.cli.progress import slow
 from kds.hooks.start import start_service
 from kds.service.desk import LOADING, Desk

@@ -13,14 +13,12 @@ import click
 
 from kds.brain.clock import moment
 from kds.brain.turn import ContextEntry, StepRecord, Turn
+from kds.cli.command import asked_json
 from kds.cli.palette import COLUMNS, STYLES, Tone, asked_plain, coloured, marked, shown, toned
 from kds.router.intents.policy import ACT_MIN
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-JSON: Final = "kds.json"
-"""Where a command's context says whether `--json` was given."""
 
 _LABEL: Final = 11
 _PIPED_WIDTH: Final = 160
@@ -30,11 +28,6 @@ _WHOLE: Final = frozenset({"id", "time", "at", "changed", "intent", "session"})
 """Columns that are kept in one piece where a terminal is narrow: the others make room."""
 
 Row = Sequence[str]
-
-
-def asked_json() -> bool:
-    """Whether `--json` was given."""
-    return bool(click.get_current_context().meta.get(JSON))
 
 
 def say(value: object, shown: str | Callable[[], object]) -> None:

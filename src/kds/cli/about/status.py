@@ -9,10 +9,10 @@ from kds.brain.errors import KdsError
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.settings import Layers, load_layers
 from kds.brain.workspace import Workspace
-from kds.cli.command import command
+from kds.cli.command import asked_json, command
 from kds.cli.guard import BAD_INPUT, complain_about
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, counted, print_json, print_line
+from kds.cli.output import counted, print_json, print_line
 from kds.clients.doctor.clienthealth import installed_hooks
 from kds.clients.project import Project
 from kds.service.resident.background import standing_of

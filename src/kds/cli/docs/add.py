@@ -10,11 +10,11 @@ from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.documents.documents import Documents
 from kds.brain.errors import KdsError
 from kds.brain.workspace import Workspace
-from kds.cli.command import command
+from kds.cli.command import asked_json, command
 from kds.cli.docs.show import document_dict, shown_path
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain, complain_about
 from kds.cli.options import NamedPath, common_options
-from kds.cli.output import asked_json, counted, print_json
+from kds.cli.output import counted, print_json
 from kds.cli.progress import reported
 from kds.cli.stores import changing, chosen_embedder, embeddings_option
 from kds.cli.terminal import harmless

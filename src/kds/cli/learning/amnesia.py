@@ -13,10 +13,10 @@ from kds.amnesia.forgetting import restore as restore_backup
 from kds.amnesia.inventory import KINDS, Survey, survey, told
 from kds.brain.visible import one_line
 from kds.brain.workspace import Workspace
-from kds.cli.command import command, group
+from kds.cli.command import asked_json, command, group
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options, find_workspace
-from kds.cli.output import asked_json, print_json, print_line, print_table, say
+from kds.cli.output import print_json, print_line, print_table, say
 from kds.cli.palette import shown
 from kds.cli.progress import slow
 

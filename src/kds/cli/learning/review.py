@@ -11,10 +11,10 @@ from kds.brain.learning.candidate import Candidate
 from kds.brain.learning.learned_file import Learned, LearnedExample
 from kds.brain.learning.reference import LearnedReference
 from kds.brain.workspace import Workspace
-from kds.cli.command import command
+from kds.cli.command import asked_json, command
 from kds.cli.guard import complain_about
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, fields, print_json, print_line, print_table
+from kds.cli.output import fields, print_json, print_line, print_table
 from kds.cli.progress import slow
 from kds.learning.learning import Learning
 from kds.learning.preview import Preview, preview

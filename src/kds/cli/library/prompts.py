@@ -14,11 +14,11 @@ from kds.api.beginning import begin_prompt
 from kds.brain.document import nearest
 from kds.brain.errors import ConfigError, DispatchError, Problem, PromptFileError
 from kds.brain.workspace import Workspace
-from kds.cli.command import command, group
+from kds.cli.command import asked_json, command, group
 from kds.cli.completion import completed_by
 from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows
 from kds.cli.options import common_options, workspace_option
-from kds.cli.output import asked_json, fields, print_json, print_table, say
+from kds.cli.output import fields, print_json, print_table, say
 from kds.cli.progress import slow
 from kds.evaluation.intents.example_reach import ExampleReach, example_reach
 from kds.router.prompts.inheritance import lost_behaviour

@@ -10,11 +10,11 @@ from kds.api.beginning import begin_rule
 from kds.api.rule_tests import RuleOutcome, describe_outcome
 from kds.brain.errors import ConfigError
 from kds.brain.workspace import Workspace
-from kds.cli.command import command, group
+from kds.cli.command import asked_json, command, group
 from kds.cli.evaluation.dialogue_tests import play_all, read_all
 from kds.cli.guard import BAD_INPUT, TESTS_FAILED, complain_about, problem_rows
 from kds.cli.options import common_options, open_router, workspace_option
-from kds.cli.output import asked_json, fields, print_json, print_table, say
+from kds.cli.output import fields, print_json, print_table, say
 from kds.cli.palette import compared, toned
 from kds.cli.progress import slow
 from kds.evaluation.rule_record import RuleRecord, rule_records

@@ -11,14 +11,14 @@ from kds.brain.passages.values import EmbeddingModel
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.session_values import Stats
 from kds.brain.workspace import Workspace
-from kds.cli.command import command, group
+from kds.cli.command import asked_json, command, group
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.memory.memory_search import search
 from kds.cli.memory.profile import consent, profile
 from kds.cli.memory.session_commands import cleanup, delete, new, rename, show
 from kds.cli.memory.transfer import export, import_
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, fields, mebibytes, print_line, print_table, say
+from kds.cli.output import fields, mebibytes, print_line, print_table, say
 from kds.cli.progress import slow
 from kds.cli.stores import (
     count_rows,

@@ -17,12 +17,12 @@ from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import log_recall
 from kds.brain.sessions.session_values import Session
 from kds.brain.workspace import Workspace
-from kds.cli.command import command
+from kds.cli.command import asked_json, command
 from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal, complain, pass_on
 from kds.cli.memory.session_commands import SHOWN_ID
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, fields, print_json, print_line, say
+from kds.cli.output import fields, print_json, print_line, say
 from kds.cli.palette import shown
 from kds.cli.progress import slow
 from kds.cli.stores import chosen_embedder, embeddings_option, looking

@@ -9,10 +9,10 @@ import click
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.session_values import Consent, ConsentEvent, Profile
 from kds.brain.workspace import Workspace
-from kds.cli.command import command, group
+from kds.cli.command import asked_json, command, group
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, fields, print_json, print_line, print_table, say
+from kds.cli.output import fields, print_json, print_line, print_table, say
 from kds.cli.palette import shown
 from kds.cli.stores import changing, looking
 

@@ -10,10 +10,10 @@ from kds.brain.passages.values import Message, Summary
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.session_values import Session
 from kds.brain.workspace import Workspace
-from kds.cli.command import command
+from kds.cli.command import asked_json, command
 from kds.cli.completion import completed_by
 from kds.cli.options import common_options, read_span
-from kds.cli.output import asked_json, counted, fields, print_json, print_line, print_table, say
+from kds.cli.output import counted, fields, print_json, print_line, print_table, say
 from kds.cli.palette import shown
 from kds.cli.progress import slow, tracked
 from kds.cli.stores import changing, looking

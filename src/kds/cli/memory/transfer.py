@@ -14,12 +14,12 @@ from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
 from kds.brain.sessions.session_values import Archive, Session
 from kds.brain.workspace import Workspace
-from kds.cli.command import command
+from kds.cli.command import asked_json, command
 from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal
 from kds.cli.memory.session_commands import print_sessions, session_dict
 from kds.cli.options import STDIN, NamedPath, check_folder, common_options
-from kds.cli.output import asked_json, counted, say
+from kds.cli.output import counted, say
 from kds.cli.progress import tracked
 from kds.cli.stores import changing, looking
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import click
 
 from kds.brain.workspace import Workspace
-from kds.cli.command import command
+from kds.cli.command import asked_json, command
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.options import common_options
-from kds.cli.output import asked_json, print_line, say
+from kds.cli.output import print_line, say
 from kds.cli.progress import slow
 from kds.clients.doctor import workspacehealth
 from kds.clients.doctor.diagnosis import findings_of

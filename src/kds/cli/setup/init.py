@@ -11,10 +11,9 @@ from click.core import ParameterSource
 
 from kds.brain.whereabouts import HOME_VARIABLE
 from kds.brain.workspace import Workspace
-from kds.cli.command import command
+from kds.cli.command import asked_json, command
 from kds.cli.guard import Refusal
 from kds.cli.options import common_options
-from kds.cli.output import asked_json
 from kds.cli.progress import slow
 from kds.cli.setup.changes import Outcome, report
 from kds.clients.doctor.workspacehealth import make_private, ours_too_open

@@ -5,7 +5,7 @@ import click
 import kds
 from kds.agents.agent import prompt_named
 from kds.brain.workspace import Workspace
-from kds.cli.command import MessageCommand, command
+from kds.cli.command import MessageCommand, asked_json, command
 from kds.cli.completion import completed_by
 from kds.cli.guard import pass_on
 from kds.cli.options import (
@@ -15,7 +15,7 @@ from kds.cli.options import (
     start_afterwards,
     workspace_option,
 )
-from kds.cli.output import asked_json, print_json, print_line
+from kds.cli.output import print_json, print_line
 from kds.cli.progress import slow
 from kds.cli.talk.answering import NO_ANSWER, WAITING, show_stream, tell_about, tell_noted
 from kds.cli.terminal import harmless

@@ -3,7 +3,7 @@
 import click
 
 from kds.brain.workspace import Workspace
-from kds.cli.command import MessageCommand, command
+from kds.cli.command import MessageCommand, asked_json, command
 from kds.cli.options import (
     common_options,
     json_option,
@@ -12,7 +12,7 @@ from kds.cli.options import (
     route_message,
     workspace_option,
 )
-from kds.cli.output import asked_json, print_json, print_line, print_steps, print_turn, print_why
+from kds.cli.output import print_json, print_line, print_steps, print_turn, print_why
 
 
 @command(
