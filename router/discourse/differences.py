@@ -32,8 +32,7 @@ def difference(one: Question, two: Question) -> Difference | None:
 
 
 def _asked(question: Question) -> tuple[Word, ...]:
-    first = question.fronted[0] if question.fronted[0] < question.fronted[1] else question.start
-    return question.words[first : question.end]
+    return question.words[question.first : question.end]
 
 
 def _same(a: Word, b: Word) -> bool:

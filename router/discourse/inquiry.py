@@ -193,9 +193,6 @@ def _arguments(analysis: Analysis, wh: Span, aux: int, stop: int) -> tuple[Span,
         first += 1
     if first >= stop:
         return (first, first), (first, stop)
-    gerund = _gerund_subject(words, wh, first, stop)
-    if gerund is not None:
-        return (first, gerund), (gerund, stop)
     if words[first].pos in {"VERB", "AUX"} or (
         words[first].pos == "ADV" and first + 1 < stop and words[first + 1].pos == "VERB"
     ):
@@ -215,14 +212,3 @@ def _arguments(analysis: Analysis, wh: Span, aux: int, stop: int) -> tuple[Span,
     if not copula or wh[0] == wh[1]:
         return (first, min(after, stop)), (min(after, stop), stop)
     return (first, stop), (stop, stop)
-
-
-def _gerund_subject(words: Sequence[Word], wh: Span, first: int, stop: int) -> int | None:
-    """Where "restarting the service" ends in "Does restarting the service take long?"."""
-    asked = {w.lower for w in words[wh[0] : wh[1]]}
-    capitals = len(words[first].text) > 1 and words[first].text.isupper()
-    progressive = words[first].tag == "VBG" and not asked & {"who", "what", "which", "whose"}
-    if words[first].pos != "VERB" or not (capitals or progressive):
-        return None
-    behind = (i for i in range(first + 1, stop) if words[i].pos in {"VERB", "AUX", "ADJ"})
-    return next((i for i in behind if words[i - 1].pos not in {"DET", "ADP", "PART"}), None)

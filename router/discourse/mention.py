@@ -60,8 +60,6 @@ class Mention:
     """Two or more capitalised words, none a common noun: most likely a person."""
     result: bool = False
     """The new thing of "replace X with Y", "rename X to Y"."""
-    brought_up: bool = False
-    """New, in a command, a wish or a statement: "we need a footer"."""
     parts: tuple["Mention", ...] = ()
     """Members when this is a coordination ("a save button and a cancel button")."""
     conjunction: str = "and"

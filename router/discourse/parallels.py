@@ -11,7 +11,6 @@ from typing import Final
 
 from kds.router.discourse.mention import Mention
 from kds.router.language import closed_class as cc
-from kds.router.language.lexicon import is_plural
 from kds.router.language.words import Analysis
 
 NUMBER: Final = "NUMBER"
@@ -37,8 +36,6 @@ class Fragment:
     mention: Mention | None
     prep: str
     label: str
-    plural: bool = False
-    """Ends in "ones"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +80,6 @@ def _phrase_slots(
             outer = words[mention.start - 1].start
         end = words[mention.end - 1].end
         yield Slot(words[mention.start].start, end, outer, likeness(mention, fragment))
-        yield from modifier_slots(earlier, mention, fragment)
-
-
-def modifier_slots(earlier: Analysis, mention: Mention, fragment: Fragment) -> Iterator[Slot]:
-    """ "is the invoices table partitioned?" + payments: plural for plural modifier."""
-    other = fragment.mention
-    if other is None or fragment.prep or other.determiner or other.modifiers or other.kind:
-        return
-    for word in earlier.words[mention.start : mention.end - 1]:
-        if word.pos == "NOUN" and other.number == "pl" and is_plural(word.text, earlier.english):
-            yield Slot(word.start, word.end, word.start, SAME_KIND)
 
 
 def entity_slots(earlier: Analysis, fragment: Fragment) -> Iterator[Slot]:

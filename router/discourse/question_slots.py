@@ -17,7 +17,6 @@ from kds.router.discourse.parallels import (
     Slot,
     entity_slots,
     likeness,
-    modifier_slots,
 )
 from kds.router.discourse.question import Question, Span
 from kds.router.english import words
@@ -47,9 +46,6 @@ INDEFINITE: Final = 0.5
 ATTRIBUTE: Final = 0.2
 """What tells the thing from others of its kind is varied: "receipts for taxis" + trains."""
 
-HEADLESS: Final = "HEADLESS"
-"""Label of a fragment without a noun ("a paid one", "the second")."""
-
 _MEASURING: Final = words("function_words", "limiting")
 _ANY: Final = frozenset({"a", "an"})
 _SPEAKERS: Final = frozenset("i you we he she they it".split())
@@ -66,10 +62,10 @@ def asked_slot(
     if _asks_for_such(question, fragment):
         return None
     narrowed = " of " in fragment.text
-    varied = difference(before, question) if before is not None else None
+    varied = difference(before, question) if before is not None and not fragment.prep else None
     pool = [
-        replace(slot, likeness=slot.likeness + _place(slot, question, fragment))
-        if varied is not None and not fragment.prep and _overlap(slot, question, varied.second)
+        replace(slot, likeness=slot.likeness + SAME_PLACE * _overlap(slot, question, varied.second))
+        if varied is not None
         else slot
         for slot in _slots(question, fragment)
     ]
@@ -89,16 +85,6 @@ def _asks_for_such(question: Question, fragment: Fragment) -> bool:
         m.head == other.head and m.determiner in cc.WH and m.start < question.wh[1]
         for m in question.mentions
     )
-
-
-def _place(slot: Slot, question: Question, fragment: Fragment) -> float:
-    """What was varied last is varied again; less surely with another article."""
-    mention = next(
-        (m for m in question.mentions if question.words[m.start].start == slot.start), None
-    )
-    other = fragment.mention
-    same = mention is None or other is None or mention.determiner == other.determiner
-    return SAME_PLACE if same else SAME_PLACE / 3
 
 
 def _overlap(slot: Slot, question: Question, span: Span) -> bool:
@@ -138,36 +124,13 @@ def _slots(question: Question, fragment: Fragment) -> Iterator[Slot]:
             score -= GOVERNED + SOMEBODY * (not acts(other)) + (fragment.prep != "for")
         end = words[_end(words, mention, other) - 1].end
         yield Slot(words[start].start, end, outer, score)
-        if not fragment.prep:
-            yield from modifier_slots(question.analysis, mention, fragment)
     yield from (s for s in entity_slots(question.analysis, fragment))
     yield from _speaker(question, fragment)
-    yield from _doing(question, fragment)
 
 
 def _tells_apart(mention: Mention, other: Mention) -> bool:
     alike = mention.determiner == other.determiner and mention.number == other.number
     return mention.prep in {"for", "of"} and mention.role in {"pobj", "of"} and alike
-
-
-def slot_at(question: Question, mention: Mention) -> Slot:
-    """The place of a mention in the question."""
-    words = question.words
-    start, end = words[mention.start].start, words[mention.end - 1].end
-    governed = mention.prep and mention.start
-    return Slot(start, end, words[mention.start - 1].start if governed else start, 0.0)
-
-
-def _doing(question: Question, fragment: Fragment) -> Iterator[Slot]:
-    """ "Is skiing covered?" + snowboarding: what is done has no noun."""
-    first, stop = question.subject
-    words = question.words
-    named = any(first <= m.start < stop for m in question.mentions)
-    opening = words[first] if first < stop else None
-    capitals = opening is not None and len(opening.text) > 1 and opening.text.isupper()
-    doing = opening is not None and (opening.tag == "VBG" or capitals)
-    if doing and not named and fragment.mention is not None and not fragment.prep:
-        yield Slot(words[first].start, words[stop - 1].end, words[first].start, SOMEBODY)
 
 
 def _speaker(question: Question, fragment: Fragment) -> Iterator[Slot]:

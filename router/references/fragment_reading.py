@@ -1,17 +1,14 @@
-"""Reads what a message says in place of a whole sentence: "(And) the Trustee?", "a paid one"."""
+"""Reads what a message says in place of a whole sentence: "(And) the Trustee?"."""
 
 import re
 from typing import Final
 
-from kds.router.discourse.inquiry import last_question
 from kds.router.discourse.mention import Mention
-from kds.router.discourse.mentions import is_of_people, mentions_in
+from kds.router.discourse.mentions import mentions_in
 from kds.router.discourse.parallels import NUMBER, Fragment
-from kds.router.discourse.question_slots import HEADLESS
-from kds.router.english import English, words
+from kds.router.english import words
 from kds.router.language import closed_class as cc
-from kds.router.language.lexicon import is_plural, readings
-from kds.router.language.words import Analysis, Number, Word
+from kds.router.language.words import Analysis, Word
 from kds.router.references.rule import Rule
 from kds.router.references.scene import Scene, search
 
@@ -22,8 +19,6 @@ SAME_TAIL: Final = re.compile(
     re.I,
 )
 """What people say behind a fragment without saying more: "- same rule?", "too?"."""
-ADDRESSED: Final = frozenset({"you", "we"})
-""" "Can you build it?" + "and test?": a request, which goes on with a verb."""
 _EMPTY_ADVERBS: Final = cc.WH | words("function_words", "empty_adverbs")
 
 
@@ -39,22 +34,15 @@ def read_fragment(scene: Scene, rule: Rule) -> tuple[Fragment | None, str]:
         start = text.rfind(rest) if rest else len(text)
         tail = SAME_TAIL.search(rest)
         rest = rest[: tail.start()] if tail is not None and rule.signal.kind == "question" else rest
-        question = last_question(scene.discourse) if rule.signal.kind == "question" else None
-        asked = question is not None and question.subject_text.lower() not in ADDRESSED
-        fragment = _read(scene.analysis, start, start + len(rest.rstrip(" ?.!,")), asked=asked)
+        fragment = _read(scene.analysis, start, start + len(rest.rstrip(" ?.!,")))
         if fragment is not None:
             return fragment, text[:start].strip()
     return None, ""
 
 
-def _read(analysis: Analysis, start: int, end: int, *, asked: bool = False) -> Fragment | None:
+def _read(analysis: Analysis, start: int, end: int) -> Fragment | None:
     inside = [w for w in analysis.words if w.start >= start and w.end <= end]
     inside = _without_tails(inside)
-    headless = _headless(inside)
-    if headless is not None:
-        return headless
-    if asked and _stand_alone(inside) and _may_name(inside[0]):
-        return _named(inside, analysis.english)
     if not inside or any(_belongs_to_a_clause(w, inside[-1]) for w in inside):
         return None
     prep = inside[0].lower if inside[0].pos == "ADP" else ""
@@ -83,65 +71,6 @@ def _without_tails(inside: list[Word]) -> list[Word]:
     while inside and inside[0].text in {",", "-", "–", "—"}:
         inside.pop(0)
     return inside
-
-
-def _stand_alone(inside: list[Word]) -> bool:
-    """One word, or one with its number ("version 4")."""
-    numbered = len(inside) == 2 and inside[1].text.isdigit()
-    return numbered or (len(inside) == 1 and (inside[0].tag != "VBG" or inside[0].i > 0))
-
-
-def _may_name(word: Word) -> bool:
-    """ "storm", "PUT", "snowboarding": read as a verb for want of a sentence around it."""
-    if word.pos != "VERB":
-        return False
-    capitals = len(word.text) > 1 and word.text.isupper()
-    return word.tag == "VBG" or capitals or bool(readings(word.lower).noun)
-
-
-def _named(inside: list[Word], english: English) -> Fragment:
-    """The word as the thing that it names."""
-    word = inside[0]
-    text = word.text if word.text[1:].isupper() else word.lower
-    number: Number = "pl" if is_plural(word.text, english) and word.tag != "VBG" else "sg"
-    text = " ".join([text, *(w.text for w in inside[1:])])
-    mention = Mention(
-        text=text,
-        determiner="",
-        head=word.lower,
-        head_text=text.split(" ", 1)[0],
-        modifiers=(),
-        number=number,
-        role="none",
-        prep="",
-        verb="",
-        mood="fragment",
-        subordinate=False,
-        turn=0,
-        start=word.i,
-        end=inside[-1].i + 1,
-        people=is_of_people(word.lower, english),
-        group=word.lower in english.people["groups"],
-    )
-    return Fragment(text, mention, "", "")
-
-
-def _headless(inside: list[Word]) -> Fragment | None:
-    """ "a paid one", "the second": the noun stands in the question."""
-    prep = inside[0].lower if inside and inside[0].pos == "ADP" else ""
-    body = inside[1:] if prep else inside
-    ends = len(body) > 1 and body[-1].lower in {"one", "ones"}
-    said = body[:-1] if ends else body
-    plural = ends and body[-1].lower == "ones"
-    determined = len(said) > 1 and said[0].pos == "DET"
-    if not (determined or plural) or said[0].lower in cc.WH | {"every", "no", "other"}:
-        return None
-    qualities = {"ADJ", "NUM", "NOUN", "PROPN"} if ends else {"ADJ", "NUM"}
-    if any(
-        w.pos not in qualities or w.lower in {"other", "same", "others"} for w in said[determined:]
-    ):
-        return None
-    return Fragment(" ".join(w.text for w in said), None, prep, HEADLESS, plural)
 
 
 def _belongs_to_a_clause(word: Word, last: Word) -> bool:

@@ -13,8 +13,7 @@ from kds.router.language import closed_class as cc
 from kds.router.language.inflection import AGREEING, agreeing, third_person
 from kds.router.language.lexicon import is_plural
 from kds.router.language.words import Word
-from kds.router.references.caution import reservation
-from kds.router.references.rendering import bare, definite, in_place_of, in_plural, possessive
+from kds.router.references.rendering import bare, definite, in_place_of, possessive
 from kds.router.references.rule import AntecedentNeed, Rule
 from kds.router.references.scene import Choice, Found, Scene, abstained, choose, covered, explain
 
@@ -90,24 +89,14 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
         number = "pl" if plural else need.number
         slot: Slot = "thing" if need.mood != "imperative" else ""
         need = replace(need, number=number, lenient=False, slot=slot)
-    taken = need.role != "subj" and rule.antecedent.person is False and _somebody_acts(scene, i)
-    pool = scene.candidates(
-        need,
-        rule.antecedent,
-        among=lambda m: not _said_here(scene, m, i) and not (taken and is_somebody(m)),
-    )
+    pool = scene.candidates(need, rule.antecedent, among=lambda m: not _said_here(scene, m, i))
     if need.number == "pl":
         pool = _several_first(scene, pool)
     choice = choose(scene, pool, rule.antecedent)
     if (choice is not None and not _agrees(choice.mention, rule)) or choice is None:
         choice = _fallback(scene, rule, i)
-    if need.number == "pl" and (choice is None or is_generic(choice.mention)):
-        choice = of_the_kind(scene) or choice
     if choice is None:
         return Found((), (), abstained(word.text, pool, rule), left=word.text)
-    if against := reservation(scene, i, choice, plural=need.number == "pl"):
-        note = f"'{word.text}' is left: {against} ({rule.id})"
-        return Found((), (), note, left=word.text)
     return _taken(scene, rule, i, choice)
 
 
@@ -171,18 +160,6 @@ def _several_first(scene: Scene, pool: list[Candidate]) -> list[Candidate]:
     if not people:
         return pool
     return [c for c in pool if c.mention.number == "pl" or c.mention.name_like]
-
-
-_PEOPLE_AS_SUBJECTS: Final = frozenset({"he", "she", "they"})
-
-
-def _somebody_acts(scene: Scene, i: int) -> bool:
-    """ "can they deduct it", "if he can't pay it": "they" and "he" are the one who acts."""
-    clause = scene.analysis.clause_of(i)
-    return any(
-        word.lower in _PEOPLE_AS_SUBJECTS and scene.analysis.clause_of(word.i) == clause
-        for word in scene.words[:i]
-    )
 
 
 def _said_here(scene: Scene, mention: Mention, i: int) -> bool:
@@ -259,26 +236,3 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
             return True
     same = next((family for family in _FAMILIES if scene.words[i].lower in family), frozenset())
     return any(w.lower in same and _is_pronoun(w) for w in scene.words[:i])
-
-
-_KINDS_LAST: Final = 1
-"""Messages back within which "them" may be things of the kind that was asked about."""
-_KIND: Final = 0.6
-"""Shown for them: nothing competes, and nothing was said in the plural."""
-
-
-def is_generic(mention: Mention) -> bool:
-    """ "a session ticket": one of its kind, and nobody."""
-    singular = mention.number == "sg" and mention.determiner in {"a", "an"}
-    return singular and not is_somebody(mention)
-
-
-def of_the_kind(scene: Scene) -> Choice | None:
-    """Things of the kind that the latest questions are about: "Who issues them?" after "How long
-    is a session ticket valid?" means session tickets."""
-    topics = [m for m in scene.discourse.topics() if scene.discourse.age(m) <= _KINDS_LAST]
-    if not topics or topics[-1].determiner not in {"a", "an"} or is_time(topics[-1]):
-        return None
-    one = topics[-1]
-    several = replace(one, text=in_plural(one), determiner="", number="pl")
-    return Choice(several, _KIND, 1.0, scene.discourse.age(one))
