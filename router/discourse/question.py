@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from kds.router.discourse.agency import acts
-from kds.router.discourse.mention import Mention
+from kds.router.discourse.mention import Mention, acts
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.inflection import gerund, third_person

@@ -5,8 +5,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from kds.router.discourse.differences import difference
-from kds.router.discourse.inquiry import questions
+from kds.router.discourse.inquiry import difference, questions
 from kds.router.discourse.mention import Mention, is_time
 from kds.router.discourse.question import Question, Span
 from kds.router.language import closed_class as cc

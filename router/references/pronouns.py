@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit, Reference
-from kds.router.discourse.agency import acts, is_individual, is_somebody
 from kds.router.discourse.fitness import Slot
-from kds.router.discourse.mention import Mention, is_time
+from kds.router.discourse.mention import Mention, acts, is_individual, is_somebody, is_time
 from kds.router.discourse.salience import Candidate
 from kds.router.language import closed_class as cc
 from kds.router.language.inflection import AGREEING, agreeing, third_person

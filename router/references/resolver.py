@@ -14,9 +14,8 @@ from kds.router.language.analysis import ANALYSED_CHARS, Language
 from kds.router.language.misspelling import mended
 from kds.router.language.words import Analysis
 from kds.router.references.answers import find_agreements, find_choices
-from kds.router.references.comparisons import find_comparisons
 from kds.router.references.deeds import find_actions, find_events, find_purposes
-from kds.router.references.ellipsis import find_bare_questions, find_conditions
+from kds.router.references.ellipsis import find_bare_questions, find_comparisons, find_conditions
 from kds.router.references.enumerations import find_both, find_order, find_which
 from kds.router.references.fragments import (
     find_corrections,
