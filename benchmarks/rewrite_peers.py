@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from kds.evaluation.examples import RewriteExample
 from kds.evaluation.rewrite_scoring import rewrite
-from kds.router.discourse.mention import mentions_in
+from kds.router.discourse.mentions import mentions_in
 from kds.router.references.resolver import Resolver
 
 Rewrite = Callable[[RewriteExample], str]
