@@ -44,7 +44,7 @@ def find_both(scene: Scene, rule: Rule) -> Iterator[Found]:
 def _quantifies(scene: Scene, i: int) -> bool:
     """ "both tests", "both A and B"; not "give both 2 GB", where a number follows, nor "are both
     taxed", where no plural does."""
-    follows = scene.words[i + 1] if i + 1 < len(scene.words) else None
+    follows = scene.word(i + 1)
     phrase = scene.analysis.phrase_at.get(i)
     if phrase is None or (follows is not None and follows.pos == "NUM"):
         return False

@@ -56,7 +56,7 @@ def _out_of_reach(scene: Scene, rule: Rule, phrase: Phrase, mention: Mention) ->
 
 def is_specified(scene: Scene, phrase: Phrase) -> bool:
     """ "the button in the header": says by itself which one."""
-    follower = scene.words[phrase.end] if phrase.end < len(scene.words) else None
+    follower = scene.word(phrase.end)
     if follower is None:
         return False
     if follower.lower == "of" or follower.lower in {"that", "which", "called", "named"}:
@@ -113,10 +113,10 @@ def _one_start(scene: Scene, i: int) -> int | None:
         start -= 1
         if scene.words[start].pos == "DET":
             break
-    before = scene.words[i - 1].lower if i else ""
+    before = scene.lower(i - 1)
     if before in {"no", "every", "any", "some", "each", "which", "what"}:
         return None
-    follows = scene.words[i + 1] if i + 1 < len(scene.words) else None
+    follows = scene.word(i + 1)
     return None if follows is not None and _counts(before, follows) else start
 
 

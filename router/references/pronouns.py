@@ -139,7 +139,7 @@ def _written(scene: Scene, i: int, text: str, mention: Mention) -> tuple[Edit, .
 
 def _finite(scene: Scene, i: int) -> Word | None:
     """The verb that agrees with the subject at word ``i``; None behind "may" or "must"."""
-    before = scene.words[i - 1] if i else None
+    before = scene.word(i - 1)
     if before is not None and (before.pos == "AUX" or before.lower in AGREEING):
         return before if before.lower in AGREEING else None
     follows = next((w for w in scene.words[i + 1 : i + 4] if w.pos != "ADV"), None)

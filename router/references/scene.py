@@ -53,6 +53,15 @@ class Scene:
         """Words of the message."""
         return self.analysis.words
 
+    def word(self, i: int) -> Word | None:
+        """The word at ``i``, None outside."""
+        return self.words[i] if 0 <= i < len(self.words) else None
+
+    def lower(self, i: int) -> str:
+        """Its text in lower case, "" outside."""
+        word = self.word(i)
+        return word.lower if word is not None else ""
+
     @cached_property
     def mentions(self) -> tuple[Mention, ...]:
         """Mentions in the message itself."""

@@ -86,7 +86,7 @@ def _descriptions(scene: Scene) -> Iterator[Phrase]:
 
 
 def _says_which(scene: Scene, phrase: Phrase) -> bool:
-    follows = scene.words[phrase.end].lower if phrase.end < len(scene.words) else ""
+    follows = scene.lower(phrase.end)
     return follows in _WHERE or is_specified(scene, phrase)
 
 
