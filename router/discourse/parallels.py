@@ -23,7 +23,6 @@ SAME_LABEL: Final = 3.0
 SAME_HEAD: Final = 3.0
 SAME_KIND: Final = 2.5
 SAME_PREPOSITION: Final = 2.0
-SAME_ENDING: Final = 0.6
 OBLIQUE: Final = 0.5
 _CAMEL: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
@@ -122,17 +121,9 @@ def likeness(mention: Mention, fragment: Fragment) -> float:
         score += SAME_KIND + 1.0
     if fragment.prep and mention.prep == fragment.prep:
         score += SAME_PREPOSITION
-    score += SAME_ENDING * _same_ending(mention.head, other.head)
     score += 0.5 * (mention.determiner == other.determiner) + 0.5 * (mention.number == other.number)
     score += 0.5 * (mention.head_text[:1].isupper() == other.head_text[:1].isupper())
     return score + {"obj": 0.4, "pobj": 0.3, "subj": 0.3}.get(mention.role, 0.0)
-
-
-def _same_ending(a: str, b: str) -> bool:
-    """Both name someone or something that acts ("editors", "moderators")."""
-    return any(
-        a.endswith(e) and b.endswith(e) for e in ("er", "or", "ee", "ist", "ing", "tion", "ity")
-    )
 
 
 def _name_inside(mention: Mention, other: Mention) -> bool:

@@ -38,9 +38,6 @@ ASKED_FOR: Final = 0.6
 INDEFINITE: Final = 0.5
 """A thing of a kind for another of a kind: "the fee for a card" + a token."""
 
-ATTRIBUTE: Final = 0.2
-"""What tells the thing from others of its kind is varied: "receipts for taxis" + trains."""
-
 _MEASURING: Final = words("function_words", "limiting")
 _ANY: Final = frozenset({"a", "an"})
 _SPEAKERS: Final = frozenset("i you we he she they it".split())
@@ -108,7 +105,6 @@ def _slots(question: Question, fragment: Fragment) -> Iterator[Slot]:
             - 2 * mention.grouped
             + _kinship(mention, other)
             - ASKED_FOR * asked
-            + ATTRIBUTE * _tells_apart(mention, other)
             + INDEFINITE * (mention.determiner in _ANY and other.determiner in _ANY)
         )
         when = _is_when(mention) and _is_when(other)
@@ -121,11 +117,6 @@ def _slots(question: Question, fragment: Fragment) -> Iterator[Slot]:
         yield Slot(words[start].start, end, outer, score)
     yield from (s for s in entity_slots(question.analysis, fragment))
     yield from _speaker(question, fragment)
-
-
-def _tells_apart(mention: Mention, other: Mention) -> bool:
-    alike = mention.determiner == other.determiner and mention.number == other.number
-    return mention.prep in {"for", "of"} and mention.role in {"pobj", "of"} and alike
 
 
 def _speaker(question: Question, fragment: Fragment) -> Iterator[Slot]:
