@@ -69,11 +69,6 @@ class Mention:
     """Members when this is a coordination ("a save button and a cancel button")."""
     conjunction: str = "and"
 
-    @property
-    def is_name(self) -> bool:
-        """A name by shape or capitals: rendered without an article when it came without one."""
-        return bool(self.kind) or (self.head_text[:1].isupper() and self.determiner == "")
-
     def same_thing(self, other: "Mention") -> bool:
         """Same head, and the modifiers of one are all among the other's."""
         if self.parts or other.parts:

@@ -30,7 +30,7 @@ def find_bare_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Why?", "By when?", "At what price?": a wh-phrase asks the last question anew."""
     question = last_question(scene.discourse)
     match = cued(rule, scene.analysis.text, at_start=True)
-    asked = (match["ask"] or "").strip() if match is not None else ""
+    asked = (match.groupdict().get("ask") or "").strip() if match is not None else ""
     elliptic = asked.lower() == "why"  # the cue has seen all of "why doesn't it?"
     if question is None or not asked or (not elliptic and _holds_a_sentence(scene)):
         return

@@ -221,7 +221,7 @@ class Resolver:
         expanded = apply_edits(message, resolution.edits)
         spelt = mended(expanded)
         analysis = self.analyse(expanded if spelt is None else spelt.text)
-        focus = resolution.focus or moved_focus(analysis, before, self._focus, self.knowledge)
+        focus = resolution.focus or moved_focus(analysis, self._focus, self.knowledge)
         return before.then(analysis, focus=focus)
 
     def resolve(self, message: str, discourse: Discourse, *, reply: str = "") -> Resolution:
