@@ -18,10 +18,10 @@ from typing import Any
 from kds.brain.clock import utc_now
 from kds.brain.errors import OutageError
 from kds.brain.patience import Patience
-from kds.brain.postgres.tenant_contexts import PostgresContexts
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
 from kds.brain.postgres.tenancy import Tenancy, tenant_number
+from kds.brain.postgres.tenant_contexts import PostgresContexts
 from kds.brain.turn import ContextEntry
 
 NAMES = ("acme", "ann", "shop")

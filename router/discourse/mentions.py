@@ -3,22 +3,19 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from kds.router.discourse.center import is_topic
-from kds.router.discourse.mention import Mention
-from kds.router.discourse.purport import brings_up, mood_of
+from kds.router.discourse.mention import Mention, Mood
 from kds.router.english import English, words
-from kds.router.language.jargon import forms
-from kds.router.language.lexicon import readings, singular
+from kds.router.language.lexicon import forms, readings, singular
 from kds.router.language.names import is_name_like, is_person, is_person_like
-from kds.router.language.words import Analysis, Phrase
+from kds.router.language.words import Analysis, Clause, Phrase
 
 KEPT: Final = 512
 """Analyses whose mentions are kept; twice as many as there are analyses in the language layer."""
 
-_COMPLEMENTING: Final = frozenset("of on for to against about over between".split())
-"""Prepositions that say what a limit, a fee or a discount is of, and not where it is."""
 _NAMING: Final = frozenset("called named titled labelled".split())
 _REPLACING: Final = {
     "replace": ("with", "by"),
@@ -27,6 +24,11 @@ _REPLACING: Final = {
     "turn": ("into",),
 }
 """Verbs whose prepositional object is the thing there is afterwards."""
+
+
+_ASKING: Final = frozenset({"can", "could", "will", "would"})
+_ASKED: Final = frozenset({"you", "u", "we"})
+_INFORMING: Final = words("verbs", "informing") | words("verbs", "telling")
 
 
 @lru_cache(maxsize=KEPT)
@@ -55,9 +57,6 @@ SHORT: Final = 3
 """Letters of a word that is no thing when no lexicon has it: "u", "nt", "pls". Longer unknown words
 are as often the name of a thing."""
 
-FEW: Final = 2
-"""Unknown words that a name may have: "fastify swagger"; with more of them it is a foreign text."""
-
 _PAIRED: Final = ("`", '"')
 
 
@@ -65,7 +64,7 @@ def _is_thing(mention: Mention) -> bool:
     """No clause, nothing across lines or half in quotes, and no word that nobody knows: "u"; nor
     a verb in the past: "configured" of "where is that configured".
     """
-    if mention.head in _EMPTY or _is_torn(mention.text) or _is_foreign(mention):
+    if mention.head in _EMPTY or _is_torn(mention.text):
         return False
     return _POINTING.isdisjoint(mention.modifiers) and _is_nominal(mention)
 
@@ -85,16 +84,6 @@ def _is_torn(text: str) -> bool:
     return halves or "\n" in text or len(text.split()) > LONGEST
 
 
-def _is_foreign(mention: Mention) -> bool:
-    """ "füge einen Knopf": more than two words that no lexicon has, and no article."""
-    if mention.determiner or mention.label or len(mention.modifiers) < FEW:
-        return False
-    said = [*mention.modifiers, mention.head]
-    plain = [word for word in said if word.isalpha()]
-    unknown = sum(not readings(word).known for word in plain)
-    return unknown > FEW and unknown * 2 > len(said)
-
-
 def _names_the_one_before(analysis: Analysis, mention: Mention) -> bool:
     """ "docs/adr" of "a folder called docs/adr" is a name, not a second thing."""
     return mention.start > 0 and analysis.words[mention.start - 1].lower in _NAMING
@@ -109,14 +98,10 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
     label, canonical = _entity(analysis, phrase)
     text = _text(analysis, phrase)
     noun, english = head.lower if named else singular(head.lower), analysis.english
-    quality = _asked_quality(analysis, phrase)
     topic = is_topic(analysis, phrase)
     introduced = topic and phrase.role == "none" and verb == "be"  # "there is a lift"
-    of_one = topic and [w.lower for w in words[phrase.end : phrase.end + 2]] == ["of", "a"]
-    if introduced or (of_one and phrase.determiner == "the"):  # "the attic of a queue"
-        text += _complement(analysis, phrase)
     return Mention(
-        text=f"{quality} {text}" if quality else text,
+        text=text,
         determiner="the" if introduced else phrase.determiner,
         head=noun,
         head_text=head.text,
@@ -149,16 +134,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         name_like=is_name_like(analysis, phrase, label),
         person_like=is_person_like(analysis, phrase),
         result=_is_result(phrase, verb),
-        brought_up=brings_up(analysis, phrase),
     )
-
-
-def _complement(analysis: Analysis, phrase: Phrase) -> str:
-    """ " on liability" of "there is a cap on liability": what tells it from others of its kind."""
-    follower = next((p for p in analysis.phrases if p.start == phrase.end + 1), None)
-    if follower is None or follower.prep not in _COMPLEMENTING or follower.prep == "":
-        return ""
-    return f" {analysis.span(phrase.end, follower.end)}"
 
 
 def _text(analysis: Analysis, phrase: Phrase) -> str:
@@ -172,15 +148,6 @@ def _text(analysis: Analysis, phrase: Phrase) -> str:
     common = first.lower in usual["noun_first"] | usual["adjective_first"] or first.lower in forms()
     longer = phrase.end - phrase.core > 1
     return text[0].lower() + text[1:] if common or longer else text
-
-
-def _asked_quality(analysis: Analysis, phrase: Phrase) -> str:
-    """ "flaky" of "which tests are flaky?": later on they are the flaky tests."""
-    if phrase.determiner not in {"which", "what"}:
-        return ""
-    rest = [w for w in analysis.words[phrase.end : phrase.end + 3] if w.pos != "ADV"]
-    asked = len(rest) >= 2 and rest[0].lemma == "be" and rest[1].pos == "ADJ"
-    return rest[1].text if asked else ""
 
 
 def _entity(analysis: Analysis, phrase: Phrase) -> tuple[str, str]:
@@ -256,3 +223,14 @@ def _groups(analysis: Analysis, singles: list[Mention]) -> Iterator[Mention]:
 def is_of_people(noun: str, english: English) -> bool:
     """True when a lower-case noun, or its singular, names people."""
     return singular(noun) in english.people["nouns"]
+
+
+def mood_of(analysis: Analysis, clause: Clause) -> Mood:
+    """The mood by what the clause is for: "Can you add a footer?" is a command in all but form."""
+    if clause.mood != "question" or clause.verb is None:
+        return clause.mood
+    if analysis.words[clause.verb].lemma in _INFORMING:
+        return clause.mood
+    opening = [word.lower for word in analysis.words[clause.start : clause.verb]]
+    asked = any(modal in _ASKING and one in _ASKED for modal, one in pairwise(opening))
+    return "imperative" if asked else clause.mood

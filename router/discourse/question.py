@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from kds.router.discourse.agency import acts
-from kds.router.discourse.mention import Mention
+from kds.router.discourse.mention import Mention, acts
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.inflection import gerund, third_person
@@ -48,6 +47,11 @@ class Question:
         return self.wh[0] if self.wh[0] < self.wh[1] else (self.aux if self.aux is not None else 0)
 
     @property
+    def first(self) -> int:
+        """First word with the clause in front."""
+        return self.fronted[0] if self.fronted[0] < self.fronted[1] else self.start
+
+    @property
     def end(self) -> int:
         """One past its last word."""
         return max(self.predicate[1], self.subject[1], self.wh[1])
@@ -62,13 +66,6 @@ class Question:
         """ "How long does that take?", when nothing told what "that" is."""
         words = self.words[self.subject[0] : self.subject[1]]
         return len(words) == 1 and words[0].lower in cc.DEMONSTRATIVES
-
-    @property
-    def introduced(self) -> Mention | None:
-        """The penalty of "Is there a penalty?"; None when nothing is brought up like that."""
-        if not self.is_polar or all(w.lower != "there" for w in self.words):
-            return None
-        return next((m for m in self.mentions if m.topic and m.role == "subj"), None)
 
     @property
     def wh_is_adverbial(self) -> bool:
@@ -97,8 +94,7 @@ class Question:
     @cached_property
     def text(self) -> str:
         """The question without lead-ins and mark: "When may the Servicer resign"."""
-        first = self.fronted[0] if self.fronted[0] < self.fronted[1] else self.start
-        return self.analysis.span(first, self.end)
+        return self.analysis.span(self.first, self.end)
 
     @cached_property
     def main(self) -> str:
@@ -192,16 +188,6 @@ class Question:
         if verb is None or verb.lower != verb.lemma:
             return ""
         return self.action.replace(verb.text, gerund(verb.lower), 1)
-
-    def stated(self) -> str:
-        """The yes-no question as a statement: "the Committee rejects a late application"."""
-        verb = self.verb
-        if verb is None or not self.subject_text:
-            return ""
-        if self.aux is not None and self.words[self.aux].lower in cc.BE:
-            return f"{self.subject_text} {self.words[self.aux].lower} {self.span(self.predicate)}"
-        said = self.finite()
-        return f"{self.subject_text} {said}" if said else ""
 
     def finite(self) -> str:
         """The action in the present tense: "makes advances"; "" when there is none."""

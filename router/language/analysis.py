@@ -8,19 +8,20 @@ fed from YAML; no downloaded model. When the user names an installed pipeline
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.brain.errors import KdsError
 from kds.router.english import English, load_english
 from kds.router.language.chunker import find_phrases
 from kds.router.language.clauses import find_clauses
-from kds.router.language.entity import EntityPattern
-from kds.router.language.late_terms import LateTerms
+from kds.router.language.late_terms import EntityPattern, LateTerms
 from kds.router.language.shapes import shape, whole_token
-from kds.router.language.spacy_library import import_spacy
 from kds.router.language.tagger import tag
 from kds.router.language.words import Analysis, Word
 
@@ -196,3 +197,27 @@ def _kind(text: str) -> str:
     if len(text) > 2 and text[0] in "\"“`'" and text[-1] in "\"”`'":
         return "quote"
     return shape(text)
+
+
+_CLI: Final = "spacy.cli"
+_INFO: Final = "spacy.cli.info"
+
+
+def import_spacy() -> None:
+    """Import spaCy. Its command line is loaded when somebody imports it, or calls `spacy.info`."""
+    if "spacy" in sys.modules or _CLI in sys.modules:
+        return
+    cli, info = ModuleType(_CLI), ModuleType(_INFO)
+    cli.__path__ = []
+    info.__dict__["info"] = _info
+    sys.modules |= {_CLI: cli, _INFO: info}
+    try:
+        import_module("spacy")
+    finally:
+        for name in (_CLI, _INFO):
+            sys.modules.pop(name, None)
+
+
+def _info(*args: Any, **options: Any) -> Any:
+    """What `spacy.info` is: the real one, loaded now."""
+    return import_module(_INFO).info(*args, **options)

@@ -1,4 +1,4 @@
-"""Terms that a spaCy pipeline is taught when a text first has them.
+"""Names of entities, and terms that a spaCy pipeline is taught when a text first has them.
 
 English has 1,300 exceptions for its tokenizer and KDS 760 forms of entities. Teaching spaCy all of
 them takes 0.3 s of CPU before the first message, which has a handful of them.
@@ -7,7 +7,12 @@ them takes 0.3 s of CPU before the first message, which has a handful of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from kds.router.english import load_english
+from kds.router.language.inflection import with_s
+from kds.router.language.lexicon import is_plural
 
 if TYPE_CHECKING:
     from spacy.language import Language as SpacyLanguage
@@ -15,6 +20,28 @@ if TYPE_CHECKING:
 _RULER: Final = {"phrase_matcher_attr": "LOWER", "overwrite_ents": True}
 _LETTERS: Final = "etaoinsrhldcumfpgwybvkxjqz"
 """Letters of English by frequency: terms are kept by the rarest sign that they have."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityPattern:
+    """One entry: every way to write it, its label, and its canonical id ("" when none)."""
+
+    label: str
+    forms: tuple[str, ...]
+    canonical: str = ""
+
+
+def with_plurals(term: str) -> tuple[str, ...]:
+    """The term and its regular plural.
+
+    >>> with_plurals("dialog box"), with_plurals("query")
+    (('dialog box', 'dialog boxes'), ('query', 'queries'))
+    """
+    last = term.split()[-1]
+    if is_plural(last, load_english()) or not last.isalpha():
+        return (term,)
+    stem = term[: len(term) - len(last)]
+    return (term, stem + with_s(last))
 
 
 class Waiting:

@@ -3,14 +3,20 @@
 lemminflect (MIT, 0.8 MB) lists the forms of the SPECIALIST lexicon; it knows no frequencies,
 so `english/preferences.yaml` says for the words that developer chat uses ambiguously which reading
 is the usual one. Only the look-up tables are used, never lemminflect's guesser for unknown words.
+Developer words that it lacks stand in `english/jargon.yaml` in their base forms; the others follow
+the regular spelling of English.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Final
 
-from kds.router.english import English
-from kds.router.language.jargon import forms
+from kds.router.english import English, words
+from kds.router.language.inflection import with_s
 from kds.router.language.word_forms import lemmas
+
+_DOUBLING: Final = words("jargon", "doubling")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +85,33 @@ def is_plural(noun: str, english: English) -> bool:
     if noun.isupper() or lower in english.preferences["singular_s"]:
         return False
     return singular(lower) != lower
+
+
+@cache
+def forms() -> dict[str, dict[str, str]]:
+    """Every form of the listed words: form -> {part of speech -> base form}."""
+    table: dict[str, dict[str, str]] = {}
+    for pos, name, inflect in (
+        ("NOUN", "nouns", _noun_forms),
+        ("VERB", "verbs", _verb_forms),
+        ("ADJ", "adjectives", _same),
+    ):
+        for base in sorted(words("jargon", name)):
+            for form in inflect(base):
+                table.setdefault(form, {}).setdefault(pos, base)
+    return table
+
+
+def _same(base: str) -> Iterator[str]:
+    yield base
+
+
+def _noun_forms(base: str) -> Iterator[str]:
+    yield base
+    yield with_s(base)
+
+
+def _verb_forms(base: str) -> Iterator[str]:
+    stem = base[:-1] if base.endswith("e") else base + base[-1] * (base in _DOUBLING)
+    yield from (base, with_s(base), stem + "ing")
+    yield base[:-1] + "ied" if base.endswith("y") and base[-2] not in "aeiou" else stem + "ed"

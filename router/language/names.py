@@ -3,8 +3,7 @@
 from typing import Final
 
 from kds.router.english import words
-from kds.router.language.jargon import forms
-from kds.router.language.lexicon import readings
+from kds.router.language.lexicon import forms, readings
 from kds.router.language.words import Analysis, Phrase
 
 _ADDRESSING: Final = words("verbs", "addressing")

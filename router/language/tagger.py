@@ -13,6 +13,7 @@ from kds.router.english import English, table
 from kds.router.language import closed_class as cc
 from kds.router.language.clause_opening import (
     at_clause_start,
+    force_inverted_verbs,
     opens_clause,
     skip_adverbs,
     subject_before,
@@ -20,7 +21,6 @@ from kds.router.language.clause_opening import (
 )
 from kds.router.language.function_verbs import AMBIGUOUS
 from kds.router.language.function_words import closed_pos
-from kds.router.language.inversion import force_inverted_verbs
 from kds.router.language.phrase_word import after_be, after_object, bare, in_phrase, is_name
 from kds.router.language.tokens import Draft, Sentence, draft
 
@@ -77,7 +77,7 @@ def _close(s: Sentence, i: int) -> None:
 
 def _labels(s: Sentence, i: int) -> bool:
     """ "zone A", "the Class A notes": a letter behind a noun is no article."""
-    before = s.drafts[i - 1] if i else None
+    before = s.at(i - 1)
     return (
         before is not None
         and bool(before.reading.noun)

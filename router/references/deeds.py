@@ -1,28 +1,23 @@
-"""What a question says is done, taken up again: do that, for that, in that case, to resign."""
+"""What is done or going on, taken up again: do that, for that, in that case, "did this start"."""
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Final
 
 from kds.brain.turn import Edit, Reference
 from kds.router.discourse.inquiry import last_question, questions
+from kds.router.discourse.mention import Mention
 from kds.router.discourse.question import Question
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import singular
-from kds.router.references.rendering import in_place_of
+from kds.router.references.rendering import bare, definite, in_place_of
 from kds.router.references.rule import Rule
-from kds.router.references.scene import Found, Scene, search
-
-_SCORE: Final = 0.8
-"""Shown for what the form of the message settles, where no antecedents compete."""
+from kds.router.references.scene import SETTLED, Found, Scene, cued
 
 
 def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "Can they do that on Tuesdays?", "who decides in that case?": what was asked about."""
+    """ "Can they do that on Tuesdays?", "What is the price for that?": what was asked about."""
     question = _last_deed(scene)
-    match = next(
-        (m for p in rule.signal.cues if (m := search(p, scene.analysis.text)) is not None), None
-    )
+    match = cued(rule, scene.analysis.text)
     if question is None or match is None or not _is_question(scene):
         return
     at = next(i for i, w in enumerate(scene.words) if w.end > match.start("ref"))
@@ -31,10 +26,9 @@ def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
     if not text:
         return
     start, end = match.span("ref")
-    doer = _doer(scene, question, at) if not kind else ()
     yield Found(
-        (Reference(match["ref"], start, end, question.about, rule.id, _SCORE),),
-        (*doer, Edit(start, end, text)),
+        (Reference(match["ref"], start, end, question.about, rule.id, SETTLED),),
+        (Edit(start, end, text),),
         f"'{match['ref']}' is what the question before asks about ({rule.id}): '{text}'",
     )
 
@@ -42,7 +36,7 @@ def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
 def find_purposes(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "How much notice does it have to give?" -> "... to resign": what for is left out."""
     question = last_question(scene.discourse)
-    match = next((m for p in rule.signal.cues if (m := search(p, scene.analysis.text))), None)
+    match = cued(rule, scene.analysis.text)
     words = [w for w in scene.words if w.pos != "PUNCT"]
     if question is None or match is None or not words or not question.is_agentive:
         return
@@ -54,16 +48,51 @@ def find_purposes(scene: Scene, rule: Rule) -> Iterator[Found]:
     if verb is not None and verb.lemma in {"be", "have", "get", last.lemma}:
         return
     yield Found(
-        (Reference("", last.end, last.end, question.about, rule.id, _SCORE),),
+        (Reference("", last.end, last.end, question.about, rule.id, SETTLED),),
         (Edit(last.end, last.end, f" to {action}"),),
         f"what for is left out ({rule.id}): 'to {action}'",
     )
 
 
+def find_events(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """ "When did this start?" after "The webhook is failing": start failing."""
+    for i, word in enumerate(scene.words):
+        if word.lower not in rule.signal.lemma or i + 1 >= len(scene.words):
+            continue
+        verb = scene.words[i + 1]
+        event = _last_event(scene)
+        if verb.pos != "VERB" or verb.lemma not in rule.signal.verbs or event is None:
+            continue
+        subject, doing = event
+        target = definite(subject)
+        yield Found(
+            (Reference(word.text, word.start, word.end, bare(subject), rule.id, 0.8),),
+            (
+                Edit(word.start, word.end, in_place_of(word.text, target)),
+                Edit(verb.end, verb.end, f" {doing}"),
+            ),
+            f"'{word.text} {verb.text}' -> '{target} ... {doing}' ({rule.id})",
+        )
+
+
+def _last_event(scene: Scene) -> tuple[Mention, str] | None:
+    """Subject and -ing verb of the newest statement of an ongoing event."""
+    if not scene.discourse:
+        return None
+    moment = scene.discourse.last
+    for clause in moment.analysis.clauses:
+        if clause.verb is None or moment.analysis.words[clause.verb].tag != "VBG":
+            continue
+        subject = next(
+            (m for m in moment.mentions if m.role == "subj" and m.end <= clause.verb), None
+        )
+        if subject is not None:
+            return subject, moment.analysis.words[clause.verb].text
+    return None
+
+
 def _meant(scene: Scene, question: Question, at: int, kind: str) -> str:
     """What the words at ``at`` stand for, by the ``text`` of the rule."""
-    if kind == "if":
-        return _as_condition(question)
     if kind == "of":
         return _as_matter(scene, question, at)
     if kind == "some":
@@ -99,30 +128,6 @@ def _last_deed(scene: Scene) -> Question | None:
         if question.verb is not None and not vague and not done:
             return question
     return None
-
-
-def _doer(scene: Scene, question: Question, at: int) -> tuple[Edit, ...]:
-    """ "When can it do so?": who does it is who was asked about."""
-    before = [w for w in scene.words[:at] if w.pos != "ADV"][-1:]
-    first, stop = question.subject
-    named = stop - first > 1 or (first < stop and question.words[first].pos != "PRON")
-    if not before or before[0].lower not in {"it", "they", "he", "she"} or not named:
-        return ()
-    word = before[0]
-    return (Edit(word.start, word.end, in_place_of(word.text, question.subject_text)),)
-
-
-def _as_condition(question: Question) -> str:
-    """ "in that case" -> "if the Committee rejects the application"."""
-    first, stop = question.condition
-    if first < stop:
-        return question.span((first, stop))
-    if question.fronted[0] < question.fronted[1]:
-        return question.span(question.fronted).rstrip(",")
-    if not question.is_polar:
-        return ""
-    stated = question.stated()
-    return f"if {stated}" if stated else ""
 
 
 def _as_action(scene: Scene, question: Question, at: int, kind: str) -> str:

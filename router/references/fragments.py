@@ -2,27 +2,23 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
-from kds.brain.turn import Edit, Reference
-from kds.router.discourse.agency import agency
-from kds.router.discourse.asking_again import asked_again, asked_of_another
 from kds.router.discourse.history import Moment
 from kds.router.discourse.inquiry import last_question, questions
-from kds.router.discourse.mention import Mention
-from kds.router.discourse.parallels import SAME_KIND, Fragment, Slot, best_slot, substitute
+from kds.router.discourse.mention import Mention, agency
+from kds.router.discourse.mentions import mentions_in
+from kds.router.discourse.parallels import NUMBER, SAME_KIND, Fragment, best_slot, substitute
 from kds.router.discourse.question import Question
-from kds.router.discourse.question_slots import HEADLESS, asked_slot, slot_at
+from kds.router.discourse.question_slots import asked_again, asked_slot
+from kds.router.english import words
+from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import readings
-from kds.router.references.caution import borrows_pronoun
-from kds.router.references.fragment_reading import ADDRESSED, SAME_TAIL, read_fragment
+from kds.router.language.words import Analysis, Word
 from kds.router.references.rendering import bare_text
 from kds.router.references.rule import Rule
-from kds.router.references.scene import Found, Scene, search
+from kds.router.references.scene import Found, Scene, rewritten, search
 
-_SCORE: Final = 0.8
-"""Shown for references found by the form of the message, where no antecedents compete."""
 _LEAD_IN: Final = re.compile(
     r"^(?:(?:and|but|so|or|then|ok|okay|now|actually|also)\b[\s,]*)+", re.I
 )
@@ -36,26 +32,35 @@ _EXPLICIT: Final = re.compile(r"\b(?:same|do|repeat|apply|make|likewise|too|as w
 _RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
 _FOR: Final = "for"
 _ABOUT: Final = re.compile(r"\babout$", re.I)
-_DOING: Final = re.compile(r"^(?:(?:and|now|then|also|ok|okay|please)[\s,]+)*(?:do|repeat)\b", re.I)
-_CODED: Final = re.compile(r"^\W*[A-Za-z]?\d+\W*$")
+_PLAIN: Final = re.compile(r"\b(?:it|they|them|that|this|these|those|one|ones|there)\b", re.I)
+_DUMMY: Final = re.compile(
+    r"\b(?:(?:is|was|would|will) it \w+ (?:to|that|for)|does it (?:cost|take|matter)|"
+    r"(?:is|are|was|were|will|would) there|there (?:is|are|was|were)|"
+    r"(?:that|this|these|those|one) (?!and\b|or\b|in\b|on\b|at\b|for\b|so\b|by\b)[a-z]+)\b",
+    re.I,
+)
+_ADDRESSED: Final = frozenset({"you", "we"})
+""" "Can you build it?" + "and test?": a request, which goes on with a verb."""
 _COMMANDS: Final = frozenset({"imperative", "statement"})
+_SAME_TAIL: Final = re.compile(
+    r"\s*(?:(?:[-–—,;:(]+\s*)?\b(?:is (?:it|that) |(?:the |also )*)?(?:the )?same"
+    r"(?: (?:rule|thing|deal|question|story|answer|procedure|there|here|applies))?\)?"
+    r"|[\s,]+(?:please|pls|too|as well|also|then|though))+\W*$",
+    re.I,
+)
+"""What people say behind a fragment without saying more: "- same rule?", "too?"."""
+_EMPTY_ADVERBS: Final = cc.WH | words("function_words", "empty_adverbs")
 
 
 def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "What about the Closing Date?": the last question, asked about something else."""
-    fragment, prefix = read_fragment(scene, rule)
+    fragment, prefix = _read_fragment(scene, rule)
     if fragment is None or not scene.discourse:
         return
     question = _continued(scene, prefix)
-    if question is not None and _DOING.match(prefix) and not question.indirect:
-        return  # of a command, `repeat` knows more
-    if question is not None and _goes_on_with_a_verb(question, fragment):
+    if question is None or _goes_on_with_a_verb(question, fragment):
         return
-    if question is not None and (prefix or _is_brief(scene, question, fragment)):
-        text = _asked(scene, question, fragment, prefix)
-    else:
-        text = _repeated(scene, fragment, prefix)
-    if text:
+    if text := _asked(scene, question, fragment, prefix):
         yield from _sound(scene, rule, fragment, _without_lead_in(text))
 
 
@@ -76,37 +81,17 @@ def _continued(scene: Scene, prefix: str) -> Question | None:
 def _goes_on_with_a_verb(question: Question, fragment: Fragment) -> bool:
     """ "Can you build it?" + "and test": a request for one thing more."""
     verb = readings(fragment.text.lower()).verb
-    addressed = question.subject_text.lower() in ADDRESSED
+    addressed = question.subject_text.lower() in _ADDRESSED
     return addressed and not fragment.prep and verb == fragment.text.lower()
-
-
-def _is_brief(scene: Scene, question: Question, fragment: Fragment) -> bool:
-    """ "Flooding?" behind "Is hail damage covered?": one word with nothing in front of it."""
-    text = scene.analysis.text.strip()
-    if " " in text.rstrip(" ?") and not _CODED.search(text):
-        return True
-    if fragment.label or fragment.prep or SAME_TAIL.search(text):
-        return True
-    coded = any(c.isdigit() for c in fragment.text)
-    alike = any(
-        m.head_text[:1] == fragment.text[:1] and any(c.isdigit() for c in m.text)
-        for m in question.mentions
-    )
-    return alike if coded else question.is_polar and fragment.mention is not None
 
 
 def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) -> str:
     """The last question with the fragment in it; "" when it has no place for it."""
+    tail = _SAME_TAIL.search(scene.analysis.text)
+    same = "same" in prefix.lower() or (tail is not None and "same" in tail.group().lower())
     asked = list(questions(scene.discourse))
     at = next((i for i, q in enumerate(asked) if q is question), len(asked))
     before = asked[at + 1] if at + 1 < len(asked) else None
-    if fragment.label == HEADLESS:
-        return asked_of_another(question, fragment)
-    tail = SAME_TAIL.search(scene.analysis.text)
-    same = "same" in prefix.lower() or (tail is not None and "same" in tail.group().lower())
-    governed = any(m.prep == _FOR for m in question.mentions)
-    if _DOING.match(prefix) and fragment.prep == _FOR and not governed:
-        fragment = replace(fragment, prep="")  # "do it for riot damage too"
     slot = asked_slot(question, fragment, before, oblique=same)
     if slot is not None:
         return asked_again(question, slot, fragment)
@@ -114,66 +99,29 @@ def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) ->
     somebody = named is not None and _ABOUT.search(prefix) is not None and agency(named) == 1
     if fragment.prep or same or somebody or fragment.mention is None:
         same = same or somebody
-        benefited = (
-            next((m for m in question.mentions if m.prep == _FOR), None) if somebody else None
-        )
-        if benefited is not None:
-            return asked_again(question, slot_at(question, benefited), fragment)
         return f"{question.text} {fragment.prep or _FOR * same} {fragment.text}?".replace("  ", " ")
-    return ""
-
-
-def _repeated(scene: Scene, fragment: Fragment, prefix: str) -> str:
-    """The last sentence with the fragment in it, when it is no question taken apart."""
-    if fragment.label == HEADLESS:
-        return ""
-    moment = scene.discourse.last
-    asked = any(c.mood == "question" and c.verb is not None for c in moment.analysis.clauses)
-    if all(c.verb is None for c in moment.analysis.clauses):
-        return ""  # a fragment itself: there is no sentence to repeat
-    if not asked and (prefix == "" or "same" in prefix.lower()):
-        return ""  # of a command, `repeat` knows more
-    slot = best_slot(moment.analysis, moment.mentions, fragment)
-    if slot is None and fragment.prep and asked:
-        return _append(moment.expanded, fragment)
-    if slot is not None and (asked or slot.likeness >= SAME_KIND):
-        return substitute(moment.analysis, slot, fragment)
     return ""
 
 
 def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "No, green", "Sorry, Tuesday": the last command with another value."""
-    fragment, cue = read_fragment(scene, rule)
-    if fragment is None or fragment.label == HEADLESS or not scene.discourse:
+    fragment, cue = _read_fragment(scene, rule)
+    if fragment is None or not scene.discourse:
         return
     marked = any(mark in cue for mark in ",.:;!-—–") or _RESTATING.search(cue)
     if not fragment.label and not marked:
         return  # "no problem" is not "no, problem"
     moment = scene.discourse.last
-    slot = _named_slot(scene, rule, moment.expanded) or best_slot(
-        moment.analysis, moment.mentions, fragment
-    )
+    slot = best_slot(moment.analysis, moment.mentions, fragment)
     if slot is not None:
-        yield _whole(
-            scene, rule, fragment, _without_lead_in(substitute(moment.analysis, slot, fragment))
-        )
-
-
-def _named_slot(scene: Scene, rule: Rule, earlier: str) -> Slot | None:
-    """ "Not Zurich, Geneva": the cue's group ``old`` says what is replaced."""
-    for pattern in rule.signal.cues:
-        match = search(pattern, scene.analysis.text)
-        old = (match.groupdict().get("old") or "").strip().lower() if match else ""
-        at = earlier.lower().find(old) if old else -1
-        if at >= 0:
-            return Slot(at, at + len(old), at, 1.0)
-    return None
+        text = _without_lead_in(substitute(moment.analysis, slot, fragment))
+        yield _whole(scene, rule, fragment, text)
 
 
 def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Do the same for X", "do it for X too": the last command, applied to something else."""
-    fragment, _ = read_fragment(scene, rule)
-    if fragment is None or fragment.label == HEADLESS or not scene.discourse:
+    fragment, _ = _read_fragment(scene, rule)
+    if fragment is None or not scene.discourse:
         return
     moment = _last_command(scene, rule)
     if moment is None:
@@ -204,12 +152,6 @@ def _last_command(scene: Scene, rule: Rule) -> Moment | None:
     return moment if _WISH.search(moment.analysis.text) else None
 
 
-def _append(question: str, fragment: Fragment) -> str:
-    body = question.rstrip()
-    mark = body[-1] if body[-1:] in "?.!" else ""
-    return f"{body.rstrip('?.! ')} {fragment.prep} {fragment.text}{mark}"
-
-
 def _without_lead_in(text: str) -> str:
     stripped = _LEAD_IN.sub("", text)
     return (
@@ -226,28 +168,88 @@ def _as_command(text: str) -> str:
 def _sound(
     scene: Scene, rule: Rule, fragment: Fragment, text: str, *, target: Mention | None = None
 ) -> Iterator[Found]:
-    if not borrows_pronoun(text, scene.analysis.text):
+    if not _borrows_pronoun(text, scene.analysis.text):
         yield _whole(scene, rule, fragment, text, target=target)
 
 
 def _whole(
     scene: Scene, rule: Rule, fragment: Fragment, text: str, *, target: Mention | None = None
 ) -> Found:
-    message = scene.analysis.text
-    start = message.find(fragment.text)
+    start = scene.analysis.text.find(fragment.text)
     shown = target.text if target is not None else bare_text(fragment.text)
-    return Found(
-        (
-            Reference(
-                message[start : start + len(fragment.text)],
-                start,
-                start + len(fragment.text),
-                shown,
-                rule.id,
-                _SCORE,
-            ),
-        ),
-        (Edit(0, len(message), text),),
-        f"'{message}' leans on the message before ({rule.id}) -> '{text}'",
-        whole=True,
-    )
+    return rewritten(scene, rule, text, shown, (start, start + len(fragment.text)))
+
+
+def _borrows_pronoun(text: str, message: str) -> bool:
+    """Whether ``text`` has a pronoun of the message before, which nobody wrote out: "do it at 4am"
+    says no more than what leans on it.
+    """
+    said = {word.lower() for word in _PLAIN.findall(message)}
+    return any(word not in said for word in map(str.lower, _PLAIN.findall(_DUMMY.sub("", text))))
+
+
+def _read_fragment(scene: Scene, rule: Rule) -> tuple[Fragment | None, str]:
+    """The part behind the cue, when it is one phrase (with or without a preposition)."""
+    text = scene.analysis.text
+    for pattern in rule.signal.cues:
+        match = search(pattern, text)
+        if match is None or match.start() != 0:
+            continue
+        groups = match.groupdict()
+        rest = groups.get("rest") or text[match.end() :]
+        start = text.rfind(rest) if rest else len(text)
+        tail = _SAME_TAIL.search(rest)
+        rest = rest[: tail.start()] if tail is not None and rule.signal.kind == "question" else rest
+        fragment = _read(scene.analysis, start, start + len(rest.rstrip(" ?.!,")))
+        if fragment is not None:
+            return fragment, text[:start].strip()
+    return None, ""
+
+
+def _read(analysis: Analysis, start: int, end: int) -> Fragment | None:
+    inside = [w for w in analysis.words if w.start >= start and w.end <= end]
+    inside = _without_tails(inside)
+    if not inside or any(_belongs_to_a_clause(w, inside[-1]) for w in inside):
+        return None
+    prep = inside[0].lower if inside[0].pos == "ADP" else ""
+    body = inside[1:] if prep else inside
+    if len(body) == 1 and body[0].pos == "ADV" and body[0].lower not in _EMPTY_ADVERBS:
+        return Fragment(body[0].text, None, prep, "")
+    if not body or body[0].pos == "ADV":
+        return None
+    moved = any(w.pos == "ADP" and w.lower in {"to", "into", "as"} for w in body[1:])
+    if moved and not analysis.text.rstrip().endswith("?"):
+        return None  # "and the indexer to 4 GB" says what to do
+    text = analysis.text[body[0].start : body[-1].end]
+    phrase = analysis.phrase_at.get(body[0].i)
+    label = analysis.label(body[0].i, body[-1].i + 1) or _number_label(body)
+    if phrase is None:
+        return Fragment(text, None, prep, label) if label and len(body) <= 3 else None
+    if phrase.start < body[0].i:
+        return None
+    mention = _mention_at(analysis, phrase.start)
+    return Fragment(text, mention, prep, label) if mention is not None else None
+
+
+def _without_tails(inside: list[Word]) -> list[Word]:
+    while inside and inside[-1].lower in {"too", "also", "then", "instead", "please", "well", "as"}:
+        inside.pop()
+    while inside and inside[0].text in {",", "-", "–", "—"}:
+        inside.pop(0)
+    return inside
+
+
+def _belongs_to_a_clause(word: Word, last: Word) -> bool:
+    """A verb or pronoun; not "furnished" of "a furnished unit"."""
+    participle = word.tag in {"VBN", "VBG"} and word.pos == "VERB" and word is not last
+    return word.pos in {"VERB", "AUX", "PRON", "SCONJ"} and not word.kind and not participle
+
+
+def _number_label(body: list[Word]) -> str:
+    return NUMBER if all(word.pos == "NUM" for word in body) else ""
+
+
+def _mention_at(analysis: Analysis, start: int) -> Mention | None:
+    """None for phrases that name nothing by themselves ("the others")."""
+    found = (m for m in mentions_in(analysis, 0) if m.start == start and not m.parts)
+    return next(found, None)

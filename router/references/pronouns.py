@@ -5,18 +5,15 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit, Reference
-from kds.router.discourse.agency import acts, is_individual, is_somebody
 from kds.router.discourse.fitness import Slot
-from kds.router.discourse.mention import Mention, is_time
+from kds.router.discourse.mention import Mention, acts, is_individual, is_somebody, is_time
 from kds.router.discourse.salience import Candidate
 from kds.router.language import closed_class as cc
 from kds.router.language.inflection import AGREEING, agreeing, third_person
 from kds.router.language.lexicon import is_plural
 from kds.router.language.words import Word
-from kds.router.references.caution import reservation
-from kds.router.references.generics import is_generic, of_the_kind
 from kds.router.references.rendering import bare, definite, in_place_of, possessive
-from kds.router.references.rule import Rule
+from kds.router.references.rule import AntecedentNeed, Rule
 from kds.router.references.scene import Choice, Found, Scene, abstained, choose, covered, explain
 
 _POSSESSIVE_PRONOUNS: Final = frozenset("its their his theirs hers whose".split())
@@ -61,43 +58,6 @@ def _pointing(scene: Scene, rule: Rule, stands: Callable[[int], bool]) -> Iterat
         yield found
 
 
-def find_events(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "When did this start?" after "The webhook is failing": start failing."""
-    for i, word in enumerate(scene.words):
-        if word.lower not in rule.signal.lemma or i + 1 >= len(scene.words):
-            continue
-        verb = scene.words[i + 1]
-        event = _last_event(scene)
-        if verb.pos != "VERB" or verb.lemma not in rule.signal.verbs or event is None:
-            continue
-        subject, doing = event
-        target = definite(subject)
-        yield Found(
-            (Reference(word.text, word.start, word.end, bare(subject), rule.id, 0.8),),
-            (
-                Edit(word.start, word.end, in_place_of(word.text, target)),
-                Edit(verb.end, verb.end, f" {doing}"),
-            ),
-            f"'{word.text} {verb.text}' -> '{target} ... {doing}' ({rule.id})",
-        )
-
-
-def _last_event(scene: Scene) -> tuple[Mention, str] | None:
-    """Subject and -ing verb of the newest statement of an ongoing event."""
-    if not scene.discourse:
-        return None
-    moment = scene.discourse.last
-    for clause in moment.analysis.clauses:
-        if clause.verb is None or moment.analysis.words[clause.verb].tag != "VBG":
-            continue
-        subject = next(
-            (m for m in moment.mentions if m.role == "subj" and m.end <= clause.verb), None
-        )
-        if subject is not None:
-            return subject, moment.analysis.words[clause.verb].text
-    return None
-
-
 def _is_pronoun(word: Word) -> bool:
     return word.pos == "PRON" or (
         word.pos == "DET" and word.lower in _POSSESSIVE_PRONOUNS | {"her"}
@@ -128,24 +88,14 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
         number = "pl" if plural else need.number
         slot: Slot = "thing" if need.mood != "imperative" else ""
         need = replace(need, number=number, lenient=False, slot=slot)
-    taken = need.role != "subj" and rule.antecedent.person is False and _somebody_acts(scene, i)
-    pool = scene.candidates(
-        need,
-        rule.antecedent,
-        among=lambda m: not _said_here(scene, m, i) and not (taken and is_somebody(m)),
-    )
+    pool = scene.candidates(need, rule.antecedent, among=lambda m: not _said_here(scene, m, i))
     if need.number == "pl":
         pool = _several_first(scene, pool)
     choice = choose(scene, pool, rule.antecedent)
     if (choice is not None and not _agrees(choice.mention, rule)) or choice is None:
         choice = _fallback(scene, rule, i)
-    if need.number == "pl" and (choice is None or is_generic(choice.mention)):
-        choice = of_the_kind(scene) or choice
     if choice is None:
         return Found((), (), abstained(word.text, pool, rule), left=word.text)
-    if against := reservation(scene, i, choice, plural=need.number == "pl"):
-        note = f"'{word.text}' is left: {against} ({rule.id})"
-        return Found((), (), note, left=word.text)
     return _taken(scene, rule, i, choice)
 
 
@@ -189,7 +139,7 @@ def _written(scene: Scene, i: int, text: str, mention: Mention) -> tuple[Edit, .
 
 def _finite(scene: Scene, i: int) -> Word | None:
     """The verb that agrees with the subject at word ``i``; None behind "may" or "must"."""
-    before = scene.words[i - 1] if i else None
+    before = scene.word(i - 1)
     if before is not None and (before.pos == "AUX" or before.lower in AGREEING):
         return before if before.lower in AGREEING else None
     follows = next((w for w in scene.words[i + 1 : i + 4] if w.pos != "ADV"), None)
@@ -211,18 +161,6 @@ def _several_first(scene: Scene, pool: list[Candidate]) -> list[Candidate]:
     return [c for c in pool if c.mention.number == "pl" or c.mention.name_like]
 
 
-_PEOPLE_AS_SUBJECTS: Final = frozenset({"he", "she", "they"})
-
-
-def _somebody_acts(scene: Scene, i: int) -> bool:
-    """ "can they deduct it", "if he can't pay it": "they" and "he" are the one who acts."""
-    clause = scene.analysis.clause_of(i)
-    return any(
-        word.lower in _PEOPLE_AS_SUBJECTS and scene.analysis.clause_of(word.i) == clause
-        for word in scene.words[:i]
-    )
-
-
 def _said_here(scene: Scene, mention: Mention, i: int) -> bool:
     """Named beside the pronoun in its own clause: the pronoun means something else."""
     clause = scene.analysis.clause_of(i)
@@ -237,7 +175,7 @@ def _agrees(mention: Mention, rule: Rule) -> bool:
     number, person = rule.antecedent.number, rule.antecedent.person
     either_number = mention.name_like and not mention.grouped
     somebody = number == "pl" and is_somebody(mention)
-    return (number is None or mention.number == number or either_number or somebody) and (
+    return (number in {"any", mention.number} or either_number or somebody) and (
         person is None or mention.person == person or mention.name_like
     )
 
@@ -253,7 +191,7 @@ def _fallback(scene: Scene, rule: Rule, i: int) -> Choice | None:
         return None
     labels = rule.antecedent.fallback
     base = rule.antecedent
-    need = scene.need_at(i, base=type(base)(number=None, person=None))
+    need = scene.need_at(i, base=AntecedentNeed())
     pool = scene.candidates(
         need, base, among=lambda m: m.label in labels or ("party" in labels and _is_party(m, rule))
     )

@@ -14,9 +14,8 @@ from kds.router.language.analysis import ANALYSED_CHARS, Language
 from kds.router.language.misspelling import mended
 from kds.router.language.words import Analysis
 from kds.router.references.answers import find_agreements, find_choices
-from kds.router.references.comparisons import find_comparisons
-from kds.router.references.deeds import find_actions, find_purposes
-from kds.router.references.ellipsis import find_bare_questions, find_conditions
+from kds.router.references.deeds import find_actions, find_events, find_purposes
+from kds.router.references.ellipsis import find_bare_questions, find_comparisons, find_conditions
 from kds.router.references.enumerations import find_both, find_order, find_which
 from kds.router.references.fragments import (
     find_corrections,
@@ -31,13 +30,12 @@ from kds.router.references.implicit import (
 )
 from kds.router.references.nouns import find_nouns, find_ones
 from kds.router.references.places import find_places
-from kds.router.references.pronouns import find_demonstratives, find_events, find_pronouns
+from kds.router.references.pronouns import find_demonstratives, find_pronouns
 from kds.router.references.rule import Rule, SignalKind
 from kds.router.references.scene import Found, Mechanism, Scene, used_by
-from kds.router.references.taught import find_taught
+from kds.router.references.taught import find_taught, find_wordings
 from kds.router.references.topic import feature, moved_focus, switches_topic
 from kds.router.references.unresolved import find_unresolved
-from kds.router.references.wording import find_wordings
 
 REPLAYED: Final = 128
 """Discourses kept: each new turn then replays only its own message."""
@@ -223,7 +221,7 @@ class Resolver:
         expanded = apply_edits(message, resolution.edits)
         spelt = mended(expanded)
         analysis = self.analyse(expanded if spelt is None else spelt.text)
-        focus = resolution.focus or moved_focus(analysis, before, self._focus, self.knowledge)
+        focus = resolution.focus or moved_focus(analysis, self._focus, self.knowledge)
         return before.then(analysis, focus=focus)
 
     def resolve(self, message: str, discourse: Discourse, *, reply: str = "") -> Resolution:

@@ -17,10 +17,17 @@ from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem, RuleFileError
 from kds.router.discourse.knowledge import Knowledge, Selection
 from kds.router.hanging import one_budget
-from kds.router.language.entity import EntityPattern, with_plurals
+from kds.router.language.late_terms import EntityPattern, with_plurals
 from kds.router.pattern import Pattern
-from kds.router.references.rule import AntecedentNeed, Render, Rule, RuleTest, Signal
-from kds.router.references.ruleschema import EntityFile, KnowledgeFile, RuleEntry, RuleFile
+from kds.router.references.rule import (
+    EntityFile,
+    KnowledgeFile,
+    Rule,
+    RuleEntry,
+    RuleFile,
+    RuleTest,
+    Signal,
+)
 
 PACKAGED: Final = Path(__file__).parent / "rules"
 ENTITIES: Final = "entities.yaml"
@@ -203,7 +210,7 @@ def _test_problems(
 
 
 def _rule(file: _File, at: NodePath, entry: RuleEntry) -> Rule:
-    signal, antecedent, document = entry.signal, entry.antecedent, file.document
+    signal, document = entry.signal, file.document
     tests = tuple(
         RuleTest(
             tuple(test.context),
@@ -230,17 +237,8 @@ def _rule(file: _File, at: NodePath, entry: RuleEntry) -> Rule:
             offers=_patterns(file, (*at, "signal", "offers"), entry.id, signal.offers),
             excludes=frozenset(signal.excludes),
         ),
-        antecedent=AntecedentNeed(
-            number=None if antecedent.number == "any" else antecedent.number,
-            person=antecedent.person,
-            min_score=antecedent.min_score,
-            min_margin=antecedent.min_margin,
-            max_age=antecedent.max_age,
-            decay=antecedent.decay,
-            match=antecedent.match,
-            fallback=frozenset(antecedent.fallback),
-        ),
-        render=Render(entry.render.preposition, entry.render.text),
+        antecedent=entry.antecedent,
+        render=entry.render,
         tests=tests,
         where=document.where(at),
     )

@@ -13,8 +13,9 @@ from kds.router.discourse.history import Discourse
 from kds.router.discourse.mention import Mention, is_time
 from kds.router.language.words import Phrase
 from kds.router.references.nouns import is_specified
-from kds.router.references.rendering import bare, definite, in_place_of
-from kds.router.references.scene import Found, Scene
+from kds.router.references.rendering import bare, bare_text, definite, in_place_of
+from kds.router.references.rule import Rule
+from kds.router.references.scene import Found, Scene, choose, covered, replaced, search
 
 TAUGHT: Final = "taught"
 """Stands for a rule in references that the user has settled."""
@@ -85,9 +86,38 @@ def _descriptions(scene: Scene) -> Iterator[Phrase]:
 
 
 def _says_which(scene: Scene, phrase: Phrase) -> bool:
-    follows = scene.words[phrase.end].lower if phrase.end < len(scene.words) else ""
+    follows = scene.lower(phrase.end)
     return follows in _WHERE or is_specified(scene, phrase)
 
 
 def _span(scene: Scene, phrase: Phrase) -> tuple[int, int]:
     return scene.words[phrase.start].start, scene.words[phrase.end - 1].end
+
+
+DEFINED: Final = 0.9
+"""Shown for wordings that the user defined."""
+
+
+def find_wordings(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """Every cue of the rule; its group ``ref`` (or all of it) is what gets replaced."""
+    text = scene.analysis.text
+    for pattern in rule.signal.cues:
+        match = search(pattern, text)
+        if match is None:
+            continue
+        start, end = match.span("ref") if "ref" in match.groupdict() else match.span()
+        target = _target(scene, rule, start)
+        if start >= end or covered(rule, text, start, end) or target is None:
+            continue
+        written, shown = target
+        yield replaced(scene, rule, (start, end), written, shown, DEFINED)
+
+
+def _target(scene: Scene, rule: Rule, start: int) -> tuple[str, str] | None:
+    """What to write, and what `context_ref` shows."""
+    if rule.render.text:
+        return rule.render.text, bare_text(rule.render.text)
+    at = next((w.i for w in scene.words if w.end > start), 0)
+    need = scene.need_at(at, base=rule.antecedent)
+    choice = choose(scene, scene.candidates(need, rule.antecedent), rule.antecedent)
+    return None if choice is None else (definite(choice.mention), bare(choice.mention))

@@ -7,7 +7,7 @@ from typing import Final
 from kds.brain.words.irregular import FORMS
 from kds.brain.words.stem import stem
 from kds.router.language import closed_class as cc
-from kds.router.rewriting import words as known
+from kds.router.rewriting import wordlists as known
 from kds.router.rewriting.comparison import Comparison, Reading
 from kds.router.rewriting.text import Piece
 from kds.router.rewriting.told import Fault, Told

@@ -5,7 +5,7 @@ import unicodedata
 from typing import Final
 
 from kds.brain.words.tokens import estimate_tokens
-from kds.router.rewriting import words as known
+from kds.router.rewriting import wordlists as known
 from kds.router.rewriting.text import straight
 from kds.router.rewriting.told import Fault, Told
 

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from kds.router.language import closed_class as cc
-from kds.router.rewriting import words as known
+from kds.router.rewriting import wordlists as known
 from kds.router.rewriting.changes import brought_in, longer, negated, tenses
 from kds.router.rewriting.comparison import Check, Comparison, Reading, first_fault
 from kds.router.rewriting.mood import mood, requests

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from kds.router.rewriting import words as known
+from kds.router.rewriting import wordlists as known
 from kds.router.rewriting.comparison import Comparison, Reading
 from kds.router.rewriting.told import Fault, Told
 

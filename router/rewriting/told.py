@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from kds.router.language.words import Analysis
-from kds.router.rewriting import words as known
+from kds.router.rewriting import wordlists as known
 from kds.router.rewriting.text import Piece, keys, read_pieces, straight
 
 Analyse = Callable[[str], Analysis]

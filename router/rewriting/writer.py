@@ -13,7 +13,7 @@ from kds.brain.patience import CallError, Patience, call_within
 from kds.brain.turn import Outcome, Rewriting, Turn, Utterance
 from kds.brain.visible import one_line
 from kds.router.discourse.history import Discourse
-from kds.router.rewriting.answers import Answers, Asked, Key
+from kds.router.rewriting.asked import Answers, Asked, Key
 from kds.router.rewriting.checks import check
 from kds.router.rewriting.text import read_pieces
 from kds.router.rewriting.told import Analyse, Fault, Told

@@ -18,7 +18,7 @@ from kds.evaluation.dialogue_file import DIALOGUE_KEYS, TURN_KEYS
 from kds.router.prompts.examplefile import ExampleSchema
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
-from kds.router.references.ruleschema import EntityFile, KnowledgeFile, RuleFile
+from kds.router.references.rule import EntityFile, KnowledgeFile, RuleFile
 from kds.transit import transit
 
 HERE: Final = Path(__file__).resolve().parent.parent

@@ -1,5 +1,8 @@
 """The language layer: any text in, an analysis out that fits the text."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -139,3 +142,34 @@ def test_a_model_that_is_not_installed_is_an_error_with_a_way_out() -> None:
     with pytest.raises(KdsError, match="no_such_model") as caught:
         Language(model="no_such_model")
     assert "install it" in (caught.value.hint or "")
+
+
+def _printed(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_what_only_the_command_line_of_spacy_needs_is_not_loaded() -> None:
+    code = (
+        "import sys; from kds.router.language.analysis import import_spacy; import_spacy();"
+        "print({'spacy.cli', 'typer', 'weasel', 'requests'} & {*sys.modules})"
+    )
+    assert _printed(code) == "set()"
+
+
+def test_the_command_line_of_spacy_can_be_imported_afterwards() -> None:
+    code = (
+        "from kds.router.language.analysis import import_spacy; import_spacy(); import spacy;"
+        "print('spacy_version' in spacy.info(silent=True));"
+        "import spacy.cli; print(callable(spacy.cli.app))"
+    )
+    assert _printed(code).splitlines()[-2:] == ["True", "True"]
+
+
+def test_a_spacy_that_is_loaded_already_is_taken_as_it_is() -> None:
+    code = (
+        "import spacy; from kds.router.language.analysis import import_spacy;"
+        "import_spacy(); print('spacy.cli' in __import__('sys').modules)"
+    )
+    assert _printed(code) == "True"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.router.language.analysis import Language, open_language
-from kds.router.language.late_terms import Waiting
+from kds.router.language.late_terms import Waiting, with_plurals
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.ruleset import RuleSet
 
@@ -56,3 +56,30 @@ def test_a_term_is_called_by_the_first_text_that_has_it(terms: list[str], texts:
         found = list(waiting.called_by(text))
         assert set(found) == new
         before = "|".join([before, *found])
+
+
+@pytest.mark.parametrize(
+    ("term", "plural"),
+    [
+        ("tab", "tabs"),
+        ("check box", "check boxes"),
+        ("summary", "summaries"),
+        ("tray", "trays"),
+        ("search", "searches"),
+        ("alias", "aliases"),
+    ],
+)
+def test_a_term_comes_with_its_plural(term: str, plural: str) -> None:
+    assert with_plurals(term) == (term, plural)
+
+
+@pytest.mark.parametrize("term", ["tabs", "people", "v2", "c++"])
+def test_a_plural_or_a_name_gets_no_plural(term: str) -> None:
+    assert with_plurals(term) == (term,)
+
+
+@given(st.lists(st.text("abcxyz", min_size=2, max_size=6), min_size=1, max_size=3).map(" ".join))
+def test_the_term_itself_always_comes_first(term: str) -> None:
+    forms = with_plurals(term)
+    assert forms[0] == term
+    assert len(set(forms)) == len(forms)

@@ -3,8 +3,7 @@
 import pytest
 
 from kds.router.english import load_english
-from kds.router.language.jargon import forms
-from kds.router.language.lexicon import is_plural, readings, singular
+from kds.router.language.lexicon import forms, is_plural, readings, singular
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ rules:
         decay=0.5,
         max_age=2,
         match="type",
-        fallback=frozenset({"ROLE"}),
+        fallback=["ROLE"],
     )
     assert (rule.render.preposition, rule.render.text) == ("under", "f")
     assert [(test.context, test.message, test.expected, test.switch) for test in rule.tests] == [

@@ -1,6 +1,6 @@
 """Answers of a model that are kept."""
 
-from kds.router.rewriting.answers import Answers, Asked
+from kds.router.rewriting.asked import Answers, Asked
 
 
 def test_an_answer_is_kept_under_its_key() -> None:
