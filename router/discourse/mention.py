@@ -65,9 +65,16 @@ class Mention:
     """Two or more capitalised words, none a common noun: most likely a person."""
     result: bool = False
     """The new thing of "replace X with Y", "rename X to Y"."""
+    brought_up: bool = False
+    """New, in a command, a wish or a statement: "we need a footer"."""
     parts: tuple["Mention", ...] = ()
     """Members when this is a coordination ("a save button and a cancel button")."""
     conjunction: str = "and"
+
+    @property
+    def is_name(self) -> bool:
+        """A name by shape or capitals: rendered without an article when it came without one."""
+        return bool(self.kind) or (self.head_text[:1].isupper() and self.determiner == "")
 
     def same_thing(self, other: "Mention") -> bool:
         """Same head, and the modifiers of one are all among the other's."""

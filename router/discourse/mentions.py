@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final
 
 from kds.router.discourse.center import is_topic
-from kds.router.discourse.mention import Mention, Mood
+from kds.router.discourse.mention import Mention
+from kds.router.discourse.purport import brings_up, mood_of
 from kds.router.english import English, words
 from kds.router.language.lexicon import forms, readings, singular
 from kds.router.language.names import is_name_like, is_person, is_person_like
-from kds.router.language.words import Analysis, Clause, Phrase
+from kds.router.language.words import Analysis, Phrase
 
 KEPT: Final = 512
 """Analyses whose mentions are kept; twice as many as there are analyses in the language layer."""
@@ -24,11 +24,6 @@ _REPLACING: Final = {
     "turn": ("into",),
 }
 """Verbs whose prepositional object is the thing there is afterwards."""
-
-
-_ASKING: Final = frozenset({"can", "could", "will", "would"})
-_ASKED: Final = frozenset({"you", "u", "we"})
-_INFORMING: Final = words("verbs", "informing") | words("verbs", "telling")
 
 
 @lru_cache(maxsize=KEPT)
@@ -57,6 +52,9 @@ SHORT: Final = 3
 """Letters of a word that is no thing when no lexicon has it: "u", "nt", "pls". Longer unknown words
 are as often the name of a thing."""
 
+FEW: Final = 2
+"""Unknown words that a name may have: "fastify swagger"; with more of them it is a foreign text."""
+
 _PAIRED: Final = ("`", '"')
 
 
@@ -64,7 +62,7 @@ def _is_thing(mention: Mention) -> bool:
     """No clause, nothing across lines or half in quotes, and no word that nobody knows: "u"; nor
     a verb in the past: "configured" of "where is that configured".
     """
-    if mention.head in _EMPTY or _is_torn(mention.text):
+    if mention.head in _EMPTY or _is_torn(mention.text) or _is_foreign(mention):
         return False
     return _POINTING.isdisjoint(mention.modifiers) and _is_nominal(mention)
 
@@ -82,6 +80,15 @@ def _is_torn(text: str) -> bool:
     """A clause, or a piece of one: across lines, half in quotes or brackets, or too long."""
     halves = any(text.count(mark) % 2 for mark in _PAIRED) or text.count("(") != text.count(")")
     return halves or "\n" in text or len(text.split()) > LONGEST
+
+
+def _is_foreign(mention: Mention) -> bool:
+    """ "füge einen Knopf": more than two words that no lexicon has, and no article."""
+    if mention.determiner or mention.label:
+        return False
+    said = [*mention.modifiers, mention.head]
+    unknown = sum(word.isalpha() and not readings(word).known for word in said)
+    return unknown > FEW and unknown * 2 > len(said)
 
 
 def _names_the_one_before(analysis: Analysis, mention: Mention) -> bool:
@@ -134,6 +141,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         name_like=is_name_like(analysis, phrase, label),
         person_like=is_person_like(analysis, phrase),
         result=_is_result(phrase, verb),
+        brought_up=brings_up(analysis, phrase),
     )
 
 
@@ -223,14 +231,3 @@ def _groups(analysis: Analysis, singles: list[Mention]) -> Iterator[Mention]:
 def is_of_people(noun: str, english: English) -> bool:
     """True when a lower-case noun, or its singular, names people."""
     return singular(noun) in english.people["nouns"]
-
-
-def mood_of(analysis: Analysis, clause: Clause) -> Mood:
-    """The mood by what the clause is for: "Can you add a footer?" is a command in all but form."""
-    if clause.mood != "question" or clause.verb is None:
-        return clause.mood
-    if analysis.words[clause.verb].lemma in _INFORMING:
-        return clause.mood
-    opening = [word.lower for word in analysis.words[clause.start : clause.verb]]
-    asked = any(modal in _ASKING and one in _ASKED for modal, one in pairwise(opening))
-    return "imperative" if asked else clause.mood

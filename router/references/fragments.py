@@ -15,6 +15,7 @@ from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import readings
 from kds.router.language.words import Analysis, Word
+from kds.router.references.caution import borrows_pronoun
 from kds.router.references.rendering import bare_text
 from kds.router.references.rule import Rule
 from kds.router.references.scene import Found, Scene, rewritten, search
@@ -32,13 +33,6 @@ _EXPLICIT: Final = re.compile(r"\b(?:same|do|repeat|apply|make|likewise|too|as w
 _RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
 _FOR: Final = "for"
 _ABOUT: Final = re.compile(r"\babout$", re.I)
-_PLAIN: Final = re.compile(r"\b(?:it|they|them|that|this|these|those|one|ones|there)\b", re.I)
-_DUMMY: Final = re.compile(
-    r"\b(?:(?:is|was|would|will) it \w+ (?:to|that|for)|does it (?:cost|take|matter)|"
-    r"(?:is|are|was|were|will|would) there|there (?:is|are|was|were)|"
-    r"(?:that|this|these|those|one) (?!and\b|or\b|in\b|on\b|at\b|for\b|so\b|by\b)[a-z]+)\b",
-    re.I,
-)
 _ADDRESSED: Final = frozenset({"you", "we"})
 """ "Can you build it?" + "and test?": a request, which goes on with a verb."""
 _COMMANDS: Final = frozenset({"imperative", "statement"})
@@ -168,7 +162,7 @@ def _as_command(text: str) -> str:
 def _sound(
     scene: Scene, rule: Rule, fragment: Fragment, text: str, *, target: Mention | None = None
 ) -> Iterator[Found]:
-    if not _borrows_pronoun(text, scene.analysis.text):
+    if not borrows_pronoun(text, scene.analysis.text):
         yield _whole(scene, rule, fragment, text, target=target)
 
 
@@ -178,14 +172,6 @@ def _whole(
     start = scene.analysis.text.find(fragment.text)
     shown = target.text if target is not None else bare_text(fragment.text)
     return rewritten(scene, rule, text, shown, (start, start + len(fragment.text)))
-
-
-def _borrows_pronoun(text: str, message: str) -> bool:
-    """Whether ``text`` has a pronoun of the message before, which nobody wrote out: "do it at 4am"
-    says no more than what leans on it.
-    """
-    said = {word.lower() for word in _PLAIN.findall(message)}
-    return any(word not in said for word in map(str.lower, _PLAIN.findall(_DUMMY.sub("", text))))
 
 
 def _read_fragment(scene: Scene, rule: Rule) -> tuple[Fragment | None, str]:

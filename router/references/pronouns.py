@@ -12,6 +12,7 @@ from kds.router.language import closed_class as cc
 from kds.router.language.inflection import AGREEING, agreeing, third_person
 from kds.router.language.lexicon import is_plural
 from kds.router.language.words import Word
+from kds.router.references.caution import reservation
 from kds.router.references.rendering import bare, definite, in_place_of, possessive
 from kds.router.references.rule import AntecedentNeed, Rule
 from kds.router.references.scene import Choice, Found, Scene, abstained, choose, covered, explain
@@ -96,6 +97,9 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
         choice = _fallback(scene, rule, i)
     if choice is None:
         return Found((), (), abstained(word.text, pool, rule), left=word.text)
+    if against := reservation(scene, i, choice, plural=need.number == "pl"):
+        note = f"'{word.text}' is left: {against} ({rule.id})"
+        return Found((), (), note, left=word.text)
     return _taken(scene, rule, i, choice)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kds.router.discourse.mention import Mention, is_time
-from kds.router.discourse.mentions import mentions_in, mood_of
+from kds.router.discourse.mentions import mentions_in
 from kds.router.language.analysis import Language
 
 
@@ -104,18 +104,3 @@ def test_things_are_the_same_when_head_and_modifiers_agree(
     )
     assert first.same_thing(second) is same
     assert second.same_thing(first) is same
-
-
-@pytest.mark.parametrize(
-    ("text", "asked"),
-    [
-        ("can you add a footer", True),
-        ("Could we also have a footer?", True),
-        ("can you explain the footer", False),
-        ("does the footer stick", False),
-    ],
-)
-def test_a_request_may_come_as_a_question(language: Language, text: str, asked: bool) -> None:
-    analysis = language.analyse(text)
-    moods = [mood_of(analysis, clause) for clause in analysis.clauses]
-    assert (moods == ["imperative"]) is asked
