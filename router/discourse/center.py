@@ -9,12 +9,21 @@ from kds.router.language.lexicon import singular
 from kds.router.language.words import Analysis, Phrase, Role, Word
 
 RELATIONAL_NOUNS: Final = words("nouns", "relational")
-
+_MEASURES: Final = words("nouns", "measures")
+_ABSTRACT_ENDINGS: Final = ("tion", "sion", "ment", "ance", "ence", "ity", "ness", "gth", "ing")
 
 _NEW: Final = frozenset({"a", "an"})
 """ "a rollback of a service": what is brought up is the rollback."""
 
 _TELLING: Final = words("verbs", "telling")
+
+
+def _is_part(words: Sequence[Word], phrase: Phrase) -> bool:
+    """ "the attic of a queue": a thing of its own, which any queue has, and not its size."""
+    head = singular(words[phrase.head].lower)
+    about = head in RELATIONAL_NOUNS | _MEASURES or head.endswith(_ABSTRACT_ENDINGS)
+    new = [w.lower for w in words[phrase.end + 1 : phrase.end + 2]]
+    return phrase.determiner == "the" and not _NEW.isdisjoint(new) and not about
 
 
 def is_topic(analysis: Analysis, phrase: Phrase) -> bool:
@@ -90,7 +99,7 @@ def _is_owned(words: Sequence[Word], phrase: Phrase) -> bool:
     numbered = any(w.pos in {"NUM", "PROPN"} for w in words[phrase.head : phrase.end])
     new = phrase.determiner in _NEW and singular(words[phrase.head].lower) not in RELATIONAL_NOUNS
     of_follows = phrase.end < len(words) and words[phrase.end].lower == "of"
-    of_follows = of_follows and not numbered and not new
+    of_follows = of_follows and not numbered and not new and not _is_part(words, phrase)
     return of_follows or _has_possessor(words, phrase)
 
 

@@ -194,10 +194,9 @@ def _arguments(analysis: Analysis, wh: Span, aux: int, stop: int) -> tuple[Span,
         first += 1
     if first >= stop:
         return (first, first), (first, stop)
-    if words[first].pos in {"VERB", "AUX"} or (
-        words[first].pos == "ADV" and first + 1 < stop and words[first + 1].pos == "VERB"
-    ):
-        return (first, first), (first, stop)  # "Who can approve it?"
+    verbal = _end_of_verbs(words, wh, first, stop)
+    if verbal is not None:
+        return (first, verbal), (verbal, stop)
     phrase = analysis.phrase_at.get(first)
     after = phrase.end if phrase is not None else first + 1
     copula = words[aux].lower in cc.BE
@@ -213,6 +212,26 @@ def _arguments(analysis: Analysis, wh: Span, aux: int, stop: int) -> tuple[Span,
     if not copula or wh[0] == wh[1]:
         return (first, min(after, stop)), (min(after, stop), stop)
     return (first, stop), (stop, stop)
+
+
+def _end_of_verbs(words: Sequence[Word], wh: Span, first: int, stop: int) -> int | None:
+    """Where "restarting the service" ends in "Does restarting the service take long?"; at once in
+    "Who can approve it?", and None where no verb stands.
+    """
+    verb = first + (words[first].pos == "ADV")
+    if verb >= stop or words[verb].pos not in {"VERB", "AUX"}:
+        return None
+    if not _names_doing(words, wh, first):
+        return first
+    ends = (i for i in range(first + 1, stop) if words[i].pos in {"VERB", "AUX", "ADJ"})
+    return next((i for i in ends if words[i - 1].pos not in {"DET", "ADP", "PART"}), first)
+
+
+def _names_doing(words: Sequence[Word], wh: Span, first: int) -> bool:
+    """ "Does restarting it ...", "Does PUT ..."; not "Who is restarting it?"."""
+    asked = {w.lower for w in words[wh[0] : wh[1]]}
+    doing = words[first].tag == "VBG" and asked.isdisjoint({"who", "what", "which", "whose"})
+    return words[first].pos == "VERB" and (doing or words[first].in_capitals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ from kds.router.language.words import Analysis, Phrase
 KEPT: Final = 512
 """Analyses whose mentions are kept; twice as many as there are analyses in the language layer."""
 
+_COMPLEMENTING: Final = frozenset("of on for to against about over between".split())
+"""Prepositions that say what a limit, a fee or a discount is of, and not where it is."""
 _NAMING: Final = frozenset("called named titled labelled".split())
 _REPLACING: Final = {
     "replace": ("with", "by"),
@@ -108,7 +110,7 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
     topic = is_topic(analysis, phrase)
     introduced = topic and phrase.role == "none" and verb == "be"  # "there is a lift"
     return Mention(
-        text=text,
+        text=text + _complement(analysis, phrase, introduced) * topic,
         determiner="the" if introduced else phrase.determiner,
         head=noun,
         head_text=head.text,
@@ -143,6 +145,18 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
         result=_is_result(phrase, verb),
         brought_up=brings_up(analysis, phrase),
     )
+
+
+def _complement(analysis: Analysis, phrase: Phrase, introduced: bool) -> str:
+    """ " on liability" of "there is a cap on liability", " of a queue" of "the attic of a queue":
+    what tells it from others of its kind.
+    """
+    said = [word.lower for word in analysis.words[phrase.end : phrase.end + 2]]
+    of_one = phrase.determiner == "the" and said in (["of", "a"], ["of", "an"])
+    follower = next((p for p in analysis.phrases if p.start == phrase.end + 1), None)
+    if follower is None or follower.prep not in _COMPLEMENTING or not (introduced or of_one):
+        return ""
+    return f" {analysis.span(phrase.end, follower.end)}"
 
 
 def _text(analysis: Analysis, phrase: Phrase) -> str:

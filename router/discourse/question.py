@@ -68,6 +68,19 @@ class Question:
         return len(words) == 1 and words[0].lower in cc.DEMONSTRATIVES
 
     @property
+    def introduced(self) -> Mention | None:
+        """The penalty of "Is there a penalty?"; None when nothing is brought up like that."""
+        if not self.is_polar or self.subject_text.lower() != "there":
+            return None
+        return next((m for m in self.mentions if m.topic), None)
+
+    @property
+    def being(self) -> str:
+        """The auxiliary where it is a form of "be", else ""."""
+        aux = self.words[self.aux].lower if self.aux is not None else ""
+        return aux if aux in cc.BE else ""
+
+    @property
     def wh_is_adverbial(self) -> bool:
         """When, where, why, how, by what date: what can go without leaving a hole."""
         words = self.words[self.wh[0] : self.wh[1]]
@@ -188,6 +201,13 @@ class Question:
         if verb is None or verb.lower != verb.lemma:
             return ""
         return self.action.replace(verb.text, gerund(verb.lower), 1)
+
+    def stated(self) -> str:
+        """The yes-no question as a statement: "the Committee rejects a late application"."""
+        if self.verb is None or not self.subject_text:
+            return ""
+        said = f"{self.being} {self.said}" if self.being else self.finite()
+        return f"{self.subject_text} {said}" if said else ""
 
     def finite(self) -> str:
         """The action in the present tense: "makes advances"; "" when there is none."""

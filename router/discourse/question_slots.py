@@ -38,6 +38,9 @@ ASKED_FOR: Final = 0.6
 INDEFINITE: Final = 0.5
 """A thing of a kind for another of a kind: "the fee for a card" + a token."""
 
+HEADLESS: Final = "HEADLESS"
+"""Label of a fragment without a noun ("a paid one", "the second")."""
+
 _MEASURING: Final = words("function_words", "limiting")
 _ANY: Final = frozenset({"a", "an"})
 _SPEAKERS: Final = frozenset("i you we he she they it".split())
@@ -117,6 +120,17 @@ def _slots(question: Question, fragment: Fragment) -> Iterator[Slot]:
         yield Slot(words[start].start, end, outer, score)
     yield from (s for s in entity_slots(question.analysis, fragment))
     yield from _speaker(question, fragment)
+    yield from _doing(question, fragment)
+
+
+def _doing(question: Question, fragment: Fragment) -> Iterator[Slot]:
+    """ "Is skiing covered?" + snowboarding: what is done has no noun."""
+    (first, stop), words = question.subject, question.words
+    if first == stop or question.subject_mention is not None:
+        return
+    doing = words[first].tag == "VBG" or words[first].in_capitals
+    if doing and fragment.mention is not None and not fragment.prep:
+        yield Slot(words[first].start, words[stop - 1].end, words[first].start, SOMEBODY)
 
 
 def _speaker(question: Question, fragment: Fragment) -> Iterator[Slot]:
@@ -207,6 +221,52 @@ def asked_again(question: Question, slot: Slot, fragment: Fragment) -> str:
     if aux is not None and slot.start == words[question.subject[0]].start and not governed:
         cut = _agree(cut, words[aux], words[first].start, fragment)
     return cut + (mark if mark in {"?", "."} else "")
+
+
+def asked_of_another(question: Question, fragment: Fragment) -> str:
+    """ "a paid one" after "with a free key": the question with "a paid key"; "" when unclear."""
+    words, mention = question.words, _varied_phrase(question, fragment)
+    if mention is None:
+        return ""
+    noun = question.analysis.span(_noun(words, mention), mention.end)
+    named = Fragment(f"{fragment.text} {noun}", mention, fragment.prep, "")
+    start, end = words[mention.start].start, words[mention.end - 1].end
+    outer = words[mention.start - bool(mention.prep and mention.start)].start
+    return asked_again(question, Slot(start, end, outer, 0.0), named)
+
+
+def _varied_phrase(question: Question, fragment: Fragment) -> Mention | None:
+    """What has something in front of its noun, at best the same number and an adjective."""
+    words, pool = question.words, _things(question, fragment.prep)
+    told = [m for m in pool if _noun(words, m) > _told(words, m)] or [
+        m for m in pool if fragment.plural and m.number == "pl" and not m.prep
+    ]
+
+    def alike(mention: Mention) -> tuple[bool, bool]:
+        several = mention.number == "pl"
+        return several == fragment.plural, words[_told(words, mention)].pos in {"ADJ", "NUM"}
+
+    return max(told, key=alike, default=None)
+
+
+def _things(question: Question, prep: str) -> list[Mention]:
+    """What is not asked for, at best behind the preposition."""
+    pool = [m for m in question.mentions if m.determiner not in cc.WH and not m.parts]
+    return [m for m in pool if prep and m.prep == prep] or pool
+
+
+def _told(words: tuple[Word, ...], mention: Mention) -> int:
+    """First word of a phrase behind its determiners."""
+    inside = range(mention.start, mention.end - 1)
+    return next((i for i in inside if words[i].pos != "DET"), mention.end - 1)
+
+
+def _noun(words: tuple[Word, ...], mention: Mention) -> int:
+    """First word of a phrase behind what tells it from others of its kind: "a *free* key"."""
+    told = _told(words, mention)
+    behind = range(told, mention.end - 1)
+    noun = next((i for i in behind if words[i].pos not in {"ADJ", "NUM"}), mention.end - 1)
+    return noun if noun > told else min(told + 1, mention.end - 1)
 
 
 def _with_article(words: tuple[Word, ...], slot: Slot, fragment: Fragment) -> Slot:

@@ -15,7 +15,7 @@ from kds.router.references.scene import SETTLED, Found, Scene, cued
 
 
 def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "Can they do that on Tuesdays?", "What is the price for that?": what was asked about."""
+    """ "Can they do that on Tuesdays?", "who decides in that case?": what was asked about."""
     question = _last_deed(scene)
     match = cued(rule, scene.analysis.text)
     if question is None or match is None or not _is_question(scene):
@@ -93,6 +93,8 @@ def _last_event(scene: Scene) -> tuple[Mention, str] | None:
 
 def _meant(scene: Scene, question: Question, at: int, kind: str) -> str:
     """What the words at ``at`` stand for, by the ``text`` of the rule."""
+    if kind == "if":
+        return _as_condition(question)
     if kind == "of":
         return _as_matter(scene, question, at)
     if kind == "some":
@@ -128,6 +130,17 @@ def _last_deed(scene: Scene) -> Question | None:
         if question.verb is not None and not vague and not done:
             return question
     return None
+
+
+def _as_condition(question: Question) -> str:
+    """ "in that case" -> "if the Committee rejects the application"."""
+    said = question.condition
+    if said[0] < said[1]:
+        return question.span(said)
+    if question.fronted[0] < question.fronted[1]:
+        return question.span(question.fronted).rstrip(",")
+    stated = question.stated() if question.is_polar else ""
+    return f"if {stated}" if stated else ""
 
 
 def _as_action(scene: Scene, question: Question, at: int, kind: str) -> str:

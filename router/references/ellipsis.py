@@ -5,12 +5,14 @@ Two questions that differ in one part ask for the same quantity of two things. W
 is that quantity: the notice of the Servicer with the notice of the Trustee, not the parties.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
 from itertools import islice, pairwise
 from typing import Final
 
 from kds.brain.turn import Edit, Reference
 from kds.router.discourse.inquiry import difference, last_question, questions
+from kds.router.discourse.mention import Mention
 from kds.router.discourse.question import Question, Span
 from kds.router.english import words
 from kds.router.language import closed_class as cc
@@ -21,6 +23,10 @@ from kds.router.references.scene import SETTLED, Found, Scene, cued, rewritten
 
 _PRONOUNS: Final = frozenset("it they he she that this these those".split())
 _AUXILIARIES: Final = cc.FINITE_AUX | {"ca", "wo"}
+_MEASURE: Final = re.compile(r"how (?:much|high|big|large|strict)$", re.I)
+_DENIAL: Final = re.compile(r"(?:not|no|otherwise)(?:\s+so)?", re.I)
+_ALLOWED: Final = re.compile(r"(?:\w+ed|able) to (?P<deed>.+)")
+_OTHER: Final = re.compile(r"\bthe other(?: one)?$", re.I)
 _ENDINGS: Final = " \t?!."
 _MEASURES: Final = words("qualities", "degrees")
 _AMOUNTS: Final = words("nouns", "amounts")
@@ -30,29 +36,31 @@ def find_bare_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Why?", "By when?", "At what price?": a wh-phrase asks the last question anew."""
     question = last_question(scene.discourse)
     match = cued(rule, scene.analysis.text, at_start=True)
-    asked = (match.groupdict().get("ask") or "").strip() if match is not None else ""
+    groups = match.groupdict() if match is not None else {}
+    asked, degree = (groups.get("ask") or "").strip(), groups.get("degree")
     elliptic = asked.lower() == "why"  # the cue has seen all of "why doesn't it?"
     if question is None or not asked or (not elliptic and _holds_a_sentence(scene)):
         return
     denied = any(w.lower in cc.NEGATIONS for w in scene.words)
-    text = _asked_with(question, asked, denied=denied)
-    if text:
+    if text := _asked_with(question, asked, denied=denied):
+        text = f"{text.rstrip('?')} {degree}?" if degree else text
         yield rewritten(scene, rule, _capital(text, like=scene.analysis.text), question.about)
 
 
 def find_conditions(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """ "And if it doesn't?", "And if the landlord refuses?"."""
+    """ "And if it doesn't?", "if not?", "And if the landlord refuses?"."""
     question = last_question(scene.discourse)
     match = cued(rule, scene.analysis.text, at_start=True)
     if question is None or match is None:
         return
     whether = match.groupdict().get("what") is not None
     rest = scene.analysis.text[match.end() :].strip(_ENDINGS)
-    if text := _completed(scene, question, match.end()):
+    text = _denied(question) if _DENIAL.fullmatch(rest) else ""
+    if text := text or _completed(scene, question, match.end()):
         opening = "What if" if whether else "What happens if"
         whole = _capital(f"{opening} {text}?", scene.analysis.text)
         yield rewritten(scene, rule, whole, question.about)
-    elif not whether and " " in rest:  # "and if not?" says too little
+    elif not whether and " " in rest:
         yield _behind(scene, rule, question, match.start("clause"))
 
 
@@ -69,23 +77,37 @@ def _asked_with(question: Question, asked: str, *, denied: bool) -> str:
     "Can I revoke a token" + "How" -> "How can I revoke a token?"; where the wh-phrase is the
     subject or the predicate, it stays: "Who approves it, and by when?".
     """
+    if question.introduced is not None:
+        return _how_much(question.introduced, asked)
+    if asked.lower().startswith("who "):
+        return f"{question.text}, and {_lower(asked)}?"  # "who decides"
     negated = denied and asked.lower().startswith("why")
     asked = asked.split(" ")[0] if negated else asked
-    main = question.main
-    if question.subject_text.lower() == "there":
-        return ""  # "Is there a penalty?"
-    if question.is_polar or _is_adverbial(question):
-        aux, subject = question.aux, question.subject_text
-        if aux is not None and subject:
-            helper = question.words[aux].text
-            rest = f"{subject} {'not ' * negated}{question.said}"
-            before = f"{question.span(question.fronted)} " if _has_front(question) else ""
-            return f"{before}{asked} {_lower(helper)} {rest}".strip() + "?"
-        if question.is_polar:
-            return f"{asked} {_lower(main)}?"
-    if negated:
+    if inverted := _inverted(question, asked, "not " * negated):
+        return inverted
+    if question.indirect and question.wh_is_adverbial:
+        return f"{asked}{question.main.removeprefix(question.span(question.wh))}?"
+    if negated or question.span(question.wh).lower() == asked.lower():
         return ""
     return f"{question.text}, and {_lower(asked)}?"
+
+
+def _how_much(brought_up: Mention, asked: str) -> str:
+    """ "How much is the penalty?" of "Is there a penalty?"; "" for what asks for no amount."""
+    are = "are" if brought_up.number == "pl" else "is"
+    return f"{asked} {are} the {brought_up.text}?" if _MEASURE.match(asked) else ""
+
+
+def _inverted(question: Question, asked: str, negation: str) -> str:
+    """The wh-phrase before the auxiliary; "" where the one that is there must stay."""
+    aux, subject = question.aux, question.subject_text
+    if not question.is_polar and not _is_adverbial(question):
+        return ""
+    if aux is not None and subject:
+        before = f"{question.span(question.fronted)} " if _has_front(question) else ""
+        helper = _lower(question.words[aux].text)
+        return f"{before}{asked} {helper} {subject} {negation}{question.said}".strip() + "?"
+    return f"{asked} {_lower(question.main)}?" if question.is_polar else ""
 
 
 def _has_front(question: Question) -> bool:
@@ -97,30 +119,60 @@ def _is_adverbial(question: Question) -> bool:
     return question.aux is not None and not question.copular and question.wh_is_adverbial
 
 
+def _be(question: Question) -> str:
+    return "are" if question.is_plural else "is"
+
+
+def _denied(question: Question) -> str:
+    """ "if not": the last question, denied."""
+    if question.verb is None or not question.subject_text:
+        return ""
+    helper, said = "do" if question.is_plural else "does", question.action
+    if question.being:
+        helper, said = question.being, question.said
+    elif said.startswith("be "):
+        helper, said = _be(question), said.removeprefix("be ")
+    return f"{question.subject_text} {helper} not {said}"
+
+
 def _completed(scene: Scene, question: Question, offset: int) -> str:
     """ "it doesn't" -> "the Servicer doesn't make advances"; "" when the clause has a verb."""
-    words = [w for w in scene.words if w.start >= offset and w.pos != "PUNCT"]
-    while words and words[-1].lower in {"so", "that", "either", "then"}:
-        words.pop()
+    words = _clause(scene, offset)
     cut = len(words)
     while cut and words[cut - 1].lower in {"n't", "not", "never"}:
         cut -= 1
-    if cut < 2 or not _may_end_in(question, words[: cut - 1], words[cut - 1]):
+    if cut < 2 or any(w.pos == "VERB" for w in words[: cut - 1]):
         return ""
+    said = _complement(question, words[cut - 1])
     subject = scene.analysis.text[words[0].start : words[cut - 2].end]
     if subject.lower() in _PRONOUNS and question.subject_text:
         subject = question.subject_text
     helper = scene.analysis.text[words[cut - 1].start : words[-1].end]
-    return f"{subject} {helper} {question.action}"
+    return f"{subject} {helper} {said}" if said else ""
 
 
-def _may_end_in(question: Question, before: Sequence[Word], helper: Word) -> bool:
-    """What was asked about goes behind the auxiliary: no "if they do" behind "Are they ...?"."""
-    if helper.lower not in _AUXILIARIES or any(w.pos == "VERB" for w in before):
-        return False
-    aux = question.words[question.aux].lower if question.aux is not None else ""
-    vague = not question.action or question.action.startswith("happen")
-    return not vague and (aux in cc.BE) == (helper.lower in cc.BE)
+def _clause(scene: Scene, offset: int) -> list[Word]:
+    """The words behind the conjunction, without "either" or "then" at the end."""
+    words = [w for w in scene.words if w.start >= offset and w.pos != "PUNCT"]
+    while words and words[-1].lower in {"so", "that", "either", "then"}:
+        words.pop()
+    return words
+
+
+def _complement(question: Question, helper: Word) -> str:
+    """What belongs behind the auxiliary: "make advances", and "informed" behind "isn't"; "" where
+    nothing does.
+    """
+    said, does = question.action, helper.lower
+    if does not in _AUXILIARIES or said.startswith("happen"):
+        return ""
+    if not question.being:
+        passive = said.startswith("be ")
+        return said if does not in cc.BE else said.removeprefix("be ") if passive else ""
+    if does in cc.BE:
+        return said
+    allowed = _ALLOWED.match(said) if does in cc.DO else None
+    return allowed["deed"] if allowed else f"be {said}" if does in cc.MODALS else ""
 
 
 def _behind(scene: Scene, rule: Rule, question: Question, at: int) -> Found:
@@ -211,7 +263,18 @@ def _is_quantity(question: Question) -> bool:
 def _compared(scene: Scene, said: str) -> tuple[str, str]:
     """ "Is that more than in Paris": "that" is what the last question is about."""
     question = last_question(scene.discourse)
-    if question is None or not question.copular or question.is_polar or not question.subject_text:
+    if question is None or question.is_polar or not question.subject_text:
         return "", ""
-    verb = "are" if question.is_plural else "is"
-    return f"{verb} {question.subject_text} {said}", question.about
+    if question.copular:
+        said = _OTHER.sub(lambda other: _other(scene) or other[0], said)
+        return f"{_be(question)} {question.subject_text} {said}", question.about
+    return f"{question.text}, and is that {said}" if _is_quantity(question) else "", question.about
+
+
+def _other(scene: Scene) -> str:
+    """What "the other one" is: the earlier of two that were asked about."""
+    pair = _pair(scene)
+    if pair is None:
+        return ""
+    one, part = pair[:2]
+    return one.subject_text if _names_it(one, part) else one.span(part)

@@ -2,23 +2,21 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from kds.router.discourse.history import Moment
 from kds.router.discourse.inquiry import last_question, questions
 from kds.router.discourse.mention import Mention, agency
-from kds.router.discourse.mentions import mentions_in
-from kds.router.discourse.parallels import NUMBER, SAME_KIND, Fragment, best_slot, substitute
+from kds.router.discourse.parallels import SAME_KIND, Fragment, best_slot, substitute
 from kds.router.discourse.question import Question
-from kds.router.discourse.question_slots import asked_again, asked_slot
-from kds.router.english import words
-from kds.router.language import closed_class as cc
+from kds.router.discourse.question_slots import HEADLESS, asked_again, asked_of_another, asked_slot
 from kds.router.language.lexicon import readings
-from kds.router.language.words import Analysis, Word
 from kds.router.references.caution import borrows_pronoun
+from kds.router.references.fragment_reading import ADDRESSED, SAME_TAIL, read_fragment
 from kds.router.references.rendering import bare_text
 from kds.router.references.rule import Rule
-from kds.router.references.scene import Found, Scene, rewritten, search
+from kds.router.references.scene import Found, Scene, rewritten
 
 _LEAD_IN: Final = re.compile(
     r"^(?:(?:and|but|so|or|then|ok|okay|now|actually|also)\b[\s,]*)+", re.I
@@ -33,28 +31,23 @@ _EXPLICIT: Final = re.compile(r"\b(?:same|do|repeat|apply|make|likewise|too|as w
 _RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
 _FOR: Final = "for"
 _ABOUT: Final = re.compile(r"\babout$", re.I)
-_ADDRESSED: Final = frozenset({"you", "we"})
-""" "Can you build it?" + "and test?": a request, which goes on with a verb."""
+_DOING: Final = re.compile(r"^(?:(?:and|now|then|also|ok|okay|please)[\s,]+)*(?:do|repeat)\b", re.I)
 _COMMANDS: Final = frozenset({"imperative", "statement"})
-_SAME_TAIL: Final = re.compile(
-    r"\s*(?:(?:[-–—,;:(]+\s*)?\b(?:is (?:it|that) |(?:the |also )*)?(?:the )?same"
-    r"(?: (?:rule|thing|deal|question|story|answer|procedure|there|here|applies))?\)?"
-    r"|[\s,]+(?:please|pls|too|as well|also|then|though))+\W*$",
-    re.I,
-)
-"""What people say behind a fragment without saying more: "- same rule?", "too?"."""
-_EMPTY_ADVERBS: Final = cc.WH | words("function_words", "empty_adverbs")
 
 
 def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "What about the Closing Date?": the last question, asked about something else."""
-    fragment, prefix = _read_fragment(scene, rule)
+    fragment, prefix = read_fragment(scene, rule)
     if fragment is None or not scene.discourse:
         return
     question = _continued(scene, prefix)
-    if question is None or _goes_on_with_a_verb(question, fragment):
+    if question is None:
+        text = _repeated(scene, fragment, prefix)
+    elif _goes_on_with_a_verb(question, fragment) or _is_of_command(question, prefix):
         return
-    if text := _asked(scene, question, fragment, prefix):
+    else:
+        text = _asked(scene, question, fragment, prefix)
+    if text:
         yield from _sound(scene, rule, fragment, _without_lead_in(text))
 
 
@@ -75,18 +68,24 @@ def _continued(scene: Scene, prefix: str) -> Question | None:
 def _goes_on_with_a_verb(question: Question, fragment: Fragment) -> bool:
     """ "Can you build it?" + "and test": a request for one thing more."""
     verb = readings(fragment.text.lower()).verb
-    addressed = question.subject_text.lower() in _ADDRESSED
+    addressed = question.subject_text.lower() in ADDRESSED
     return addressed and not fragment.prep and verb == fragment.text.lower()
+
+
+def _is_of_command(question: Question, prefix: str) -> bool:
+    """ "do the same for X": of a command, `repeat` knows more; "could you tell me when" is none."""
+    return _DOING.match(prefix) is not None and not question.indirect
 
 
 def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) -> str:
     """The last question with the fragment in it; "" when it has no place for it."""
-    tail = _SAME_TAIL.search(scene.analysis.text)
+    tail = SAME_TAIL.search(scene.analysis.text)
     same = "same" in prefix.lower() or (tail is not None and "same" in tail.group().lower())
-    asked = list(questions(scene.discourse))
-    at = next((i for i, q in enumerate(asked) if q is question), len(asked))
-    before = asked[at + 1] if at + 1 < len(asked) else None
-    slot = asked_slot(question, fragment, before, oblique=same)
+    if fragment.label == HEADLESS:
+        return asked_of_another(question, fragment)
+    if _DOING.match(prefix) and fragment.prep == _FOR:
+        fragment = replace(fragment, prep="")  # "do it for riot damage too"
+    slot = asked_slot(question, fragment, _before(scene, question), oblique=same)
     if slot is not None:
         return asked_again(question, slot, fragment)
     named = fragment.mention
@@ -97,9 +96,27 @@ def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) ->
     return ""
 
 
+def _before(scene: Scene, question: Question) -> Question | None:
+    """The question that came before."""
+    asked = list(questions(scene.discourse))
+    at = next((i for i, q in enumerate(asked) if q is question), len(asked))
+    return asked[at + 1] if at + 1 < len(asked) else None
+
+
+def _repeated(scene: Scene, fragment: Fragment, prefix: str) -> str:
+    """ "And on macOS?" behind "Run the suite on Linux": the same of something else."""
+    if fragment.label == HEADLESS or prefix == "" or "same" in prefix.lower():
+        return ""  # of a command, `repeat` knows more
+    moment = scene.discourse.last
+    slot = best_slot(moment.analysis, moment.mentions, fragment)
+    if slot is None or slot.likeness < SAME_KIND:
+        return ""
+    return substitute(moment.analysis, slot, fragment)
+
+
 def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "No, green", "Sorry, Tuesday": the last command with another value."""
-    fragment, cue = _read_fragment(scene, rule)
+    fragment, cue = read_fragment(scene, rule)
     if fragment is None or not scene.discourse:
         return
     marked = any(mark in cue for mark in ",.:;!-—–") or _RESTATING.search(cue)
@@ -114,7 +131,7 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
 
 def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Do the same for X", "do it for X too": the last command, applied to something else."""
-    fragment, _ = _read_fragment(scene, rule)
+    fragment, _ = read_fragment(scene, rule)
     if fragment is None or not scene.discourse:
         return
     moment = _last_command(scene, rule)
@@ -172,70 +189,3 @@ def _whole(
     start = scene.analysis.text.find(fragment.text)
     shown = target.text if target is not None else bare_text(fragment.text)
     return rewritten(scene, rule, text, shown, (start, start + len(fragment.text)))
-
-
-def _read_fragment(scene: Scene, rule: Rule) -> tuple[Fragment | None, str]:
-    """The part behind the cue, when it is one phrase (with or without a preposition)."""
-    text = scene.analysis.text
-    for pattern in rule.signal.cues:
-        match = search(pattern, text)
-        if match is None or match.start() != 0:
-            continue
-        groups = match.groupdict()
-        rest = groups.get("rest") or text[match.end() :]
-        start = text.rfind(rest) if rest else len(text)
-        tail = _SAME_TAIL.search(rest)
-        rest = rest[: tail.start()] if tail is not None and rule.signal.kind == "question" else rest
-        fragment = _read(scene.analysis, start, start + len(rest.rstrip(" ?.!,")))
-        if fragment is not None:
-            return fragment, text[:start].strip()
-    return None, ""
-
-
-def _read(analysis: Analysis, start: int, end: int) -> Fragment | None:
-    inside = [w for w in analysis.words if w.start >= start and w.end <= end]
-    inside = _without_tails(inside)
-    if not inside or any(_belongs_to_a_clause(w, inside[-1]) for w in inside):
-        return None
-    prep = inside[0].lower if inside[0].pos == "ADP" else ""
-    body = inside[1:] if prep else inside
-    if len(body) == 1 and body[0].pos == "ADV" and body[0].lower not in _EMPTY_ADVERBS:
-        return Fragment(body[0].text, None, prep, "")
-    if not body or body[0].pos == "ADV":
-        return None
-    moved = any(w.pos == "ADP" and w.lower in {"to", "into", "as"} for w in body[1:])
-    if moved and not analysis.text.rstrip().endswith("?"):
-        return None  # "and the indexer to 4 GB" says what to do
-    text = analysis.text[body[0].start : body[-1].end]
-    phrase = analysis.phrase_at.get(body[0].i)
-    label = analysis.label(body[0].i, body[-1].i + 1) or _number_label(body)
-    if phrase is None:
-        return Fragment(text, None, prep, label) if label and len(body) <= 3 else None
-    if phrase.start < body[0].i:
-        return None
-    mention = _mention_at(analysis, phrase.start)
-    return Fragment(text, mention, prep, label) if mention is not None else None
-
-
-def _without_tails(inside: list[Word]) -> list[Word]:
-    while inside and inside[-1].lower in {"too", "also", "then", "instead", "please", "well", "as"}:
-        inside.pop()
-    while inside and inside[0].text in {",", "-", "–", "—"}:
-        inside.pop(0)
-    return inside
-
-
-def _belongs_to_a_clause(word: Word, last: Word) -> bool:
-    """A verb or pronoun; not "furnished" of "a furnished unit"."""
-    participle = word.tag in {"VBN", "VBG"} and word.pos == "VERB" and word is not last
-    return word.pos in {"VERB", "AUX", "PRON", "SCONJ"} and not word.kind and not participle
-
-
-def _number_label(body: list[Word]) -> str:
-    return NUMBER if all(word.pos == "NUM" for word in body) else ""
-
-
-def _mention_at(analysis: Analysis, start: int) -> Mention | None:
-    """None for phrases that name nothing by themselves ("the others")."""
-    found = (m for m in mentions_in(analysis, 0) if m.start == start and not m.parts)
-    return next(found, None)

@@ -7,13 +7,13 @@ from typing import Final
 from kds.brain.turn import Edit, Reference
 from kds.router.discourse.fitness import Slot
 from kds.router.discourse.mention import Mention, acts, is_individual, is_somebody, is_time
-from kds.router.discourse.salience import Candidate
+from kds.router.discourse.salience import Candidate, Need
 from kds.router.language import closed_class as cc
 from kds.router.language.inflection import AGREEING, agreeing, third_person
 from kds.router.language.lexicon import is_plural
 from kds.router.language.words import Word
 from kds.router.references.caution import reservation
-from kds.router.references.rendering import bare, definite, in_place_of, possessive
+from kds.router.references.rendering import bare, definite, in_place_of, in_plural, possessive
 from kds.router.references.rule import AntecedentNeed, Rule
 from kds.router.references.scene import Choice, Found, Scene, abstained, choose, covered, explain
 
@@ -25,6 +25,7 @@ _FAMILIES: Final = (
     frozenset({"she", "her", "hers"}),
 )
 """Forms of one pronoun: the first in a message is written out, later ones follow from it."""
+_ANY: Final = frozenset({"a", "an"})
 
 
 def find_pronouns(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -82,25 +83,31 @@ def _is_clause_marker(scene: Scene, i: int) -> bool:
 
 def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
     """The reference at word ``i``; when nothing is good enough, a Found that only says so."""
-    word = scene.words[i]
-    need = scene.need_at(i, base=rule.antecedent)
-    if rule.signal.kind == "demonstrative":
-        plural = word.lower in {"these", "those"}
-        number = "pl" if plural else need.number
-        slot: Slot = "thing" if need.mood != "imperative" else ""
-        need = replace(need, number=number, lenient=False, slot=slot)
+    word, need = scene.words[i], _need(scene, rule, i)
     pool = scene.candidates(need, rule.antecedent, among=lambda m: not _said_here(scene, m, i))
     if need.number == "pl":
         pool = _several_first(scene, pool)
     choice = choose(scene, pool, rule.antecedent)
-    if (choice is not None and not _agrees(choice.mention, rule)) or choice is None:
+    if choice is None or not _agrees(choice.mention, rule):
         choice = _fallback(scene, rule, i)
+    if need.number == "pl" and not _is_several(choice):
+        choice = _of_the_kind(scene) or choice
     if choice is None:
         return Found((), (), abstained(word.text, pool, rule), left=word.text)
     if against := reservation(scene, i, choice, plural=need.number == "pl"):
         note = f"'{word.text}' is left: {against} ({rule.id})"
         return Found((), (), note, left=word.text)
     return _taken(scene, rule, i, choice)
+
+
+def _need(scene: Scene, rule: Rule, i: int) -> Need:
+    """What the word asks for; "these" are several, and "this" in a question is a thing."""
+    need = scene.need_at(i, base=rule.antecedent)
+    if rule.signal.kind != "demonstrative":
+        return need
+    number = "pl" if scene.lower(i) in {"these", "those"} else need.number
+    slot: Slot = "thing" if need.mood != "imperative" else ""
+    return replace(need, number=number, lenient=False, slot=slot)
 
 
 def _taken(scene: Scene, rule: Rule, i: int, choice: Choice) -> Found:
@@ -207,6 +214,31 @@ def _is_party(mention: Mention, rule: Rule) -> bool:
     acting = mention.head.endswith("ent") and mention.head_text[:1].isupper()
     somebody = is_individual(mention) if rule.antecedent.person else is_somebody(mention)
     return mention.person or acting or somebody
+
+
+_KINDS_LAST: Final = 1
+"""Messages back within which "them" may be things of the kind that was asked about."""
+_KIND: Final = 0.6
+"""Shown for them: nothing competes, and nothing was said in the plural."""
+
+
+def _is_several(choice: Choice | None) -> bool:
+    """Not "a session ticket", which is one of its kind and nobody."""
+    if choice is None:
+        return False
+    one = choice.mention.number == "sg" and choice.mention.determiner in _ANY
+    return not one or is_somebody(choice.mention)
+
+
+def _of_the_kind(scene: Scene) -> Choice | None:
+    """Things of the kind that the latest questions are about: "Who issues them?" after "How long
+    is a session ticket valid?" means session tickets."""
+    topics = [m for m in scene.discourse.topics() if scene.discourse.age(m) <= _KINDS_LAST]
+    if not topics or topics[-1].determiner not in _ANY or is_time(topics[-1]):
+        return None
+    one = topics[-1]
+    several = replace(one, text=in_plural(one), determiner="", number="pl")
+    return Choice(several, _KIND, 1.0, scene.discourse.age(one))
 
 
 def _can_own_here(mention: Mention) -> bool:
