@@ -110,7 +110,9 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
     topic = is_topic(analysis, phrase)
     introduced = topic and phrase.role == "none" and verb == "be"  # "there is a lift"
     return Mention(
-        text=text + _complement(analysis, phrase, introduced) * topic,
+        text=_asked_quality(analysis, phrase)
+        + text
+        + _complement(analysis, phrase, introduced) * topic,
         determiner="the" if introduced else phrase.determiner,
         head=noun,
         head_text=head.text,
@@ -170,6 +172,13 @@ def _text(analysis: Analysis, phrase: Phrase) -> str:
     common = first.lower in usual["noun_first"] | usual["adjective_first"] or first.lower in forms()
     longer = phrase.end - phrase.core > 1
     return text[0].lower() + text[1:] if common or longer else text
+
+
+def _asked_quality(analysis: Analysis, phrase: Phrase) -> str:
+    """ "flaky " of "which tests are flaky?": later on they are the flaky tests."""
+    rest = [w for w in analysis.words[phrase.end : phrase.end + 3] if w.pos != "ADV"][:2]
+    asked = phrase.determiner in {"which", "what"} and [w.pos for w in rest] == ["AUX", "ADJ"]
+    return f"{rest[1].text} " if asked and rest[0].lemma == "be" else ""
 
 
 def _entity(analysis: Analysis, phrase: Phrase) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from kds.router.language.function_words import (
     so_pos,
     that_pos,
     there_pos,
+    wh_adverb_pos,
     which_pos,
 )
 from kds.router.language.tokens import Sentence
@@ -176,7 +177,7 @@ _WORDS_BY_RULE: Final[dict[Rule, str]] = {
     _apostrophe_s: "'s",
     _do: "do does did",
     _have: "have has had",
-    _always("ADV"): "when where",
+    wh_adverb_pos: "when where",
     first_pos: "first",
     next_pos: "next",
     comparative_pos: "more most less",

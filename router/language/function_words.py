@@ -194,6 +194,12 @@ def which_pos(s: Sentence, i: int) -> str:
     return "PRON" if verb_like or not after.text[:1].isalnum() else "DET"
 
 
+def wh_adverb_pos(s: Sentence, i: int) -> str:
+    """When, where: asking, or joining clauses."""
+    opens = i == 0 or s.pos(i - 1) in {"CCONJ", "PUNCT", "INTJ"}
+    return "ADV" if opens and s.lower(i + 1) not in cc.SUBJECTS - {"this", "that"} else "SCONJ"
+
+
 def first_pos(s: Sentence, i: int) -> str:
     """ "first fix the page" or "the first page"."""
     after = s.at(i + 1)

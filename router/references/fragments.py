@@ -8,7 +8,7 @@ from typing import Final
 from kds.router.discourse.history import Moment
 from kds.router.discourse.inquiry import last_question, questions
 from kds.router.discourse.mention import Mention, agency
-from kds.router.discourse.parallels import SAME_KIND, Fragment, best_slot, substitute
+from kds.router.discourse.parallels import SAME_KIND, Fragment, Slot, best_slot, substitute
 from kds.router.discourse.question import Question
 from kds.router.discourse.question_slots import HEADLESS, asked_again, asked_of_another, asked_slot
 from kds.router.language.lexicon import readings
@@ -16,7 +16,7 @@ from kds.router.references.caution import borrows_pronoun
 from kds.router.references.fragment_reading import ADDRESSED, SAME_TAIL, read_fragment
 from kds.router.references.rendering import bare_text
 from kds.router.references.rule import Rule
-from kds.router.references.scene import Found, Scene, rewritten
+from kds.router.references.scene import Found, Scene, rewritten, search
 
 _LEAD_IN: Final = re.compile(
     r"^(?:(?:and|but|so|or|then|ok|okay|now|actually|also)\b[\s,]*)+", re.I
@@ -32,6 +32,7 @@ _RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
 _FOR: Final = "for"
 _ABOUT: Final = re.compile(r"\babout$", re.I)
 _DOING: Final = re.compile(r"^(?:(?:and|now|then|also|ok|okay|please)[\s,]+)*(?:do|repeat)\b", re.I)
+_DIGIT: Final = re.compile(r"\d")
 _COMMANDS: Final = frozenset({"imperative", "statement"})
 
 
@@ -46,7 +47,8 @@ def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     elif _goes_on_with_a_verb(question, fragment) or _is_of_command(question, prefix):
         return
     else:
-        text = _asked(scene, question, fragment, prefix)
+        fits = prefix != "" or _is_asked_about(scene, question, fragment)
+        text = _asked(scene, question, fragment, prefix) if fits else ""
     if text:
         yield from _sound(scene, rule, fragment, _without_lead_in(text))
 
@@ -96,6 +98,18 @@ def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) ->
     return ""
 
 
+def _is_asked_about(scene: Scene, question: Question, fragment: Fragment) -> bool:
+    """Of a single word not sure: "Flooding?" behind "Is hail covered?", "V4?" behind "... of V3?";
+    not "Really?".
+    """
+    if " " in scene.analysis.text.strip(" ?") or fragment.label or fragment.prep:
+        return True
+    if not _DIGIT.search(fragment.text):
+        return question.is_polar and fragment.mention is not None
+    initial = fragment.text[:1]
+    return any(m.head_text[:1] == initial and _DIGIT.search(m.text) for m in question.mentions)
+
+
 def _before(scene: Scene, question: Question) -> Question | None:
     """The question that came before."""
     asked = list(questions(scene.discourse))
@@ -123,10 +137,18 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
     if not fragment.label and not marked:
         return  # "no problem" is not "no, problem"
     moment = scene.discourse.last
-    slot = best_slot(moment.analysis, moment.mentions, fragment)
+    slot = _named_slot(scene, rule, moment) or best_slot(moment.analysis, moment.mentions, fragment)
     if slot is not None:
         text = _without_lead_in(substitute(moment.analysis, slot, fragment))
         yield _whole(scene, rule, fragment, text)
+
+
+def _named_slot(scene: Scene, rule: Rule, moment: Moment) -> Slot | None:
+    """ "Not Zurich, Geneva": the cue's group ``old`` says what is replaced."""
+    found = (search(pattern, scene.analysis.text) for pattern in rule.signal.cues)
+    old = next((m["old"].strip().lower() for m in found if m and "old" in m.groupdict()), "")
+    at = moment.analysis.text.lower().find(old)
+    return Slot(at, at + len(old), at, SAME_KIND) if old and at >= 0 else None
 
 
 def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:

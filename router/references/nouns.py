@@ -27,7 +27,7 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
             continue
         need = scene.need_at(phrase.head, base=rule.antecedent, role=phrase.role)
         pool = scene.candidates(need, rule.antecedent, among=_matcher(scene, rule, mention))
-        choice = choose(scene, pool, rule.antecedent)
+        choice = choose(scene, _same_head(pool, mention) or pool, rule.antecedent)
         if choice is None:
             continue
         target = definite(choice.mention)
@@ -78,6 +78,11 @@ def _matcher(scene: Scene, rule: Rule, mention: Mention):  # type: ignore[no-unt
         return by_type and scene.knowledge.is_a(other, mention.head)
 
     return fits
+
+
+def _same_head(pool: list[Candidate], mention: Mention) -> list[Candidate]:
+    """What is called the same goes before what is of the same kind."""
+    return [candidate for candidate in pool if candidate.mention.head == mention.head]
 
 
 def _says_more(antecedent: Mention, mention: Mention) -> bool:

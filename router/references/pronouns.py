@@ -84,9 +84,7 @@ def _is_clause_marker(scene: Scene, i: int) -> bool:
 def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
     """The reference at word ``i``; when nothing is good enough, a Found that only says so."""
     word, need = scene.words[i], _need(scene, rule, i)
-    pool = scene.candidates(need, rule.antecedent, among=lambda m: not _said_here(scene, m, i))
-    if need.number == "pl":
-        pool = _several_first(scene, pool)
+    pool = _pool(scene, rule, i, need)
     choice = choose(scene, pool, rule.antecedent)
     if choice is None or not _agrees(choice.mention, rule):
         choice = _fallback(scene, rule, i)
@@ -108,6 +106,17 @@ def _need(scene: Scene, rule: Rule, i: int) -> Need:
     number = "pl" if scene.lower(i) in {"these", "those"} else need.number
     slot: Slot = "thing" if need.mood != "imperative" else ""
     return replace(need, number=number, lenient=False, slot=slot)
+
+
+def _pool(scene: Scene, rule: Rule, i: int, need: Need) -> list[Candidate]:
+    """What it may be, the likeliest first."""
+    thing = need.role != "subj" and rule.antecedent.person is False and _somebody_acts(scene, i)
+    pool = scene.candidates(
+        need,
+        rule.antecedent,
+        among=lambda m: not _said_here(scene, m, i) and not (thing and is_somebody(m)),
+    )
+    return _several_first(scene, pool) if need.number == "pl" else pool
 
 
 def _taken(scene: Scene, rule: Rule, i: int, choice: Choice) -> Found:
@@ -170,6 +179,12 @@ def _several_first(scene: Scene, pool: list[Candidate]) -> list[Candidate]:
     if not people:
         return pool
     return [c for c in pool if c.mention.number == "pl" or c.mention.name_like]
+
+
+def _somebody_acts(scene: Scene, i: int) -> bool:
+    """ "can they deduct it", "if he can't pay it": "they" and "he" are the one who acts."""
+    clause = scene.analysis.clauses[scene.analysis.clause_of(i)]
+    return any(word.lower in {"he", "she", "they"} for word in scene.words[clause.start : i])
 
 
 def _said_here(scene: Scene, mention: Mention, i: int) -> bool:
