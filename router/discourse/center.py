@@ -9,7 +9,6 @@ from kds.router.language.lexicon import singular
 from kds.router.language.words import Analysis, Phrase, Role, Word
 
 RELATIONAL_NOUNS: Final = words("nouns", "relational")
-
 _MEASURES: Final = words("nouns", "measures")
 _ABSTRACT_ENDINGS: Final = ("tion", "sion", "ment", "ance", "ence", "ity", "ness", "gth", "ing")
 
@@ -19,17 +18,12 @@ _NEW: Final = frozenset({"a", "an"})
 _TELLING: Final = words("verbs", "telling")
 
 
-def is_measure(head: str) -> bool:
-    """True for a noun that means something only of or for a thing: "fee", "deadline", "size"."""
-    return head in _MEASURES
-
-
 def _is_part(words: Sequence[Word], phrase: Phrase) -> bool:
     """ "the attic of a queue": a thing of its own, which any queue has, and not its size."""
     head = singular(words[phrase.head].lower)
-    said = [w.lower for w in words[phrase.end : phrase.end + 2]]
-    about = head in RELATIONAL_NOUNS or is_measure(head) or head.endswith(_ABSTRACT_ENDINGS)
-    return phrase.determiner == "the" and len(said) == 2 and said[1] in _NEW and not about
+    about = head in RELATIONAL_NOUNS | _MEASURES or head.endswith(_ABSTRACT_ENDINGS)
+    new = [w.lower for w in words[phrase.end + 1 : phrase.end + 2]]
+    return phrase.determiner == "the" and not _NEW.isdisjoint(new) and not about
 
 
 def is_topic(analysis: Analysis, phrase: Phrase) -> bool:

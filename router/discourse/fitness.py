@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
-from kds.router.discourse.agency import agency
 from kds.router.discourse.history import Discourse
-from kds.router.discourse.mention import Mention
+from kds.router.discourse.mention import Mention, agency
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Analysis, Role, Word

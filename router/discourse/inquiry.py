@@ -1,7 +1,8 @@
-"""Finds the questions of a conversation and takes them apart."""
+"""Finds the questions of a conversation, takes them apart, and tells where two of them differ."""
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -193,13 +194,9 @@ def _arguments(analysis: Analysis, wh: Span, aux: int, stop: int) -> tuple[Span,
         first += 1
     if first >= stop:
         return (first, first), (first, stop)
-    gerund = _gerund_subject(words, wh, first, stop)
-    if gerund is not None:
-        return (first, gerund), (gerund, stop)
-    if words[first].pos in {"VERB", "AUX"} or (
-        words[first].pos == "ADV" and first + 1 < stop and words[first + 1].pos == "VERB"
-    ):
-        return (first, first), (first, stop)  # "Who can approve it?"
+    verbal = _end_of_verbs(words, wh, first, stop)
+    if verbal is not None:
+        return (first, verbal), (verbal, stop)
     phrase = analysis.phrase_at.get(first)
     after = phrase.end if phrase is not None else first + 1
     copula = words[aux].lower in cc.BE
@@ -217,12 +214,64 @@ def _arguments(analysis: Analysis, wh: Span, aux: int, stop: int) -> tuple[Span,
     return (first, stop), (stop, stop)
 
 
-def _gerund_subject(words: Sequence[Word], wh: Span, first: int, stop: int) -> int | None:
-    """Where "restarting the service" ends in "Does restarting the service take long?"."""
-    asked = {w.lower for w in words[wh[0] : wh[1]]}
-    capitals = len(words[first].text) > 1 and words[first].text.isupper()
-    progressive = words[first].tag == "VBG" and not asked & {"who", "what", "which", "whose"}
-    if words[first].pos != "VERB" or not (capitals or progressive):
+def _end_of_verbs(words: Sequence[Word], wh: Span, first: int, stop: int) -> int | None:
+    """Where "restarting the service" ends in "Does restarting the service take long?"; at once in
+    "Who can approve it?", and None where no verb stands.
+    """
+    verb = first + (words[first].pos == "ADV")
+    if verb >= stop or words[verb].pos not in {"VERB", "AUX"}:
         return None
-    behind = (i for i in range(first + 1, stop) if words[i].pos in {"VERB", "AUX", "ADJ"})
-    return next((i for i in behind if words[i - 1].pos not in {"DET", "ADP", "PART"}), None)
+    if not _names_doing(words, wh, first):
+        return first
+    ends = (i for i in range(first + 1, stop) if words[i].pos in {"VERB", "AUX", "ADJ"})
+    return next((i for i in ends if words[i - 1].pos not in {"DET", "ADP", "PART"}), first)
+
+
+def _names_doing(words: Sequence[Word], wh: Span, first: int) -> bool:
+    """ "Does restarting it ...", "Does PUT ..."; not "Who is restarting it?"."""
+    asked = {w.lower for w in words[wh[0] : wh[1]]}
+    doing = words[first].tag == "VBG" and asked.isdisjoint({"who", "what", "which", "whose"})
+    return words[first].pos == "VERB" and (doing or words[first].in_capitals)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two questions alike but for one part: the words of it in each."""
+
+    first: Span
+    second: Span
+
+
+def difference(one: Question, two: Question) -> Difference | None:
+    """Where two questions differ, when they are alike in everything else."""
+    a, b = _asked(one), _asked(two)
+    left = 0
+    while left < min(len(a), len(b)) and _same(a[left], b[left]):
+        left += 1
+    right = 0
+    while right < min(len(a), len(b)) - left and _same(a[-1 - right], b[-1 - right]):
+        right += 1
+    first, second = a[left : len(a) - right], b[left : len(b) - right]
+    verbal = any(w.pos in {"AUX", "VERB"} for w in (*first, *second))
+    alike = left + right >= max(3, len(first), len(second))
+    if not first or not second or verbal or not alike:
+        return None
+    return Difference(_phrase(one, first), _phrase(two, second))
+
+
+def _asked(question: Question) -> tuple[Word, ...]:
+    return question.words[question.first : question.end]
+
+
+def _same(a: Word, b: Word) -> bool:
+    auxiliaries = a.pos == b.pos == "AUX" and a.lemma == b.lemma
+    return a.lower == b.lower or auxiliaries
+
+
+def _phrase(question: Question, words: tuple[Word, ...]) -> Span:
+    """The phrase around the words that differ: "video mode" for "video"."""
+    start, stop = words[0].i, words[-1].i + 1
+    for phrase in question.analysis.phrases:
+        if phrase.start < stop and start < phrase.end:
+            start, stop = min(start, phrase.start), max(stop, phrase.end)
+    return start, stop

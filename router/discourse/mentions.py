@@ -86,11 +86,10 @@ def _is_torn(text: str) -> bool:
 
 def _is_foreign(mention: Mention) -> bool:
     """ "füge einen Knopf": more than two words that no lexicon has, and no article."""
-    if mention.determiner or mention.label or len(mention.modifiers) < FEW:
+    if mention.determiner or mention.label:
         return False
     said = [*mention.modifiers, mention.head]
-    plain = [word for word in said if word.isalpha()]
-    unknown = sum(not readings(word).known for word in plain)
+    unknown = sum(word.isalpha() and not readings(word).known for word in said)
     return unknown > FEW and unknown * 2 > len(said)
 
 
@@ -108,14 +107,12 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
     label, canonical = _entity(analysis, phrase)
     text = _text(analysis, phrase)
     noun, english = head.lower if named else singular(head.lower), analysis.english
-    quality = _asked_quality(analysis, phrase)
     topic = is_topic(analysis, phrase)
     introduced = topic and phrase.role == "none" and verb == "be"  # "there is a lift"
-    of_one = topic and [w.lower for w in words[phrase.end : phrase.end + 2]] == ["of", "a"]
-    if introduced or (of_one and phrase.determiner == "the"):  # "the attic of a queue"
-        text += _complement(analysis, phrase)
     return Mention(
-        text=f"{quality} {text}" if quality else text,
+        text=_asked_quality(analysis, phrase)
+        + text
+        + _complement(analysis, phrase, introduced) * topic,
         determiner="the" if introduced else phrase.determiner,
         head=noun,
         head_text=head.text,
@@ -152,10 +149,14 @@ def _mention(analysis: Analysis, phrase: Phrase, turn: int) -> Mention:
     )
 
 
-def _complement(analysis: Analysis, phrase: Phrase) -> str:
-    """ " on liability" of "there is a cap on liability": what tells it from others of its kind."""
+def _complement(analysis: Analysis, phrase: Phrase, introduced: bool) -> str:
+    """ " on liability" of "there is a cap on liability", " of a queue" of "the attic of a queue":
+    what tells it from others of its kind.
+    """
+    said = [word.lower for word in analysis.words[phrase.end : phrase.end + 2]]
+    of_one = phrase.determiner == "the" and said in (["of", "a"], ["of", "an"])
     follower = next((p for p in analysis.phrases if p.start == phrase.end + 1), None)
-    if follower is None or follower.prep not in _COMPLEMENTING or follower.prep == "":
+    if follower is None or follower.prep not in _COMPLEMENTING or not (introduced or of_one):
         return ""
     return f" {analysis.span(phrase.end, follower.end)}"
 
@@ -174,12 +175,10 @@ def _text(analysis: Analysis, phrase: Phrase) -> str:
 
 
 def _asked_quality(analysis: Analysis, phrase: Phrase) -> str:
-    """ "flaky" of "which tests are flaky?": later on they are the flaky tests."""
-    if phrase.determiner not in {"which", "what"}:
-        return ""
-    rest = [w for w in analysis.words[phrase.end : phrase.end + 3] if w.pos != "ADV"]
-    asked = len(rest) >= 2 and rest[0].lemma == "be" and rest[1].pos == "ADJ"
-    return rest[1].text if asked else ""
+    """ "flaky " of "which tests are flaky?": later on they are the flaky tests."""
+    rest = [w for w in analysis.words[phrase.end : phrase.end + 3] if w.pos != "ADV"][:2]
+    asked = phrase.determiner in {"which", "what"} and [w.pos for w in rest] == ["AUX", "ADJ"]
+    return f"{rest[1].text} " if asked and rest[0].lemma == "be" else ""
 
 
 def _entity(analysis: Analysis, phrase: Phrase) -> tuple[str, str]:

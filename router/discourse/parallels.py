@@ -11,7 +11,6 @@ from typing import Final
 
 from kds.router.discourse.mention import Mention
 from kds.router.language import closed_class as cc
-from kds.router.language.lexicon import is_plural
 from kds.router.language.words import Analysis
 
 NUMBER: Final = "NUMBER"
@@ -24,7 +23,6 @@ SAME_LABEL: Final = 3.0
 SAME_HEAD: Final = 3.0
 SAME_KIND: Final = 2.5
 SAME_PREPOSITION: Final = 2.0
-SAME_ENDING: Final = 0.6
 OBLIQUE: Final = 0.5
 _CAMEL: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
@@ -83,17 +81,6 @@ def _phrase_slots(
             outer = words[mention.start - 1].start
         end = words[mention.end - 1].end
         yield Slot(words[mention.start].start, end, outer, likeness(mention, fragment))
-        yield from modifier_slots(earlier, mention, fragment)
-
-
-def modifier_slots(earlier: Analysis, mention: Mention, fragment: Fragment) -> Iterator[Slot]:
-    """ "is the invoices table partitioned?" + payments: plural for plural modifier."""
-    other = fragment.mention
-    if other is None or fragment.prep or other.determiner or other.modifiers or other.kind:
-        return
-    for word in earlier.words[mention.start : mention.end - 1]:
-        if word.pos == "NOUN" and other.number == "pl" and is_plural(word.text, earlier.english):
-            yield Slot(word.start, word.end, word.start, SAME_KIND)
 
 
 def entity_slots(earlier: Analysis, fragment: Fragment) -> Iterator[Slot]:
@@ -136,17 +123,9 @@ def likeness(mention: Mention, fragment: Fragment) -> float:
         score += SAME_KIND + 1.0
     if fragment.prep and mention.prep == fragment.prep:
         score += SAME_PREPOSITION
-    score += SAME_ENDING * _same_ending(mention.head, other.head)
     score += 0.5 * (mention.determiner == other.determiner) + 0.5 * (mention.number == other.number)
     score += 0.5 * (mention.head_text[:1].isupper() == other.head_text[:1].isupper())
     return score + {"obj": 0.4, "pobj": 0.3, "subj": 0.3}.get(mention.role, 0.0)
-
-
-def _same_ending(a: str, b: str) -> bool:
-    """Both name someone or something that acts ("editors", "moderators")."""
-    return any(
-        a.endswith(e) and b.endswith(e) for e in ("er", "or", "ee", "ist", "ing", "tion", "ity")
-    )
 
 
 def _name_inside(mention: Mention, other: Mention) -> bool:

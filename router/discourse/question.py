@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from kds.router.discourse.agency import acts
-from kds.router.discourse.mention import Mention
+from kds.router.discourse.mention import Mention, acts
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.inflection import gerund, third_person
@@ -48,6 +47,11 @@ class Question:
         return self.wh[0] if self.wh[0] < self.wh[1] else (self.aux if self.aux is not None else 0)
 
     @property
+    def first(self) -> int:
+        """First word with the clause in front."""
+        return self.fronted[0] if self.fronted[0] < self.fronted[1] else self.start
+
+    @property
     def end(self) -> int:
         """One past its last word."""
         return max(self.predicate[1], self.subject[1], self.wh[1])
@@ -66,9 +70,15 @@ class Question:
     @property
     def introduced(self) -> Mention | None:
         """The penalty of "Is there a penalty?"; None when nothing is brought up like that."""
-        if not self.is_polar or all(w.lower != "there" for w in self.words):
+        if not self.is_polar or self.subject_text.lower() != "there":
             return None
-        return next((m for m in self.mentions if m.topic and m.role == "subj"), None)
+        return next((m for m in self.mentions if m.topic), None)
+
+    @property
+    def being(self) -> str:
+        """The auxiliary where it is a form of "be", else ""."""
+        aux = self.words[self.aux].lower if self.aux is not None else ""
+        return aux if aux in cc.BE else ""
 
     @property
     def wh_is_adverbial(self) -> bool:
@@ -97,8 +107,7 @@ class Question:
     @cached_property
     def text(self) -> str:
         """The question without lead-ins and mark: "When may the Servicer resign"."""
-        first = self.fronted[0] if self.fronted[0] < self.fronted[1] else self.start
-        return self.analysis.span(first, self.end)
+        return self.analysis.span(self.first, self.end)
 
     @cached_property
     def main(self) -> str:
@@ -195,12 +204,9 @@ class Question:
 
     def stated(self) -> str:
         """The yes-no question as a statement: "the Committee rejects a late application"."""
-        verb = self.verb
-        if verb is None or not self.subject_text:
+        if self.verb is None or not self.subject_text:
             return ""
-        if self.aux is not None and self.words[self.aux].lower in cc.BE:
-            return f"{self.subject_text} {self.words[self.aux].lower} {self.span(self.predicate)}"
-        said = self.finite()
+        said = f"{self.being} {self.said}" if self.being else self.finite()
         return f"{self.subject_text} {said}" if said else ""
 
     def finite(self) -> str:

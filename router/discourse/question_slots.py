@@ -1,4 +1,4 @@
-"""Which part of a question a fragment asks about anew.
+"""Which part of a question a fragment asks about anew, and the question with the fragment there.
 
 "And the Trustee?" after "How much notice does the Servicer have to give?" stands in for the
 Servicer and not for the notice: both are somebody. "And the spark plugs?" after "What about the
@@ -9,19 +9,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from kds.router.discourse.agency import acts, agency
-from kds.router.discourse.differences import difference
-from kds.router.discourse.mention import Mention, is_time
-from kds.router.discourse.parallels import (
-    Fragment,
-    Slot,
-    entity_slots,
-    likeness,
-    modifier_slots,
-)
+from kds.router.discourse.inquiry import difference
+from kds.router.discourse.mention import Mention, acts, agency, is_time
+from kds.router.discourse.parallels import Fragment, Slot, entity_slots, likeness, substitute
 from kds.router.discourse.question import Question, Span
 from kds.router.english import words
 from kds.router.language import closed_class as cc
+from kds.router.language.inflection import agreeing
 from kds.router.language.words import Word
 
 SOMEBODY: Final = 1.5
@@ -44,9 +38,6 @@ ASKED_FOR: Final = 0.6
 INDEFINITE: Final = 0.5
 """A thing of a kind for another of a kind: "the fee for a card" + a token."""
 
-ATTRIBUTE: Final = 0.2
-"""What tells the thing from others of its kind is varied: "receipts for taxis" + trains."""
-
 HEADLESS: Final = "HEADLESS"
 """Label of a fragment without a noun ("a paid one", "the second")."""
 
@@ -66,10 +57,10 @@ def asked_slot(
     if _asks_for_such(question, fragment):
         return None
     narrowed = " of " in fragment.text
-    varied = difference(before, question) if before is not None else None
+    varied = difference(before, question) if before is not None and not fragment.prep else None
     pool = [
-        replace(slot, likeness=slot.likeness + _place(slot, question, fragment))
-        if varied is not None and not fragment.prep and _overlap(slot, question, varied.second)
+        replace(slot, likeness=slot.likeness + SAME_PLACE * _overlap(slot, question, varied.second))
+        if varied is not None
         else slot
         for slot in _slots(question, fragment)
     ]
@@ -89,16 +80,6 @@ def _asks_for_such(question: Question, fragment: Fragment) -> bool:
         m.head == other.head and m.determiner in cc.WH and m.start < question.wh[1]
         for m in question.mentions
     )
-
-
-def _place(slot: Slot, question: Question, fragment: Fragment) -> float:
-    """What was varied last is varied again; less surely with another article."""
-    mention = next(
-        (m for m in question.mentions if question.words[m.start].start == slot.start), None
-    )
-    other = fragment.mention
-    same = mention is None or other is None or mention.determiner == other.determiner
-    return SAME_PLACE if same else SAME_PLACE / 3
 
 
 def _overlap(slot: Slot, question: Question, span: Span) -> bool:
@@ -127,7 +108,6 @@ def _slots(question: Question, fragment: Fragment) -> Iterator[Slot]:
             - 2 * mention.grouped
             + _kinship(mention, other)
             - ASKED_FOR * asked
-            + ATTRIBUTE * _tells_apart(mention, other)
             + INDEFINITE * (mention.determiner in _ANY and other.determiner in _ANY)
         )
         when = _is_when(mention) and _is_when(other)
@@ -138,35 +118,18 @@ def _slots(question: Question, fragment: Fragment) -> Iterator[Slot]:
             score -= GOVERNED + SOMEBODY * (not acts(other)) + (fragment.prep != "for")
         end = words[_end(words, mention, other) - 1].end
         yield Slot(words[start].start, end, outer, score)
-        if not fragment.prep:
-            yield from modifier_slots(question.analysis, mention, fragment)
     yield from (s for s in entity_slots(question.analysis, fragment))
     yield from _speaker(question, fragment)
     yield from _doing(question, fragment)
 
 
-def _tells_apart(mention: Mention, other: Mention) -> bool:
-    alike = mention.determiner == other.determiner and mention.number == other.number
-    return mention.prep in {"for", "of"} and mention.role in {"pobj", "of"} and alike
-
-
-def slot_at(question: Question, mention: Mention) -> Slot:
-    """The place of a mention in the question."""
-    words = question.words
-    start, end = words[mention.start].start, words[mention.end - 1].end
-    governed = mention.prep and mention.start
-    return Slot(start, end, words[mention.start - 1].start if governed else start, 0.0)
-
-
 def _doing(question: Question, fragment: Fragment) -> Iterator[Slot]:
     """ "Is skiing covered?" + snowboarding: what is done has no noun."""
-    first, stop = question.subject
-    words = question.words
-    named = any(first <= m.start < stop for m in question.mentions)
-    opening = words[first] if first < stop else None
-    capitals = opening is not None and len(opening.text) > 1 and opening.text.isupper()
-    doing = opening is not None and (opening.tag == "VBG" or capitals)
-    if doing and not named and fragment.mention is not None and not fragment.prep:
+    (first, stop), words = question.subject, question.words
+    if first == stop or question.subject_mention is not None:
+        return
+    doing = words[first].tag == "VBG" or words[first].in_capitals
+    if doing and fragment.mention is not None and not fragment.prep:
         yield Slot(words[first].start, words[stop - 1].end, words[first].start, SOMEBODY)
 
 
@@ -241,3 +204,85 @@ def _end_of_more(words: tuple[Word, ...], end: int) -> int:
     while stop < len(words) and words[stop].pos in {"NOUN", "PROPN", "DET", "ADJ", "NUM"}:
         stop += 1
     return stop if stop > end + 1 and words[stop - 1].pos in {"NOUN", "PROPN"} else end
+
+
+def asked_again(question: Question, slot: Slot, fragment: Fragment) -> str:
+    """The question with the slot filled by the fragment, without what stood around it."""
+    governed = slot.outer < slot.start
+    given = fragment if governed else Fragment(fragment.text, fragment.mention, "", fragment.label)
+    words = question.words
+    slot = _with_article(words, slot, fragment)
+    text = substitute(question.analysis, slot, given)
+    first = 0 if question.indirect else question.first
+    tail = len(question.analysis.text) - words[question.end - 1].end
+    cut = text[words[first].start : len(text) - tail] if tail else text[words[first].start :]
+    mark = question.analysis.text[words[question.end - 1].end :][:1]
+    aux = question.aux
+    if aux is not None and slot.start == words[question.subject[0]].start and not governed:
+        cut = _agree(cut, words[aux], words[first].start, fragment)
+    return cut + (mark if mark in {"?", "."} else "")
+
+
+def asked_of_another(question: Question, fragment: Fragment) -> str:
+    """ "a paid one" after "with a free key": the question with "a paid key"; "" when unclear."""
+    words, mention = question.words, _varied_phrase(question, fragment)
+    if mention is None:
+        return ""
+    noun = question.analysis.span(_noun(words, mention), mention.end)
+    named = Fragment(f"{fragment.text} {noun}", mention, fragment.prep, "")
+    start, end = words[mention.start].start, words[mention.end - 1].end
+    outer = words[mention.start - bool(mention.prep and mention.start)].start
+    return asked_again(question, Slot(start, end, outer, 0.0), named)
+
+
+def _varied_phrase(question: Question, fragment: Fragment) -> Mention | None:
+    """What has something in front of its noun, at best the same number and an adjective."""
+    words, pool = question.words, _things(question, fragment.prep)
+    told = [m for m in pool if _noun(words, m) > _told(words, m)] or [
+        m for m in pool if fragment.plural and m.number == "pl" and not m.prep
+    ]
+
+    def alike(mention: Mention) -> tuple[bool, bool]:
+        several = mention.number == "pl"
+        return several == fragment.plural, words[_told(words, mention)].pos in {"ADJ", "NUM"}
+
+    return max(told, key=alike, default=None)
+
+
+def _things(question: Question, prep: str) -> list[Mention]:
+    """What is not asked for, at best behind the preposition."""
+    pool = [m for m in question.mentions if m.determiner not in cc.WH and not m.parts]
+    return [m for m in pool if prep and m.prep == prep] or pool
+
+
+def _told(words: tuple[Word, ...], mention: Mention) -> int:
+    """First word of a phrase behind its determiners."""
+    inside = range(mention.start, mention.end - 1)
+    return next((i for i in inside if words[i].pos != "DET"), mention.end - 1)
+
+
+def _noun(words: tuple[Word, ...], mention: Mention) -> int:
+    """First word of a phrase behind what tells it from others of its kind: "a *free* key"."""
+    told = _told(words, mention)
+    behind = range(told, mention.end - 1)
+    noun = next((i for i in behind if words[i].pos not in {"ADJ", "NUM"}), mention.end - 1)
+    return noun if noun > told else min(told + 1, mention.end - 1)
+
+
+def _with_article(words: tuple[Word, ...], slot: Slot, fragment: Fragment) -> Slot:
+    """An article before the slot goes when the fragment brings its own."""
+    before = next((w for w in words if w.end == slot.start - 1), None)
+    brings = fragment.text.split(" ", 1)[0].lower() in cc.ARTICLES | cc.POSSESSIVES
+    if before is None or not brings or before.lower not in cc.ARTICLES | cc.POSSESSIVES:
+        return slot
+    outer = min(slot.outer, before.start)
+    return replace(slot, start=before.start, outer=outer)
+
+
+def _agree(text: str, aux: Word, offset: int, fragment: Fragment) -> str:
+    mention = fragment.mention
+    if mention is None or aux.start < offset:
+        return text
+    start, end = aux.start - offset, aux.end - offset
+    form = agreeing(text[start:end], plural=mention.number == "pl")
+    return text[:start] + form + text[end:]

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kds.router.discourse.agency import is_somebody
 from kds.router.discourse.center import RELATIONAL_NOUNS
 from kds.router.discourse.fitness import Slot, dealt_with, fitness
 from kds.router.discourse.history import Discourse
 from kds.router.discourse.knowledge import Knowledge
-from kds.router.discourse.mention import Mention, Mood, is_time
+from kds.router.discourse.mention import Mention, Mood, is_somebody, is_time
 from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Number, Role

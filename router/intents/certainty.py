@@ -16,32 +16,6 @@ Ints = NDArray[np.int64]
 LEAST: Final = 1e-12
 """Probabilities are kept above this before their logarithm is taken."""
 
-SIGNS: Final = (
-    "log odds of the winner",
-    "distance to the runner-up",
-    "likeness to the nearest example",
-    "nearest example agrees",
-    "text alone agrees",
-    "rule score of the winner",
-    "best rule score of another",
-    "share of unknown words",
-    "log of the number of terms",
-    "text margin of the winner",
-    "text margin of none of these",
-)
-SCOPE_SIGNS: Final = (
-    "log odds of the winner, by text alone",
-    "distance to the runner-up, by text alone",
-    "text margin of the winner",
-    "text margin of none of these",
-    "likeness to the nearest example",
-    "likeness to the nearest example of the winner",
-    "share of unknown words",
-    "share of the weight on known words",
-    "log of the number of terms",
-    "sum of all evidence",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Readings:
@@ -83,7 +57,7 @@ def best_in_scope(log_p: Floats, none: int | None) -> Ints:
 
 
 def certainty_signs(readings: Readings, log_p: Floats, winner: Ints, none: int | None) -> Floats:
-    """What the calibrator looks at, in the order of SIGNS."""
+    """What the calibrator looks at; a column each. The order is that of the shipped numbers."""
     rows = np.arange(len(winner))
     margins, rule_scores, likeness = readings.margins, readings.rule_scores, readings.likeness
     other_rules = rule_scores.copy()
@@ -106,7 +80,9 @@ def certainty_signs(readings: Readings, log_p: Floats, winner: Ints, none: int |
 
 
 def scope_signs(readings: Readings, sharpness: float, none: int | None) -> Floats:
-    """What tells messages of the intents from others, by text alone; in order of SCOPE_SIGNS."""
+    """What tells messages of the intents from others, by text alone; in the order of the shipped
+    numbers.
+    """
     margins = readings.margins
     winner = best_in_scope(margins, none)
     rows = np.arange(len(winner))

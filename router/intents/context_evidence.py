@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kds.router.intents.evidence import IntentRules, without_lead_in
-from kds.router.prompts.frontmatter import When
-from kds.router.prompts.promptfile import ContextShift
+from kds.router.prompts.frontmatter import ContextShift, When
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kds.router.prompts.promptfile import ContextShift, IntentPattern, PromptFile
+from kds.router.prompts.frontmatter import ContextShift
+from kds.router.prompts.promptfile import IntentPattern, PromptFile
 
 _LEAD_IN: Final = re.compile(
     r"(?:(?:please|pls|plz|kindly|ok(?:ay)?|alright|all right|right|so|and|then|now|next|also|well"

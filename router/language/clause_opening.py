@@ -64,7 +64,7 @@ def opens_clause(s: Sentence, i: int) -> bool:
 def at_clause_start(s: Sentence, i: int, verb_seen: bool) -> str:
     """VERB for an imperative, "" when the word must be judged otherwise."""
     token = s.drafts[i]
-    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    after = s.at(i + 1)
     coordinated = s.pos(skip_adverbs(s, i)) == "CCONJ"
     if s.pos(skip_adverbs(s, i)) == "SCONJ":
         return ""
@@ -91,7 +91,7 @@ def _rarely_verb(token: Draft) -> bool:
 
 
 def _object_or_end_follows(s: Sentence, i: int) -> bool:
-    token, after = s.drafts[i], s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    token, after = s.drafts[i], s.at(i + 1)
     if not (token.reading.noun or token.reading.adjective):
         return True
     if after is None:

@@ -30,7 +30,7 @@ Rule = Callable[[Sentence, int], str]
 
 
 def _to(s: Sentence, i: int) -> str:
-    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    after = s.at(i + 1)
     if after is None or after.kind or not (after.base or after.lower in {"be", "have", "do"}):
         unknown_verb = (
             after is not None
@@ -48,7 +48,7 @@ def _to(s: Sentence, i: int) -> str:
         return "ADP"
     if not after.reading.noun:
         return "PART"
-    nxt = s.drafts[i + 2] if i + 2 < len(s.drafts) else None
+    nxt = s.at(i + 2)
     if nxt is not None and (
         nxt.lower in cc.ARTICLES | cc.POSSESSIVES | cc.PERSONAL | cc.DEMONSTRATIVES | cc.QUANTIFIERS
         or nxt.lower in cc.WH
@@ -62,7 +62,7 @@ def _goal_of_change(s: Sentence, i: int) -> bool:
     """ "set LOG_LEVEL to debug", "upgrade X to version 5": what follows is the new value."""
     if not any(d.reading.verb in _CHANGES for d in s.drafts[: max(0, i - 1)]):
         return False
-    after_that = s.drafts[i + 2] if i + 2 < len(s.drafts) else None
+    after_that = s.at(i + 2)
     return after_that is None or bool(after_that.kind) or not after_that.text[:1].isalnum()
 
 
@@ -78,7 +78,7 @@ def _like(s: Sentence, i: int) -> str:
 
 
 def _apostrophe_s(s: Sentence, i: int) -> str:
-    before = s.drafts[i - 1] if i else None
+    before = s.at(i - 1)
     if before is not None and before.lower == "let":
         return "PRON"
     if before is not None and (
@@ -120,7 +120,7 @@ def _do(s: Sentence, i: int) -> str:
         asked = s.lower(len(s.drafts) - 1) == "?"
         return "AUX" if (asked and any(d.base for d in rest)) or _plural_does(s, i) else "VERB"
     if before in {"i", "you", "we", "they", "he", "she", "it", "that", "this", "which", "who"}:
-        follow = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+        follow = s.at(i + 1)
         return "AUX" if follow and follow.base and not follow.reading.noun else "VERB"
     return "VERB" if before in {"to", "please", "'s", "and", "then"} | cc.MODALS else "AUX"
 

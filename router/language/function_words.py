@@ -46,7 +46,7 @@ def closed_pos(lower: str) -> str:
 
 def that_pos(s: Sentence, i: int) -> str:
     """Complementizer, relative, determiner or pronoun."""
-    before, after = s.lower(i - 1), s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    before, after = s.lower(i - 1), s.at(i + 1)
     if after is None or not after.text[:1].isalnum():
         return "PRON"
     starts_clause = after.lower in cc.ARTICLES | cc.POSSESSIVES | cc.PERSONAL | {
@@ -64,7 +64,7 @@ def that_pos(s: Sentence, i: int) -> str:
         return "SCONJ"
     if after.lower in cc.ADVERBS | cc.SUBORDINATORS:
         return "PRON"
-    previous = s.drafts[i - 1] if i else None
+    previous = s.at(i - 1)
     commanded = previous is not None and previous.base and _opens(s, i - 1)
     if commanded and (after.nominal or after.kind):
         return "DET"
@@ -88,7 +88,7 @@ def _noun_like(token: Draft) -> bool:
 
 def demonstrative_pos(s: Sentence, i: int) -> str:
     """This, these, those: determiner or pronoun."""
-    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    after = s.at(i + 1)
     if after is None or closed_pos(after.lower) in {
         "AUX",
         "ADP",
@@ -113,7 +113,7 @@ def demonstrative_pos(s: Sentence, i: int) -> str:
 
 def her_pos(s: Sentence, i: int) -> str:
     """ "send her the link" or "her link"."""
-    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    after = s.at(i + 1)
     if after is None or closed_pos(after.lower) or not after.nominal:
         return "PRON"
     return "DET" if after.text[:1].isalnum() else "PRON"
@@ -121,7 +121,7 @@ def her_pos(s: Sentence, i: int) -> str:
 
 def one_pos(s: Sentence, i: int) -> str:
     """The number, or the pronoun of "another one"."""
-    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    after = s.at(i + 1)
     plain = after is not None and after.text[:1].isalnum() and not closed_pos(after.lower)
     plain = plain and after is not None and after.lower not in cc.PARTICLES
     before = s.lower(i - 1)
@@ -166,7 +166,7 @@ def there_pos(s: Sentence, i: int) -> str:
 
 def both_pos(s: Sentence, i: int) -> str:
     """ "both tests" or "both need tests"."""
-    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    after = s.at(i + 1)
     stands_for_subject = i == 0 and after is not None and after.base and after.verb_first
     asked = s.lower(i - 1) in cc.DO | cc.MODALS and after is not None and after.base
     return "PRON" if stands_for_subject or asked or s.lower(i + 1) in cc.FINITE_AUX else "DET"
@@ -179,7 +179,7 @@ _NEVER_ASKED_FOR: Final = (
 
 def which_pos(s: Sentence, i: int) -> str:
     """ "which file" or "which is faster"; also for "what"."""
-    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    after = s.at(i + 1)
     if (
         after is None
         or after.lower in _NEVER_ASKED_FOR
@@ -202,7 +202,7 @@ def wh_adverb_pos(s: Sentence, i: int) -> str:
 
 def first_pos(s: Sentence, i: int) -> str:
     """ "first fix the page" or "the first page"."""
-    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    after = s.at(i + 1)
     opens = i == 0 or s.pos(i - 1) in {"PUNCT", "CCONJ"}
     commands = after is not None and after.base and after.verb_first
     return "ADV" if opens and commands else "ADJ"
@@ -212,13 +212,13 @@ def next_pos(s: Sentence, i: int) -> str:
     """ "next to", "the next task", "next"."""
     if s.lower(i + 1) == "to":
         return "ADP"
-    follow = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    follow = s.at(i + 1)
     return "ADJ" if follow and follow.nominal and follow.text[:1].isalnum() else "ADV"
 
 
 def comparative_pos(s: Sentence, i: int) -> str:
     """More, most, less: before an adjective or a noun."""
-    follow = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    follow = s.at(i + 1)
     if follow and follow.reading.adjective and not follow.reading.noun:
         return "ADV"
     plain = follow is not None and follow.text[:1].isalnum() and not closed_pos(follow.lower)

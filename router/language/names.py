@@ -29,7 +29,7 @@ def is_person(analysis: Analysis, phrase: Phrase, label: str) -> bool:
 def is_name_like(analysis: Analysis, phrase: Phrase, label: str) -> bool:
     """A proper name by its capitals: perhaps a person, perhaps several (a band, a company)."""
     word = analysis.words[phrase.head]
-    spelled = len(word.text) > 1 and word.text.isupper()
+    spelled = word.in_capitals
     if word.kind or spelled or not word.text[:1].isupper():
         return False
     if label in {"PARTY", "ROLE"}:

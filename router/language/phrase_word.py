@@ -17,7 +17,7 @@ _OBJECT_OPENERS: Final = (
 
 def after_be(s: Sentence, i: int) -> str:
     """A word behind be, seem, look ...: adjective, participle or noun."""
-    token, after = s.drafts[i], s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    token, after = s.drafts[i], s.at(i + 1)
     compound = after is not None and not after.pos and token.reading.noun and after.reading.noun
     if token.reading.adjective and not compound:
         return "ADJ"
@@ -128,7 +128,7 @@ def _is_predicate(s: Sentence, i: int) -> bool:
         return False
     if _ends_fragment(s, i):
         return False
-    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    after = s.at(i + 1)
     open_end = (
         after is None or closed_pos(after.lower) or not after.text[:1].isalnum() or after.kind
     )
@@ -182,7 +182,7 @@ def _surely_verb(token: Draft) -> bool:
 
 
 def _nominal_follows(s: Sentence, i: int) -> bool:
-    after = s.drafts[i + 1] if i + 1 < len(s.drafts) else None
+    after = s.at(i + 1)
     if after is None or not (after.text[:1].isalnum() or after.kind):
         return False
     if after.forced:

@@ -77,7 +77,7 @@ def _close(s: Sentence, i: int) -> None:
 
 def _labels(s: Sentence, i: int) -> bool:
     """ "zone A", "the Class A notes": a letter behind a noun is no article."""
-    before = s.drafts[i - 1] if i else None
+    before = s.at(i - 1)
     return (
         before is not None
         and bool(before.reading.noun)

@@ -74,6 +74,10 @@ class Sentence:
     drafts: list[Draft]
     english: English
 
+    def at(self, i: int) -> Draft | None:
+        """The token at ``i``, None outside."""
+        return self.drafts[i] if 0 <= i < len(self.drafts) else None
+
     def pos(self, i: int) -> str:
         """Part of speech decided so far, "" outside or undecided."""
         return self.drafts[i].pos if 0 <= i < len(self.drafts) else ""

@@ -33,6 +33,11 @@ class Word:
         """The text in lower case, with straight apostrophes."""
         return self.text.lower().replace("’", "'")
 
+    @property
+    def in_capitals(self) -> bool:
+        """ "PUT", "API"; not "I"."""
+        return len(self.text) > 1 and self.text.isupper()
+
 
 @dataclass(frozen=True, slots=True)
 class Clause:

@@ -49,8 +49,11 @@ class PatternEntry(NotEntry):
     weight: Annotated[float, Field(gt=0, le=1)]
 
 
-class ContextEntry(BaseModel):
-    """What the conversation says about the intent."""
+class ContextShift(BaseModel):
+    """What the conversation says about an intent: ``shift`` in log odds ``when`` a sign is there.
+
+    With ``after``, only when the message before had one of these intents.
+    """
 
     model_config = STRICT
     when: When
@@ -71,7 +74,7 @@ class FrontMatter(BaseModel):
     needs: Annotated[list[NotEntry], MANY_PATTERNS] = []
     examples: Annotated[list[Text], MANY_EXAMPLES] = []
     counter_examples: Annotated[list[Text], MANY_EXAMPLES] = []
-    context: list[ContextEntry] = []
+    context: list[ContextShift] = []
     absorbs: list[_Intent] = []
     starts_session: bool = False
     corrects: bool = False

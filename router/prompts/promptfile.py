@@ -18,10 +18,10 @@ from kds.router.pattern import Pattern, control_problem
 from kds.router.prompts.examplefile import ExampleFile, ExamplesText, read_examples
 from kds.router.prompts.frontmatter import (
     FRONT_MATTER_KEYS,
+    ContextShift,
     FrontMatter,
     NotEntry,
     PatternEntry,
-    When,
     own_problems,
 )
 from kds.router.prompts.promptmend import NAMELESS, doubtful_keys, mended
@@ -38,18 +38,6 @@ class IntentPattern:
     weight: float
     exact: bool
     where: str
-
-
-@dataclass(frozen=True, slots=True)
-class ContextShift:
-    """What the conversation says about an intent: ``shift`` in log odds ``when`` a sign is there.
-
-    With ``after``, only when the message before had one of these intents.
-    """
-
-    when: When
-    shift: float
-    after: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +171,7 @@ def read_prompt(
         tools=tuple(found.tools),
         output=found.output,
         needs=needs,
-        context=_context(found),
+        context=tuple(found.context),
         absorbs=tuple(found.absorbs),
         starts_session=found.starts_session,
         corrects=found.corrects,
@@ -192,10 +180,6 @@ def read_prompt(
     )
     whole = (*problems, *body_problems, *more.problems)
     return PromptDraft(whole, prompt, body, body_line, inputs_read="inputs" not in doubtful)
-
-
-def _context(found: FrontMatter) -> tuple[ContextShift, ...]:
-    return tuple(ContextShift(one.when, one.shift, frozenset(one.after)) for one in found.context)
 
 
 def _stand_in(front: Document, path: Path) -> tuple["FrontMatter | None", frozenset[str]]:

@@ -7,9 +7,8 @@ value right, or brought up something newer. There the word is left as it was typ
 import re
 from typing import Final
 
-from kds.router.discourse.agency import is_somebody
 from kds.router.discourse.history import Moment
-from kds.router.discourse.mention import Mention, is_time
+from kds.router.discourse.mention import Mention, is_somebody, is_time
 from kds.router.discourse.purport import is_of_deed, judged, puts_right
 from kds.router.english import table, words
 from kds.router.language.lexicon import readings
@@ -63,8 +62,9 @@ def borrows_pronoun(text: str, message: str) -> bool:
 
 def _is_glued(scene: Scene, i: int) -> bool:
     """ "theyre": two words with nothing between them."""
-    follows = scene.words[i + 1 : i + 2]
-    return any(w.start == scene.words[i].end and w.text[0].isalpha() for w in follows)
+    follows = scene.word(i + 1)
+    glued = follows is not None and follows.start == scene.words[i].end
+    return glued and scene.lower(i + 1)[:1].isalpha()
 
 
 def _of_number(scene: Scene, i: int, choice: Choice, *, plural: bool) -> str:

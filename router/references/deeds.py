@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Final
 
 from kds.brain.turn import Edit, Reference
 from kds.router.discourse.inquiry import last_question, questions
@@ -12,18 +11,13 @@ from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import singular
 from kds.router.references.rendering import bare, definite, in_place_of
 from kds.router.references.rule import Rule
-from kds.router.references.scene import Found, Scene, search
-
-_SCORE: Final = 0.8
-"""Shown for what the form of the message settles, where no antecedents compete."""
+from kds.router.references.scene import SETTLED, Found, Scene, cued
 
 
 def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Can they do that on Tuesdays?", "who decides in that case?": what was asked about."""
     question = _last_deed(scene)
-    match = next(
-        (m for p in rule.signal.cues if (m := search(p, scene.analysis.text)) is not None), None
-    )
+    match = cued(rule, scene.analysis.text)
     if question is None or match is None or not _is_question(scene):
         return
     at = next(i for i, w in enumerate(scene.words) if w.end > match.start("ref"))
@@ -32,10 +26,9 @@ def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
     if not text:
         return
     start, end = match.span("ref")
-    doer = _doer(scene, question, at) if not kind else ()
     yield Found(
-        (Reference(match["ref"], start, end, question.about, rule.id, _SCORE),),
-        (*doer, Edit(start, end, text)),
+        (Reference(match["ref"], start, end, question.about, rule.id, SETTLED),),
+        (Edit(start, end, text),),
         f"'{match['ref']}' is what the question before asks about ({rule.id}): '{text}'",
     )
 
@@ -43,7 +36,7 @@ def find_actions(scene: Scene, rule: Rule) -> Iterator[Found]:
 def find_purposes(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "How much notice does it have to give?" -> "... to resign": what for is left out."""
     question = last_question(scene.discourse)
-    match = next((m for p in rule.signal.cues if (m := search(p, scene.analysis.text))), None)
+    match = cued(rule, scene.analysis.text)
     words = [w for w in scene.words if w.pos != "PUNCT"]
     if question is None or match is None or not words or not question.is_agentive:
         return
@@ -55,7 +48,7 @@ def find_purposes(scene: Scene, rule: Rule) -> Iterator[Found]:
     if verb is not None and verb.lemma in {"be", "have", "get", last.lemma}:
         return
     yield Found(
-        (Reference("", last.end, last.end, question.about, rule.id, _SCORE),),
+        (Reference("", last.end, last.end, question.about, rule.id, SETTLED),),
         (Edit(last.end, last.end, f" to {action}"),),
         f"what for is left out ({rule.id}): 'to {action}'",
     )
@@ -139,27 +132,14 @@ def _last_deed(scene: Scene) -> Question | None:
     return None
 
 
-def _doer(scene: Scene, question: Question, at: int) -> tuple[Edit, ...]:
-    """ "When can it do so?": who does it is who was asked about."""
-    before = [w for w in scene.words[:at] if w.pos != "ADV"][-1:]
-    first, stop = question.subject
-    named = stop - first > 1 or (first < stop and question.words[first].pos != "PRON")
-    if not before or before[0].lower not in {"it", "they", "he", "she"} or not named:
-        return ()
-    word = before[0]
-    return (Edit(word.start, word.end, in_place_of(word.text, question.subject_text)),)
-
-
 def _as_condition(question: Question) -> str:
     """ "in that case" -> "if the Committee rejects the application"."""
-    first, stop = question.condition
-    if first < stop:
-        return question.span((first, stop))
+    said = question.condition
+    if said[0] < said[1]:
+        return question.span(said)
     if question.fronted[0] < question.fronted[1]:
         return question.span(question.fronted).rstrip(",")
-    if not question.is_polar:
-        return ""
-    stated = question.stated()
+    stated = question.stated() if question.is_polar else ""
     return f"if {stated}" if stated else ""
 
 

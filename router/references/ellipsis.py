@@ -1,71 +1,67 @@
-"""Questions that leave out what the question before said: "Why?", "And if it doesn't?"."""
+"""Questions that leave out what the question before said: "Why?", "And if it doesn't?"; and
+comparisons of what two questions asked: "Which is longer?", "Is that more than in Paris?".
+
+Two questions that differ in one part ask for the same quantity of two things. What is compared
+is that quantity: the notice of the Servicer with the notice of the Trustee, not the parties.
+"""
 
 import re
 from collections.abc import Iterator
+from itertools import islice, pairwise
 from typing import Final
 
 from kds.brain.turn import Edit, Reference
-from kds.router.discourse.inquiry import last_question
-from kds.router.discourse.question import Question
+from kds.router.discourse.inquiry import difference, last_question, questions
+from kds.router.discourse.mention import Mention
+from kds.router.discourse.question import Question, Span
+from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Word
+from kds.router.references.rendering import bare_text
 from kds.router.references.rule import Rule
-from kds.router.references.scene import Found, Scene, search
+from kds.router.references.scene import SETTLED, Found, Scene, cued, rewritten
 
-_SCORE: Final = 0.8
-"""Shown for what the form of the message settles, where no antecedents compete."""
-_MEASURE: Final = re.compile(r"how (?:much|high|big|large|strict)$", re.I)
 _PRONOUNS: Final = frozenset("it they he she that this these those".split())
-_AUXILIARIES: Final = cc.FINITE_AUX - cc.HAVE
+_AUXILIARIES: Final = cc.FINITE_AUX | {"ca", "wo"}
+_MEASURE: Final = re.compile(r"how (?:much|high|big|large|strict)$", re.I)
+_DENIAL: Final = re.compile(r"(?:not|no|otherwise)(?:\s+so)?", re.I)
+_ALLOWED: Final = re.compile(r"(?:\w+ed|able) to (?P<deed>.+)")
+_OTHER: Final = re.compile(r"\bthe other(?: one)?$", re.I)
 _ENDINGS: Final = " \t?!."
+_MEASURES: Final = words("qualities", "degrees")
+_AMOUNTS: Final = words("nouns", "amounts")
 
 
 def find_bare_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Why?", "By when?", "At what price?": a wh-phrase asks the last question anew."""
     question = last_question(scene.discourse)
-    asked = _group(scene, rule, "ask")
+    match = cued(rule, scene.analysis.text, at_start=True)
+    groups = match.groupdict() if match is not None else {}
+    asked, degree = (groups.get("ask") or "").strip(), groups.get("degree")
     elliptic = asked.lower() == "why"  # the cue has seen all of "why doesn't it?"
     if question is None or not asked or (not elliptic and _holds_a_sentence(scene)):
         return
-    degree = _group(scene, rule, "degree")
-    asked = asked.removesuffix(degree).strip()
     denied = any(w.lower in cc.NEGATIONS for w in scene.words)
-    text = _asked_with(question, asked, denied=denied)
-    if text and degree:
-        text = f"{text.rstrip('?')} {degree}?"
-    if text:
-        yield _whole(scene, rule, question, _capital(text, like=scene.analysis.text))
+    if text := _asked_with(question, asked, denied=denied):
+        text = f"{text.rstrip('?')} {degree}?" if degree else text
+        yield rewritten(scene, rule, _capital(text, like=scene.analysis.text), question.about)
 
 
 def find_conditions(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "And if it doesn't?", "if not?", "And if the landlord refuses?"."""
     question = last_question(scene.discourse)
-    match = _match(scene, rule)
-    if question is None or match is None or _main_clause_follows(scene, match.end()):
+    match = cued(rule, scene.analysis.text, at_start=True)
+    if question is None or match is None:
         return
     whether = match.groupdict().get("what") is not None
     rest = scene.analysis.text[match.end() :].strip(_ENDINGS)
-    text = (
-        _negated(question, rest)
-        or _instead(scene, question, match.end())
-        or _completed(scene, question, match.end())
-    )
-    if text:
+    text = _denied(question) if _DENIAL.fullmatch(rest) else ""
+    if text := text or _completed(scene, question, match.end()):
         opening = "What if" if whether else "What happens if"
-        yield _whole(scene, rule, question, _capital(f"{opening} {text}?", scene.analysis.text))
-    elif not whether and rest:
-        yield _behind(scene, rule, question, match)
-
-
-def _match(scene: Scene, rule: Rule) -> "re.Match[str] | None":
-    text = scene.analysis.text
-    found = (search(pattern, text) for pattern in rule.signal.cues)
-    return next((m for m in found if m is not None and m.start() == 0), None)  # type: ignore[return-value]  # a regex match
-
-
-def _group(scene: Scene, rule: Rule, name: str) -> str:
-    match = _match(scene, rule)
-    return ((match.groupdict().get(name) or "") if match is not None else "").strip()
+        whole = _capital(f"{opening} {text}?", scene.analysis.text)
+        yield rewritten(scene, rule, whole, question.about)
+    elif not whether and " " in rest:
+        yield _behind(scene, rule, question, match.start("clause"))
 
 
 def _holds_a_sentence(scene: Scene) -> bool:
@@ -81,28 +77,37 @@ def _asked_with(question: Question, asked: str, *, denied: bool) -> str:
     "Can I revoke a token" + "How" -> "How can I revoke a token?"; where the wh-phrase is the
     subject or the predicate, it stays: "Who approves it, and by when?".
     """
-    negated = denied and asked.lower().startswith("why")
-    asked = asked.split(" ")[0] if negated else asked
-    main = question.main
-    there = question.introduced
-    if there is not None and _MEASURE.match(asked):
-        return f"{asked} {'are' if there.number == 'pl' else 'is'} the {there.text}?"
+    if question.introduced is not None:
+        return _how_much(question.introduced, asked)
     if asked.lower().startswith("who "):
         return f"{question.text}, and {_lower(asked)}?"  # "who decides"
-    if question.is_polar or _is_adverbial(question):
-        aux, subject = question.aux, question.subject_text
-        if aux is not None and subject:
-            helper = question.words[aux].text
-            rest = f"{subject} {'not ' * negated}{question.said}"
-            before = f"{question.span(question.fronted)} " if _has_front(question) else ""
-            return f"{before}{asked} {_lower(helper)} {rest}".strip() + "?"
-        if question.is_polar:
-            return f"{asked} {_lower(main)}?"
+    negated = denied and asked.lower().startswith("why")
+    asked = asked.split(" ")[0] if negated else asked
+    if inverted := _inverted(question, asked, "not " * negated):
+        return inverted
     if question.indirect and question.wh_is_adverbial:
-        return f"{asked}{main.removeprefix(question.span(question.wh))}?"
+        return f"{asked}{question.main.removeprefix(question.span(question.wh))}?"
     if negated or question.span(question.wh).lower() == asked.lower():
         return ""
     return f"{question.text}, and {_lower(asked)}?"
+
+
+def _how_much(brought_up: Mention, asked: str) -> str:
+    """ "How much is the penalty?" of "Is there a penalty?"; "" for what asks for no amount."""
+    are = "are" if brought_up.number == "pl" else "is"
+    return f"{asked} {are} the {brought_up.text}?" if _MEASURE.match(asked) else ""
+
+
+def _inverted(question: Question, asked: str, negation: str) -> str:
+    """The wh-phrase before the auxiliary; "" where the one that is there must stay."""
+    aux, subject = question.aux, question.subject_text
+    if not question.is_polar and not _is_adverbial(question):
+        return ""
+    if aux is not None and subject:
+        before = f"{question.span(question.fronted)} " if _has_front(question) else ""
+        helper = _lower(question.words[aux].text)
+        return f"{before}{asked} {helper} {subject} {negation}{question.said}".strip() + "?"
+    return f"{asked} {_lower(question.main)}?" if question.is_polar else ""
 
 
 def _has_front(question: Question) -> bool:
@@ -114,86 +119,70 @@ def _is_adverbial(question: Question) -> bool:
     return question.aux is not None and not question.copular and question.wh_is_adverbial
 
 
-def _negated(question: Question, rest: str) -> str:
+def _be(question: Question) -> str:
+    return "are" if question.is_plural else "is"
+
+
+def _denied(question: Question) -> str:
     """ "if not": the last question, denied."""
-    if not re.fullmatch(r"(?:not|no|otherwise)(?:\s+so)?", rest, re.I):
+    if question.verb is None or not question.subject_text:
         return ""
-    verb = question.verb
-    if verb is None or not question.subject_text:
-        return ""
-    if question.aux is not None and question.words[question.aux].lower in cc.BE:
-        helper = question.words[question.aux].lower
-        return f"{question.subject_text} {helper} not {question.said}"
-    helper = "do" if question.is_plural else "does"
-    if verb.lower == "be":
-        helper = "are" if question.is_plural else "is"
-        return f"{question.subject_text} {helper} not {question.action[3:]}"
-    return f"{question.subject_text} {helper} not {question.action}"
+    helper, said = "do" if question.is_plural else "does", question.action
+    if question.being:
+        helper, said = question.being, question.said
+    elif said.startswith("be "):
+        helper, said = _be(question), said.removeprefix("be ")
+    return f"{question.subject_text} {helper} not {said}"
 
 
 def _completed(scene: Scene, question: Question, offset: int) -> str:
     """ "it doesn't" -> "the Servicer doesn't make advances"; "" when the clause has a verb."""
-    words = [w for w in scene.words if w.start >= offset and w.pos != "PUNCT"]
-    while words and words[-1].lower in {"so", "that", "either", "then"}:
-        words.pop()
+    words = _clause(scene, offset)
     cut = len(words)
     while cut and words[cut - 1].lower in {"n't", "not", "never"}:
         cut -= 1
-    if cut < 2 or words[cut - 1].lower not in _AUXILIARIES | {"ca", "wo", "have", "has"}:
+    if cut < 2 or any(w.pos == "VERB" for w in words[: cut - 1]):
         return ""
-    if any(w.pos == "VERB" for w in words[: cut - 1]) or not question.action:
-        return ""
+    said = _complement(question, words[cut - 1])
     subject = scene.analysis.text[words[0].start : words[cut - 2].end]
     if subject.lower() in _PRONOUNS and question.subject_text:
         subject = question.subject_text
     helper = scene.analysis.text[words[cut - 1].start : words[-1].end]
-    return f"{subject} {helper} {_complement(question, words[cut - 1])}"
+    return f"{subject} {helper} {said}" if said else ""
 
 
-def _instead(scene: Scene, question: Question, offset: int) -> str:
-    """ "And if the employer does?" after "What happens if the employee breaches it?"."""
+def _clause(scene: Scene, offset: int) -> list[Word]:
+    """The words behind the conjunction, without "either" or "then" at the end."""
     words = [w for w in scene.words if w.start >= offset and w.pos != "PUNCT"]
-    first, stop = question.condition
-    done = next((m for m in question.mentions if m.start == first + 1), None)
-    verb = question.verb
-    plain = len(words) > 1 and words[-1].lower in cc.DO and words[0].lower not in _PRONOUNS
-    if not plain or done is None or verb is None or verb.lemma != "happen":
-        return ""
-    subject = scene.analysis.text[words[0].start : words[-2].end]
-    return f"{subject} {question.span((done.end, stop))}"
+    while words and words[-1].lower in {"so", "that", "either", "then"}:
+        words.pop()
+    return words
 
 
 def _complement(question: Question, helper: Word) -> str:
-    """What belongs behind the auxiliary: "make advances", and "informed" behind "isn't"."""
-    said = question.action
-    aux = question.words[question.aux].lower if question.aux is not None else ""
-    if helper.lower in cc.BE:
-        return said[3:] if said.startswith("be ") else said
-    if aux in cc.BE and helper.lower in cc.DO | {"don't", "doesn't"}:
-        allowed = re.match(r"(?:\w+ed|able) to (?P<deed>.+)", said)
-        return allowed["deed"] if allowed else said
-    return f"be {said}" if aux in cc.BE and helper.lower in cc.MODALS else said
+    """What belongs behind the auxiliary: "make advances", and "informed" behind "isn't"; "" where
+    nothing does.
+    """
+    said, does = question.action, helper.lower
+    if does not in _AUXILIARIES or said.startswith("happen"):
+        return ""
+    if not question.being:
+        passive = said.startswith("be ")
+        return said if does not in cc.BE else said.removeprefix("be ") if passive else ""
+    if does in cc.BE:
+        return said
+    allowed = _ALLOWED.match(said) if does in cc.DO else None
+    return allowed["deed"] if allowed else f"be {said}" if does in cc.MODALS else ""
 
 
-def _main_clause_follows(scene: Scene, offset: int) -> bool:
-    """ "If it's late, who pays?" asks its own question."""
-    return any(w.text in {",", ":", ";"} for w in scene.words if w.start >= offset) and any(
-        c.mood == "question" and not c.subordinate and c.verb is not None and c.start > 0
-        for c in scene.analysis.clauses
-    )
-
-
-def _behind(scene: Scene, rule: Rule, question: Question, match: "re.Match[str]") -> Found:
+def _behind(scene: Scene, rule: Rule, question: Question, at: int) -> Found:
     """The question with the clause behind it: "Who repairs it if the landlord refuses?"."""
-    at = match.start("clause")
-    main = question.main
-    old = question.condition
-    if old[0] < old[1] and question.words[old[0]].lower == match["clause"].lower().split()[-1]:
-        main = question.analysis.span(question.start, old[0])
-    opening = _capital(main, like=scene.analysis.text)
+    text, old = scene.analysis.text, question.condition
+    again = old[0] < old[1] and text[at:].lower().startswith(question.words[old[0]].lower)
+    main = question.analysis.span(question.start, old[0]) if again else question.main
     return Found(
-        (Reference("", 0, 0, question.about, rule.id, _SCORE),),
-        (Edit(0, at + 1, f"{opening} {match['clause'][0].lower()}"),),
+        (Reference("", 0, 0, question.about, rule.id, SETTLED),),
+        (Edit(0, at + 1, f"{_capital(main, like=text)} {text[at].lower()}"),),
         f"a condition of the question before ({rule.id}): '{main}'",
     )
 
@@ -209,11 +198,83 @@ def _capital(text: str, like: str) -> str:
     return text[0].upper() + text[1:] if like[:1].isupper() else text
 
 
-def _whole(scene: Scene, rule: Rule, question: Question, text: str) -> Found:
-    message = scene.analysis.text
-    return Found(
-        (Reference(message, 0, len(message), question.about, rule.id, _SCORE),),
-        (Edit(0, len(message), text),),
-        f"'{message}' goes on with the question before ({rule.id}) -> '{text}'",
-        whole=True,
-    )
+def find_comparisons(scene: Scene, rule: Rule) -> Iterator[Found]:
+    """Which of the two, and how the last one compares with one more."""
+    text = scene.analysis.text
+    match = cued(rule, text, at_start=True)
+    if match is None or " or " in text.lower():
+        return
+    said = match["said"].strip().rstrip(" ?.!")
+    which = match.groupdict().get("which")
+    written, about = _alternatives(scene, which, said) if which else _compared(scene, said)
+    if written:
+        opening = written[0].upper() if text[:1].isupper() else written[0]
+        yield rewritten(scene, rule, f"{opening}{written[1:]}?", about)
+
+
+def _alternatives(scene: Scene, which: str, said: str) -> tuple[str, str]:
+    """ "Which is longer" with the two things, which the context remembers; "" when no two questions
+    vary one thing.
+    """
+    pair = _pair(scene)
+    if pair is None:
+        return "", ""
+    one, first, two, second = pair
+    left, right = one.span(first), two.span(second)
+    about = bare_text(f"{left} or {right}")
+    if _names_it(two, second):
+        return f"{which} {said}, {one.subject_text} or {two.subject_text}", about
+    if _is_quantity(two) and not _comes(said):
+        before = two.analysis.text[two.words[two.first].start : two.words[second[0]].start]
+        after = two.analysis.text[two.words[second[1] - 1].end : two.words[two.end - 1].end]
+        return f"{before}{left} or {right}{after}, and {which.lower()} {said}", about
+    return f"{which} {said}, {left} or {right}", about
+
+
+def _comes(said: str) -> bool:
+    """ "comes first", "lives longer": said of the things themselves."""
+    first = said.split(" ", 1)[0].lower()
+    return first not in {"is", "are", "was", "has", "have", "would"}
+
+
+def _pair(scene: Scene) -> tuple[Question, Span, Question, Span] | None:
+    """The newest two questions that differ in one part."""
+    for newer, older in pairwise(islice(questions(scene.discourse), 4)):
+        found = difference(older, newer)
+        if found is not None:
+            return older, found.first, newer, found.second
+    return None
+
+
+def _names_it(question: Question, part: Span) -> bool:
+    """The part stands in the subject, which is more than the part: "the rate on Term Loans"."""
+    first, stop = question.subject
+    inside = first <= part[0] and part[1] <= stop
+    return inside and (first, stop) != part
+
+
+def _is_quantity(question: Question) -> bool:
+    """How much, how long, when, by what date: something that is more or less than another."""
+    words = [w.lower for w in question.words[question.wh[0] : question.wh[1]]]
+    counted = any(w in _MEASURES | _AMOUNTS for w in words) and {"how", "what"} & set(words)
+    return bool(counted) or "when" in words or any(w.rstrip("s") in _AMOUNTS for w in words)
+
+
+def _compared(scene: Scene, said: str) -> tuple[str, str]:
+    """ "Is that more than in Paris": "that" is what the last question is about."""
+    question = last_question(scene.discourse)
+    if question is None or question.is_polar or not question.subject_text:
+        return "", ""
+    if question.copular:
+        said = _OTHER.sub(lambda other: _other(scene) or other[0], said)
+        return f"{_be(question)} {question.subject_text} {said}", question.about
+    return f"{question.text}, and is that {said}" if _is_quantity(question) else "", question.about
+
+
+def _other(scene: Scene) -> str:
+    """What "the other one" is: the earlier of two that were asked about."""
+    pair = _pair(scene)
+    if pair is None:
+        return ""
+    one, part = pair[:2]
+    return one.subject_text if _names_it(one, part) else one.span(part)

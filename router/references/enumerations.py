@@ -5,20 +5,16 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from kds.brain.turn import Edit, Reference
-from kds.router.discourse.differences import difference
-from kds.router.discourse.inquiry import questions
+from kds.router.discourse.inquiry import difference, questions
 from kds.router.discourse.mention import Mention, is_time
 from kds.router.discourse.question import Question, Span
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import is_plural
 from kds.router.language.words import Word
-from kds.router.references.rendering import bare_text, definite, in_place_of
+from kds.router.references.rendering import bare_text, definite
 from kds.router.references.rule import Rule
-from kds.router.references.scene import Found, Scene, covered
+from kds.router.references.scene import Found, Scene, covered, replaced, rewritten
 
-_SCORE: Final = 0.8
-"""Shown for pairs: they were listed together, so that nothing competes with them."""
 _OF_THEM: Final = frozenset("them these those both".split())
 _LEADS: Final = frozenset("so and but then ok okay well".split())
 
@@ -41,13 +37,14 @@ def find_both(scene: Scene, rule: Rule) -> Iterator[Found]:
         ):
             end = i + 3
         text = " and ".join(definite(part) for part in pair)
-        yield _replace(scene, rule, i, end, f"both {text}", bare_text(text))
+        span = (word.start, scene.words[end - 1].end)
+        yield replaced(scene, rule, span, f"both {text}", bare_text(text))
 
 
 def _quantifies(scene: Scene, i: int) -> bool:
     """ "both tests", "both A and B"; not "give both 2 GB", where a number follows, nor "are both
     taxed", where no plural does."""
-    follows = scene.words[i + 1] if i + 1 < len(scene.words) else None
+    follows = scene.word(i + 1)
     phrase = scene.analysis.phrase_at.get(i)
     if phrase is None or (follows is not None and follows.pos == "NUM"):
         return False
@@ -68,7 +65,8 @@ def find_order(scene: Scene, rule: Rule) -> Iterator[Found]:
         pair = _pair(scene, rule.antecedent.max_age)
         if pair is not None and not covered(rule, scene.analysis.text, word.start, word.end):
             text = definite(pair[index])
-            yield _replace(scene, rule, i - 1, i + 1, text, bare_text(text))
+            span = (scene.words[i - 1].start, word.end)
+            yield replaced(scene, rule, span, text, bare_text(text))
 
 
 def find_which(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -94,13 +92,9 @@ def find_which(scene: Scene, rule: Rule) -> Iterator[Found]:
     text = scene.analysis.text
     body = text[words[chosen].start :].rstrip(" ?.!")
     whole = f"Which {body}, {either}?"
-    span = words[start]
-    yield Found(
-        (Reference(span.text, span.start, span.end, bare_text(either), rule.id, _SCORE),),
-        (Edit(0, len(text), whole if text[:1].isupper() else whole[0].lower() + whole[1:]),),
-        f"'{span.text}' -> '{either}' ({rule.id})",
-        whole=True,
-    )
+    whole = whole if text[:1].isupper() else whole[0].lower() + whole[1:]
+    span = (words[start].start, words[start].end)
+    yield rewritten(scene, rule, whole, bare_text(either), span)
 
 
 def _behind_of_them(words: Sequence[Word], at: int) -> int:
@@ -122,21 +116,15 @@ def _pair(scene: Scene, max_age: int) -> tuple[Mention, Mention] | None:
     for moment in list(reversed(scene.discourse.moments))[: max_age + 1]:
         group = next((m for m in reversed(moment.mentions) if _are_things(m.parts)), None)
         if group is not None:
-            first, second = _full_parts(group)
-            return first, second
+            return group.parts[0], group.parts[1]
         if max_age and moment is scene.discourse.last and (varied := _varied(scene)):
             return varied
         main = _main(moment.mentions)
-        if main is not None and not any(_same(main, known) for known in mains):
+        if main is not None and not any(main.same_thing(known) for known in mains):
             mains.append(main)
         if len(mains) == 2:
             return mains[1], mains[0]
     return None
-
-
-def _same(one: Mention, other: Mention) -> bool:
-    """ "a renewal term" and "renewal terms" are no pair."""
-    return one.same_thing(other) or (one.head, one.modifiers) == (other.head, other.modifiers)
 
 
 def _varied(scene: Scene) -> tuple[Mention, Mention] | None:
@@ -148,7 +136,7 @@ def _varied(scene: Scene) -> tuple[Mention, Mention] | None:
     first, second = _whole(older, found.first), _whole(newer, found.second)
     if first is None or second is None:
         return None
-    return None if first.number != second.number and _same(first, second) else (first, second)
+    return first, second
 
 
 def _whole(question: Question, part: Span) -> Mention | None:
@@ -170,23 +158,6 @@ def _are_things(parts: tuple[Mention, ...]) -> bool:
     return len(parts) == 2 and all(part.head not in _DIRECTIONS for part in parts)
 
 
-def _full_parts(group: Mention) -> tuple[Mention, Mention]:
-    """ "the save and cancel buttons": both parts get the head."""
-    first, second = group.parts
-    shares_head = (
-        first.determiner and not second.determiner and second.number == "pl" and not first.kind
-    )
-    if shares_head and second.modifiers and second.head != first.head:
-        first = replace(first, text=f"{first.text} {second.head}", head=second.head)
-        second = replace(
-            second,
-            number="sg",
-            text=f"{' '.join(second.modifiers)} {second.head}",
-            determiner="the",
-        )
-    return first, second
-
-
 def _main(mentions: tuple[Mention, ...]) -> Mention | None:
     for role in ("obj", "subj", "none", "pobj"):
         for mention in mentions:
@@ -199,13 +170,3 @@ def _main(mentions: tuple[Mention, ...]) -> Mention | None:
             ):
                 return mention
     return next((m for m in mentions if not is_time(m) and not m.parts), None)
-
-
-def _replace(scene: Scene, rule: Rule, start: int, end: int, text: str, target: str) -> Found:
-    first, last = scene.words[start].start, scene.words[end - 1].end
-    original = scene.analysis.text[first:last]
-    return Found(
-        (Reference(original, first, last, target, rule.id, _SCORE),),
-        (Edit(first, last, in_place_of(original, text)),),
-        f"'{original}' -> '{text}' ({rule.id})",
-    )

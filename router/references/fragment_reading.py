@@ -8,7 +8,7 @@ from kds.router.discourse.mention import Mention
 from kds.router.discourse.mentions import is_of_people, mentions_in
 from kds.router.discourse.parallels import NUMBER, Fragment
 from kds.router.discourse.question_slots import HEADLESS
-from kds.router.english import English, words
+from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.lexicon import is_plural, readings
 from kds.router.language.words import Analysis, Number, Word
@@ -25,40 +25,72 @@ SAME_TAIL: Final = re.compile(
 ADDRESSED: Final = frozenset({"you", "we"})
 """ "Can you build it?" + "and test?": a request, which goes on with a verb."""
 _EMPTY_ADVERBS: Final = cc.WH | words("function_words", "empty_adverbs")
+_ONES: Final = frozenset({"one", "ones"})
+_VAGUE: Final = cc.WH | {"every", "no", "other", "others", "same"}
 
 
 def read_fragment(scene: Scene, rule: Rule) -> tuple[Fragment | None, str]:
     """The part behind the cue, when it is one phrase (with or without a preposition)."""
     text = scene.analysis.text
-    for pattern in rule.signal.cues:
-        match = search(pattern, text)
-        if match is None or match.start() != 0:
-            continue
-        groups = match.groupdict()
-        rest = groups.get("rest") or text[match.end() :]
-        start = text.rfind(rest) if rest else len(text)
-        tail = SAME_TAIL.search(rest)
-        rest = rest[: tail.start()] if tail is not None and rule.signal.kind == "question" else rest
-        question = last_question(scene.discourse) if rule.signal.kind == "question" else None
-        asked = question is not None and question.subject_text.lower() not in ADDRESSED
-        fragment = _read(scene.analysis, start, start + len(rest.rstrip(" ?.!,")), asked=asked)
+    asks = rule.signal.kind == "question"
+    read = _behind_question if asks else _phrase
+    found = (search(pattern, text) for pattern in rule.signal.cues)
+    for match in (m for m in found if m is not None and m.start() == 0):
+        rest = match.groupdict().get("rest") or text[match.end() :]
+        start = text.rfind(rest)
+        rest = SAME_TAIL.sub("", rest) if asks else rest
+        inside = _inside(scene.analysis, start, start + len(rest.rstrip(" ?.!,")))
+        fragment = read(scene, inside)
         if fragment is not None:
             return fragment, text[:start].strip()
     return None, ""
 
 
-def _read(analysis: Analysis, start: int, end: int, *, asked: bool = False) -> Fragment | None:
+def _behind_question(scene: Scene, inside: list[Word]) -> Fragment | None:
+    """What may be less than a phrase."""
+    return _headless(inside) or _phrase(scene, inside) or _named(scene, inside)
+
+
+def _inside(analysis: Analysis, start: int, end: int) -> list[Word]:
+    """The words between two characters, without "too" behind them and dashes in front."""
     inside = [w for w in analysis.words if w.start >= start and w.end <= end]
-    inside = _without_tails(inside)
-    headless = _headless(inside)
-    if headless is not None:
-        return headless
-    if asked and _stand_alone(inside) and _may_name(inside[0]):
-        return _named(inside, analysis.english)
+    while inside and inside[-1].lower in {"too", "also", "then", "instead", "please", "well", "as"}:
+        inside.pop()
+    while inside and inside[0].text in {",", "-", "–", "—"}:
+        inside.pop(0)
+    return inside
+
+
+def _governed(inside: list[Word]) -> tuple[str, list[Word]]:
+    """The preposition in front, else "", and what stands behind it."""
+    governed = bool(inside) and inside[0].pos == "ADP"
+    return inside[0].lower if governed else "", inside[governed:]
+
+
+def _headless(inside: list[Word]) -> Fragment | None:
+    """ "a paid one", "the second": the noun stands in the question."""
+    prep, body = _governed(inside)
+    last = body[-1].lower if len(body) > 1 else ""
+    said = body[: len(body) - (last in _ONES)]
+    determined = len(said) > 1 and said[0].pos == "DET"
+    qualities = {"ADJ", "NUM", "NOUN", "PROPN"} if last in _ONES else {"ADJ", "NUM"}
+    if not (determined or last == "ones") or any(w.pos not in qualities for w in said[determined:]):
+        return None
+    text = " ".join(w.text for w in said)
+    return None if _is_vague(text) else Fragment(text, None, prep, HEADLESS, last == "ones")
+
+
+def _is_vague(text: str) -> bool:
+    """ "the other ones", "which one"."""
+    return not _VAGUE.isdisjoint(text.lower().split())
+
+
+def _phrase(scene: Scene, inside: list[Word]) -> Fragment | None:
+    """A noun phrase, a value or an adverb."""
+    analysis = scene.analysis
     if not inside or any(_belongs_to_a_clause(w, inside[-1]) for w in inside):
         return None
-    prep = inside[0].lower if inside[0].pos == "ADP" else ""
-    body = inside[1:] if prep else inside
+    prep, body = _governed(inside)
     if len(body) == 1 and body[0].pos == "ADV" and body[0].lower not in _EMPTY_ADVERBS:
         return Fragment(body[0].text, None, prep, "")
     if not body or body[0].pos == "ADV":
@@ -77,39 +109,21 @@ def _read(analysis: Analysis, start: int, end: int, *, asked: bool = False) -> F
     return Fragment(text, mention, prep, label) if mention is not None else None
 
 
-def _without_tails(inside: list[Word]) -> list[Word]:
-    while inside and inside[-1].lower in {"too", "also", "then", "instead", "please", "well", "as"}:
-        inside.pop()
-    while inside and inside[0].text in {",", "-", "–", "—"}:
-        inside.pop(0)
-    return inside
-
-
-def _stand_alone(inside: list[Word]) -> bool:
-    """One word, or one with its number ("version 4")."""
-    numbered = len(inside) == 2 and inside[1].text.isdigit()
-    return numbered or (len(inside) == 1 and (inside[0].tag != "VBG" or inside[0].i > 0))
-
-
-def _may_name(word: Word) -> bool:
+def _named(scene: Scene, inside: list[Word]) -> Fragment | None:
     """ "storm", "PUT", "snowboarding": read as a verb for want of a sentence around it."""
-    if word.pos != "VERB":
-        return False
-    capitals = len(word.text) > 1 and word.text.isupper()
-    return word.tag == "VBG" or capitals or bool(readings(word.lower).noun)
-
-
-def _named(inside: list[Word], english: English) -> Fragment:
-    """The word as the thing that it names."""
+    question, english = last_question(scene.discourse), scene.analysis.english
+    if question is None or question.subject_text.lower() in ADDRESSED or len(inside) != 1:
+        return None
     word = inside[0]
-    text = word.text if word.text[1:].isupper() else word.lower
+    if not _may_name(word):
+        return None
+    text = word.text if word.in_capitals else word.lower
     number: Number = "pl" if is_plural(word.text, english) and word.tag != "VBG" else "sg"
-    text = " ".join([text, *(w.text for w in inside[1:])])
     mention = Mention(
         text=text,
         determiner="",
         head=word.lower,
-        head_text=text.split(" ", 1)[0],
+        head_text=text,
         modifiers=(),
         number=number,
         role="none",
@@ -119,29 +133,17 @@ def _named(inside: list[Word], english: English) -> Fragment:
         subordinate=False,
         turn=0,
         start=word.i,
-        end=inside[-1].i + 1,
+        end=word.i + 1,
         people=is_of_people(word.lower, english),
         group=word.lower in english.people["groups"],
     )
     return Fragment(text, mention, "", "")
 
 
-def _headless(inside: list[Word]) -> Fragment | None:
-    """ "a paid one", "the second": the noun stands in the question."""
-    prep = inside[0].lower if inside and inside[0].pos == "ADP" else ""
-    body = inside[1:] if prep else inside
-    ends = len(body) > 1 and body[-1].lower in {"one", "ones"}
-    said = body[:-1] if ends else body
-    plural = ends and body[-1].lower == "ones"
-    determined = len(said) > 1 and said[0].pos == "DET"
-    if not (determined or plural) or said[0].lower in cc.WH | {"every", "no", "other"}:
-        return None
-    qualities = {"ADJ", "NUM", "NOUN", "PROPN"} if ends else {"ADJ", "NUM"}
-    if any(
-        w.pos not in qualities or w.lower in {"other", "same", "others"} for w in said[determined:]
-    ):
-        return None
-    return Fragment(" ".join(w.text for w in said), None, prep, HEADLESS, plural)
+def _may_name(word: Word) -> bool:
+    doing = word.tag == "VBG" and word.i > 0
+    noun = doing or word.in_capitals or bool(readings(word.lower).noun)
+    return word.pos == "VERB" and noun
 
 
 def _belongs_to_a_clause(word: Word, last: Word) -> bool:

@@ -5,24 +5,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from kds.brain.turn import Edit, Reference
-from kds.router.discourse.agency import agency
-from kds.router.discourse.asking_again import asked_again, asked_of_another
 from kds.router.discourse.history import Moment
 from kds.router.discourse.inquiry import last_question, questions
-from kds.router.discourse.mention import Mention
+from kds.router.discourse.mention import Mention, agency
 from kds.router.discourse.parallels import SAME_KIND, Fragment, Slot, best_slot, substitute
 from kds.router.discourse.question import Question
-from kds.router.discourse.question_slots import HEADLESS, asked_slot, slot_at
+from kds.router.discourse.question_slots import HEADLESS, asked_again, asked_of_another, asked_slot
 from kds.router.language.lexicon import readings
 from kds.router.references.caution import borrows_pronoun
 from kds.router.references.fragment_reading import ADDRESSED, SAME_TAIL, read_fragment
 from kds.router.references.rendering import bare_text
 from kds.router.references.rule import Rule
-from kds.router.references.scene import Found, Scene, search
+from kds.router.references.scene import Found, Scene, rewritten, search
 
-_SCORE: Final = 0.8
-"""Shown for references found by the form of the message, where no antecedents compete."""
 _LEAD_IN: Final = re.compile(
     r"^(?:(?:and|but|so|or|then|ok|okay|now|actually|also)\b[\s,]*)+", re.I
 )
@@ -37,7 +32,7 @@ _RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
 _FOR: Final = "for"
 _ABOUT: Final = re.compile(r"\babout$", re.I)
 _DOING: Final = re.compile(r"^(?:(?:and|now|then|also|ok|okay|please)[\s,]+)*(?:do|repeat)\b", re.I)
-_CODED: Final = re.compile(r"^\W*[A-Za-z]?\d+\W*$")
+_DIGIT: Final = re.compile(r"\d")
 _COMMANDS: Final = frozenset({"imperative", "statement"})
 
 
@@ -47,14 +42,13 @@ def find_questions(scene: Scene, rule: Rule) -> Iterator[Found]:
     if fragment is None or not scene.discourse:
         return
     question = _continued(scene, prefix)
-    if question is not None and _DOING.match(prefix) and not question.indirect:
-        return  # of a command, `repeat` knows more
-    if question is not None and _goes_on_with_a_verb(question, fragment):
-        return
-    if question is not None and (prefix or _is_brief(scene, question, fragment)):
-        text = _asked(scene, question, fragment, prefix)
-    else:
+    if question is None:
         text = _repeated(scene, fragment, prefix)
+    elif _goes_on_with_a_verb(question, fragment) or _is_of_command(question, prefix):
+        return
+    else:
+        fits = prefix != "" or _is_asked_about(scene, question, fragment)
+        text = _asked(scene, question, fragment, prefix) if fits else ""
     if text:
         yield from _sound(scene, rule, fragment, _without_lead_in(text))
 
@@ -80,100 +74,87 @@ def _goes_on_with_a_verb(question: Question, fragment: Fragment) -> bool:
     return addressed and not fragment.prep and verb == fragment.text.lower()
 
 
-def _is_brief(scene: Scene, question: Question, fragment: Fragment) -> bool:
-    """ "Flooding?" behind "Is hail damage covered?": one word with nothing in front of it."""
-    text = scene.analysis.text.strip()
-    if " " in text.rstrip(" ?") and not _CODED.search(text):
-        return True
-    if fragment.label or fragment.prep or SAME_TAIL.search(text):
-        return True
-    coded = any(c.isdigit() for c in fragment.text)
-    alike = any(
-        m.head_text[:1] == fragment.text[:1] and any(c.isdigit() for c in m.text)
-        for m in question.mentions
-    )
-    return alike if coded else question.is_polar and fragment.mention is not None
+def _is_of_command(question: Question, prefix: str) -> bool:
+    """ "do the same for X": of a command, `repeat` knows more; "could you tell me when" is none."""
+    return _DOING.match(prefix) is not None and not question.indirect
 
 
 def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) -> str:
     """The last question with the fragment in it; "" when it has no place for it."""
-    asked = list(questions(scene.discourse))
-    at = next((i for i, q in enumerate(asked) if q is question), len(asked))
-    before = asked[at + 1] if at + 1 < len(asked) else None
-    if fragment.label == HEADLESS:
-        return asked_of_another(question, fragment)
     tail = SAME_TAIL.search(scene.analysis.text)
     same = "same" in prefix.lower() or (tail is not None and "same" in tail.group().lower())
-    governed = any(m.prep == _FOR for m in question.mentions)
-    if _DOING.match(prefix) and fragment.prep == _FOR and not governed:
+    if fragment.label == HEADLESS:
+        return asked_of_another(question, fragment)
+    if _DOING.match(prefix) and fragment.prep == _FOR:
         fragment = replace(fragment, prep="")  # "do it for riot damage too"
-    slot = asked_slot(question, fragment, before, oblique=same)
+    slot = asked_slot(question, fragment, _before(scene, question), oblique=same)
     if slot is not None:
         return asked_again(question, slot, fragment)
     named = fragment.mention
     somebody = named is not None and _ABOUT.search(prefix) is not None and agency(named) == 1
     if fragment.prep or same or somebody or fragment.mention is None:
         same = same or somebody
-        benefited = (
-            next((m for m in question.mentions if m.prep == _FOR), None) if somebody else None
-        )
-        if benefited is not None:
-            return asked_again(question, slot_at(question, benefited), fragment)
         return f"{question.text} {fragment.prep or _FOR * same} {fragment.text}?".replace("  ", " ")
     return ""
 
 
+def _is_asked_about(scene: Scene, question: Question, fragment: Fragment) -> bool:
+    """Of a single word not sure: "Flooding?" behind "Is hail covered?", "V4?" behind "... of V3?";
+    not "Really?".
+    """
+    if " " in scene.analysis.text.strip(" ?") or fragment.label or fragment.prep:
+        return True
+    if not _DIGIT.search(fragment.text):
+        return question.is_polar and fragment.mention is not None
+    initial = fragment.text[:1]
+    return any(m.head_text[:1] == initial and _DIGIT.search(m.text) for m in question.mentions)
+
+
+def _before(scene: Scene, question: Question) -> Question | None:
+    """The question that came before."""
+    asked = list(questions(scene.discourse))
+    at = next((i for i, q in enumerate(asked) if q is question), len(asked))
+    return asked[at + 1] if at + 1 < len(asked) else None
+
+
 def _repeated(scene: Scene, fragment: Fragment, prefix: str) -> str:
-    """The last sentence with the fragment in it, when it is no question taken apart."""
-    if fragment.label == HEADLESS:
-        return ""
-    moment = scene.discourse.last
-    asked = any(c.mood == "question" and c.verb is not None for c in moment.analysis.clauses)
-    if all(c.verb is None for c in moment.analysis.clauses):
-        return ""  # a fragment itself: there is no sentence to repeat
-    if not asked and (prefix == "" or "same" in prefix.lower()):
+    """ "And on macOS?" behind "Run the suite on Linux": the same of something else."""
+    if fragment.label == HEADLESS or prefix == "" or "same" in prefix.lower():
         return ""  # of a command, `repeat` knows more
+    moment = scene.discourse.last
     slot = best_slot(moment.analysis, moment.mentions, fragment)
-    if slot is None and fragment.prep and asked:
-        return _append(moment.expanded, fragment)
-    if slot is not None and (asked or slot.likeness >= SAME_KIND):
-        return substitute(moment.analysis, slot, fragment)
-    return ""
+    if slot is None or slot.likeness < SAME_KIND:
+        return ""
+    return substitute(moment.analysis, slot, fragment)
 
 
 def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "No, green", "Sorry, Tuesday": the last command with another value."""
     fragment, cue = read_fragment(scene, rule)
-    if fragment is None or fragment.label == HEADLESS or not scene.discourse:
+    if fragment is None or not scene.discourse:
         return
     marked = any(mark in cue for mark in ",.:;!-—–") or _RESTATING.search(cue)
     if not fragment.label and not marked:
         return  # "no problem" is not "no, problem"
     moment = scene.discourse.last
-    slot = _named_slot(scene, rule, moment.expanded) or best_slot(
-        moment.analysis, moment.mentions, fragment
-    )
+    slot = _named_slot(scene, rule, moment) or best_slot(moment.analysis, moment.mentions, fragment)
     if slot is not None:
-        yield _whole(
-            scene, rule, fragment, _without_lead_in(substitute(moment.analysis, slot, fragment))
-        )
+        text = _without_lead_in(substitute(moment.analysis, slot, fragment))
+        yield _whole(scene, rule, fragment, text)
 
 
-def _named_slot(scene: Scene, rule: Rule, earlier: str) -> Slot | None:
+def _named_slot(scene: Scene, rule: Rule, moment: Moment) -> Slot | None:
     """ "Not Zurich, Geneva": the cue's group ``old`` says what is replaced."""
-    for pattern in rule.signal.cues:
-        match = search(pattern, scene.analysis.text)
-        old = (match.groupdict().get("old") or "").strip().lower() if match else ""
-        at = earlier.lower().find(old) if old else -1
-        if at >= 0:
-            return Slot(at, at + len(old), at, 1.0)
-    return None
+    found = (search(pattern, scene.analysis.text) for pattern in rule.signal.cues)
+    old = next((m["old"].strip().lower() for m in found if m and "old" in m.groupdict()), "")
+    at = moment.analysis.text.lower().find(old)
+    return Slot(at, at + len(old), at, SAME_KIND) if old and at >= 0 else None
 
 
 def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     """ "Do the same for X", "do it for X too": the last command, applied to something else."""
     fragment, _ = read_fragment(scene, rule)
-    if fragment is None or fragment.label == HEADLESS or not scene.discourse:
+    if fragment is None or not scene.discourse:
         return
     moment = _last_command(scene, rule)
     if moment is None:
@@ -204,12 +185,6 @@ def _last_command(scene: Scene, rule: Rule) -> Moment | None:
     return moment if _WISH.search(moment.analysis.text) else None
 
 
-def _append(question: str, fragment: Fragment) -> str:
-    body = question.rstrip()
-    mark = body[-1] if body[-1:] in "?.!" else ""
-    return f"{body.rstrip('?.! ')} {fragment.prep} {fragment.text}{mark}"
-
-
 def _without_lead_in(text: str) -> str:
     stripped = _LEAD_IN.sub("", text)
     return (
@@ -233,21 +208,6 @@ def _sound(
 def _whole(
     scene: Scene, rule: Rule, fragment: Fragment, text: str, *, target: Mention | None = None
 ) -> Found:
-    message = scene.analysis.text
-    start = message.find(fragment.text)
+    start = scene.analysis.text.find(fragment.text)
     shown = target.text if target is not None else bare_text(fragment.text)
-    return Found(
-        (
-            Reference(
-                message[start : start + len(fragment.text)],
-                start,
-                start + len(fragment.text),
-                shown,
-                rule.id,
-                _SCORE,
-            ),
-        ),
-        (Edit(0, len(message), text),),
-        f"'{message}' leans on the message before ({rule.id}) -> '{text}'",
-        whole=True,
-    )
+    return rewritten(scene, rule, text, shown, (start, start + len(fragment.text)))

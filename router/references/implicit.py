@@ -133,7 +133,7 @@ def _bare_attribute(scene: Scene, rule: Rule, mention: Mention) -> bool:
         return False
     if mention.determiner != "the" or mention.text.lower() not in rule.signal.nouns:
         return False
-    follower = scene.words[mention.end].lower if mention.end < len(scene.words) else ""
+    follower = scene.lower(mention.end)
     placed = any(w.lower in {"there", "here"} for w in scene.words)
     return not placed and follower not in {"of", "for", "in", "on", "from", "that", "which"}
 
@@ -176,7 +176,7 @@ def _is_targeted(scene: Scene, used: Mention) -> bool:
 
 
 def _targeted_at_once(scene: Scene, end: int) -> bool:
-    follower = scene.words[end] if end < len(scene.words) else None
+    follower = scene.word(end)
     return follower is not None and follower.pos == "ADP" and follower.lower in _TARGET_PREPOSITIONS
 
 

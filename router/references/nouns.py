@@ -13,7 +13,7 @@ from kds.router.language.lexicon import singular
 from kds.router.language.words import Phrase, Word
 from kds.router.references.rendering import bare, definite, in_place_of
 from kds.router.references.rule import Rule
-from kds.router.references.scene import Found, Scene, choose, covered, explain
+from kds.router.references.scene import Found, Scene, choose, covered, explain, replaced
 
 ORDINALS: Final = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 """Places in a list; the last is told from its end."""
@@ -27,7 +27,7 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
             continue
         need = scene.need_at(phrase.head, base=rule.antecedent, role=phrase.role)
         pool = scene.candidates(need, rule.antecedent, among=_matcher(scene, rule, mention))
-        choice = choose(scene, _prefer_same_head(pool, mention), rule.antecedent)
+        choice = choose(scene, _same_head(pool, mention) or pool, rule.antecedent)
         if choice is None:
             continue
         target = definite(choice.mention)
@@ -56,7 +56,7 @@ def _out_of_reach(scene: Scene, rule: Rule, phrase: Phrase, mention: Mention) ->
 
 def is_specified(scene: Scene, phrase: Phrase) -> bool:
     """ "the button in the header": says by itself which one."""
-    follower = scene.words[phrase.end] if phrase.end < len(scene.words) else None
+    follower = scene.word(phrase.end)
     if follower is None:
         return False
     if follower.lower == "of" or follower.lower in {"that", "which", "called", "named"}:
@@ -80,9 +80,9 @@ def _matcher(scene: Scene, rule: Rule, mention: Mention):  # type: ignore[no-unt
     return fits
 
 
-def _prefer_same_head(pool: list[Candidate], mention: Mention) -> list[Candidate]:
-    same = [candidate for candidate in pool if candidate.mention.head == mention.head]
-    return same or pool
+def _same_head(pool: list[Candidate], mention: Mention) -> list[Candidate]:
+    """What is called the same goes before what is of the same kind."""
+    return [candidate for candidate in pool if candidate.mention.head == mention.head]
 
 
 def _says_more(antecedent: Mention, mention: Mention) -> bool:
@@ -118,10 +118,10 @@ def _one_start(scene: Scene, i: int) -> int | None:
         start -= 1
         if scene.words[start].pos == "DET":
             break
-    before = scene.words[i - 1].lower if i else ""
+    before = scene.lower(i - 1)
     if before in {"no", "every", "any", "some", "each", "which", "what"}:
         return None
-    follows = scene.words[i + 1] if i + 1 < len(scene.words) else None
+    follows = scene.word(i + 1)
     return None if follows is not None and _counts(before, follows) else start
 
 
@@ -139,7 +139,7 @@ def _enumerated(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
             continue
         part = _pick(mention.parts, modifiers)
         if part is not None:
-            return _found(scene, rule, start, i, definite(part), bare(part))
+            return replaced(scene, rule, _span(scene, start, i), definite(part), bare(part))
     return None
 
 
@@ -165,7 +165,7 @@ def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
         return None
     antecedent = choice.mention
     text = _one_text(scene.words[start : i + 1], antecedent)
-    return _found(scene, rule, start, i, text, bare(antecedent), score=choice.score)
+    return replaced(scene, rule, _span(scene, start, i), text, bare(antecedent), choice.score)
 
 
 def _same_modified(pool: list[Candidate], before: Sequence[Word]) -> list[Candidate]:
@@ -194,9 +194,11 @@ def _one_text(words: Sequence[Word], antecedent: Mention) -> str:
 
 
 def _without_count(mention: Mention) -> Mention:
-    """ "two variants" without its number: the second one is a variant, not a two variant."""
+    """ "two variants" without its number, "the first part" without its place: the second one is a
+    variant, the last one a part.
+    """
     first, _, rest = mention.text.partition(" ")
-    counted = rest and (first.lower() in cc.NUMBERS or first.isdigit())
+    counted = rest and (first.lower() in cc.NUMBERS | cc.ORDINALS or first.isdigit())
     return replace(mention, text=rest) if counted else mention
 
 
@@ -219,13 +221,5 @@ def _indefinite(noun: str) -> str:
     return "an" if noun[:1].lower() in ("aefhilmnorsx" if spelled_out else "aeio") else "a"
 
 
-def _found(
-    scene: Scene, rule: Rule, start: int, i: int, text: str, target: str, *, score: float = 0.8
-) -> Found:
-    first, last = scene.words[start].start, scene.words[i].end
-    original = scene.analysis.text[first:last]
-    return Found(
-        (Reference(original, first, last, target, rule.id, score),),
-        (Edit(first, last, in_place_of(original, text)),),
-        f"'{original}' -> '{text}' ({rule.id}, score {score:.2f})",
-    )
+def _span(scene: Scene, first: int, last: int) -> tuple[int, int]:
+    return scene.words[first].start, scene.words[last].end

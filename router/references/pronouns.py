@@ -5,10 +5,9 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit, Reference
-from kds.router.discourse.agency import acts, is_individual, is_somebody
 from kds.router.discourse.fitness import Slot
-from kds.router.discourse.mention import Mention, is_time
-from kds.router.discourse.salience import Candidate
+from kds.router.discourse.mention import Mention, acts, is_individual, is_somebody, is_time
+from kds.router.discourse.salience import Candidate, Need
 from kds.router.language import closed_class as cc
 from kds.router.language.inflection import AGREEING, agreeing, third_person
 from kds.router.language.lexicon import is_plural
@@ -26,6 +25,7 @@ _FAMILIES: Final = (
     frozenset({"she", "her", "hers"}),
 )
 """Forms of one pronoun: the first in a message is written out, later ones follow from it."""
+_ANY: Final = frozenset({"a", "an"})
 
 
 def find_pronouns(scene: Scene, rule: Rule) -> Iterator[Found]:
@@ -83,32 +83,40 @@ def _is_clause_marker(scene: Scene, i: int) -> bool:
 
 def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
     """The reference at word ``i``; when nothing is good enough, a Found that only says so."""
-    word = scene.words[i]
-    need = scene.need_at(i, base=rule.antecedent)
-    if rule.signal.kind == "demonstrative":
-        plural = word.lower in {"these", "those"}
-        number = "pl" if plural else need.number
-        slot: Slot = "thing" if need.mood != "imperative" else ""
-        need = replace(need, number=number, lenient=False, slot=slot)
-    taken = need.role != "subj" and rule.antecedent.person is False and _somebody_acts(scene, i)
-    pool = scene.candidates(
-        need,
-        rule.antecedent,
-        among=lambda m: not _said_here(scene, m, i) and not (taken and is_somebody(m)),
-    )
-    if need.number == "pl":
-        pool = _several_first(scene, pool)
+    word, need = scene.words[i], _need(scene, rule, i)
+    pool = _pool(scene, rule, i, need)
     choice = choose(scene, pool, rule.antecedent)
-    if (choice is not None and not _agrees(choice.mention, rule)) or choice is None:
+    if choice is None or not _agrees(choice.mention, rule):
         choice = _fallback(scene, rule, i)
-    if need.number == "pl" and (choice is None or is_generic(choice.mention)):
-        choice = of_the_kind(scene) or choice
+    if need.number == "pl" and not _is_several(choice):
+        choice = _of_the_kind(scene) or choice
     if choice is None:
         return Found((), (), abstained(word.text, pool, rule), left=word.text)
     if against := reservation(scene, i, choice, plural=need.number == "pl"):
         note = f"'{word.text}' is left: {against} ({rule.id})"
         return Found((), (), note, left=word.text)
     return _taken(scene, rule, i, choice)
+
+
+def _need(scene: Scene, rule: Rule, i: int) -> Need:
+    """What the word asks for; "these" are several, and "this" in a question is a thing."""
+    need = scene.need_at(i, base=rule.antecedent)
+    if rule.signal.kind != "demonstrative":
+        return need
+    number = "pl" if scene.lower(i) in {"these", "those"} else need.number
+    slot: Slot = "thing" if need.mood != "imperative" else ""
+    return replace(need, number=number, lenient=False, slot=slot)
+
+
+def _pool(scene: Scene, rule: Rule, i: int, need: Need) -> list[Candidate]:
+    """What it may be, the likeliest first."""
+    thing = need.role != "subj" and rule.antecedent.person is False and _somebody_acts(scene, i)
+    pool = scene.candidates(
+        need,
+        rule.antecedent,
+        among=lambda m: not _said_here(scene, m, i) and not (thing and is_somebody(m)),
+    )
+    return _several_first(scene, pool) if need.number == "pl" else pool
 
 
 def _taken(scene: Scene, rule: Rule, i: int, choice: Choice) -> Found:
@@ -151,7 +159,7 @@ def _written(scene: Scene, i: int, text: str, mention: Mention) -> tuple[Edit, .
 
 def _finite(scene: Scene, i: int) -> Word | None:
     """The verb that agrees with the subject at word ``i``; None behind "may" or "must"."""
-    before = scene.words[i - 1] if i else None
+    before = scene.word(i - 1)
     if before is not None and (before.pos == "AUX" or before.lower in AGREEING):
         return before if before.lower in AGREEING else None
     follows = next((w for w in scene.words[i + 1 : i + 4] if w.pos != "ADV"), None)
@@ -173,16 +181,10 @@ def _several_first(scene: Scene, pool: list[Candidate]) -> list[Candidate]:
     return [c for c in pool if c.mention.number == "pl" or c.mention.name_like]
 
 
-_PEOPLE_AS_SUBJECTS: Final = frozenset({"he", "she", "they"})
-
-
 def _somebody_acts(scene: Scene, i: int) -> bool:
     """ "can they deduct it", "if he can't pay it": "they" and "he" are the one who acts."""
-    clause = scene.analysis.clause_of(i)
-    return any(
-        word.lower in _PEOPLE_AS_SUBJECTS and scene.analysis.clause_of(word.i) == clause
-        for word in scene.words[:i]
-    )
+    clause = scene.analysis.clauses[scene.analysis.clause_of(i)]
+    return any(word.lower in {"he", "she", "they"} for word in scene.words[clause.start : i])
 
 
 def _said_here(scene: Scene, mention: Mention, i: int) -> bool:
@@ -229,6 +231,31 @@ def _is_party(mention: Mention, rule: Rule) -> bool:
     return mention.person or acting or somebody
 
 
+_KINDS_LAST: Final = 1
+"""Messages back within which "them" may be things of the kind that was asked about."""
+_KIND: Final = 0.6
+"""Shown for them: nothing competes, and nothing was said in the plural."""
+
+
+def _is_several(choice: Choice | None) -> bool:
+    """Not "a session ticket", which is one of its kind and nobody."""
+    if choice is None:
+        return False
+    one = choice.mention.number == "sg" and choice.mention.determiner in _ANY
+    return not one or is_somebody(choice.mention)
+
+
+def _of_the_kind(scene: Scene) -> Choice | None:
+    """Things of the kind that the latest questions are about: "Who issues them?" after "How long
+    is a session ticket valid?" means session tickets."""
+    topics = [m for m in scene.discourse.topics() if scene.discourse.age(m) <= _KINDS_LAST]
+    if not topics or topics[-1].determiner not in _ANY or is_time(topics[-1]):
+        return None
+    one = topics[-1]
+    several = replace(one, text=in_plural(one), determiner="", number="pl")
+    return Choice(several, _KIND, 1.0, scene.discourse.age(one))
+
+
 def _can_own_here(mention: Mention) -> bool:
     """ "let users edit their comments": a known owner in the same clause, nothing new."""
     new = mention.determiner in {"a", "an", "some", "another"}
@@ -259,26 +286,3 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
             return True
     same = next((family for family in _FAMILIES if scene.words[i].lower in family), frozenset())
     return any(w.lower in same and _is_pronoun(w) for w in scene.words[:i])
-
-
-_KINDS_LAST: Final = 1
-"""Messages back within which "them" may be things of the kind that was asked about."""
-_KIND: Final = 0.6
-"""Shown for them: nothing competes, and nothing was said in the plural."""
-
-
-def is_generic(mention: Mention) -> bool:
-    """ "a session ticket": one of its kind, and nobody."""
-    singular = mention.number == "sg" and mention.determiner in {"a", "an"}
-    return singular and not is_somebody(mention)
-
-
-def of_the_kind(scene: Scene) -> Choice | None:
-    """Things of the kind that the latest questions are about: "Who issues them?" after "How long
-    is a session ticket valid?" means session tickets."""
-    topics = [m for m in scene.discourse.topics() if scene.discourse.age(m) <= _KINDS_LAST]
-    if not topics or topics[-1].determiner not in {"a", "an"} or is_time(topics[-1]):
-        return None
-    one = topics[-1]
-    several = replace(one, text=in_plural(one), determiner="", number="pl")
-    return Choice(several, _KIND, 1.0, scene.discourse.age(one))

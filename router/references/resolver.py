@@ -14,9 +14,8 @@ from kds.router.language.analysis import ANALYSED_CHARS, Language
 from kds.router.language.misspelling import mended
 from kds.router.language.words import Analysis
 from kds.router.references.answers import find_agreements, find_choices
-from kds.router.references.comparisons import find_comparisons
 from kds.router.references.deeds import find_actions, find_events, find_purposes
-from kds.router.references.ellipsis import find_bare_questions, find_conditions
+from kds.router.references.ellipsis import find_bare_questions, find_comparisons, find_conditions
 from kds.router.references.enumerations import find_both, find_order, find_which
 from kds.router.references.fragments import (
     find_corrections,
@@ -222,7 +221,7 @@ class Resolver:
         expanded = apply_edits(message, resolution.edits)
         spelt = mended(expanded)
         analysis = self.analyse(expanded if spelt is None else spelt.text)
-        focus = resolution.focus or moved_focus(analysis, before, self._focus, self.knowledge)
+        focus = resolution.focus or moved_focus(analysis, self._focus, self.knowledge)
         return before.then(analysis, focus=focus)
 
     def resolve(self, message: str, discourse: Discourse, *, reply: str = "") -> Resolution:

@@ -16,6 +16,7 @@ from kds.router.discourse.salience import Candidate, Need, margin, rank
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Analysis, Role, Word
 from kds.router.pattern import Pattern
+from kds.router.references.rendering import in_place_of
 from kds.router.references.rule import AntecedentNeed, Rule
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ MOST_MENTIONS: Final = 200
 MOST_WEIGHED: Final = 20_000
 """Mentions weighed for all words of a message together: one that repeats "not that" 150 times after
 ten of its kind took 17 s. A message of 100 words has all MOST_MENTIONS."""
+
+SETTLED: Final = 0.8
+"""Shown for what the form of the message settles, where no antecedents compete."""
 
 SEARCHES_KEPT: Final = 8192
 """Results of searches: about 100 patterns for each of the last ten messages of some contexts."""
@@ -48,6 +52,15 @@ class Scene:
     def words(self) -> tuple[Word, ...]:
         """Words of the message."""
         return self.analysis.words
+
+    def word(self, i: int) -> Word | None:
+        """The word at ``i``, None outside."""
+        return self.words[i] if 0 <= i < len(self.words) else None
+
+    def lower(self, i: int) -> str:
+        """Its text in lower case, "" outside."""
+        word = self.word(i)
+        return word.lower if word is not None else ""
 
     @cached_property
     def mentions(self) -> tuple[Mention, ...]:
@@ -165,6 +178,42 @@ def choose(scene: Scene, candidates: Sequence[Candidate], need: AntecedentNeed) 
     if best.score < need.min_score or lead < need.min_margin:
         return None
     return Choice(best.mention, min(1.0, best.score), lead, scene.discourse.age(best.mention))
+
+
+def replaced(
+    scene: Scene, rule: Rule, span: tuple[int, int], text: str, target: str, score: float = SETTLED
+) -> Found:
+    """The characters ``span`` of the message written out as ``text``, which names ``target``."""
+    start, end = span
+    said = scene.analysis.text[start:end]
+    return Found(
+        (Reference(said, start, end, target, rule.id, score),),
+        (Edit(start, end, in_place_of(said, text)),),
+        f"'{said}' -> '{text}' ({rule.id}, score {score:.2f})",
+    )
+
+
+def rewritten(
+    scene: Scene, rule: Rule, text: str, target: str, span: tuple[int, int] | None = None
+) -> Found:
+    """The whole message, which goes on with what was said before, written anew as ``text``.
+
+    ``span`` is what in it refers to ``target``; None: all of it.
+    """
+    message = scene.analysis.text
+    start, end = span or (0, len(message))
+    return Found(
+        (Reference(message[start:end], start, end, target, rule.id, SETTLED),),
+        (Edit(0, len(message), text),),
+        f"'{message}' goes on with what was said before ({rule.id}) -> '{text}'",
+        whole=True,
+    )
+
+
+def cued(rule: Rule, text: str, *, at_start: bool = False) -> "regex.Match[str] | None":
+    """Where the first cue of the rule that fits matches; ``at_start`` asks for the beginning."""
+    found = (search(pattern, text) for pattern in rule.signal.cues)
+    return next((m for m in found if m is not None and (m.start() == 0 or not at_start)), None)
 
 
 def explain(text: str, choice: Choice, rule: Rule, target: str) -> str:

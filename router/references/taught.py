@@ -15,7 +15,7 @@ from kds.router.language.words import Phrase
 from kds.router.references.nouns import is_specified
 from kds.router.references.rendering import bare, bare_text, definite, in_place_of
 from kds.router.references.rule import Rule
-from kds.router.references.scene import Found, Scene, choose, covered, search
+from kds.router.references.scene import Found, Scene, choose, covered, replaced, search
 
 TAUGHT: Final = "taught"
 """Stands for a rule in references that the user has settled."""
@@ -86,7 +86,7 @@ def _descriptions(scene: Scene) -> Iterator[Phrase]:
 
 
 def _says_which(scene: Scene, phrase: Phrase) -> bool:
-    follows = scene.words[phrase.end].lower if phrase.end < len(scene.words) else ""
+    follows = scene.lower(phrase.end)
     return follows in _WHERE or is_specified(scene, phrase)
 
 
@@ -94,7 +94,7 @@ def _span(scene: Scene, phrase: Phrase) -> tuple[int, int]:
     return scene.words[phrase.start].start, scene.words[phrase.end - 1].end
 
 
-_SCORE: Final = 0.9
+DEFINED: Final = 0.9
 """Shown for wordings that the user defined."""
 
 
@@ -110,11 +110,7 @@ def find_wordings(scene: Scene, rule: Rule) -> Iterator[Found]:
         if start >= end or covered(rule, text, start, end) or target is None:
             continue
         written, shown = target
-        yield Found(
-            (Reference(text[start:end], start, end, shown, rule.id, _SCORE),),
-            (Edit(start, end, in_place_of(text[start:end], written)),),
-            f"'{text[start:end]}' -> '{written}' ({rule.id})",
-        )
+        yield replaced(scene, rule, (start, end), written, shown, DEFINED)
 
 
 def _target(scene: Scene, rule: Rule, start: int) -> tuple[str, str] | None:

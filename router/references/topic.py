@@ -8,10 +8,9 @@ from kds.router.discourse.history import Discourse
 from kds.router.discourse.knowledge import Knowledge
 from kds.router.discourse.mention import Mention, is_time
 from kds.router.discourse.mentions import mentions_in
-from kds.router.language.lexicon import singular
 from kds.router.language.words import Analysis
 from kds.router.references.rule import Rule
-from kds.router.references.scene import search
+from kds.router.references.scene import cued, search
 
 
 def switches_topic(analysis: Analysis, discourse: Discourse, rules: tuple[Rule, ...]) -> str | None:
@@ -43,28 +42,20 @@ def _in_context(mention: Mention, known: list[Mention]) -> bool:
 
 
 def moved_focus(
-    analysis: Analysis, discourse: Discourse, rules: tuple[Rule, ...], knowledge: Knowledge
+    analysis: Analysis, rules: tuple[Rule, ...], knowledge: Knowledge
 ) -> Mention | None:
     """What a correction puts in the place of something else.
 
-    A cue of the rule has a group: ``type`` holds a type noun ("Wrong file! It is in a/b.py":
-    the path is in focus), or ``old`` holds what is given up ("Use an autocomplete, not a
-    dropdown": the autocomplete is in focus when a dropdown was talked about).
+    A cue of the rule has a group ``type`` with a type noun: after "Wrong file! It is in a/b.py" the
+    path is in focus.
     """
     mentions = mentions_in(analysis, 0)
     for rule in rules:
-        for pattern in rule.signal.cues:
-            match = search(pattern, analysis.text)
-            groups = match.groupdict() if match else {}
-            if wanted := (groups.get("type") or "").lower():
-                for mention in mentions:
-                    if mention.head != wanted and knowledge.is_a(mention, wanted):
-                        return mention
-            if old := (groups.get("old") or "").lower().split():
-                known = any(mention.head == singular(old[-1]) for mention in discourse.mentions())
-                new = next((m for m in mentions if m.role == "obj"), None)
-                if known and new is not None:
-                    return new
+        match = cued(rule, analysis.text)
+        wanted = (match.groupdict().get("type") or "").lower() if match is not None else ""
+        meant = (m for m in mentions if m.head != wanted and knowledge.is_a(m, wanted))
+        if wanted and (found := next(meant, None)) is not None:
+            return found
     return None
 
 

@@ -93,7 +93,7 @@ def _is_one(scene: Scene, i: int, word: Word) -> bool:
     if word.lower not in {"one", "ones"} or word.pos != "PRON" or i == 0:
         return False
     before = scene.words[i - 1]
-    follows = scene.words[i + 1].lower if i + 1 < len(scene.words) else ""
+    follows = scene.lower(i + 1)
     return (
         before.pos in {"DET", "ADJ", "NUM", "NOUN", "PROPN"}
         and before.lower not in _FALSE_ONES
@@ -117,7 +117,7 @@ def _is_order(scene: Scene, i: int, word: Word) -> bool:
 def _is_place(scene: Scene, i: int, word: Word) -> bool:
     if word.lower != "there" or word.pos != "ADV" or i == 0:
         return False
-    follows = scene.words[i + 1] if i + 1 < len(scene.words) else None
+    follows = scene.word(i + 1)
     return follows is None or follows.pos not in {"AUX", "VERB"}
 
 

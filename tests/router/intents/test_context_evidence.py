@@ -7,15 +7,15 @@ import pytest
 
 from kds.router.intents.context_evidence import Situation, context_shifts
 from kds.router.intents.evidence import IntentRules, RuleBook
-from kds.router.prompts.promptfile import ContextShift
+from kds.router.prompts.frontmatter import ContextShift
 
 DANCE = IntentRules(
     "DANCE",
     context=(
-        ContextShift("question", 0.7, frozenset({"DANCE"})),
-        ContextShift("reference", 0.3),
-        ContextShift("first", -1.0),
-        ContextShift("image", 4.0),
+        ContextShift(when="question", after=["DANCE"], shift=0.7),
+        ContextShift(when="reference", shift=0.3),
+        ContextShift(when="first", shift=-1.0),
+        ContextShift(when="image", shift=4.0),
     ),
     absorbs=frozenset({"SING"}),
 )

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from kds.brain.errors import Problem
-from kds.router.prompts.frontmatter import DEFAULT_PRIORITY
-from kds.router.prompts.promptfile import ContextShift, PromptFile, read_prompt
+from kds.router.prompts.frontmatter import DEFAULT_PRIORITY, ContextShift
+from kds.router.prompts.promptfile import PromptFile, read_prompt
 
 GOOD = """\
 ---
@@ -215,8 +215,8 @@ def test_what_follows_from_an_intent_is_read_from_its_file() -> None:
     prompt = parsed(GOOD.replace("confirm: true\n", TRAITS))
     assert isinstance(prompt, PromptFile)
     assert prompt.context == (
-        ContextShift("question", 0.7, frozenset({"TEST", "ASK"})),
-        ContextShift("first", -1.0),
+        ContextShift(when="question", after=["TEST", "ASK"], shift=0.7),
+        ContextShift(when="first", shift=-1.0),
     )
     assert prompt.absorbs == ("ASK",)
     assert (prompt.starts_session, prompt.corrects, prompt.only_looks) == (True, True, True)
