@@ -324,7 +324,7 @@ def test_after_an_outage_another_service_soon_knows_what_one_heard_meanwhile(
 def test_the_log_has_who_asked_what_and_no_text(office: Office) -> None:
     told: list[Mapping[str, object]] = []
     expanded(office.client("ann", office.start(tell=told.append)), FAB)
-    (line,) = told
+    (line,) = wait_until(lambda: told)  # a line is told behind the answer
     assert (line["operation"], line["status"], line["person"]) == ("route", 200, "ann")
     assert "FAB" not in str(line)
 
