@@ -84,9 +84,17 @@ class Place:
         client = socket.socket(self.bound.family, socket.SOCK_STREAM)
         self._clients.enter_context(closing(client))
         client.settimeout(PATIENCE_S)
-        client.connect(self.address)
+        wait_until(lambda: self._lets_in(client))
         client.sendall(content)
         return client
+
+    def _lets_in(self, client: socket.socket) -> bool:
+        """A unix socket turns away whom its queue, short while it starts, has no place for."""
+        try:
+            client.connect(self.address)
+        except BlockingIOError:
+            return False
+        return True
 
     def close(self) -> None:
         self._clients.close()
