@@ -80,8 +80,8 @@ class TurnModel:
 def head_shares(scores: Floats) -> Floats:
     """How likely each label is, from the scores of both linear models, side by side.
 
-    The mean of their log odds: on the dev chats, cross-validated, 1.5 points more are right than by
-    either (and 1 point more of those that are acted on).
+    The mean of their log odds: of the surest 86 % of the dev chats' turns, cross-validated, .890
+    are right, beside .886 and .879 by one of them alone (decision 0024).
     """
     each, one = np.split(scores, 2, axis=-1)
     powers = np.exp(one - one.max(axis=-1, keepdims=True))
