@@ -45,6 +45,8 @@ class ContextEntry:
     intent: str
     session_id: str | None = None
     context_ref: str | None = None
+    origin: str | None = None
+    """Where it was typed (`kds.brain.context.origin`); None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ def entry_to_wire(entry: ContextEntry) -> dict[str, object]:
         "intent": entry.intent,
         "session_id": entry.session_id,
         **({} if entry.context_ref is None else {"context_ref": entry.context_ref}),
+        **({} if entry.origin is None else {"origin": entry.origin}),
     }
 
 

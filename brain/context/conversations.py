@@ -46,8 +46,10 @@ class Contexts:
             None if shared is None else _on(shared, clock, workspace.conversations_dir)
         )
 
-    def journal(self, conversation: str | None = None) -> Journal:
+    def journal(self, conversation: str | None = None, *, origin: str | None = None) -> Journal:
         """Return the context of a conversation; without a name, that of the workspace.
+
+        With an ``origin`` what is out of its reach is not loaded (`kds.brain.context.origin`).
 
         Raises MessageError when the name cannot be one.
         """
@@ -55,8 +57,8 @@ class Contexts:
         if conversation is not None:
             path = conversation_path(self._workspace, conversation)
         if self._server is not None:
-            return self._server.journal(path.stem)
-        return ContextJournal(path, clock=self._clock)
+            return self._server.journal(path.stem, origin=origin)
+        return ContextJournal(path, clock=self._clock, origin=origin)
 
     def marks(self, *, look: bool) -> Marks | None:
         """What the last turn saw of what was learned; None in files, and while nobody knows.

@@ -1,7 +1,7 @@
 """One line of the conversation context as bytes, and back (DESIGN 3).
 
 Field names and their order are the format: ``timestamp``, ``user_message``, ``intent``,
-``session_id``, ``context_ref`` (left out when there is none).
+``session_id``, ``context_ref`` and ``origin`` (each of the two left out when there is none).
 """
 
 import json
@@ -11,6 +11,7 @@ from datetime import UTC
 from typing import Any
 
 from kds.brain.clock import read_moment
+from kds.brain.context.origin import ORIGIN
 from kds.brain.message import well_formed
 from kds.brain.turn import ContextEntry
 from kds.brain.wire import entry_to_wire
@@ -78,7 +79,12 @@ def _entry(record: Mapping[str, object]) -> ContextEntry:
         intent=_text(record, "intent"),
         session_id=_text_or_none(record, "session_id"),
         context_ref=_text_or_none(record, "context_ref") if "context_ref" in record else None,
+        origin=_origin(record.get("origin")),
     )
+
+
+def _origin(value: object) -> str | None:
+    return value if isinstance(value, str) and ORIGIN.fullmatch(value) else None
 
 
 def _text(record: Mapping[str, object], name: str) -> str:

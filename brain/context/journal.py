@@ -15,6 +15,7 @@ from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.entry_line import Line, decode_lines, encode
+from kds.brain.context.origin import within_reach
 from kds.brain.errors import StoreError
 from kds.brain.kept_text import PrivateText
 from kds.brain.secrets.redaction import storable
@@ -92,7 +93,8 @@ class _Sorted:
 class ContextJournal(Journal):
     """Load, log and clear the context in ``path``. Any number of processes may do so at once.
 
-    ``limit`` is that of DESIGN 3 unless a caller has a reason.
+    With an ``origin`` entries are logged as its own, and those out of its reach are not loaded
+    (`kds.brain.context.origin`). ``limit`` is that of DESIGN 3 unless a caller has a reason.
     Every method raises StoreError when the file cannot be used.
     """
 
@@ -101,11 +103,13 @@ class ContextJournal(Journal):
         path: Path,
         *,
         clock: Clock = utc_now,
+        origin: str | None = None,
         limit: int = LIMIT,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
     ) -> None:
         self.text = PrivateText(path)
         self._clock = clock
+        self._origin = origin
         self._limit = limit
         self._lock_timeout_s = lock_timeout_s
 
@@ -133,7 +137,7 @@ class ContextJournal(Journal):
         return self._loaded(found)
 
     def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
-        """Add ``entry`` and return what holds then; ``fresh`` drops the earlier entries.
+        """Add ``entry`` and return what holds then; ``fresh`` drops the earlier ones in its reach.
 
         The texts are redacted here, so that no caller can store a secret. Nothing is written
         when a damaged line cannot be set aside. An entry older than the limit is not kept.
@@ -141,14 +145,15 @@ class ContextJournal(Journal):
         Raises StoreError also when ``entry`` is dated further ahead than FUTURE_TOLERANCE,
         ValueError when its timestamp has no time zone.
         """
-        stored = stored_entry(entry)
+        stored = stored_entry(replace(entry, origin=entry.origin or self._origin))
         line = Line(0, encode(stored), entry=stored)
         self.text.prepare()
         with self.text.borrowed(timeout_s=self._lock_timeout_s):
             found = self._sort(self._read_for_writing())
             refuse_ahead(entry, self._clock(), where=str(self.text))
             self._set_aside(found.damaged)
-            after = self._trim(() if fresh else found.kept, line)
+            before = self._out_of_reach(found.kept, stored.origin) if fresh else found.kept
+            after = self._trim(before, line)
             self._write(after.kept)
         total = replace(
             after,
@@ -204,6 +209,11 @@ class ContextJournal(Journal):
         kept = young[-self._limit :] if self._limit > 0 else ()
         return _Sorted(kept, (), len(every) - len(young), len(young) - len(kept))
 
+    def _out_of_reach(self, lines: Iterable[Line], origin: str | None) -> tuple[Line, ...]:
+        every = tuple(lines)
+        near = within_reach([line.entry for line in every if line.entry], origin)
+        return tuple(line for line in every if line.entry not in near)
+
     def _set_aside(self, damaged: Iterable[Line]) -> None:
         if content := b"".join(line.raw + b"\n" for line in damaged):
             self.text.aside.append(content)
@@ -217,7 +227,7 @@ class ContextJournal(Journal):
         warnings = [f"{self.text}:{line.number}: {line.damage}; {fate}" for line in found.damaged]
         if left:
             warnings.append(f"the context could not be put in order: {left}")
-        entries = tuple(line.entry for line in found.kept if line.entry)
+        entries = within_reach([line.entry for line in found.kept if line.entry], self._origin)
         return LoadedContext(entries, tuple(warnings), found.expired, found.rotated)
 
 

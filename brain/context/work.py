@@ -53,6 +53,8 @@ class Work:
     halted: Halted | None = None
     session: str | None = None
     """Under which id the conversation is remembered."""
+    origin: str | None = None
+    """In which terminal it goes on (`kds.brain.context.origin`)."""
 
     @property
     def pending(self) -> tuple[str, ...]:
@@ -61,7 +63,7 @@ class Work:
 
     def idle(self) -> "Work":
         """The same conversation with nothing under way."""
-        return Work(session=self.session)
+        return Work(session=self.session, origin=self.origin)
 
 
 NOTHING: Final = Work()

@@ -20,6 +20,7 @@ from kds.brain.context.journal import (
     refuse_ahead,
     stored_entry,
 )
+from kds.brain.context.origin import within_reach
 from kds.brain.database.engine import Connection
 from kds.brain.database.instant import to_micros
 from kds.brain.errors import OutageError, StoreError
@@ -49,10 +50,13 @@ class Known:
 
 
 class PostgresJournal(Journal):
-    """The context of one conversation."""
+    """The context of one conversation, as far as it is in reach of an ``origin``, if any."""
 
-    def __init__(self, contexts: "PostgresContexts", conversation: str) -> None:
+    def __init__(
+        self, contexts: "PostgresContexts", conversation: str, *, origin: str | None = None
+    ) -> None:
         self._contexts = contexts
+        self._origin = origin
         self._conversation = conversation
         self._held = threading.local()
 
@@ -102,33 +106,35 @@ class PostgresJournal(Journal):
         ids = {one for one, _ in rows}
         waiting = tuple(entry for one, entry in self._due(known) if one not in ids)
         known.entries = (*stored.entries, *waiting)[-LIMIT:]
-        return replace(stored, entries=known.entries)
+        return self._in_reach(replace(stored, entries=known.entries))
 
     def log(self, entry: ContextEntry, *, fresh: bool = False) -> LoadedContext:
-        """Add ``entry`` and return what holds then; ``fresh`` drops the earlier entries.
+        """Add ``entry`` and return what holds then; ``fresh`` drops the earlier ones in its reach.
 
         While the server is away it waits, and is stored with the next message. Raises StoreError
         when it is dated ahead.
         """
-        stored = stored_entry(entry)
+        stored = stored_entry(replace(entry, origin=entry.origin or self._origin))
         refuse_ahead(entry, self._contexts.clock(), where="the conversation context")
         known = self._contexts.known(self._conversation)
         new = (uuid4().hex, stored)
         waiting = self._due(known)
         try:
             with self._writing() as connection:
-                loaded = self._store(connection, [*([] if fresh else waiting), new], fresh=fresh)
+                kept = self._out_of_reach(waiting, stored.origin) if fresh else waiting
+                loaded = self._store(connection, [*kept, new], fresh=fresh)
         except OutageError as error:
             known.waiting.add([new], fresh=fresh)
             self._contexts.late.add(self._conversation)
-            known.entries = (*(() if fresh else known.entries), stored)
+            near = within_reach(known.entries, stored.origin) if fresh else ()
+            known.entries = (*(one for one in known.entries if one not in near), stored)
             return self._without(known, error)
         if self._held_connection() is None:
             known.waiting.drop(_ids(waiting))
         else:
             self._held.logged += [*waiting, new]
         known.entries = loaded.entries
-        return loaded
+        return self._in_reach(loaded)
 
     def catch_up(self) -> None:
         """Store what waits, as the next message would. Raises OutageError while that cannot be."""
@@ -163,7 +169,7 @@ class PostgresJournal(Journal):
 
     def _store(self, connection: Connection, new: list[Named], *, fresh: bool) -> LoadedContext:
         if fresh:
-            self._forget(connection)
+            self._forget_in_reach(connection, new[-1][1].origin)
         rows = [
             (self._conversation, one, to_micros(entry.timestamp), encode(entry).decode())
             for one, entry in new
@@ -184,6 +190,24 @@ class PostgresJournal(Journal):
         connection.execute(
             "DELETE FROM context_entry WHERE conversation = ?", (self._conversation,)
         )
+
+    def _forget_in_reach(self, connection: Connection, origin: str | None) -> None:
+        """Drop what a message from ``origin`` may refer to: it changes the topic."""
+        rows = self._rows(connection)
+        named = [(one, entry) for one, line in rows for entry in _entries([(one, line)]).entries]
+        far = {one for one, _ in self._out_of_reach(named, origin)}
+        gone = [one for one, _ in rows if one not in far]
+        connection.execute(
+            "DELETE FROM context_entry WHERE conversation = ? AND id = ANY(?)",
+            (self._conversation, gone),
+        )
+
+    def _out_of_reach(self, named: list[Named], origin: str | None) -> list[Named]:
+        near = within_reach([entry for _, entry in named], origin)
+        return [one for one in named if one[1] not in near]
+
+    def _in_reach(self, loaded: LoadedContext) -> LoadedContext:
+        return replace(loaded, entries=within_reach(loaded.entries, self._origin))
 
     def _rows(self, connection: Connection) -> list[Row]:
         found = connection.execute(_ROWS, (self._conversation, self._oldest(), LIMIT)).fetchall()
@@ -207,7 +231,7 @@ class PostgresJournal(Journal):
         every = sorted((*known.entries, *others), key=lambda one: one.timestamp)
         known.entries = tuple(one for one in every if now - one.timestamp <= MAX_AGE)[-LIMIT:]
         note = f"{error.message}: the context is what this process knows of it"
-        return LoadedContext(known.entries, (note + known.waiting.note(),))
+        return self._in_reach(LoadedContext(known.entries, (note + known.waiting.note(),)))
 
 
 def _ids(named: list[Named]) -> set[str]:

@@ -79,9 +79,9 @@ class PostgresContexts:
         close, self._close = self._close, lambda: None
         close()
 
-    def journal(self, conversation: str) -> Journal:
+    def journal(self, conversation: str, *, origin: str | None = None) -> Journal:
         """The context of a conversation, by the name that its file would have."""
-        return PostgresJournal(self, conversation)
+        return PostgresJournal(self, conversation, origin=origin)
 
     def catch_up(self) -> None:
         """Store what waits, of all conversations. Raises OutageError while that cannot be."""

@@ -12,8 +12,10 @@ from kds.api.turn_log import TurnLog, TurnRecord
 from kds.api.workspace_parts import Parts
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.conversations import Contexts
+from kds.brain.context.journal import Journal
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
+from kds.router.references.resolver import Known
 from kds.router.rewrite import FindRewriter
 
 
@@ -97,6 +99,7 @@ class Conversations(Records):
         history: Sequence[Utterance] = (),
         rewrite: bool | None = None,
         known: Sequence[str] | None = None,
+        origin: str | None = None,
     ) -> Turn:
         """Route ``message`` in its conversation; without a name, in that of the workspace.
 
@@ -104,13 +107,14 @@ class Conversations(Records):
         and every message is remembered there too: a new window goes on with what was said in
         the one before; without ``inherit`` it begins empty. ``history`` and ``rewrite`` are those
         of `Router.route`. ``known`` is what the conversation has referred to, where the caller
-        remembers that.
+        remembers that. ``origin``: where a message of the workspace's own conversation was typed;
+        it does not refer to what another terminal says (`kds.brain.context.origin`).
 
         Raises what `Router.route` raises, and WorkspaceError when the folder cannot be used.
         """
         if log:
             self.workspace.ensure()
-        journal = self.journal(conversation, join=join, inherit=inherit)
+        journal = self.journal(conversation, join=join, inherit=inherit, origin=origin)
         # Whoever holds the conversation has seen what others have learned.
         with journal.alone() if log else nullcontext():
             router = Router(
@@ -118,12 +122,28 @@ class Conversations(Records):
                 journal,
                 clock=self._clock,
                 log=log,
-                known=self.turns.known(conversation) if known is None else lambda: known,
+                known=self._known(journal, conversation, origin)
+                if known is None
+                else lambda: known,
                 rewriter=self._rewriter,
                 precision=self._precision,
             )
             turn = router.route(message, history=history, rewrite=rewrite)
         return self._noted(turn, conversation) if log else turn
+
+    def _known(self, journal: Journal, conversation: str | None, origin: str | None) -> Known:
+        """What the conversation has referred to; nothing while other terminals share it: the
+        memory does not tell whose term is whose."""
+        known = self.turns.known(conversation)
+        if conversation is not None or origin is None:
+            return known
+
+        def unshared() -> Sequence[str]:
+            terms = tuple(known())
+            shared = terms and len(journal.load().entries) < len(self.journal().load().entries)
+            return () if shared else terms
+
+        return unshared
 
     def reloaded(self) -> "Conversations":
         """Return the same with rules and prompts as they are now; raises what `open` raises."""

@@ -4,6 +4,7 @@ The workspace's own context is shared by all its windows (DESIGN 3). A client th
 conversation a message belongs to gets a context of its own, in a file of its own.
 """
 
+import hashlib
 import os
 import re
 import time
@@ -57,28 +58,39 @@ class Records:
         self.turns: TurnRecord = turns or TurnLog(workspace, clock=clock)
         """What is told of every turn that is logged."""
 
-    def log(self, turn: Turn, *, conversation: str | None = None) -> Turn:
+    def log(
+        self, turn: Turn, *, conversation: str | None = None, origin: str | None = None
+    ) -> Turn:
         """Remember a turn that was routed without that; returned with the record of it.
 
         For whoever has to do something between the two. Raises StoreError and WorkspaceError.
         """
         self.workspace.ensure()
-        step = make_log(self.journal(conversation))
+        step = make_log(self.journal(conversation, origin=origin))
         logged = Pipeline([step], given=step.reads).run(turn)
         return self._noted(logged, conversation)
 
     def journal(
-        self, conversation: str | None = None, *, join: bool = False, inherit: bool = True
+        self,
+        conversation: str | None = None,
+        *,
+        join: bool = False,
+        inherit: bool = True,
+        origin: str | None = None,
     ) -> Journal:
         """The context of a conversation. Raises MessageError when its name cannot be one.
 
         One that is to ``join`` reports to the workspace's; if it may ``inherit``, that stands in
-        for it as long as it is empty.
+        for it as long as it is empty. ``origin`` says where messages of the workspace's own come
+        from, and so which of them count (`kds.brain.context.origin`).
         """
+        if conversation is None:
+            return self.contexts.journal(origin=origin)
         own = self.contexts.journal(conversation)
-        if conversation is None or not join:
+        if not join:
             return own
-        return _Joined(own, self.contexts.journal(), inherit)
+        window = f"window:{hashlib.sha256(conversation.encode(errors='replace')).hexdigest()[:12]}"
+        return _Joined(own, self.contexts.journal(), inherit, window)
 
     def clear(self, conversation: str | None = None) -> int:
         """Forget the context of a conversation, and what it referred to; returns the entries.
@@ -149,6 +161,8 @@ class _Joined(Journal):
     own: Journal
     shared: Journal
     inherit: bool
+    origin: str
+    """What the lines in the shared context say of where they come from."""
 
     def alone(self) -> AbstractContextManager[None]:
         return self.own.alone()
@@ -165,7 +179,7 @@ class _Joined(Journal):
         if self.inherit and refers_back and not self.own.load().entries:
             for earlier in self.shared.load().entries:
                 self.own.log(earlier)
-        self.shared.log(entry, fresh=fresh)
+        self.shared.log(replace(entry, origin=self.origin), fresh=fresh)
         return self.own.log(entry, fresh=fresh)
 
     def clear(self) -> int:

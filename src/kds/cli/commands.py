@@ -34,7 +34,10 @@ GROUPS: Final[Sections] = {
         "metrics": ("metrics:metrics", "KDS's own numbers: recalls, turns, corrections."),
     },
     "Data": {
-        "context": ("talk.context:context", "Load, log, clear or locate the conversation context."),
+        "context": (
+            "talk.context:context_group",
+            "Load, log, clear or locate the conversation context.",
+        ),
         "memory": (
             "memory.memory_group:memory",
             "Search, show and look after remembered sessions.",

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 import click
 
 import kds
+from kds.brain.context.origin import Kind, terminal_origin
 from kds.brain.errors import WorkspaceError
 from kds.brain.message import clean_message
 from kds.brain.turn import WARNING
@@ -98,6 +99,12 @@ def errors_option(says: str) -> Callable[[F], F]:
     return click.option("--errors", type=NamedPath(dir_okay=False), metavar="OUT.jsonl", help=says)
 
 
+context_option = click.option(
+    "--context", metavar="NAME", envvar="KDS_CONTEXT",
+    help="A context of its own, apart from the workspace's.  [default: $KDS_CONTEXT, else none]",
+)  # fmt: skip
+"""Whose ten messages count. Terminals share a file, and keep to their own lines of it."""
+
 message_argument = click.argument("words", nargs=-1, metavar="[MESSAGE]")
 
 
@@ -138,17 +145,24 @@ def route_message(
     message: str,
     workspace: Workspace,
     *,
+    context: str | None = None,
     log: bool,
     rewrite: bool | None = None,
     may_start: bool = True,
 ) -> "kds.Turn":
     """Route ``message`` by the service of the workspace where one runs, else in this process.
 
+    ``context`` names one of its own; without it the message joins the workspace's, as one that was
+    typed in this terminal.
+
     Where there was none, one is started for the next call, once this one is answered, if it
     ``may_start``: not in a folder that is no workspace yet, and is to stay so.
     """
     desk = Desk(workspace, tell=complain, watch=slow)
-    turn = desk.route(message, log=log, rewrite=rewrite)
+    kind: Kind = "prompt-file" if message.startswith("#file:") else "terminal"
+    turn = desk.route(
+        message, conversation=context, origin=terminal_origin(kind), log=log, rewrite=rewrite
+    )
     for note in dict.fromkeys(turn.why):
         if note.startswith(WARNING):  # of the context: a line that cannot be read
             complain(note.removeprefix(WARNING))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kds.brain.clock import moment
+from kds.brain.context.origin import is_same_terminal, terminal_origin
 from kds.brain.turn import ContextEntry, StepRecord, Turn
 from kds.cli.command import asked_json
 from kds.cli.palette import COLUMNS, STYLES, Tone, asked_plain, coloured, marked, shown, toned
@@ -133,11 +134,23 @@ def print_entries(entries: Sequence[ContextEntry]) -> None:
     """Print the conversation context, oldest first."""
     rows = [
         (shown(entry.timestamp), entry.intent, entry.user_message, entry.context_ref or "",
-         entry.session_id or "")
+         entry.session_id or "", _whose(entry.origin))
         for entry in entries
     ]  # fmt: skip
-    columns = ("time", "intent", "message", "refers to", "session")
+    columns = ("time", "intent", "message", "refers to", "session", "from")
     print_table(columns, rows, none="the conversation context is empty")
+
+
+def _whose(origin: str | None) -> str:
+    """Say where a line of the context was typed; nothing where that is not known."""
+    kind, _, place = (origin or "").partition(":")
+    if not place:
+        return ""
+    if kind == "window":
+        return "an assistant"
+    here = is_same_terminal(origin, terminal_origin())
+    where = "here" if here else f"terminal {place.partition('-')[0]}"
+    return where if kind == "terminal" else f"{where}, {kind}"
 
 
 def counted(count: int, noun: str) -> str:

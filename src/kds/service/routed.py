@@ -58,7 +58,7 @@ def _how(asked: RouteRequest) -> dict[str, Any]:
     history = tuple(Utterance(one.text, one.role) for one in asked.history)
     return {
         "conversation": asked.conversation, "join": asked.join, "history": history,
-        "known": asked.known,
+        "known": asked.known, "origin": asked.origin,
     }  # fmt: skip
 
 

@@ -9,6 +9,8 @@ from typing import Protocol, Self, Unpack
 from kds.api.records import Records
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.conversations import Contexts
+from kds.brain.context.journal import Journal
+from kds.brain.context.origin import terminal_origin
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.prompts.library import PromptLibrary
@@ -41,13 +43,16 @@ class NearestConversations(Records):
         *,
         memory: SessionMemory,
         notes: list[str] | None = None,
+        origin: str | None = None,
         clock: Clock = utc_now,
     ) -> None:
-        """``notes`` are what ``desk`` tells."""
+        """``notes`` are what ``desk`` tells, ``origin`` is where its messages come from."""
         super().__init__(
             workspace, library, Contexts(workspace, clock=clock), clock=clock, turns=memory
         )
         self._desk = desk
+        self.origin = origin
+        """Where its messages come from (`kds.brain.context.origin`)."""
         self._notes = [] if notes is None else notes
 
     @classmethod
@@ -60,7 +65,8 @@ class NearestConversations(Records):
         desk = Desk(workspace, turns=memory, clock=clock, tell=notes.append)
         served = desk.find() is not None
         library = PromptLibrary.load(workspace.prompts_dir) if served else desk.own().library
-        return cls(workspace, library, desk, notes=notes, memory=memory, clock=clock)
+        origin = terminal_origin()
+        return cls(workspace, library, desk, notes=notes, memory=memory, origin=origin, clock=clock)
 
     @property
     def alone(self) -> bool:
@@ -69,7 +75,20 @@ class NearestConversations(Records):
 
     def route(self, message: str, **how: Unpack[How]) -> Turn:
         """Route ``message``; see `kds.api.conversations.Conversations.route`."""
+        how.setdefault("origin", self.origin)
         return self._desk.route(message, **how)
+
+    def journal(
+        self,
+        conversation: str | None = None,
+        *,
+        join: bool = False,
+        inherit: bool = True,
+        origin: str | None = None,
+    ) -> Journal:
+        """As `Records.journal`, from where the session's messages come from."""
+        origin = origin or self.origin
+        return super().journal(conversation, join=join, inherit=inherit, origin=origin)
 
     def take_notes(self) -> tuple[str, ...]:
         """What there is to tell since this was last called."""

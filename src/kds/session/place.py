@@ -8,6 +8,7 @@ from kds.api.session_names import LAST
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.conversations import conversation_path
 from kds.brain.context.journal import MAX_AGE
+from kds.brain.context.origin import is_other_terminal
 from kds.brain.context.work import NOTHING, Edit, LoadedWork, Work
 from kds.brain.context.work_file import FOLDER, WorkFile, tidy_work
 from kds.brain.errors import OutageError, StoreError
@@ -21,10 +22,26 @@ SHARED: Final = "workspace"
 
 
 def work_of(
-    workspace: Workspace, conversation: str | None, *, clock: Clock = utc_now
+    workspace: Workspace,
+    conversation: str | None,
+    *,
+    clock: Clock = utc_now,
+    origin: str | None = None,
 ) -> "WorkThroughOutages":
-    """Where the work in progress of a conversation is kept. Raises MessageError for its name."""
-    stem = SHARED if conversation is None else conversation_path(workspace, conversation).stem
+    """Where the work in progress of a conversation is kept. Raises MessageError for its name.
+
+    That of the workspace belongs to the terminal that is at it: while it is open, another one
+    (``origin``) has work of its own.
+    """
+    if conversation is not None:
+        return _kept_at(workspace, conversation_path(workspace, conversation).stem, clock)
+    shared = _kept_at(workspace, SHARED, clock)
+    if origin is None or not is_other_terminal(shared.load().work.origin, origin):
+        return shared
+    return _kept_at(workspace, conversation_path(workspace, origin).stem, clock)
+
+
+def _kept_at(workspace: Workspace, stem: str, clock: Clock) -> "WorkThroughOutages":
     text = kept_text(workspace, f"{FOLDER}/{stem}.json", clock=clock)
     return WorkThroughOutages(WorkFile(text, clock=clock))
 

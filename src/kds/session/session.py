@@ -53,6 +53,7 @@ class Session:
         desk: AgentDesk,
         *,
         forgetting: Forgetting,
+        named: bool = False,
         notes: tuple[str, ...] = (),
     ) -> None:
         self.workspace = opener.conversations.workspace
@@ -65,6 +66,7 @@ class Session:
         """Under which name its messages are routed; None: as the workspace's own."""
         self.warnings = notes
         """What went wrong on opening without being an error."""
+        self._named = named
         self._opener = opener
         self._means = Means(
             desk, opener.course, opener.memory, opener.work, forgetting, opener.conversation
@@ -78,6 +80,7 @@ class Session:
         path: Path | str | Workspace | None = None,
         *,
         name: str | None = None,
+        context: str | None = None,
         model: "BaseChatModel | str | None" = None,
         log: bool = True,
         clock: Clock = utc_now,
@@ -85,18 +88,19 @@ class Session:
     ) -> Self:
         """Open the session of the workspace at ``path``, or of the one found from here upwards.
 
-        Without a ``name`` it is the conversation that the workspace's other windows and commands
-        are in; with one it is a conversation of its own, resumed when it is remembered (by id,
-        title, or `last`), else begun. ``model`` is a chat model or the name of one, in the place
-        of that of the settings; without any, agents return their prompts. Without ``log``
-        nothing is kept. Where a service runs it routes the messages, unless ``routes`` makes what
-        does: the service itself has no need to ask. Raises WorkspaceError, ConfigError, ModelError
-        for a ``model`` that can be none, and StoreError for a `last` session where there is none.
+        Without a ``name`` it is the conversation that this terminal is in; with one it is a
+        conversation of its own, resumed when it is remembered (by id, title, or `last`), else
+        begun. ``context`` names the context alone. ``model`` is a chat model or the name of one,
+        in the place of that of the settings; without any, agents return their prompts. Without
+        ``log`` nothing is kept. Where a service runs it routes the messages, unless ``routes``
+        makes what does: the service itself has no need to ask. Raises WorkspaceError, ConfigError,
+        ModelError for a ``model`` that can be none, and StoreError for a `last` session where
+        there is none.
         """
         workspace = path if isinstance(path, Workspace) else _workspace_at(path)
         desk = AgentDesk(load_settings(workspace).model, model, workspace=workspace)
         memory = SessionMemory(workspace, clock=clock, keeps=log)
-        conversation, notes = None, slip_notes(memory, name)
+        conversation, notes = context, slip_notes(memory, name)
         if name is not None:
             conversation = resume(workspace, memory, name, clock=clock)
         if routes is None:
@@ -105,14 +109,16 @@ class Session:
             conversations = routes(memory)
         notes = (*conversations.take_notes(), *notes)
         course = Course(conversations.library, str(workspace.root))
-        work: WorkStore = work_of(workspace, conversation, clock=clock)
+        origin = conversations.origin
+        work: WorkStore = work_of(workspace, conversation, clock=clock, origin=origin)
         if log:
             tidy(workspace, clock=clock)
         else:
             memory.session = memory.session or work.load().work.session
             work = WorkInMemory()
         opener = Opener(conversations, memory, work, course, conversation, log)
-        return cls(opener, desk, forgetting=Forgetting(workspace, memory, clock), notes=notes)
+        forgetting = Forgetting(workspace, memory, clock)
+        return cls(opener, desk, forgetting=forgetting, named=name is not None, notes=notes)
 
     @property
     def work(self) -> Work:
@@ -219,7 +225,7 @@ class Session:
         """
         self._opener.work.clear()
         count = self.conversations.clear(self.conversation)
-        if self.conversation is None:
+        if not self._named:
             self.memory.begin_anew()
         return count
 
@@ -246,16 +252,19 @@ class Session:
         return exchange
 
     def _bind(self) -> None:
-        """Settle under which id the workspace's conversation is remembered.
+        """Settle under which id a conversation without a name of its own is remembered.
 
         It is a new one when nothing was said for two hours: the context is empty then, too.
         """
-        if self.conversation is not None:
+        if self._named:
             return
-        known = self._opener.work.load().work.session
+        found, origin = self._opener.work.load().work, self.conversations.origin
+        known = found.session
         new = None if known else self.memory.new_session()
-        if new is not None:
-            before = self._opener.work.change(lambda now: replace(now, session=now.session or new))
+        if new is not None or found.origin != origin:
+            before = self._opener.work.change(
+                lambda now: replace(now, session=now.session or new, origin=origin)
+            )
             known = before.work.session or new
         self.memory.session = known or self.memory.session
 

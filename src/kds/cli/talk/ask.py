@@ -9,6 +9,7 @@ from kds.cli.command import MessageCommand, asked_json, command
 from kds.cli.completion import completed_by
 from kds.cli.guard import pass_on
 from kds.cli.options import (
+    context_option,
     json_option,
     message_argument,
     read_message,
@@ -55,6 +56,7 @@ model_option = click.option(
 @model_option
 @click.option("--no-stream", is_flag=True, help="Print the answer when it is whole.")
 @click.option("--no-log", is_flag=True, help="Keep nothing: neither message nor answer.")
+@context_option
 @workspace_option
 def ask(
     words: tuple[str, ...],
@@ -66,6 +68,7 @@ def ask(
     model: str | None,
     no_stream: bool,
     no_log: bool,
+    context: str | None,
     workspace: Workspace,
 ) -> int:
     """Route MESSAGE, run the agent it is for, print the answer, remember both.
@@ -79,7 +82,7 @@ def ask(
     if agent is not None:
         prompt_named(agent, PromptLibrary.load(workspace.prompts_dir))  # before all else is loaded
     with slow(LOADING):
-        asked = kds.Session.open(workspace, name=session, model=model, log=keeps)
+        asked = kds.Session.open(workspace, name=session, context=context, model=model, log=keeps)
     with asked:
         pass_on(asked.warnings)
         if dry_run:

@@ -16,7 +16,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, command
 from kds.cli.guard import Refusal, complain, complain_about, pass_on
 from kds.cli.memory.session_commands import print_sessions
-from kds.cli.options import message_argument, start_now, workspace_option
+from kds.cli.options import context_option, message_argument, start_now, workspace_option
 from kds.cli.output import print_entries, print_line, print_turn, print_why
 from kds.cli.palette import for_people, toned
 from kds.cli.progress import slow
@@ -51,11 +51,12 @@ HELP: Final = """\
 @message_argument
 @session_option
 @model_option
+@context_option
 @click.option("--no-log", is_flag=True, help="Keep nothing of what is said.")
 @workspace_option
 def chat(
-    *, words: tuple[str, ...], session: str | None, model: str | None, no_log: bool, workspace:
-    Workspace,
+    *, words: tuple[str, ...], session: str | None, model: str | None, context: str | None,
+    no_log: bool, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Talk to the agents. Without a model, every turn shows its expansion, intent and agent.
 
@@ -65,7 +66,9 @@ def chat(
     message. Ctrl-C halts a running answer.
     """
     with slow(LOADING):
-        opened = kds.Session.open(workspace, name=session, model=model, log=not no_log)
+        opened = kds.Session.open(
+            workspace, name=session, context=context, model=model, log=not no_log
+        )
     with opened:
         pass_on(opened.warnings)
         if sys.stdin is None:

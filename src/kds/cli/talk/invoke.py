@@ -7,7 +7,7 @@ import click
 
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
-from kds.cli.options import json_option, workspace_option
+from kds.cli.options import context_option, json_option, workspace_option
 from kds.cli.talk.context import clear, load, log
 from kds.cli.talk.route import route
 from kds.router.prompts.invocation import CLEAR_CONVERSATION, CONTEXT_MANAGER, parse_invocation
@@ -24,6 +24,7 @@ from kds.router.prompts.library import PromptLibrary
 @json_option
 @click.option("--why", is_flag=True, help="Also print the reasons of every step.")
 @click.option("--no-log", is_flag=True, help="Leave the conversation context as it is.")
+@context_option
 @workspace_option
 @click.pass_context
 def invoke(
@@ -32,6 +33,7 @@ def invoke(
     *,
     why: bool,
     no_log: bool,
+    context: str | None,
     workspace: Workspace,
 ) -> None:
     """Do what a `#file:` invocation asks for; its text may come in one argument or several."""
@@ -41,16 +43,16 @@ def invoke(
     if command is None:
         ctx.invoke(
             route, words=(text,), why=why, prompt_only=False, no_log=no_log,
-            workspace=workspace,
+            context=context, workspace=workspace,
         )  # fmt: skip
     elif command.operation == "load":
-        ctx.invoke(load, workspace=workspace)
+        ctx.invoke(load, context=context, workspace=workspace)
     elif command.operation == "clear":
-        ctx.invoke(clear, workspace=workspace)
+        ctx.invoke(clear, context=context, workspace=workspace)
     else:
         ctx.invoke(
             log, message=command.message, intent=command.intent, context_ref=command.context_ref,
-            session_id=command.session_id, workspace=workspace,
+            session_id=command.session_id, context=context, workspace=workspace,
         )  # fmt: skip
 
 

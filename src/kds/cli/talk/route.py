@@ -6,6 +6,7 @@ from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, asked_json, command
 from kds.cli.options import (
     common_options,
+    context_option,
     json_option,
     message_argument,
     read_message,
@@ -32,6 +33,7 @@ from kds.cli.output import print_json, print_line, print_steps, print_turn, prin
     default=None,
     help="Have a model write the message out, or not.  [default: as rewriting.mode says]",
 )
+@context_option
 @workspace_option
 def route(
     words: tuple[str, ...],
@@ -40,6 +42,7 @@ def route(
     prompt_only: bool,
     no_log: bool,
     rewrite: bool | None,
+    context: str | None,
     workspace: Workspace,
 ) -> None:
     """Route MESSAGE: expand it, find its intent, pick the agent, remember it.
@@ -48,7 +51,9 @@ def route(
     runs does the work; where none runs, one is started for the next message.
     """
     message = read_message(words)
-    turn = route_message(message, workspace, log=not no_log, rewrite=rewrite, may_start=not no_log)
+    turn = route_message(
+        message, workspace, context=context, log=not no_log, rewrite=rewrite, may_start=not no_log
+    )
     if asked_json():
         print_json(turn.as_dict())
     elif prompt_only:
@@ -63,11 +68,12 @@ def route(
 
 @command("kds explain 'Make it purple'", "kds explain 'Make it purple' --json", cls=MessageCommand)
 @message_argument
+@context_option
 @common_options
-def explain(words: tuple[str, ...], *, workspace: Workspace) -> None:
+def explain(words: tuple[str, ...], *, context: str | None, workspace: Workspace) -> None:
     """Route MESSAGE without remembering it, and print what every step recorded."""
     message = read_message(words)
-    turn = route_message(message, workspace, log=False)
+    turn = route_message(message, workspace, context=context, log=False)
     if asked_json():
         steps = [
             {"step": record.step, "cpu_ms": round(record.cpu_ms, 3), "notes": list(record.notes)}

@@ -58,6 +58,7 @@ class How(TypedDict, total=False):
 
     conversation: str | None
     join: bool
+    origin: str | None
     log: bool
     history: Sequence[Utterance]
     rewrite: bool | None

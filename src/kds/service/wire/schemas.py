@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from kds.brain.context.conversations import NAME_LIMIT
+from kds.brain.context.origin import ORIGIN
 from kds.brain.database.instant import within_reach
 from kds.brain.message import MESSAGE_LIMIT as MESSAGE_LIMIT
 from kds.brain.passages.values import Role
@@ -82,6 +83,13 @@ class RouteRequest(RequestBody):
         default=False,
         description="Let the workspace's context stand in while the conversation is empty, and "
         "remember the message there too.",
+    )
+    origin: str | None = Field(
+        default=None,
+        pattern=rf"^{ORIGIN.pattern}$",
+        description="Where a message of the workspace's context was typed, as a line of the "
+        "context notes it: it does not refer to what another open terminal says.",
+        examples=["terminal:4711-88321"],
     )
     log: bool = Field(default=True, description="Remember the message.")
     history: list[UtteranceRequest] = Field(

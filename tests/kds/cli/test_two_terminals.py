@@ -1,0 +1,114 @@
+"""Two terminals in one project share one context file, and keep to their own lines of it."""
+
+import json
+import os
+import pty
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from ..conftest import FAB, Run, data
+
+pytestmark = pytest.mark.usefixtures("fitted_workspace")
+
+
+class Terminal:
+    """A shell at a terminal of its own."""
+
+    def __init__(self, shell: "subprocess.Popen[bytes]", screen: int) -> None:
+        self._shell = shell
+        self._screen = screen
+
+    def kds(self, *arguments: str) -> str:
+        """Type a command; what it prints to a file, so that echo and prompts are left out."""
+        command = shlex.join([sys.executable, "-m", "kds", *arguments])
+        told = Path(f"told-{self._shell.pid}")
+        os.write(self._screen, f"{command} > {told} 2>&1; echo DO''NE\n".encode())
+        seen = b""
+        while b"DONE" not in seen:
+            seen += os.read(self._screen, 4096)
+        return told.read_text(encoding="utf-8")
+
+    def route(self, message: str) -> str:
+        said: str = json.loads(self.kds("route", message, "--json"))["expanded"]
+        return said
+
+
+@contextmanager
+def _terminal() -> Iterator[Terminal]:
+    screen, inside = pty.openpty()
+    with ExitStack() as stack:
+        stack.callback(os.close, screen)
+        shell = subprocess.Popen(
+            ["/bin/sh", "-i"], stdin=inside, stdout=inside, stderr=inside, start_new_session=True
+        )
+        os.close(inside)
+        stack.callback(shell.wait)
+        stack.callback(shell.kill)
+        yield Terminal(shell, screen)
+
+
+def test_references_of_one_terminal_never_resolve_to_the_other(fitted_workspace: Path) -> None:
+    with _terminal() as one, _terminal() as other:
+        one.route(FAB)
+        assert other.route("Make it blue") == "Make it blue"
+        other.route("Create a login page")
+        assert one.route("Make it purple") == "Make the FAB button purple"
+        assert other.route("Make it responsive") == "Make the login page responsive"
+        assert "Make the login page smaller" in other.kds("ask", "Make it smaller")
+        assert "Make the FAB button bigger" in one.kds("ask", "Make it bigger")
+        whose = one.kds("context", "load", "--plain")
+        assert "here" in whose
+        assert "terminal" in whose
+    lines = _lines(fitted_workspace)
+    assert len(lines) == 7
+    assert len({line["origin"] for line in lines}) == 2
+
+
+def test_a_topic_switch_in_one_terminal_leaves_the_lines_of_the_other(
+    fitted_workspace: Path,
+) -> None:
+    with _terminal() as one, _terminal() as other:
+        one.route(FAB)
+        other.route("Create a login page")
+        other.route("Actually, let's work on dark mode first")
+        assert one.route("Make it purple") == "Make the FAB button purple"
+
+
+def test_a_terminal_goes_on_with_what_was_said_in_one_that_was_closed() -> None:
+    with _terminal() as one:
+        one.route(FAB)
+    with _terminal() as other:
+        assert other.route("Make it purple") == "Make the FAB button purple"
+
+
+def test_a_context_of_its_own_is_apart_from_that_of_the_workspace(
+    kds_call: Run, fitted_workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kds_call("route", FAB)
+    kds_call("route", "--context", "docs", "Create a login page")
+    monkeypatch.setenv("KDS_CONTEXT", "docs")
+    assert (
+        data(kds_call("route", "Make it blue", "--json"))["expanded"] == "Make the login page blue"
+    )
+    loaded = data(kds_call("context", "load", "--json"))["entries"]
+    assert [one["user_message"] for one in loaded] == ["Create a login page", "Make it blue"]
+    monkeypatch.delenv("KDS_CONTEXT")
+    assert [line["user_message"] for line in _lines(fitted_workspace)] == [FAB]
+
+
+def test_lines_without_an_origin_count_for_everybody(kds_call: Run, fitted_workspace: Path) -> None:
+    kds_call("context", "log", "--message", FAB, "--intent", "PLAN")
+    assert "origin" not in _lines(fitted_workspace)[0]
+    with _terminal() as one:
+        assert one.route("Make it purple") == "Make the FAB button purple"
+
+
+def _lines(workspace: Path) -> list[dict[str, str]]:
+    file = workspace / "kds-brain" / "conversation-context.jsonl"
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
