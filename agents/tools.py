@@ -21,6 +21,7 @@ from kds.agents.document_retriever import DocumentRetriever
 from kds.brain.document import nearest
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import DispatchError
+from kds.brain.passages.assembly import BUDGET_TOKENS, assemble
 from kds.brain.passages.recall import recall
 from kds.brain.passages.values import Passage
 from kds.brain.sessions.memory_place import MemoryPlace
@@ -63,16 +64,20 @@ AnyTool = BaseTool | TurnTool
 
 
 def built_in_tools(
-    *, memory: MemoryPlace | None = None, documents: DocumentPlace | BaseRetriever | None = None
+    *,
+    memory: MemoryPlace | None = None,
+    documents: DocumentPlace | BaseRetriever | None = None,
+    budget_tokens: int = BUDGET_TOKENS,
 ) -> tuple[AnyTool, ...]:
     """The tools of KDS, over the memory's file and that of the documents, where there are any.
 
     The files need not exist yet. Instead of the documents' file a retriever may stand, whose
-    documents should say under `citation` or `source` where they are from.
+    documents should say under `citation` or `source` where they are from. ``budget_tokens`` is what
+    one search of the memory may quote.
     """
     tools: list[AnyTool] = [TurnTool(READ_CONVERSATION, _read_conversation)]
     if memory is not None:
-        tools.append(_search_memory(memory))
+        tools.append(_search_memory(memory, budget_tokens))
     if documents is not None:
         tools.append(_search_documents(documents))
     return tuple(tools)
@@ -136,15 +141,15 @@ def _read_conversation(turn: Turn) -> BaseTool:
     return StructuredTool.from_function(read_conversation, name=READ_CONVERSATION)
 
 
-def _search_memory(place: MemoryPlace) -> BaseTool:
+def _search_memory(place: MemoryPlace, budget_tokens: int) -> BaseTool:
     def search_memory(query: Query, limit: Limit = 5) -> str:
         """Search past conversations for passages about something."""
         with place.if_any() as store:
             if store is None:
                 return "nothing is remembered yet"
             found = log_recall(store, recall(store, query, limit=limit), surface=SURFACE)
-        passages = [_passage(hit.passage) for hit in found.hits]
-        return "\n\n".join(passages) or "nothing was found"
+        text = assemble(query, found.hits, budget_tokens=budget_tokens, quote=_passage).text
+        return text or "nothing was found"
 
     return StructuredTool.from_function(search_memory, name=SEARCH_MEMORY)
 

@@ -34,7 +34,7 @@ AGENTS = {
 }
 OTHERS = (
     *("conversation-context-manager", "conversation-summarizer", "clear-conversation", "kds"),
-    *("agent-handover", "passages-found", "query-rewriter"),
+    *("agent-handover", "memory-found", "passages-found", "query-rewriter"),
 )
 PRIORITY = [
     *("CORRECT", "AMNESIA", "RESUME", "DEBUG", "COMMIT", "ANALYZE_SCREENSHOT", "PLAN"),
@@ -46,6 +46,7 @@ COMMON = {"continue", "where was i", "yes", "commit this", "run the tests"}
 """Phrases of the design's own intent table: everybody says them."""
 
 EMPTY = {
+    "profile": [],
     "message": "Make it purple",
     "expanded": "Make it purple",
     "intent": "EXECUTE",
@@ -73,6 +74,7 @@ FULL = {
     **EMPTY,
     "halted": ["work-planner"],
     "dropped": ["TEST", "COMMIT"],
+    "profile": ["Role: tester"],
     "passages": [{"citation": "Guide, Section 1", "text": "The fee is 3 %."}],
     "previous": "User: wants a FAB button.",
     "messages": [{"speaker": "User", "text": "Make it purple"}],

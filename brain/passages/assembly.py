@@ -5,7 +5,7 @@ may still fit. The budget is never exceeded, by the counter that is given: the t
 is counted, labels included.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,9 @@ from kds.brain.words.tokens import TokenCounter, estimate_tokens
 
 BUDGET_TOKENS: Final = 1000
 """What a prompt has for memories (issue 5)."""
+
+Quote = Callable[[Passage], str]
+"""Writes a passage as it stands in the text."""
 
 _BETWEEN: Final = "\n\n"
 
@@ -46,18 +49,21 @@ def assemble(
     *,
     budget_tokens: int = BUDGET_TOKENS,
     count: TokenCounter = estimate_tokens,
+    quote: Quote | None = None,
 ) -> Assembled:
-    """Take as many of ``hits`` as the budget holds, each with its date and speaker.
+    """Take as many of ``hits`` as the budget holds, each as ``quote`` writes it: by default with
+    its date and speaker.
 
     A question about code gets code first. The same text is not quoted twice.
     """
+    quote = quote or _quoted
     used: list[Hit] = []
     left_out: list[Hit] = []
     text, tokens, bodies = "", 0, set[str]()
     for hit in _ordered(query, hits):
         if hit.passage.body in bodies:
             continue
-        quoted = _quoted(hit.passage)
+        quoted = quote(hit.passage)
         longer = f"{text}{_BETWEEN}{quoted}" if text else quoted
         needed = count(longer)
         if needed > budget_tokens:

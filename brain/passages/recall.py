@@ -74,6 +74,7 @@ def recall(
             "embeddings": vector is not None,
             "for_code": question.asks_for_code,
         },
+        vector=vector,
     )
 
 
@@ -154,6 +155,8 @@ class Search:
         hits = []
         for one in best:
             if one not in passages or fused[one].score <= 0.0:  # deleted meanwhile, or nothing
+                continue
+            if passages[one].role == "system":  # an earlier KDS indexed these
                 continue
             bias = self._bias(passages[one])
             why = explain(fused[one], judged.get(one), cosine=cosines.get(one), bias=bias)

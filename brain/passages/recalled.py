@@ -5,12 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from kds.brain.passages.fusion import DEFAULT, Fused, Weights
 from kds.brain.passages.query import Question
 from kds.brain.passages.values import Passage, Summary
 from kds.brain.settings_schema import RecallOptions
+
+if TYPE_CHECKING:  # which notes its stages in a Log of this module
+    from kds.brain.passages.dense import Vector
 
 FEW: Final = 3
 """Fewer hits than that in the conversation, and all conversations are searched (issue 5)."""
@@ -75,6 +78,8 @@ class Recall:
     timings_ms: Mapping[str, float]
     """Of each stage; "embedding" is the model's own time, which "total" leaves out."""
     flags: Mapping[str, bool]
+    vector: "Vector | None" = field(default=None, repr=False)
+    """Of the question, where there is an embedding model."""
 
     def as_metric(self) -> dict[str, object]:
         """The record for the log of metrics: figures only, nothing of what was said."""

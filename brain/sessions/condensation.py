@@ -89,7 +89,7 @@ class Condensation:
         if last_seq <= known.last_seq:
             return known
         messages = self._since(known, session_id, last_seq)
-        made = self._summarizer.make(messages, known.text, limit=limit, with_model=False)
+        made = self._summarizer.make(_spoken(messages), known.text, limit=limit, with_model=False)
         covered = Covered(made.text, last_seq, (*known.notes, *_gap(known, messages)))
         if store or _is_due(messages):
             self._on_made("rolling", made)
@@ -103,7 +103,7 @@ class Condensation:
             return
         messages = self._since(known, session_id, last_seq)
         if _is_due(messages):
-            made = self._summarizer.make(messages, known.text, limit=limit)
+            made = self._summarizer.make(_spoken(messages), known.text, limit=limit)
             covered = Covered(made.text, last_seq, (*known.notes, *_gap(known, messages)))
             self._on_made("rolling", made)
             self._store_rolling(session_id, covered)
@@ -126,7 +126,7 @@ class Condensation:
         messages = self._store.messages(session_id, last=count, before_seq=newest.seq + 1)
         if sum(message.role == "assistant" for message in messages) < every:
             return None
-        made = self._summarizer.make(messages)
+        made = self._summarizer.make(_spoken(messages))
         self._on_made("periodic", made)
         if not made.text:
             return None
@@ -164,6 +164,11 @@ class Condensation:
             self._known.move_to_end(key)
             while len(self._known) > 2 * SESSIONS_KNOWN:
                 self._known.popitem(last=False)
+
+
+def _spoken(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """What people and agents said: what the system says is for one model at one time."""
+    return tuple(one for one in messages if one.role != "system")
 
 
 def _covered(summary: Summary) -> Covered:

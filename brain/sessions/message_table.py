@@ -115,7 +115,8 @@ class MessageTable:
             content=text,
             at=to_micros(at or self.database.clock()),
             tokens=self.count_tokens(text),
-            pieces=cut(text, count=self.count_tokens),
+            # What the system says is for the model alone: it is not searched, nor quoted.
+            pieces=() if role == "system" else cut(text, count=self.count_tokens),
         )
 
     def messages(

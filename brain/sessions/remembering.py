@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import RLock
+from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError, StoreError
@@ -19,12 +20,18 @@ from kds.brain.passages.query import read_question
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Recall, RecallSettings, recall_settings
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.values import Message, Role, Scope
+from kds.brain.passages.values import Message, Passage, Role, Scope
 from kds.brain.sessions.entities import Antecedent, EntitySession
 from kds.brain.sessions.live_settings import LiveSettings
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import log_recall
+from kds.brain.sessions.prompt_memory import (
+    MemoryPassage,
+    PromptMemory,
+    fitting_lines,
+    passages_about,
+)
 from kds.brain.sessions.session_table import new_id
 from kds.brain.sessions.session_values import Session
 from kds.brain.sessions.window import Window
@@ -36,6 +43,12 @@ from kds.brain.words.tokens import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
 
 Environ = Mapping[str, str]
+
+PROMPTING: Final = "put into a prompt"
+"""What the audit log of the consent says of a use."""
+
+PROMPT_PASSAGES: Final = 5
+"""Passages that are looked at for a prompt; those that are about the message are quoted."""
 
 Rewriter = Callable[[str], str]
 """Makes a question self-contained, as the router does ("What about it?" says what "it" is)."""
@@ -244,6 +257,75 @@ class ConversationMemory:
             used_tokens=text.tokens,
         )
         return Remembered(found, text, asked, (*notes, *found.notes, *text.notes))
+
+    def for_prompt(
+        self,
+        message: str,
+        *,
+        said: Sequence[str] = (),
+        passages: bool = True,
+    ) -> PromptMemory:
+        """Return what a prompt about ``message`` gets: the profile, by consent, and passages.
+
+        Passages come from every conversation, but for what the prompt has already (``said``, and
+        the message), within `recall.token_budget`. Nothing with the memory off. Raises StoreError.
+        """
+        if not self.flags.enabled or not self.exists:
+            return PromptMemory()
+        profile = self._profile(message)
+        if not passages or not self.settings.current().recall.token_budget:
+            return PromptMemory(profile)
+        budget = self.settings.current().recall.token_budget
+        titles: dict[str, str] = {}
+
+        def citation(passage: Passage) -> str:
+            if passage.session_id not in titles:
+                found = self.store.find_session(passage.session_id)
+                titles[passage.session_id] = found.title if found else ""
+            title = titles[passage.session_id] or passage.session_id
+            return f"{passage.at:%Y-%m-%d}, session '{title}', {passage.speaker or passage.role}"
+
+        found = recall(
+            self.store,
+            message,
+            limit=PROMPT_PASSAGES,
+            settings=self.recall_settings,
+            embedder=self.tools.embedder,
+            now=self.tools.clock(),
+        )
+        hits = passages_about(
+            self.store,
+            found.question,
+            [hit for hit in found.hits if hit.passage.role != "system"],
+            said=(message, *said),
+        )
+        text = assemble(
+            message,
+            hits,
+            budget_tokens=budget,
+            count=self.tools.count_tokens,
+            quote=lambda one: f"[{citation(one)}]\n{one.body.strip()}",
+        )
+        log_recall(
+            self.store,
+            replace(found, hits=hits),
+            surface=self.tools.surface,
+            budget_tokens=budget,
+            used_tokens=text.tokens,
+        )
+        quoted = (
+            MemoryPassage(citation(one.passage), one.passage.body.strip()) for one in text.used
+        )
+        return PromptMemory(profile, tuple(quoted))
+
+    def _profile(self, message: str) -> tuple[str, ...]:
+        """The lines of the profile that fit; looking where there is no consent logs nothing."""
+        if not self.store.profile.is_set:
+            return ()
+        profile = self.store.profile.use(PROMPTING)
+        if profile is None:
+            return ()
+        return fitting_lines(profile, message, count=self.tools.count_tokens)
 
     def remember_turn(
         self,

@@ -4,9 +4,9 @@ Times are aware datetimes in UTC. Tokens are counted by the store's counter (`to
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from kds.brain.passages.values import EmbeddingModel, Message, Summary
 
@@ -106,9 +106,21 @@ class Profile:
     name: str = ""
     role: str = ""
     languages: tuple[str, ...] = ()
+    frameworks: tuple[str, ...] = ()
+    style: str = ""
+    """How answers are to be written: "short, with the command first"."""
+    goals: str = ""
+    domain: str = ""
+    constraints: str = ""
+    """What always holds: "Python 3.11, no new dependencies"."""
     preferences: Mapping[str, str] = field(default_factory=dict)
     about: str = ""
     """Free text."""
+
+    def with_field(self, field: str, value: object) -> "Profile":
+        """Return the same with another value of one field."""
+        changed: dict[str, Any] = {field: value}
+        return replace(self, **changed)
 
 
 @dataclass(frozen=True, slots=True)

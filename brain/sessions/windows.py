@@ -149,7 +149,8 @@ def _whole_budget(limit: int, share: float) -> Budget:
 
 
 def _without(messages: tuple[Message, ...], query: str) -> tuple[Message, ...]:
-    """Leave out the question itself, when it was stored already."""
+    """Leave out the question itself, when it was stored already, and what the system said."""
+    messages = tuple(one for one in messages if one.role != "system")
     if not messages or not query or messages[-1].role != "user":
         return messages
     stored = messages[-1].content

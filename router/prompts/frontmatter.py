@@ -81,6 +81,7 @@ class FrontMatter(BaseModel):
     only_looks: bool = False
     inputs: list[Text] = []
     confirm: bool = False
+    memory: bool = True
     handoffs: list[_Intent] = []
     ask: Text | None = None
     tools: list[Annotated[str, Field(pattern=TOOL_NAME)]] = []

@@ -62,6 +62,8 @@ class PromptFile:
     counter_examples: tuple[str, ...]
     inputs: tuple[str, ...]
     confirm: bool
+    memory: bool
+    """Whether the agent is told what the memory has on the message."""
     handoffs: tuple[str, ...]
     ask: str | None
     body: str
@@ -161,6 +163,7 @@ def read_prompt(
         counter_examples=(*found.counter_examples, *more.counter_examples),
         inputs=tuple(found.inputs),
         confirm=found.confirm,
+        memory=found.memory,
         handoffs=tuple(found.handoffs),
         ask=found.ask,
         body=body,

@@ -1,6 +1,6 @@
 """What the memory tools return, as JSON schema; see `schemas` for why all of it stands here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -56,14 +56,24 @@ class MemoryHits(Reply):
 
     query: str
     hits: list[RecalledPassage]
+    profile: list[str] = Field(
+        default=[], description="What the user's own profile says, by their consent."
+    )
     summaries: list[str] = Field(description="Summaries of the session asked about.")
     notes: list[str] = Field(description="What to know about this search.")
 
     @classmethod
-    def of(cls, query: str, found: Recall, sessions: Mapping[str, Session]) -> "MemoryHits":
+    def of(
+        cls,
+        query: str,
+        found: Recall,
+        sessions: Mapping[str, Session],
+        profile: Sequence[str] = (),
+    ) -> "MemoryHits":
         """Take a whole recall."""
         return cls(
             query=query,
+            profile=list(profile),
             hits=[
                 RecalledPassage.of(hit, sessions.get(hit.passage.session_id)) for hit in found.hits
             ],

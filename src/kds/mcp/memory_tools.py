@@ -1,6 +1,7 @@
 """The tools of the conversation memory: searching it, listing its sessions, writing one out."""
 
 import threading
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from mcp.server.mcpserver import MCPServer
@@ -11,6 +12,7 @@ from kds.api.embeddings import load_embedder
 from kds.api.session_names import NOTHING, find_session, session_page
 from kds.brain.clock import utc_now
 from kds.brain.errors import MessageError
+from kds.brain.passages.assembly import assemble
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import recall_settings
 from kds.brain.passages.store import Embedder
@@ -24,6 +26,9 @@ from kds.mcp.memory_schemas import ExportedSession, Format, MemoryHits, SessionL
 from kds.mcp.results import ABSENT, READS, result
 
 SURFACE: Final = "mcp"
+
+SEARCHING: Final = "searched by an assistant"
+"""What the audit log of the consent says."""
 
 MOST_HITS: Final = 50
 MOST_SESSIONS: Final = 200
@@ -117,10 +122,19 @@ class _MemoryTools:
                 embedder=self._embedding(options.embeddings),
                 now=utc_now(),
             )
-            recalled = log_recall(store, found, surface=SURFACE)
+            quoted = assemble(query, found.hits, budget_tokens=options.token_budget)
+            found = replace(found, hits=quoted.used, notes=(*found.notes, *quoted.notes))
+            recalled = log_recall(
+                store,
+                found,
+                surface=SURFACE,
+                budget_tokens=options.token_budget,
+                used_tokens=quoted.tokens,
+            )
             ids = dict.fromkeys(hit.passage.session_id for hit in recalled.hits)
             sessions = {one.id: one for name in ids if (one := store.find_session(name))}
-        return MemoryHits.of(query, recalled, sessions)
+            profile = store.profile.matching(found.question, SEARCHING, vector=found.vector)
+        return MemoryHits.of(query, recalled, sessions, profile)
 
     def _embedding(self, name: str | None) -> Embedder | None:
         """The model that the settings name; loading one may take seconds, which is done once."""

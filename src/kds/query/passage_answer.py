@@ -4,7 +4,6 @@ What the agent is told of the passages stands in `prompts/internal/passages-foun
 """
 
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -14,7 +13,9 @@ from urllib.parse import urlsplit
 
 from kds.agents.agent import Agent
 from kds.agents.models import load_chat_model, model_label
+from kds.agents.quotation import cited, memory_note, quoted
 from kds.brain.errors import KdsError
+from kds.brain.sessions.prompt_memory import PromptMemory
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Turn
 from kds.query.values import Chunk
@@ -27,19 +28,9 @@ RETRIEVER: Final = "knowledge-retriever"
 PASSAGES: Final = "passages-found"
 """Prompt files: of the agent that answers, and of what it is told of the passages."""
 
+NOTHING: Final = PromptMemory()
+
 EMPTY: Final = "the model answered with nothing"
-
-PASSAGE_CHARS: Final = 2000
-"""Characters of one passage that the model reads: a chunk has 500 tokens at most."""
-
-CITATION_CHARS: Final = 400
-"""Characters of a citation that the model reads: a heading may be as long as its document."""
-
-_FRAME: Final = re.compile(r"<(?=\W*passages\b)", re.IGNORECASE)
-"""The tag that frames the passages, which a document could close."""
-
-_NUMBER: Final = re.compile(r"\[(\s*\d+\s*)\]")
-"""What a passage begins with, which a heading could hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +91,7 @@ class Answerer:
         """What to call the model that is asked."""
         return self.models.label(self.settings())
 
-    def speak(self, turn: Turn, chunks: Sequence[Chunk]) -> Spoken:
+    def speak(self, turn: Turn, chunks: Sequence[Chunk], memory: PromptMemory = NOTHING) -> Spoken:
         """Ask the model, and wait for it, but no longer than it has; never raises KdsError."""
         started = perf_counter()
         settings = self.settings()
@@ -112,40 +103,22 @@ class Answerer:
             label = model_label(model)
             agent = Agent.named(RETRIEVER, self.library, workspace=self.workspace)
             asked = agent.as_runnable(model, timeout_s=settings.timeout_s)
-            reply = asked.invoke(self.prompted(agent, turn, chunks))
+            reply = asked.invoke(self.prompted(agent, turn, chunks, memory))
             text = reply.text.strip()
             found = Spoken(text, None, label) if text else Spoken(None, EMPTY, label)
         except KdsError as error:
             found = Spoken(None, told(error), label)
         return replace(found, ms=(perf_counter() - started) * 1000.0)
 
-    def prompted(self, agent: Agent, turn: Turn, chunks: Sequence[Chunk]) -> Turn:
-        """``turn`` with the agent's prompt and the passages. Raises DispatchError."""
+    def prompted(
+        self, agent: Agent, turn: Turn, chunks: Sequence[Chunk], memory: PromptMemory = NOTHING
+    ) -> Turn:
+        """``turn`` with the agent's prompt, the memory and the passages. Raises DispatchError."""
         own = agent.taking(turn)
         passages = [{"citation": cited(one.citation), "text": quoted(one.text)} for one in chunks]
         prompt = self.library.render(self.library.get(PASSAGES), {"passages": passages})
-        return replace(own, prompt=f"{own.prompt}\n\n{prompt}")
-
-
-def cited(citation: str) -> str:
-    """A citation on one line, in which nothing closes the frame or begins a passage.
-
-    >>> cited("Loan </passages> [2] Fees")
-    'Loan &lt;/passages> (2) Fees'
-    """
-    line = " ".join(citation.split())[:CITATION_CHARS]
-    return _NUMBER.sub(r"(\1)", _FRAME.sub("&lt;", line))
-
-
-def quoted(text: str) -> str:
-    """The text of a passage, each line marked as quoted: a number or a heading in it is its own.
-
-    >>> print(quoted("Fees:\\n[2] Loan, Section 9"))
-    > Fees:
-    > [2] Loan, Section 9
-    """
-    lines = _FRAME.sub("&lt;", text[:PASSAGE_CHARS]).splitlines()
-    return "\n".join(f"> {line}".rstrip() for line in lines)
+        parts = (own.prompt, memory_note(self.library, memory), prompt)
+        return replace(own, prompt="\n\n".join(filter(None, parts)))
 
 
 def told(error: KdsError) -> str:

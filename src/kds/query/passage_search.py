@@ -7,6 +7,7 @@ from typing import Final
 
 from kds.brain.documents.document_values import DocumentHit, DocumentRecall
 from kds.brain.errors import KdsError, MessageError
+from kds.brain.passages.assembly import assemble
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Hit, Recall
 from kds.brain.passages.values import Scope as Where
@@ -95,12 +96,15 @@ class Search:
             return replace(found, notes=(*found.notes, note))
         if recalled is None:
             return found
-        hits = [hit for hit in recalled.hits if _counts(hit, query, known)][: query.limit]
+        counting = [hit for hit in recalled.hits if _counts(hit, query, known)]
+        budget = self.memory.settings.current().recall.token_budget
+        quoted = assemble(text, counting[: query.limit], budget_tokens=budget)
+        hits = quoted.used
         return replace(
             found,
             chunks=(*found.chunks, *map(_of_conversation, hits)),
             conversations=recalled,
-            notes=(*found.notes, *recalled.notes),
+            notes=(*found.notes, *recalled.notes, *quoted.notes),
         )
 
     def recalled(

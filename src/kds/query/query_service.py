@@ -18,8 +18,9 @@ from typing import Final, Self
 from kds.api.rewriters import RewriterSource
 from kds.api.workspace_parts import Parts
 from kds.brain.clock import Clock, utc_now
-from kds.brain.errors import KdsError
+from kds.brain.errors import KdsError, StoreError
 from kds.brain.message import clean_message
+from kds.brain.sessions.prompt_memory import PromptMemory
 from kds.brain.sessions.remembering import ConversationMemory, Tools
 from kds.brain.settings import Settings
 from kds.brain.turn import NOT_ENGLISH
@@ -157,16 +158,17 @@ class QueryService:
         """Ask the model and wait for it; None when none is to be asked. Raises nothing."""
         if not self._asks(found):
             return None
-        return self._answerer.speak(found.turn, found.findings.chunks)
+        return self._answerer.speak(found.turn, found.findings.chunks, self._about_user(found))
 
     async def aanswer(self, found: Understood) -> Spoken | None:
         """The same, off the event loop, and no longer than the model's timeout."""
         if not self._asks(found):
             return None
         answerer, started = self._answerer, perf_counter()
+        memory = self._about_user(found)
         try:
             return await self.speakers.run(
-                lambda: answerer.speak(found.turn, found.findings.chunks),
+                lambda: answerer.speak(found.turn, found.findings.chunks, memory),
                 timeout_s=answerer.timeout_s,
             )
         except KdsError as error:
@@ -243,6 +245,13 @@ class QueryService:
 
     def _asks(self, found: Understood) -> bool:
         return bool(found.findings.chunks) and self._wants_model(found.query)
+
+    def _about_user(self, found: Understood) -> PromptMemory:
+        """The profile, where there is consent; a memory that cannot be read says nothing."""
+        try:
+            return self.memory.for_prompt(found.turn.expanded, passages=False)
+        except StoreError:
+            return PromptMemory()
 
     def _read(self, query: Query, known: Recollection | None) -> Reading:
         """What the question means after what was said: sent by the client, else remembered."""

@@ -21,7 +21,7 @@ from kds.session.course import AMNESIA, Course
 from kds.session.opening import Opening
 from kds.session.run import AgentRun
 from kds.session.served import BETWEEN, Served
-from kds.session.serving_agents import AgentDesk, Assignment, first_assignment
+from kds.session.serving_agents import AgentDesk, Assignment, first_assignment, memory_for
 from kds.session.session_memory import Said, SessionMemory
 
 HALTED: Final = "[halted]"
@@ -162,7 +162,10 @@ class Exchange:
         before = self._served.replies[-1]
         said = Said("assistant", before.text, before.agent) if before.answered else None
         earlier = memory.earlier("")
-        return Assignment(agent, turn, earlier=earlier, before=said, asked=opening.said)
+        known = memory_for(agent, turn, memory, earlier)
+        return Assignment(
+            agent, turn, earlier=earlier, memory=known, before=said, asked=opening.said
+        )
 
     def _keep_part(self, run: AgentRun, why: str) -> None:
         if run.text.strip():

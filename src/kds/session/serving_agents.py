@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from kds.agents.agent import Agent
 from kds.agents.models import checked_model, load_chat_model, model_timeout
+from kds.agents.quotation import memory_note
 from kds.agents.reply import AgentReply
 from kds.brain.context.work import Halted
 from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.settings import ModelSettings
+from kds.brain.sessions.prompt_memory import PromptMemory
+from kds.brain.settings import ModelSettings, load_settings
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 from kds.session.opening import Opening
@@ -27,6 +29,8 @@ if TYPE_CHECKING:  # imported with the model (decision 4)
     from langchain_core.language_models import BaseChatModel
 
     from kds.agents.tools import AnyTool
+
+NOTHING: Final = PromptMemory()
 
 HANDOVER: Final = "agent-handover"
 """The prompt file with what an agent is told about the one before it."""
@@ -42,6 +46,8 @@ class Assignment:
     agent: Agent
     turn: Turn
     earlier: tuple[Said, ...] = ()
+    memory: PromptMemory = NOTHING
+    """What other conversations and the profile have on it."""
     before: Said | None = None
     """The reply that the work is handed over with, whole."""
     asked: str = ""
@@ -50,9 +56,13 @@ class Assignment:
 
     def as_turn(self) -> Turn:
         """The turn as the agent answers it: its prompt whole, and what was said before."""
-        note = self._handover()
-        prompt = f"{self.turn.prompt}\n\n{note}" if note else self.turn.prompt
-        return replace(self.turn, prompt=prompt, history=self._history())
+        parts = (self.informed().prompt, self._handover())
+        return replace(self.turn, prompt="\n\n".join(filter(None, parts)), history=self._history())
+
+    def informed(self) -> Turn:
+        """The turn with what the memory has on it in its prompt."""
+        note = memory_note(self.agent.library, self.memory)
+        return replace(self.turn, prompt=f"{self.turn.prompt}\n\n{note}") if note else self.turn
 
     def _history(self) -> tuple[Utterance, ...]:
         earlier = self.earlier
@@ -83,14 +93,25 @@ class Assignment:
 
 def first_assignment(opening: Opening, agent: Agent, memory: SessionMemory) -> Assignment:
     """What the first agent of an exchange is to do."""
+    earlier = memory.earlier(opening.said)
     return Assignment(
         agent,
         opening.turn,
-        earlier=memory.earlier(opening.said),
+        earlier=earlier,
+        memory=memory_for(agent, opening.turn, memory, earlier),
         before=memory.last_reply() if opening.handed else None,
         asked=opening.handed,
         stopped=opening.stopped,
     )
+
+
+def memory_for(
+    agent: Agent, turn: Turn, memory: SessionMemory, earlier: tuple[Said, ...]
+) -> PromptMemory:
+    """What the memory tells an agent about a turn, if its prompt file wants to know."""
+    if not agent.prompt.memory:
+        return PromptMemory()
+    return memory.for_prompt(turn, earlier)
 
 
 class AgentDesk:
@@ -141,7 +162,8 @@ class AgentDesk:
         turn, agent = assignment.turn, assignment.agent
         model = self._loaded()
         if model is None:
-            yield AgentReply(agent.name, turn.intent, turn.prompt, turn.prompt, turn)
+            prompt = assignment.informed().prompt
+            yield AgentReply(agent.name, turn.intent, prompt, prompt, turn)
             return
         runnable = agent.as_runnable(model, tools=self._tools(), timeout_s=self._timeout_s)
         pieces = runnable.stream(assignment.as_turn())
@@ -161,6 +183,7 @@ class AgentDesk:
         return built_in_tools(
             memory=MemoryPlace.of(self._workspace),
             documents=DocumentPlace.of(self._workspace),
+            budget_tokens=load_settings(self._workspace).recall.token_budget,
         )
 
     def _loaded(self) -> BaseChatModel | None:

@@ -14,6 +14,7 @@ from kds.brain.clock import Clock, utc_now
 from kds.brain.document import nearest
 from kds.brain.errors import KdsError
 from kds.brain.passages.values import Role
+from kds.brain.sessions.prompt_memory import PromptMemory
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.sessions.session_table import new_id
 from kds.brain.sessions.session_values import Session
@@ -122,6 +123,15 @@ class SessionMemory(TurnRecord):
         if self.session is None:
             return nothing
         return self._found("asked without what was said before", window, nothing)
+
+    def for_prompt(self, turn: Turn, earlier: Iterable[Said]) -> PromptMemory:
+        """What the memory adds to the prompt of a turn, beside what was said ``earlier``."""
+        said = (turn.message, *(one.text for one in earlier))
+
+        def found() -> PromptMemory:
+            return self._opened().for_prompt(turn.expanded or turn.message, said=said)
+
+        return self._found("asked without the memory", found, PromptMemory())
 
     def last_reply(self) -> Said | None:
         """The last reply of an agent, whole; None when there is none."""

@@ -104,6 +104,11 @@ async def save_profile(visit: Visit) -> Response:
         name=visit.text("name").strip(),
         role=visit.text("role").strip(),
         languages=tuple(one.strip() for one in visit.text("languages").split(",") if one.strip()),
+        frameworks=tuple(one.strip() for one in visit.text("frameworks").split(",") if one.strip()),
+        style=visit.text("style").strip(),
+        goals=visit.text("goals").strip(),
+        domain=visit.text("domain").strip(),
+        constraints=visit.text("constraints").strip(),
         preferences={key.strip(): value.strip() for key, mark, value in pairs if mark},
         about=visit.text("about").strip(),
     )

@@ -104,7 +104,8 @@ def tail_of(talk: Talk) -> Tail:
 
 
 def _lines(messages: tuple[Message, ...], talk: Talk) -> tuple[Line, ...]:
-    return tuple(_line(one, talk.turns.get(one.at)) for one in messages)
+    heard = (one for one in messages if one.role != "system")
+    return tuple(_line(one, talk.turns.get(one.at)) for one in heard)
 
 
 def _line(message: Message, turn: Turn | None) -> Line:

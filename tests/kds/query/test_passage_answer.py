@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kds.agents.agent import Agent
+from kds.agents.quotation import CITATION_CHARS, cited, quoted
 from kds.api.workspace_parts import Parts
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.settings import ModelSettings
 from kds.brain.workspace import Workspace
-from kds.query.passage_answer import CITATION_CHARS, RETRIEVER, Answerer, Models, cited, quoted
+from kds.query.passage_answer import RETRIEVER, Answerer, Models
 from kds.query.query_service import QueryService
 from kds.query.values import Query
 from kds.readers.reading import read_document, read_source

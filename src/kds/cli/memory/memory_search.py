@@ -29,6 +29,9 @@ from kds.cli.stores import chosen_embedder, embeddings_option, looking
 
 SURFACE: Final = "cli"
 
+SEARCHING: Final = "searched: kds memory search"
+"""What the audit log of the consent says."""
+
 
 @command(
     "kds memory search 'which port does staging use'",
@@ -64,7 +67,13 @@ def search(
     with looking(MemoryPlace.of(workspace)) as store:
         session = find_session(store, name) if name else None
         if store is None:
-            empty: dict[str, object] = {"hits": [], "summaries": [], "counts": {}, "timings_ms": {}}
+            empty: dict[str, object] = {
+                "hits": [],
+                "profile": [],
+                "summaries": [],
+                "counts": {},
+                "timings_ms": {},
+            }
             say({"query": query, **empty, "notes": [NOTHING]}, NOTHING)
             return
         with slow("searching the memory"):
@@ -86,10 +95,14 @@ def search(
             used_tokens=context.tokens if context else None,
         )
         sessions = _sessions_of(store, found)
+        profile = store.profile.matching(found.question, SEARCHING, vector=found.vector)
     if asked_json():
         more = {"context": _context_dict(context)} if context else {}
-        print_json(recall_dict(query, found, sessions) | more)
-    elif context is not None:
+        print_json(recall_dict(query, found, sessions) | {"profile": list(profile)} | more)
+        return
+    for line in profile:
+        print_line("profile", line)
+    if context is not None:
         _print_context(found, context, explain=explain)
     else:
         _print(found, sessions, explain=explain)

@@ -1,16 +1,20 @@
 """`kds memory profile|consent`: what the user wants remembered about themselves, if anything."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 import click
 
+from kds.api.embeddings import load_embedder
 from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_values import Consent, ConsentEvent, Profile
+from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command, group
-from kds.cli.guard import Refusal
+from kds.cli.guard import Refusal, complain
 from kds.cli.options import common_options
 from kds.cli.output import fields, print_json, print_line, print_table, say
 from kds.cli.palette import shown
@@ -55,19 +59,30 @@ def show(*, workspace: Workspace) -> None:
 @click.option("--role", metavar="TEXT", help="What you do.")
 @click.option("--language", "languages", metavar="TEXT", multiple=True,
               help="Languages you work in; those given replace those before.")  # fmt: skip
+@click.option("--framework", "frameworks", metavar="TEXT", multiple=True,
+              help="Frameworks you work with; those given replace those before.")  # fmt: skip
+@click.option("--style", metavar="TEXT", help="How answers are to be written.")
+@click.option("--goals", metavar="TEXT", help="What you are working towards.")
+@click.option("--domain", metavar="TEXT", help="What your software is about.")
+@click.option("--constraints", metavar="TEXT", help="What always holds, such as 'Python 3.11'.")
 @click.option("--prefer", "preferences", metavar="KEY=VALUE", multiple=True,
               help="A preference; `KEY=` takes it out.")  # fmt: skip
 @click.option("--about", metavar="TEXT", help="Anything else, in your words.")
 @common_options
 def set_(
-    *, name: str | None, role: str | None, languages: tuple[str, ...], preferences: tuple[str, ...],
-    about: str | None, workspace: Workspace,
+    *, name: str | None, role: str | None, languages: tuple[str, ...],
+    frameworks: tuple[str, ...], style: str | None, goals: str | None, domain: str | None,
+    constraints: str | None, preferences: tuple[str, ...], about: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Change what is given and keep the rest; an empty text takes a field out."""
-    texts = {"name": name, "role": role, "about": about}
+    texts = {
+        "name": name, "role": role, "style": style, "goals": goals, "domain": domain,
+        "constraints": constraints, "about": about,
+    }  # fmt: skip
     given: dict[str, Any] = {key: text for key, text in texts.items() if text is not None}
-    if languages:
-        given["languages"] = tuple(filter(str.strip, languages))
+    for field, listed in (("languages", languages), ("frameworks", frameworks)):
+        if listed:
+            given[field] = tuple(filter(str.strip, listed))
     pairs = dict(map(_preference, preferences))
     if not given and not pairs:
         raise Refusal("nothing to set", "such as --role 'backend developer'; see --help")
@@ -78,6 +93,7 @@ def set_(
         merged = {**before.preferences, **pairs}
         given["preferences"] = {key: value for key, value in merged.items() if value}
         saved = store.profile.save(replace(before, **given))
+        _embed(store, workspace)
     _show_profile(saved)
 
 
@@ -137,6 +153,17 @@ def revoke(*, workspace: Workspace) -> None:
     _show_consent(found, ())
 
 
+def _embed(store: MemoryStore, workspace: Workspace) -> None:
+    """Have the profile found by meaning, too; without a model, or if it fails, by its words."""
+    name = load_settings(workspace).recall.embeddings
+    if name is None:
+        return
+    try:
+        store.profile.embed(load_embedder(name))
+    except Exception as error:  # noqa: BLE001  # the user's model may raise anything
+        complain(f"the profile is saved and found by its words only: {error}")
+
+
 def _preference(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
@@ -145,7 +172,8 @@ def _preference(text: str) -> tuple[str, str]:
 
 
 def _show_profile(found: Profile | None) -> None:
-    kept = None if found is None else fields(found, "name role languages preferences about")
+    names = " ".join(one.name for one in dataclasses.fields(Profile))
+    kept = None if found is None else fields(found, names)
     if asked_json():
         print_json({"consent": found is not None, "profile": kept})
     elif kept is None:
