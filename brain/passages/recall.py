@@ -156,8 +156,6 @@ class Search:
         for one in best:
             if one not in passages or fused[one].score <= 0.0:  # deleted meanwhile, or nothing
                 continue
-            if passages[one].role == "system":  # an earlier KDS indexed these
-                continue
             bias = self._bias(passages[one])
             why = explain(fused[one], judged.get(one), cosine=cosines.get(one), bias=bias)
             hits.append(Hit(passages[one], fused[one].score * bias, fused[one], False, why))
@@ -177,7 +175,9 @@ class Search:
         ]
 
     def _passages(self, ids: Sequence[int]) -> dict[int, Passage]:
-        return {passage.chunk_id: passage for passage in self.store.passages(ids)} if ids else {}
+        """Passages by their number, but for what the system said: an earlier KDS indexed that."""
+        found = self.store.passages(ids) if ids else ()
+        return {one.chunk_id: one for one in found if one.role != "system"}
 
     def _bias(self, passage: Passage) -> float:
         about = self.document is not None and passage.document == self.document

@@ -12,6 +12,8 @@ from typing import Final
 from kds.brain.passages.query import WORD, Question
 from kds.brain.passages.recalled import Hit
 from kds.brain.passages.store import MessageSearch
+from kds.brain.passages.values import Passage
+from kds.brain.sessions.session_table import SessionTable
 from kds.brain.sessions.session_values import Profile
 from kds.brain.words.empty_words import EMPTY_WORDS
 from kds.brain.words.stem import stem
@@ -78,6 +80,27 @@ class PromptMemory:
 
     def __bool__(self) -> bool:
         return bool(self.profile or self.passages)
+
+
+class Citations:
+    """Says where passages of a store come from: "2026-11-20, session 'Staging', user"."""
+
+    def __init__(self, store: SessionTable) -> None:
+        self._store = store
+        self._titles: dict[str, str] = {}
+
+    def __call__(self, passage: Passage) -> str:
+        """Return the day, the session by its title, and the speaker. Raises StoreError."""
+        session = passage.session_id
+        if session not in self._titles:
+            found = self._store.find_session(session)
+            self._titles[session] = (found.title if found else "") or session
+        speaker = passage.speaker or passage.role
+        return f"{passage.at:%Y-%m-%d}, session '{self._titles[session]}', {speaker}"
+
+    def quote(self, passage: Passage) -> str:
+        """Return the passage behind its citation."""
+        return f"[{self(passage)}]\n{passage.body.strip()}"
 
 
 def profile_lines(profile: Profile) -> dict[str, str]:

@@ -20,13 +20,14 @@ from kds.brain.passages.query import read_question
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Recall, RecallSettings, recall_settings
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.values import Message, Passage, Role, Scope
+from kds.brain.passages.values import Message, Role, Scope
 from kds.brain.sessions.entities import Antecedent, EntitySession
 from kds.brain.sessions.live_settings import LiveSettings
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.metrics import log_recall
 from kds.brain.sessions.prompt_memory import (
+    Citations,
     MemoryPassage,
     PromptMemory,
     fitting_lines,
@@ -273,18 +274,12 @@ class ConversationMemory:
         if not self.flags.enabled or not self.exists:
             return PromptMemory()
         profile = self._profile(message)
-        if not passages or not self.settings.current().recall.token_budget:
-            return PromptMemory(profile)
         budget = self.settings.current().recall.token_budget
-        titles: dict[str, str] = {}
+        quoted = self._quoted(message, said, budget) if passages and budget else ()
+        return PromptMemory(profile, quoted)
 
-        def citation(passage: Passage) -> str:
-            if passage.session_id not in titles:
-                found = self.store.find_session(passage.session_id)
-                titles[passage.session_id] = found.title if found else ""
-            title = titles[passage.session_id] or passage.session_id
-            return f"{passage.at:%Y-%m-%d}, session '{title}', {passage.speaker or passage.role}"
-
+    def _quoted(self, message: str, said: Sequence[str], budget: int) -> tuple[MemoryPassage, ...]:
+        cite = Citations(self.store)
         found = recall(
             self.store,
             message,
@@ -293,18 +288,9 @@ class ConversationMemory:
             embedder=self.tools.embedder,
             now=self.tools.clock(),
         )
-        hits = passages_about(
-            self.store,
-            found.question,
-            [hit for hit in found.hits if hit.passage.role != "system"],
-            said=(message, *said),
-        )
+        hits = passages_about(self.store, found.question, found.hits, said=(message, *said))
         text = assemble(
-            message,
-            hits,
-            budget_tokens=budget,
-            count=self.tools.count_tokens,
-            quote=lambda one: f"[{citation(one)}]\n{one.body.strip()}",
+            message, hits, budget_tokens=budget, count=self.tools.count_tokens, quote=cite.quote
         )
         log_recall(
             self.store,
@@ -313,10 +299,9 @@ class ConversationMemory:
             budget_tokens=budget,
             used_tokens=text.tokens,
         )
-        quoted = (
-            MemoryPassage(citation(one.passage), one.passage.body.strip()) for one in text.used
+        return tuple(
+            MemoryPassage(cite(hit.passage), hit.passage.body.strip()) for hit in text.used
         )
-        return PromptMemory(profile, tuple(quoted))
 
     def _profile(self, message: str) -> tuple[str, ...]:
         """The lines of the profile that fit; looking where there is no consent logs nothing."""

@@ -24,6 +24,7 @@ from kds.brain.documents.heading import number_key
 from kds.brain.documents.question import Reference
 from kds.brain.errors import StoreError
 from kds.brain.passages.lexical import COLUMN_WEIGHTS
+from kds.brain.passages.query import read_question
 from kds.brain.passages.values import Scored
 from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.postgres_store import PostgresItems, PostgresStore
@@ -232,7 +233,22 @@ OF_PROFILE: Mapping[str, Request] = {
     "save": lambda t, p: t.store.profile.save(Profile(name=t.secret, about=p.text(t))),
     "revoke": lambda t, p: t.store.profile.revoke(),
     "events": lambda t, p: t.store.profile.events(),
+    "matching": lambda t, p: t.store.profile.matching(read_question(p.text(t)), t.secret),
+    "embed": lambda t, p: t.store.profile.embed(_Ones()),
 }
+
+
+class _Ones:
+    """An embedding model."""
+
+    name = "ones"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0] for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0]
+
 
 OF_ENTITIES: Mapping[str, Request] = {
     "load": lambda t, p: t.store.entities.load(p.session()),

@@ -1,6 +1,6 @@
 """`kds memory search`: what past conversations say about a question."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import click
@@ -100,8 +100,7 @@ def search(
         more = {"context": _context_dict(context)} if context else {}
         print_json(recall_dict(query, found, sessions) | {"profile": list(profile)} | more)
         return
-    for line in profile:
-        print_line("profile", line)
+    _print_profile(profile)
     if context is not None:
         _print_context(found, context, explain=explain)
     else:
@@ -143,6 +142,11 @@ def hit_dict(hit: Hit, session: Session | None) -> dict[str, Any]:
         "elsewhere": hit.elsewhere,
         "why": list(hit.why),
     }
+
+
+def _print_profile(lines: Sequence[str]) -> None:
+    for line in lines:
+        print_line("profile", line)
 
 
 def _sessions_of(store: MemoryStore, found: Recall) -> dict[str, Session]:

@@ -75,14 +75,11 @@ def set_(
     constraints: str | None, preferences: tuple[str, ...], about: str | None, workspace: Workspace,
 ) -> None:  # fmt: skip
     """Change what is given and keep the rest; an empty text takes a field out."""
-    texts = {
+    given = _given({
         "name": name, "role": role, "style": style, "goals": goals, "domain": domain,
-        "constraints": constraints, "about": about,
-    }  # fmt: skip
-    given: dict[str, Any] = {key: text for key, text in texts.items() if text is not None}
-    for field, listed in (("languages", languages), ("frameworks", frameworks)):
-        if listed:
-            given[field] = tuple(filter(str.strip, listed))
+        "constraints": constraints, "about": about, "languages": languages or None,
+        "frameworks": frameworks or None,
+    })  # fmt: skip
     pairs = dict(map(_preference, preferences))
     if not given and not pairs:
         raise Refusal("nothing to set", "such as --role 'backend developer'; see --help")
@@ -162,6 +159,15 @@ def _embed(store: MemoryStore, workspace: Workspace) -> None:
         store.profile.embed(load_embedder(name))
     except Exception as error:  # noqa: BLE001  # the user's model may raise anything
         complain(f"the profile is saved and found by its words only: {error}")
+
+
+def _given(fields: Mapping[str, str | tuple[str, ...] | None]) -> dict[str, Any]:
+    """The fields that were given; of lists without what is empty."""
+    return {
+        name: tuple(filter(str.strip, one)) if isinstance(one, tuple) else one
+        for name, one in fields.items()
+        if one is not None
+    }
 
 
 def _preference(text: str) -> tuple[str, str]:
