@@ -8,6 +8,7 @@ KdsError                 anything a user can be told about and can fix
 │   ├── DialogueFileError    dialogue files for `kds test` and `kds eval`
 │   └── ExampleFileError     JSONL files of examples for `kds eval`
 ├── WorkspaceError       the workspace folder is missing, unusable or read-only
+│   └── ExposedError         ... or git would commit the conversations in it
 ├── StoreError           conversation state could not be read or written
 │   └── OutageError          ... because the server that has it is away; later it may be back
 ├── DispatchError        an agent or its prompt could not be picked or rendered
@@ -85,6 +86,10 @@ class MessageError(KdsError):
 
 class WorkspaceError(KdsError):
     """The workspace folder is missing, unusable or read-only."""
+
+
+class ExposedError(WorkspaceError):
+    """Git would commit what is private in the workspace, so nothing is kept there."""
 
 
 class StoreError(KdsError):

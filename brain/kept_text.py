@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -96,7 +97,7 @@ class PrivateText(KeptText):
 
     path: Path
     ensure: Callable[[], None] = _nothing
-    """Makes what its folder stands in."""
+    """Makes what its folder stands in, and raises an error when nothing may be kept there."""
 
     def __str__(self) -> str:
         return str(self.path)
@@ -133,8 +134,7 @@ class PrivateText(KeptText):
 
     def prepare(self) -> None:
         """Make the folder of the file."""
-        if not self.has_place:
-            self.ensure()
+        self.ensure()
         make_private_folder(self.path.parent)
 
     def replace(self, content: bytes) -> None:
@@ -163,7 +163,13 @@ def kept_text(
     """
     shared = shared_database(workspace, environ=environ)
     if shared is None:
-        return PrivateText(workspace.brain / name, workspace.ensure)
+        return PrivateText(workspace.brain / name, partial(_keep_private, workspace))
     from kds.brain.postgres.texts import PostgresText  # without a server nothing of the driver
 
     return PostgresText.of(shared, name, clock=clock)
+
+
+def _keep_private(workspace: Workspace) -> None:
+    from kds.brain.git import keep_private  # `subprocess` is for what is kept
+
+    keep_private(workspace)

@@ -7,6 +7,7 @@ in the turn. Never: stores a reply, or a secret (the journal redacts).
 from dataclasses import replace
 
 from kds.brain.context.journal import Journal, LoadedContext
+from kds.brain.errors import ExposedError
 from kds.brain.turn import UNKNOWN, WARNING, ContextEntry, Turn
 from kds.router.step import Step
 
@@ -16,11 +17,18 @@ _READS = frozenset(
 
 
 def make_log(journal: Journal) -> Step:
-    """Bind the step to a journal; it raises StoreError when the journal cannot be written."""
+    """Bind the step to a journal; it raises StoreError when the journal cannot be written.
+
+    Where git would commit the journal, the turn goes on without being remembered, and says so.
+    """
 
     def log(turn: Turn) -> Turn:
         entry = entry_of(turn)
-        logged = journal.log(entry, fresh=turn.context_switch)
+        try:
+            logged = journal.log(entry, fresh=turn.context_switch)
+        except ExposedError as error:
+            told = f"{WARNING}the message is not remembered: {error.message}; {error.hint}"
+            return replace(turn, notes=(told,))
         return replace(turn, notes=_notes(entry, logged, switched=turn.context_switch))
 
     return Step("log", _READS, frozenset(), log)

@@ -58,7 +58,12 @@ class Contexts:
             path = conversation_path(self._workspace, conversation)
         if self._server is not None:
             return self._server.journal(path.stem, origin=origin)
-        return ContextJournal(path, clock=self._clock, origin=origin)
+        return ContextJournal(path, clock=self._clock, origin=origin, check=self._check)
+
+    def _check(self) -> None:
+        from kds.brain.git import keep_private  # `subprocess` is for messages that are kept
+
+        keep_private(self._workspace)
 
     def marks(self, *, look: bool) -> Marks | None:
         """What the last turn saw of what was learned; None in files, and while nobody knows.

@@ -6,7 +6,7 @@ of lines: docs/decisions/0002-jsonl-working-memory.md.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -90,6 +90,10 @@ class _Sorted:
         return not (self.damaged or self.expired or self.rotated)
 
 
+def nothing_to_check() -> None:
+    """The check of a journal that may always be written to."""
+
+
 class ContextJournal(Journal):
     """Load, log and clear the context in ``path``. Any number of processes may do so at once.
 
@@ -106,8 +110,11 @@ class ContextJournal(Journal):
         origin: str | None = None,
         limit: int = LIMIT,
         lock_timeout_s: float = LOCK_TIMEOUT_S,
+        check: Callable[[], None] = nothing_to_check,
     ) -> None:
+        """``check`` raises an error when nothing may be kept here now; asked before each entry."""
         self.text = PrivateText(path)
+        self._check = check
         self._clock = clock
         self._origin = origin
         self._limit = limit
@@ -143,8 +150,9 @@ class ContextJournal(Journal):
         when a damaged line cannot be set aside. An entry older than the limit is not kept.
 
         Raises StoreError also when ``entry`` is dated further ahead than FUTURE_TOLERANCE,
-        ValueError when its timestamp has no time zone.
+        ValueError when its timestamp has no time zone, ExposedError when git would commit it.
         """
+        self._check()
         stored = stored_entry(replace(entry, origin=entry.origin or self._origin))
         line = Line(0, encode(stored), entry=stored)
         self.text.prepare()

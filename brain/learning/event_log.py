@@ -72,7 +72,11 @@ class EventLog:
         )
 
     def append(self, events: Sequence[LearningEvent]) -> tuple[LearningEvent, ...]:
-        """Add ``events``, and return all that hold then. The folder must exist."""
+        """Add ``events``, and return all that hold then. The folder is made.
+
+        Raises ExposedError when git would commit them.
+        """
+        self.text.prepare()
         new = b"".join(encode(event) + b"\n" for event in events)
         with self.text.borrowed(timeout_s=LOCK_TIMEOUT_S) as text:
             content = text.read() or b""

@@ -56,8 +56,12 @@ class Place(ABC, Generic[S]):
         if self.shared is not None:
             return self._on_server(self.shared, clock, count_tokens)
         if not self.path.exists():
-            self.workspace.ensure()
+            self._ensure()
         return self._in_file(clock, count_tokens)
+
+    def _ensure(self) -> None:
+        """Make the folder that a new file goes into."""
+        self.workspace.ensure()
 
     @abstractmethod
     def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> S:

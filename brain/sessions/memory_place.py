@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from kds.brain.clock import Clock
+from kds.brain.git import keep_private
 from kds.brain.passages.place import Place
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.sqlite_store import SqliteStore
@@ -19,6 +20,9 @@ class MemoryPlace(Place[MemoryStore]):
     def path(self) -> Path:
         """The file, whether it is used or not."""
         return SqliteStore.path_in(self.workspace)
+
+    def _ensure(self) -> None:
+        keep_private(self.workspace)
 
     def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> MemoryStore:
         from kds.brain.postgres.postgres_store import PostgresStore  # for who has a server

@@ -15,6 +15,7 @@ from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError, StoreError
+from kds.brain.git import keep_private
 from kds.brain.passages.assembly import Assembled, assemble
 from kds.brain.passages.query import read_question
 from kds.brain.passages.recall import recall
@@ -90,7 +91,10 @@ class ConversationMemory:
         exists: Callable[[], bool],
         settings: LiveSettings,
         tools: Tools,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
+        """``check`` raises an error when no message may be stored now."""
+        self._check = check
         self.settings = settings
         self.tools = tools
         self._open_store = open_store
@@ -122,7 +126,11 @@ class ConversationMemory:
         def exists() -> bool:
             return MemoryPlace.of(workspace, environ=environ).exists
 
-        return cls(open_store, exists, settings, chosen)
+        def check() -> None:
+            if MemoryPlace.of(workspace, environ=environ).shared is None:
+                keep_private(workspace)
+
+        return cls(open_store, exists, settings, chosen, check)
 
     @property
     def flags(self) -> MemorySettings:
@@ -188,11 +196,12 @@ class ConversationMemory:
 
         It is stored before anything is summarised. With a model as summariser that may take its
         time: add with ``summarise=False``, and call `catch_up` when nobody waits. None when the
-        memory is off. Raises StoreError.
+        memory is off. Raises StoreError, and ExposedError when git would commit the message.
         """
         flags = self.flags
         if not flags.enabled:
             return None
+        self._check()
         if self.store.find_session(session) is None:
             self.begin(session)
         message = self.store.append(

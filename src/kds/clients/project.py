@@ -1,10 +1,8 @@
 """The project that KDS is set up in: its folder, and the files that clients read in it."""
 
 import os
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import which
 from typing import Final
 
 from kds.brain.errors import Problem
@@ -48,9 +46,6 @@ ALONE_IN_COMMON: Final[tuple[Client, ...]] = ("codex", "gemini")
 """They do not read Claude Code's skills: with it there are two sets on purpose."""
 
 _NESTED: Final = "KDS"
-
-_GIT_TIMEOUT_S: Final = 5.0
-"""A question about one file takes milliseconds, also in a large repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,24 +115,6 @@ def repository_of(folder: Path) -> Path | None:
         if any((place / mark).exists() for mark in _REPOSITORIES):
             return None if place == home else place
     return None
-
-
-def is_tracked(folder: Path, name: str) -> bool:
-    """Whether git has a file of the folder; False where there is no git, or no repository."""
-    git = which("git")
-    if git is None:
-        return False
-    # a monitor of the file system is a program that the repository names: not for a question
-    command = [git, "-c", "core.fsmonitor=false", "-C", str(folder),
-               "ls-files", "--error-unmatch", "--", name]  # fmt: skip
-    try:
-        done = subprocess.run(
-            command, capture_output=True, timeout=_GIT_TIMEOUT_S, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
 
 
 _REPOSITORIES: Final = (".git", ".hg", ".jj")

@@ -11,7 +11,7 @@ from kds.brain.context.journal import MAX_AGE
 from kds.brain.context.origin import is_other_terminal
 from kds.brain.context.work import NOTHING, Edit, LoadedWork, Work
 from kds.brain.context.work_file import FOLDER, WorkFile, tidy_work
-from kds.brain.errors import OutageError, StoreError
+from kds.brain.errors import ExposedError, OutageError, StoreError
 from kds.brain.kept_text import kept_text
 from kds.brain.shared_database import shared_database
 from kds.brain.workspace import Workspace
@@ -47,7 +47,9 @@ def _kept_at(workspace: Workspace, stem: str, clock: Clock) -> "WorkThroughOutag
 
 
 class WorkThroughOutages:
-    """Work that goes on while its server is away, with what this process has begun since then.
+    """Work that goes on while it cannot be kept, with what this process has begun since then.
+
+    Its server is away, or git would commit its file.
 
     What was begun before is not known meanwhile: nothing is confirmed that another process may
     have confirmed already. What was begun meanwhile is kept with the next change.
@@ -61,7 +63,7 @@ class WorkThroughOutages:
         """Return the work as it is, or as this process knows it."""
         try:
             found = self._kept.load()
-        except OutageError as error:
+        except (OutageError, ExposedError) as error:
             return LoadedWork(self._own or NOTHING, (_told(error),))
         return found if self._own is None else LoadedWork(self._own)
 
@@ -70,7 +72,7 @@ class WorkThroughOutages:
         own = self._own
         try:
             stored = self._kept.change(edit if own is None else lambda _: edit(own))
-        except OutageError as error:
+        except (OutageError, ExposedError) as error:
             self._own = edit(own or NOTHING)
             return LoadedWork(own or NOTHING, (_told(error),))
         self._own = None
@@ -82,7 +84,7 @@ class WorkThroughOutages:
         self._kept.clear()
 
 
-def _told(error: OutageError) -> str:
+def _told(error: OutageError | ExposedError) -> str:
     return f"{error.message}: the work in progress is what this process knows of it"
 
 

@@ -12,7 +12,7 @@ from kds.api.session_names import LAST, all_sessions
 from kds.api.turn_log import SHARED, TURN, TurnRecord, turn_metric, turn_terms
 from kds.brain.clock import Clock, utc_now
 from kds.brain.document import nearest
-from kds.brain.errors import KdsError
+from kds.brain.errors import ExposedError, KdsError
 from kds.brain.passages.values import Role
 from kds.brain.sessions.prompt_memory import PromptMemory
 from kds.brain.sessions.remembering import ConversationMemory
@@ -216,7 +216,8 @@ class SessionMemory(TurnRecord):
             return call()
         except KdsError as error:
             with self._lock:
-                self._trouble.append(f"{failing}: {error.message}")
+                fix = f"; {error.hint}" if isinstance(error, ExposedError) else ""
+                self._trouble.append(f"{failing}: {error.message}{fix}")
             return nothing
 
 

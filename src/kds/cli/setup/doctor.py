@@ -17,7 +17,8 @@ from kds.clients.project import Project
 
 
 @command("kds doctor", "kds doctor --json", "kds doctor --fix")
-@click.option("--fix", is_flag=True, help="Take away the rights that others have to kds-brain.")
+@click.option("--fix", is_flag=True, help="Take away the rights that others have to kds-brain, "
+              "and have git leave it out.")  # fmt: skip
 @common_options
 def doctor(*, fix: bool, workspace: Workspace) -> int:
     """Check workspace, service, hook and client files; exit code 1 when there is a problem.
@@ -29,6 +30,8 @@ def doctor(*, fix: bool, workspace: Workspace) -> int:
         changed = workspacehealth.make_private(project.workspace)
         if changed and not asked_json():
             click.echo(f"took the rights of others from {changed} files and folders")
+        if workspacehealth.leave_out(project.workspace) and not asked_json():
+            click.echo(f"added rules to {project.workspace.brain / '.gitignore'}")
     with slow("looking at workspace, service, hook and clients"):
         findings = list(findings_of(project))
     well = is_well(findings)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kds.brain.git import is_tracked
 from kds.brain.installation import install_line
 from kds.clients.doctor.finding import Finding
 from kds.clients.generated.mark import state_of
@@ -28,7 +29,6 @@ from kds.clients.project import (
     OWN_HOOK_FILES,
     SKILL_FOLDERS,
     Project,
-    is_tracked,
 )
 from kds.clients.settings.codexconfig import server_in
 from kds.clients.settings.entries import PROMPT_EVENTS, SERVER

@@ -25,6 +25,7 @@ def findings_of(project: Project) -> Iterator[Finding]:
         "programs": clienthealth.programs,
         "workspace": partial(workspacehealth.place, workspace),
         "privacy": partial(workspacehealth.rights, workspace),
+        "git": partial(workspacehealth.committed, workspace),
         "settings": partial(workspacehealth.settings, workspace),
         "context": partial(workspacehealth.context, workspace),
         "rules": partial(workspacehealth.rules, workspace),

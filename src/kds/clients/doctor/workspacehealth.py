@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.context.journal import ContextJournal
+from kds.brain.git import exposure, ignore_conversations
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.doctor.finding import Finding
@@ -50,6 +51,31 @@ def rights(workspace: Workspace) -> Iterator[Finding]:
                       for path in open_ones[:_SHOWN])  # fmt: skip
     more = f" and {len(open_ones) - _SHOWN} more" if len(open_ones) > _SHOWN else ""
     yield Finding("privacy", "problem", f"others may read {shown}{more}", "kds doctor --fix")
+
+
+def committed(workspace: Workspace) -> Iterator[Finding]:
+    """Whether git would commit what is stored: then nothing is."""
+    if not workspace.brain.is_dir():
+        return
+    found = exposure(workspace)
+    if found:
+        error = found.as_error(workspace.brain)
+        yield Finding("git", "problem", f"{error.message}; nothing is remembered", error.hint or "")
+    elif found.unknown:
+        yield Finding("git", "note", f"git does not say what it would commit: {found.unknown}")
+    else:
+        yield Finding("git", "ok", "git leaves what is stored out of every commit")
+
+
+def leave_out(workspace: Workspace) -> bool:
+    """Have git ignore what is stored, where it does not; whether anything had to be written.
+
+    What git tracks already stays tracked: the user's next commit has to take it out.
+    """
+    if not workspace.brain.is_dir() or not exposure(workspace).let_through:
+        return False
+    ignore_conversations(workspace)
+    return True
 
 
 def too_open(workspace: Workspace) -> Iterator[Path]:

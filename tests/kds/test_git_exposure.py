@@ -1,0 +1,162 @@
+"""A project whose git would commit the conversation: nothing is kept there, and KDS says so."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kds
+
+from .conftest import Run, data, refused
+
+SAID = "I want to add a telescope panel"
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = (
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@example.org",
+        "-c",
+        "protocol.file.allow=always",
+    )
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def rules_of_its_own(root: Path) -> None:
+    (root / "kds-brain" / ".gitignore").write_text("!*\n")
+
+
+def one_name_let_through(root: Path) -> None:
+    (root / "kds-brain" / ".gitignore").write_text("/*\n!/memory.db\n")
+
+
+def a_folder_let_through(root: Path) -> None:
+    (root / "kds-brain" / ".gitignore").write_text("/*\n!/conversations/\n")
+
+
+def rules_above_and_a_file_beside(root: Path) -> None:
+    (root / ".gitignore").write_text("*\n!kds-brain/\n!kds-brain/**\n")
+    (root / "kds-brain" / ".gitignore").write_text("# nothing\n")
+
+
+def exclude_file(root: Path) -> None:
+    (root / ".git" / "info" / "exclude").write_text("!kds-brain/**\n")
+    (root / "kds-brain" / ".gitignore").write_text("")
+
+
+def linked_rules(root: Path) -> None:
+    (root / "rules").write_text("/*\n")
+    (root / "kds-brain" / ".gitignore").unlink(missing_ok=True)
+    (root / "kds-brain" / ".gitignore").symlink_to(root / "rules")
+
+
+def added_by_force(root: Path) -> None:
+    (root / "kds-brain" / ".gitignore").write_text("/*\n")
+    (root / "kds-brain" / "memory.db").touch()
+    git(root, "add", "-f", "kds-brain/memory.db")
+
+
+def a_conversation_added_by_force(root: Path) -> None:
+    (root / "kds-brain" / ".gitignore").write_text("/*\n")
+    (root / "kds-brain" / "work").mkdir()
+    (root / "kds-brain" / "work" / "workspace.json").touch()
+    git(root, "add", "-f", "kds-brain/work/workspace.json")
+
+
+def a_folder_that_claims_to_be_a_repository(root: Path) -> None:
+    rules_of_its_own(root)
+    (root / "kds-brain" / ".git").write_text("gitdir: /nowhere\n")
+
+
+def rules_that_git_cannot_finish(root: Path) -> None:
+    (root / "kds-brain" / ".gitignore").write_text(
+        "/*\n!" + "*a" * 40 + "*b\n!*" + "*?" * 60 + "x\n!*\n"
+    )
+
+
+WAYS = [
+    rules_of_its_own, one_name_let_through, a_folder_let_through, rules_above_and_a_file_beside,
+    exclude_file, linked_rules, added_by_force, a_conversation_added_by_force,
+    a_folder_that_claims_to_be_a_repository, rules_that_git_cannot_finish,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_where_git_would_commit_the_conversation_it_is_not_kept_and_the_message_routes(
+    fitted_workspace: Path, kds_call: Run, way: Callable[[Path], None]
+) -> None:
+    git(fitted_workspace, "init", "-q")
+    way(fitted_workspace)
+    result = kds_call("route", SAID, "--json")
+    assert data(result)["intent"] == "PLAN"
+    assert "not remembered" in result.err
+    assert "git" in result.err
+    refused(kds_call("context", "log", "--message", SAID, "--intent", "PLAN"), "git")
+    assert data(kds_call("ask", SAID, "--json"))["turn"]["intent"] == "PLAN"
+    brain = fitted_workspace / "kds-brain"
+    kept = [one for one in brain.rglob("*") if one.is_file() and SAID.encode() in one.read_bytes()]
+    assert kept == []
+    assert "git" in {one["check"] for one in data(kds_call("doctor", "--json"), code=1)["findings"]
+                     if one["mark"] == "problem"}  # fmt: skip
+
+
+def test_doctor_mends_the_rules_and_says_what_takes_a_file_out_of_the_index(
+    fitted_workspace: Path, kds_call: Run
+) -> None:
+    git(fitted_workspace, "init", "-q")
+    rules_of_its_own(fitted_workspace)
+    assert "kds doctor --fix" in kds_call("route", SAID).err
+    kds_call("doctor", "--fix")
+    assert kds_call("route", SAID).err == ""
+    git(fitted_workspace, "add", "-A")
+    assert git(fitted_workspace, "ls-files").split() == ["kds-brain/.gitignore"]
+    git(fitted_workspace, "add", "-f", "kds-brain/conversation-context.jsonl")
+    said = kds_call("route", "Make it purple").err
+    assert "rm -r --cached conversation-context.jsonl" in said
+    git(fitted_workspace / "kds-brain", "rm", "-r", "--cached", "conversation-context.jsonl")
+    assert kds_call("route", "Make it purple").err == ""
+
+
+def test_a_router_that_is_open_notices_what_is_pulled_in_later(fitted_workspace: Path) -> None:
+    git(fitted_workspace, "init", "-q")
+    router = kds.Router.open(fitted_workspace)
+    router.route(SAID)
+    (fitted_workspace / ".gitignore").write_text("*.log\n")
+    assert len(router.context.load().entries) == 1
+    rules_of_its_own(fitted_workspace)
+    assert any("not remembered" in note for note in router.route("Make it purple").why)
+    assert len(router.context.load().entries) == 1
+
+
+def test_a_folder_without_rules_gets_them_in_a_worktree_and_in_a_submodule_too(
+    tmp_path: Path, fitted_brain: Path
+) -> None:
+    inner, outer = tmp_path / "inner", tmp_path / "outer"
+    for folder in (inner, outer):
+        folder.mkdir()
+        git(folder, "init", "-q")
+        git(folder, "commit", "-q", "--allow-empty", "-m", "begin")
+    git(outer, "submodule", "add", "-q", str(inner), "part")
+    git(outer, "worktree", "add", "-q", str(tmp_path / "tree"))
+    for place in (outer / "part", tmp_path / "tree"):
+        shutil.copytree(fitted_brain, place / "kds-brain", dirs_exist_ok=True)
+        (place / "kds-brain" / ".gitignore").unlink(missing_ok=True)
+        kds.Router.open(place).route(SAID)
+        assert "conversation" not in git(place, "status", "--porcelain", "-uall")
+        rules_of_its_own(place)
+        assert any("not remembered" in note for note in kds.Router.open(place).route(SAID).why)
+
+
+def test_without_git_the_conversation_is_kept(
+    fitted_workspace: Path, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(fitted_workspace, "init", "-q")
+    monkeypatch.setattr("kds.brain.git.which", lambda name: None)
+    assert kds_call("route", SAID).err == ""
