@@ -68,7 +68,7 @@ def nearest(origin: str) -> tuple[str, str] | None:
     while True:
         for root in (folder, os.path.join(folder, NESTED)):
             brain = os.path.join(root, BRAIN)
-            if os.path.isdir(brain) and _is_owned(brain, origin):
+            if os.path.isdir(brain) and is_owned(brain, origin):
                 return root, brain
         above = os.path.dirname(folder)
         if above == folder:
@@ -95,15 +95,18 @@ def own_settings(environ: Mapping[str, str] = os.environ) -> str:
     return os.path.join(own_folder(environ), "settings.yaml")
 
 
-def _is_owned(brain: str, origin: str) -> bool:
-    """Whether ``brain`` is this user's, or of the one whose folder this user works in."""
+def is_owned(path: str, origin: str) -> bool:
+    """Whether ``path`` is this user's, or of the owner of the folder ``origin`` that they work in.
+
+    A link counts as what it leads to, and as the one who made it.
+    """
     if not hasattr(os, "geteuid"):
         return True
-    owner = os.stat(brain).st_uid
+    owners = {os.stat(path).st_uid, os.lstat(path).st_uid}
     try:
-        return owner == os.geteuid() or owner == os.stat(origin).st_uid
+        return owners <= {os.geteuid(), os.stat(origin).st_uid}
     except OSError:  # ``origin`` need not exist
-        return False
+        return owners == {os.geteuid()}
 
 
 def _absolute(path: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import Problem
-from kds.brain.whereabouts import BRAIN
+from kds.brain.whereabouts import BRAIN, is_owned
 from kds.brain.workspace import Workspace
 from kds.clients.settings.projectfile import ProjectFileError
 from kds.clients.table import (
@@ -108,11 +108,13 @@ class Project:
 def repository_of(folder: Path) -> Path | None:
     """The top of the version control that a folder is in, or None.
 
-    A home folder under version control holds dot files, and is no project.
+    A home folder under version control holds dot files, and is no project. Neither is a folder
+    that somebody else has put a mark into, such as /tmp: their programs would run in it.
     """
     home = Path.home()
     for place in (folder, *folder.parents):
-        if any((place / mark).exists() for mark in _REPOSITORIES):
+        if any(is_owned(str(place / mark), str(folder)) for mark in _REPOSITORIES
+               if (place / mark).exists()):  # fmt: skip
             return None if place == home else place
     return None
 

@@ -587,20 +587,39 @@ def test_skills_changed_by_hand_stay_and_are_named(project: Project) -> None:
     assert skill.read_text().endswith("mine")
 
 
-def test_in_a_subfolder_the_top_of_the_repository_is_set_up_and_said(
+def test_in_a_subfolder_the_top_of_the_repository_is_named_and_set_up_when_it_is_agreed_to(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.rmtree("kds-brain")
     _git("init", "-q")
     (project.folder / "src" / "deep").mkdir(parents=True)
     monkeypatch.chdir(project.folder / "src" / "deep")
-    done = project.init("claude")
+    with pytest.raises(AssertionError, match=f"kds init --workspace {project.folder}, or"):
+        project.init("claude")
+    assert not (project.folder / "kds-brain").exists()
+    assert not (project.folder / ".claude").exists()
+    assert project.init("claude", "--dry-run")["project"] == str(project.folder)
+    done = project.init("claude", f"--workspace={project.folder}")
     assert done["project"] == str(project.folder)
-    assert f"for {project.folder}/src/deep alone: kds init --workspace ." in done["notes"][0]
     assert (project.folder / "kds-brain").is_dir()
     assert list((project.folder / "src" / "deep").iterdir()) == []
     assert project.init("claude")["notes"] == []
     assert project.init("--undo")["files"] != []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs to be root")
+@pytest.mark.parametrize("mark", [".git", ".hg", "linked"])
+def test_a_repository_that_somebody_else_put_above_is_no_project(
+    project: Project, monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    shutil.rmtree("kds-brain")
+    planted = project.folder / (".git" if mark == "linked" else mark)
+    (project.folder / "mine").mkdir()
+    planted.symlink_to(project.folder / "mine") if mark == "linked" else planted.mkdir()
+    os.chown(planted, 65534, 65534, follow_symlinks=False)
+    monkeypatch.chdir(project.folder / "mine")
+    assert project.init("claude")["project"] == f"{project.folder}/mine"
+    assert not (project.folder / ".claude").exists()
 
 
 def test_a_subfolder_is_set_up_when_it_is_named_or_has_a_workspace(

@@ -68,7 +68,8 @@ def init(
     """Write the hook, the MCP server and the skills into the project of the workspace.
 
     Files that you have keep their entries, order, comments and layout. A second run changes
-    nothing. In a repository without a kds-brain/ above you, that is its top folder.
+    nothing. In a repository without a kds-brain/ above you, that is its top folder: where you are
+    below it, you are asked first, or name the folder with --workspace.
 
     At a terminal it asks whether you want the hook, the MCP server or both, unless --hook or --mcp
     says so; elsewhere it takes the hook. For both: --hook --mcp.
@@ -77,6 +78,8 @@ def init(
         raise Refusal("--full says how much a dry run shows", "add --dry-run")
     named_here = ctx.get_parameter_source("workspace") is not ParameterSource.DEFAULT
     project, notes = _project(workspace, named=named_here)
+    if not (back or dry_run):
+        _ask_for_folder_above(project, workspace)
     if back:
         _refuse_a_part(project, named)
         files = _undo(project, dry_run=dry_run)
@@ -133,6 +136,21 @@ def _project(workspace: Workspace, *, named: bool) -> tuple[Project, list[str]]:
         whole = f"for all of it: kds init --workspace {shlex.quote(str(top))}"
         return project, [f"this is a folder within the repository {top}; {whole}"]
     return project, []
+
+
+def _ask_for_folder_above(project: Project, workspace: Workspace) -> None:
+    """Have the user agree to a folder above theirs: what is in it may not be their work.
+
+    Raises Refusal where nobody can be asked, and click.Abort for a no.
+    """
+    if project.workspace == workspace:
+        return
+    whole = f"kds init --workspace {shlex.quote(str(project.folder))}"
+    question = f"{project.folder} is the top of the repository that {workspace.root} is in"
+    if asked_json() or not _at_terminal():
+        here = "for the present folder alone: kds init --workspace ."
+        raise Refusal(f"{question}: name the one to set up", f"{whole}, or {here}")
+    click.confirm(f"{question}. Set KDS up there?", abort=True)
 
 
 def _record(project: Project) -> InitRecord:
