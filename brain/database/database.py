@@ -170,7 +170,7 @@ class Database:
         trust(connection)  # the file was looked at when it was opened
         for pragma in _ALWAYS:
             connection.execute(pragma)
-        return connection
+        return connection.check_rows()
 
     def _reading_mode(self) -> str:
         if not self.read_only:

@@ -4,6 +4,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
+from kds.brain.database.checked_rows import DamagedRowError
 from kds.brain.database.migrations import FileKind
 from kds.brain.errors import StoreError
 
@@ -59,6 +60,9 @@ def store_error(error: sqlite3.Error, path: Path, kind: FileKind) -> StoreError:
         message, hint = "it is a folder", "move it away: KDS makes a new file"
     elif code & 0xFF in _REASONS:
         message, hint = _REASONS[code & 0xFF]
+    elif isinstance(error, DamagedRowError) or "Could not decode to UTF-8" in str(error):
+        message = f"a row of {{what}} is damaged: {error}"
+        hint = f"put a copy of {path.name} back, or move it away: {{what}} begins anew then"
     elif "no such module: fts5" in str(error):
         return missing_search(path)
     elif "closed database" in str(error):

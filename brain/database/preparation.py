@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from kds.brain.clock import Clock
+from kds.brain.database.checked_rows import CheckedConnection
 from kds.brain.database.database_error import is_damage, missing_search, store_error
 from kds.brain.database.database_file import (
     back_up,
@@ -55,7 +56,7 @@ def require_search(path: Path) -> None:
             raise missing_search(path) from error
 
 
-def connect(path: Path, *, timeout_s: float, mode: str = "rw") -> sqlite3.Connection:
+def connect(path: Path, *, timeout_s: float, mode: str = "rw") -> CheckedConnection:
     """Open the file, which must exist: SQLite would make it readable for everybody.
 
     In autocommit mode: whoever wants a transaction begins it.
@@ -66,6 +67,7 @@ def connect(path: Path, *, timeout_s: float, mode: str = "rw") -> sqlite3.Connec
         timeout=timeout_s,
         isolation_level=None,
         check_same_thread=False,
+        factory=CheckedConnection,
     )
     distrust(connection)
     return connection

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from kds.brain.database.checked_rows import json_column
 from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.database.stored_text import kept_text
@@ -149,8 +150,8 @@ def _read(connection: Connection, key: str) -> EntityMemory:
     return EntityMemory(
         key=key,
         terms=tuple(EntityTerm(*row) for row in terms),
-        documents=tuple(json.loads(documents)),
-        sections=tuple(json.loads(sections)),
+        documents=tuple(json_column(documents)),
+        sections=tuple(json_column(sections)),
         turn_count=turns,
         expires_at=from_micros(expires),
     )

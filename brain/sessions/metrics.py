@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from kds.brain.database.checked_rows import json_column
 from kds.brain.database.engine import Engine
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.errors import StoreError
@@ -55,7 +56,7 @@ class MetricTable:
                 "ORDER BY at, num",
                 (to_micros(oldest), name),
             ).fetchall()
-        return tuple(Metric(from_micros(at), found, json.loads(data)) for at, found, data in rows)
+        return tuple(Metric(from_micros(at), found, json_column(data)) for at, found, data in rows)
 
 
 def log_recall(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from kds.brain.database.checked_rows import json_column
 from kds.brain.database.database import Database
 from kds.brain.database.deletion import note_scrub, wipe
 from kds.brain.database.engine import Connection, Engine
@@ -71,7 +72,7 @@ class ProfileTable:
                 return None
             self._log(connection, "used", purpose)
             rows = connection.execute("SELECT field, value FROM profile").fetchall()
-        return _profile({field: json.loads(value) for field, value in rows})
+        return _profile({field: json_column(value) for field, value in rows})
 
     @property
     def is_set(self) -> bool:
@@ -143,7 +144,7 @@ class ProfileTable:
     def _lines(self) -> dict[str, str]:
         with self.database.read() as connection:
             rows = connection.execute("SELECT field, value FROM profile").fetchall()
-        return profile_lines(_profile({field: json.loads(value) for field, value in rows}))
+        return profile_lines(_profile({field: json_column(value) for field, value in rows}))
 
     def events(self) -> tuple[ConsentEvent, ...]:
         """Return the audit log, oldest first."""

@@ -78,8 +78,7 @@ def init(
         raise Refusal("--full says how much a dry run shows", "add --dry-run")
     named_here = ctx.get_parameter_source("workspace") is not ParameterSource.DEFAULT
     project, notes = _project(workspace, named=named_here)
-    if not (back or dry_run):
-        _ask_for_folder_above(project, workspace)
+    _ask_for_folder_above(project, workspace, writes=not (back or dry_run))
     if back:
         _refuse_a_part(project, named)
         files = _undo(project, dry_run=dry_run)
@@ -138,12 +137,12 @@ def _project(workspace: Workspace, *, named: bool) -> tuple[Project, list[str]]:
     return project, []
 
 
-def _ask_for_folder_above(project: Project, workspace: Workspace) -> None:
+def _ask_for_folder_above(project: Project, workspace: Workspace, *, writes: bool) -> None:
     """Have the user agree to a folder above theirs: what is in it may not be their work.
 
     Raises Refusal where nobody can be asked, and click.Abort for a no.
     """
-    if project.workspace == workspace:
+    if project.workspace == workspace or not writes:
         return
     whole = f"kds init --workspace {shlex.quote(str(project.folder))}"
     question = f"{project.folder} is the top of the repository that {workspace.root} is in"
