@@ -10,7 +10,6 @@ from kds.brain.turn import UNKNOWN, ContextEntry, Turn, Utterance
 from kds.router.discourse.history import Discourse
 from kds.router.language.other_languages import is_foreign
 from kds.router.references.resolver import Known, Resolver, nothing_known
-from kds.router.references.signs import is_answered
 
 DiscourseOf = Callable[[Turn], Discourse]
 """Returns what a turn's message is read after."""
@@ -24,7 +23,7 @@ def remembered(resolver: Resolver, known: Known = nothing_known) -> DiscourseOf:
     """
 
     def discourse(turn: Turn) -> Discourse:
-        return resolver.discourse(_in_english(turn.context), known(), as_said=is_answered(turn))
+        return resolver.discourse(_in_english(turn.context), known())
 
     return discourse
 

@@ -29,7 +29,7 @@ def make_resolve(resolver: Resolver, discourse_of: DiscourseOf | None = None) ->
         resolution = resolver.resolve(
             turn.message,
             discourse_of(turn),
-            reply=turn.history[-1].text if is_answered(turn) else "",
+            history=turn.history if is_answered(turn) else (),
         )
         notes = resolution.notes or ("no reference to resolve",)
         return replace(

@@ -57,7 +57,7 @@ def closing_sentence(reply: str) -> str:
     >>> closing_sentence("Done. **Shall I** push it?\\n\\n---")
     'Shall I push it?'
     """
-    plain = _MARKS.sub("", _prose(reply))
+    plain = prose(reply)
     lines = [line.strip() for line in plain.splitlines() if not _RULER.match(line)]
     return _SENTENCE_END.split(lines[-1])[-1].strip() if lines else ""
 
@@ -86,6 +86,11 @@ def options_in(reply: str) -> tuple[Option, ...]:
         return tuple(found)
     inline = [Option(m["label"].upper(), _named(m["text"])) for m in _INLINE.finditer(prose)]
     return tuple(inline) if _is_list(inline) else ()
+
+
+def prose(reply: str) -> str:
+    """The end of a reply without its code and markdown, line by line."""
+    return _MARKS.sub("", _prose(reply))
 
 
 def _is_list(found: Sequence[Option]) -> bool:

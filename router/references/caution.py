@@ -12,7 +12,6 @@ from kds.router.discourse.mention import Mention, is_somebody, is_time
 from kds.router.discourse.purport import is_of_deed, judged, puts_right
 from kds.router.english import table, words
 from kds.router.language.lexicon import readings
-from kds.router.references.decision import is_destructive
 from kds.router.references.rule import AntecedentNeed
 from kds.router.references.scene import Choice, Scene
 
@@ -79,14 +78,19 @@ def _of_substance(scene: Scene, i: int, choice: Choice, moment: Moment) -> str:
         return f"'{choice.mention.text}' is hardly a thing"
     if _is_deed(scene, i, choice, moment):
         return "what is to be done may be meant"
-    if is_destructive(scene.analysis.text) and _has_rival(choice.mention, moment):
+    if scene.is_destructive and _has_rival(scene, i, choice.mention, moment):
         return "of two things one would be destroyed"
     return "something newer may be meant" if _is_passed(scene, i, choice) else ""
 
 
-def _has_rival(mention: Mention, moment: Moment) -> bool:
+def _has_rival(scene: Scene, i: int, mention: Mention, moment: Moment) -> bool:
+    """Another thing of the same message, unless the verb goes with the chosen one alone."""
+    need = scene.need_at(i, base=AntecedentNeed())
     rivals = (m for m in moment.mentions if m.number == mention.number and not is_time(m))
-    return any(not m.same_thing(mention) for m in rivals)
+    others = [m for m in rivals if not m.same_thing(mention)]
+    if scene.knowledge.prefers(need.verb, "", mention):
+        others = [m for m in others if scene.knowledge.prefers(need.verb, "", m)]
+    return bool(others)
 
 
 def _is_hardly_a_thing(mention: Mention) -> bool:

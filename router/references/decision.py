@@ -17,6 +17,8 @@ from typing import Final
 
 from kds.brain.errors import KdsError
 from kds.brain.turn import Reference
+from kds.router.english import words
+from kds.router.language.lexicon import readings
 from kds.router.references.signs import Signs
 
 WEIGHTS: Final = Path(__file__).parent.parent / "fitted" / "decision.json"
@@ -34,11 +36,10 @@ TOLD: Final = 3
 """Signs against an edit that a note names."""
 
 
+_DESTRUCTIVE: Final = words("verbs", "destructive")
+_WORD: Final = re.compile(r"[a-z]+")
+_PHRASES: Final = re.compile(r"\b(?:get(?:ting)? rid of|roll(?:ed|ing)? back|throw\w* away)\b")
 _OF_PEOPLE: Final = frozenset({"pron.person", "pron.they"})
-_DESTRUCTIVE: Final = re.compile(
-    r"\b(?:delet|remov|drop|revert|overwrit|eras|wip|purg|discard|reset|truncat|undo|kill)\w*",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +106,15 @@ def read_decider(text: str) -> Decider:
 
 
 def is_destructive(message: str) -> bool:
-    """Whether a wrong reading of the message could destroy something."""
-    return _DESTRUCTIVE.search(message) is not None
+    """Whether a wrong reading of the message could destroy something.
+
+    >>> is_destructive("please revert that"), is_destructive("Widen the dropdown")
+    (True, False)
+    """
+    text = message.lower()
+    found = _WORD.findall(text)
+    named = any(word in _DESTRUCTIVE or readings(word).verb in _DESTRUCTIVE for word in found)
+    return named or _PHRASES.search(text) is not None
 
 
 def bar(message: str, precision: float) -> float:

@@ -26,8 +26,9 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
         if phrase is None or mention.parts or _out_of_reach(scene, rule, phrase, mention):
             continue
         need = scene.need_at(phrase.head, base=rule.antecedent, role=phrase.role)
-        pool = scene.candidates(need, rule.antecedent, among=_matcher(scene, rule, mention))
-        choice = choose(scene, _same_head(pool, mention) or pool, rule.antecedent)
+        fits = _matcher(scene, rule, mention)
+        pool = scene.candidates(need, rule.antecedent, among=fits)
+        choice = choose(scene, _same_head(pool, mention) or pool, rule.antecedent, among=fits)
         if choice is None:
             continue
         target = definite(choice.mention)

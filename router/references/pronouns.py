@@ -91,7 +91,7 @@ def _resolve(scene: Scene, rule: Rule, i: int) -> Found:
     if need.number == "pl" and not _is_several(choice):
         choice = _of_the_kind(scene) or choice
     if choice is None:
-        return Found((), (), abstained(word.text, pool, rule), left=word.text)
+        return Found((), (), abstained(scene, word.text, pool, rule), left=word.text)
     if against := reservation(scene, i, choice, plural=need.number == "pl"):
         note = f"'{word.text}' is left: {against} ({rule.id})"
         return Found((), (), note, left=word.text)

@@ -115,9 +115,7 @@ class _Said(NamedTuple):
     as_typed: bool = False
 
 
-def _said(
-    context: Sequence[ContextEntry], known: Iterable[str], *, as_said: bool
-) -> Iterator[_Said]:
+def _said(context: Sequence[ContextEntry], known: Iterable[str]) -> Iterator[_Said]:
     """The texts of a context in order, and the antecedents that have gone from it.
 
     What was read into a message, and not written, was not said: it counts as typed.
@@ -127,13 +125,13 @@ def _said(
     for antecedent in known:
         if told.isdisjoint(_words(antecedent)):
             words |= _words(antecedent)
-            yield _Said(naming(antecedent), as_typed=as_said)
+            yield _Said(naming(antecedent))
     for entry in context:
         words |= _words(entry.user_message)
         if entry.context_ref and words.isdisjoint(_words(entry.context_ref)):
             words |= _words(entry.context_ref)
-            yield _Said(naming(entry.context_ref), as_typed=as_said)
-        yield _Said(entry.user_message, as_typed=as_said or not entry.context_ref)
+            yield _Said(naming(entry.context_ref))
+        yield _Said(entry.user_message, as_typed=not entry.context_ref)
 
 
 def naming(antecedent: str) -> str:
@@ -188,16 +186,13 @@ class Resolver:
         """The shallow analysis of a text."""
         return self._language.analyse(text)
 
-    def discourse(
-        self, context: Sequence[ContextEntry], known: Iterable[str] = (), *, as_said: bool = False
-    ) -> Discourse:
+    def discourse(self, context: Sequence[ContextEntry], known: Iterable[str] = ()) -> Discourse:
         """The discourse that a context tells, each message as it was written in the end.
 
         What a message was taken to refer to counts as said before it, when no message that is
         left says so: the one that did has rotated out, or expired. So does what is ``known``.
-        With ``as_said`` no message is expanded: none of our own words come back as the user's.
         """
-        said = tuple(_said(context, known, as_said=as_said))
+        said = tuple(_said(context, known))
         return self._memo(said[-REACH:])
 
     def replay(self, history: Iterable[str | Utterance]) -> Discourse:
@@ -224,33 +219,39 @@ class Resolver:
         focus = resolution.focus or moved_focus(analysis, self._focus, self.knowledge)
         return before.then(analysis, focus=focus)
 
-    def resolve(self, message: str, discourse: Discourse, *, reply: str = "") -> Resolution:
+    def resolve(
+        self, message: str, discourse: Discourse, *, history: Sequence[Utterance] = ()
+    ) -> Resolution:
         """References of ``message`` and the edits that make it stand alone.
 
-        A message that changes the topic refers to nothing of the old one. ``reply`` is what the
-        assistant answered to the last message, as it said it.
+        A message that changes the topic refers to nothing of the old one. ``history`` is
+        what was said before, with the assistant's replies.
         """
         if self.switch(message, discourse):
             return Resolution()
-        return self._within_topic(message, discourse, reply)
+        return self._within_topic(message, discourse, history)
 
-    def _within_topic(self, message: str, discourse: Discourse, reply: str = "") -> Resolution:
+    def _within_topic(
+        self, message: str, discourse: Discourse, history: Sequence[Utterance] = ()
+    ) -> Resolution:
         spelt = mended(message) if discourse else None
         if spelt is None:
-            return self._resolved(message, discourse, reply)
-        found = self._resolved(spelt.text, discourse, reply)
+            return self._resolved(message, discourse, history)
+        found = self._resolved(spelt.text, discourse, history)
         return replace(
             found,
             references=spelt.references(message, found.references),
             edits=spelt.edits(found.edits),
         )
 
-    def _resolved(self, message: str, discourse: Discourse, reply: str) -> Resolution:
+    def _resolved(
+        self, message: str, discourse: Discourse, history: Sequence[Utterance]
+    ) -> Resolution:
         analysis = self.analyse(message)
         rules = self.rules if discourse else self._wordings
         if not rules or not analysis.words:
             return Resolution()
-        scene = Scene(analysis, discourse, self.knowledge, reply=reply)
+        scene = Scene(analysis, discourse, self.knowledge, history=history, read=self.analyse)
         found = self._found(scene, rules)
         if len(message) > ANALYSED_CHARS:
             found = [f for f in found if not f.whole]

@@ -6,16 +6,18 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from kds.brain.turn import Edit, Reference
+from kds.brain.turn import Edit, Reference, Utterance
 from kds.router.discourse.fitness import Slot, slot_of
 from kds.router.discourse.history import Discourse
 from kds.router.discourse.knowledge import Knowledge
-from kds.router.discourse.mention import Mention
+from kds.router.discourse.mention import Mention, is_somebody
 from kds.router.discourse.mentions import mentions_in
+from kds.router.discourse.newcomers import Read, newcomers
 from kds.router.discourse.salience import Candidate, Need, margin, rank
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Analysis, Role, Word
 from kds.router.pattern import Pattern
+from kds.router.references.decision import is_destructive
 from kds.router.references.rendering import in_place_of
 from kds.router.references.rule import AntecedentNeed, Rule
 
@@ -45,8 +47,10 @@ class Scene:
     knowledge: Knowledge
     used: frozenset[str] = frozenset()
     """Targets of other pronouns in the message: two pronouns name two things."""
-    reply: str = ""
-    """What the assistant answered to the last message, where that is known."""
+    history: Sequence[Utterance] = ()
+    """What was said before with the assistant's replies, where they are known."""
+    read: Read | None = None
+    """Analyses a reply."""
 
     @property
     def words(self) -> tuple[Word, ...]:
@@ -61,6 +65,32 @@ class Scene:
         """Its text in lower case, "" outside."""
         word = self.word(i)
         return word.lower if word is not None else ""
+
+    @property
+    def reply(self) -> str:
+        """What the assistant answered to the last message, "" where that is not known."""
+        last = self.history[-1] if self.history else Utterance("")
+        return last.text if last.role == "assistant" else ""
+
+    @cached_property
+    def is_destructive(self) -> bool:
+        """Whether something is to be deleted, stopped or overwritten: no "delete button"."""
+        inside = self.analysis.phrase_at
+        return any(w.i not in inside and is_destructive(w.lower) for w in self.words)
+
+    def newer(self, chosen: Mention, *, among: Callable[[Mention], bool] | None = None) -> str:
+        """What a reply brought up since ``chosen`` was named and may be meant, "" for nothing.
+
+        Where replies are mentions of the discourse itself, they compete there.
+        """
+        weighed = any(moment.replies for moment in self.discourse.moments)
+        if self.read is None or not self.history or weighed or is_somebody(chosen):
+            return ""
+        strict = self.is_destructive
+        several = chosen.number == "pl" and not strict
+        found = newcomers(self.history, chosen, self.read, strict=strict)
+        fitting = (m for m in found if not several or m.number == "pl")
+        return next((m.text for m in fitting if among is None or among(m)), "")
 
     @cached_property
     def mentions(self) -> tuple[Mention, ...]:
@@ -169,13 +199,22 @@ Mechanism = Callable[[Scene, Rule], Iterable[Found]]
 """Finds every signal of one kind in the scene and resolves it."""
 
 
-def choose(scene: Scene, candidates: Sequence[Candidate], need: AntecedentNeed) -> Choice | None:
-    """The best candidate, or None when it is too weak or its lead too thin: abstain."""
+def choose(
+    scene: Scene,
+    candidates: Sequence[Candidate],
+    need: AntecedentNeed,
+    *,
+    among: Callable[[Mention], bool] | None = None,
+) -> Choice | None:
+    """The best candidate, or None when it is too weak, its lead too thin, or a reply brought up
+    something newer (``among`` what can be meant): abstain."""
     if not candidates:
         return None
     best = candidates[0]
     lead = margin(candidates)
     if best.score < need.min_score or lead < need.min_margin:
+        return None
+    if scene.newer(best.mention, among=among):
         return None
     return Choice(best.mention, min(1.0, best.score), lead, scene.discourse.age(best.mention))
 
@@ -225,10 +264,12 @@ def explain(text: str, choice: Choice, rule: Rule, target: str) -> str:
     )
 
 
-def abstained(text: str, candidates: Sequence[Candidate], rule: Rule) -> str:
+def abstained(scene: Scene, text: str, candidates: Sequence[Candidate], rule: Rule) -> str:
     """The line of `why` for a reference that was left alone."""
     if not candidates:
         return f"'{text}' is left: nothing to refer to ({rule.id})"
+    if newer := scene.newer(candidates[0].mention):
+        return f"'{text}' is left: the reply brings up '{newer}' ({rule.id})"
     best = " or ".join(f"'{c.mention.text}' {min(1.0, c.score):.2f}" for c in candidates[:2])
     need = f"needs {rule.antecedent.min_score:.2f} and a lead of {rule.antecedent.min_margin:.2f}"
     return f"'{text}' is left: {best} is not clear enough ({rule.id}, {need})"

@@ -7,6 +7,7 @@ are, and where the antecedent's words were said.
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -44,6 +45,8 @@ def behind(turn: Turn, edit: Edit) -> Reference | None:
 def edit_signs(turn: Turn, edit: Edit) -> Signs:
     """What is known of an edit before it is written: names and numbers, 0 and 1 for no and yes."""
     reference = behind(turn, edit)
+    if reference is None or not reference.rule.startswith(_OF_REPLIES):
+        turn = replace(turn, history=())
     text = (reference.target if reference else "") or edit.text.strip(" ,()")
     target = content_words(text)
     found = {**_of_rule(turn, edit, reference), **_of_message(turn.message, edit, target)}
@@ -57,6 +60,10 @@ def edit_signs(turn: Turn, edit: Edit) -> Signs:
 
 READ_CHARS: Final = 8_000
 """Characters of a message that are searched for the antecedent's words, for each edit anew."""
+
+_OF_REPLIES: Final = "answer."
+"""Rules that answer the assistant. For the others a reply counts before: where it brings up
+something newer nothing is proposed, and where it brings up nothing it says nothing."""
 
 _DIFFERENT: Final = (
     *("kind pron", "kind np", "kind dem", "score", "head in message", "head in last message"),

@@ -7,6 +7,7 @@ from typing import get_args
 import pytest
 
 from kds.router.discourse import salience
+from kds.brain.turn import Utterance
 from kds.router.language.analysis import Language
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.references.rule import AntecedentNeed, RuleEntry, SignalKind
@@ -51,7 +52,8 @@ def test_the_example_of_a_signal_kind_works(with_example: Resolver, row: list[st
     reply = next((said.strip("*") for said in before if said.startswith("*")), "")
     told = with_example.replay([said for said in before if not said.startswith("*")])
     switched = with_example.switch(message, told)
-    resolved = with_example.resolve(message, told, reply=reply)
+    history = (Utterance(reply, "assistant"),) if reply else ()
+    resolved = with_example.resolve(message, told, history=history)
     written = apply_edits(message, resolved.edits)
     assert ("*a switch*" if switched else written) == becomes
     used = switched or "".join(r.rule for r in resolved.references)

@@ -113,12 +113,20 @@ def test_the_tidy_follow_up_is_written_with_the_weights_that_ship() -> None:
     assert after.edits == _turn().edits
 
 
-def test_what_stands_in_the_same_message_or_only_in_the_reply_is_seen() -> None:
+def test_of_an_answer_is_seen_what_stands_in_the_same_message_or_only_in_the_reply() -> None:
     said = (Utterance("Add a chart"), Utterance("Done: the FAB button.", "assistant"))
     turn = _turn("The button is late, make it purple", history=said)
+    answer = replace(turn.references[0], rule="answer.option")
+    turn = replace(turn, references=(answer,))
     signs = edit_signs(turn, turn.edits[0])
     assert (signs["head in message"], signs["head in reply"], signs["head nowhere"]) == (1, 1, 1)
     assert (signs["reply known"], signs["words, reply known"]) == (1, signs["words"])
+
+
+def test_a_reply_that_adds_nothing_changes_no_sign_of_what_the_user_named() -> None:
+    said = (Utterance("Add a FAB button"), Utterance("Done.", "assistant"))
+    turn, known = _turn(), _turn(history=said)
+    assert edit_signs(known, known.edits[0]) == edit_signs(turn, turn.edits[0])
 
 
 def test_the_weights_that_ship_say_what_they_were_chosen_by() -> None:
