@@ -6,8 +6,8 @@ from typing import get_args
 
 import pytest
 
-from kds.router.discourse import salience
 from kds.brain.turn import Utterance
+from kds.router.discourse import salience
 from kds.router.language.analysis import Language
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.references.rule import AntecedentNeed, RuleEntry, SignalKind

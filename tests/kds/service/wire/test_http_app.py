@@ -349,3 +349,25 @@ def test_the_hook_knows_the_assistants_reply_from_the_transcript_and_keeps_nothi
     settings.unlink()
     assert text.startswith(("# Debugger", "# Error corrector"))
     assert remembered(client, conversation="told") == ["still not working"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "hint"),
+    [
+        ("Login form added.", '"it" probably means "the login form"'),
+        ("Login form added. I left the old SignIn component in place.", ""),
+    ],
+)
+def test_the_hook_names_nothing_where_the_reply_brings_up_something_newer(
+    client: httpx.Client, service: Any, tmp_path: Path, reply: str, hint: str
+) -> None:
+    said = (("user", "Add a login form"), ("assistant", reply))
+    path = tmp_path / "transcript.jsonl"
+    lines = [json.dumps({"type": role, "message": {"content": text}}) for role, text in said]
+    path.write_text("\n".join(lines) + "\n")
+    call = {"session_id": f"newer-{len(reply)}", "transcript_path": str(path)}
+    client.post("/hook", json=call | {"prompt": "Add a login form", "transcript_path": ""})
+    told = client.post("/hook", json=call | {"prompt": "Make it wider"})
+    text = told.json()["additionalContext"] if told.content else ""
+    assert hint in text
+    assert bool(text) == bool(hint)
