@@ -57,6 +57,16 @@ ssl.SSLContext.load_verify_locations = lambda *_, **__: None  # type: ignore[met
 
 _connect = socket.socket.connect
 
+ROOT = Path(__file__).resolve().parent.parent
+REAL_HOME = os.environ.setdefault("KDS_TESTS_REAL_HOME", str(Path.home()))
+"""Of whoever runs the tests: processes that run some of them have another one by then."""
+
+USERS = (
+    str(ROOT / "kds-brain"),
+    *(f"{REAL_HOME}/{one}" for one in (".config/kds", ".local/state/kds", ".cache/kds")),
+)
+"""Folders of whoever runs the tests, which no test may write to, or connect to a socket in."""
+
 OUTSIDE = (
     *("KDS_DEBUG", "KDS_CONFIG", "KDS_REWRITING", "KDS_LEARNING", "XDG_CONFIG_HOME", "APPDATA"),
     *("KDS_SERVICE", "KDS_SERVICE_IDLE_MINUTES", "KDS_MEMORY", "KDS_SPACY_MODEL"),
@@ -91,6 +101,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         config.stash[LAUNCHERS] = Path(config.workerinput["launchers"])
     else:
+        home = tempfile.mkdtemp(prefix="kds-home-")  # for what lives longer than a test
+        config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+        os.environ.update(HOME=home, USERPROFILE=home, XDG_RUNTIME_DIR=home)
+        os.environ.pop("XDG_CONFIG_HOME", None)
         if not config.option.basetemp:
             config.option.basetemp = folder = tempfile.mkdtemp(prefix="kds-")
             config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
@@ -200,15 +214,43 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     def connect(self: socket.socket, address: Any) -> None:
         if not _is_local(address):
             raise AssertionError(f"a test tried to reach the network: {address}")
+        if self.family == getattr(socket, "AF_UNIX", None) and not _is_ours(address):
+            raise AssertionError(f"a test tried to reach the user's own service: {address}")
         _connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect)
 
 
+def _is_ours(path: object) -> bool:
+    """Whether a unix socket is one of a test: not that of a service of whoever runs them."""
+    if not isinstance(path, str | bytes) or os.fsdecode(path).startswith("\0"):
+        return True
+    where = os.path.realpath(os.fsdecode(path))  # the client connects from within the folder
+    return not where.startswith(tuple(f"{one}/" for one in USERS))
+
+
+def _watch_writing(event: str, given: tuple[Any, ...]) -> None:
+    """Fail a test that opens a file of the user's to write to it."""
+    if event != "open" or not isinstance(given[0], str | bytes):
+        return
+    _, mode, flags = given
+    writes = bool(flags & (os.O_WRONLY | os.O_RDWR)) if isinstance(flags, int) else bool(mode)
+    if writes and str(Path(os.fsdecode(given[0])).absolute()).startswith(USERS):
+        raise AssertionError(f"a test wrote to a file of the user's: {given[0]!r}")
+
+
+sys.addaudithook(_watch_writing)
+
+
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = tmp_path_factory.getbasetemp() / "home"
-    home.mkdir(exist_ok=True)
+def _own_places(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home, a folder for sockets, and an empty current folder, of the run's own."""
+    base = tmp_path_factory.getbasetemp()
+    home, runtime, here = (base / name for name in ("home", "runtime", "elsewhere"))
+    for folder in (home, runtime, here):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    monkeypatch.chdir(here)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.delenv("KDS_HOME", raising=False)

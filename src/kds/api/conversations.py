@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from kds.api.learned_parts import Later, LearnedParts, at_once
 from kds.api.records import Records
 from kds.api.rewriters import RewriterSource
-from kds.api.routing import Router, precision_of
+from kds.api.routing import Router, precision_of, rehearsed
 from kds.api.turn_log import TurnLog, TurnRecord
 from kds.api.workspace_parts import Parts
 from kds.brain.clock import Clock, utc_now
@@ -144,6 +144,10 @@ class Conversations(Records):
             return () if shared else terms
 
         return unshared
+
+    def rehearse(self) -> Router:
+        """Open a conversation in memory that leaves no trace."""
+        return rehearsed(self.parts, self._clock)
 
     def reloaded(self) -> "Conversations":
         """Return the same with rules and prompts as they are now; raises what `open` raises."""

@@ -61,9 +61,12 @@ def connect(brain: str, ends: float) -> Call:
 def ask(call: Call, content: bytes, ends: float) -> bytes:
     """Post the hook input; return the body of the answer, empty when there is nothing to say.
 
-    Raises Trouble when the answer is another one, TimeoutError or Late when it is late.
+    Raises NoService when its installation was replaced, Trouble when the answer is another one,
+    TimeoutError or Late when it is late.
     """
     status, body = exchange(call, "POST /hook", content, ends, limit=ANSWER_LIMIT)
+    if status == 503 and b'"where":"installation"' in body:
+        raise NoService("the service ends: its installation was replaced")
     if status not in (200, 204):
         raise Trouble(f"the service answered {status}")
     return body

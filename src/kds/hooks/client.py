@@ -111,18 +111,22 @@ def _run(folders: list[str], ends: float, *, start: bool) -> None:
     root, brain = found
     prompt = content if event == "prompt" else b""
     try:
-        call = connect(brain, ends)
+        answer = _asked(brain, prompt, ends)
     except NoService:
         if start:
             start_service(root, brain, prompt)
         if not prompt:
             return
         raise
+    _print(answer, _form(data))
+
+
+def _asked(brain: str, prompt: bytes, ends: float) -> bytes:
+    call = connect(brain, ends)
     try:
-        answer = ask(call, prompt, ends) if prompt else b""
+        return ask(call, prompt, ends) if prompt else b""
     finally:
         call.connection.close()
-    _print(answer, _form(data))
 
 
 def _form(data: dict[str, object]) -> bytes:

@@ -14,6 +14,7 @@ from kds.service.resident.service_client import (
     How,
     ServiceClient,
     ServiceDeclinedError,
+    ServiceEndsError,
     ServiceUnavailableError,
     reach,
 )
@@ -104,6 +105,8 @@ class Desk:
             return None
         try:
             return ask(client)
+        except ServiceEndsError:
+            self.alone = True  # the next command finds a new one
         except ServiceUnavailableError as error:
             self._tell(f"{error.message}; routing without it")
         except ServiceDeclinedError as error:

@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
+from functools import partial
 from typing import Final
 
 from fastapi import FastAPI
@@ -25,6 +26,7 @@ from kds.service.reload import Reloader
 from kds.service.resident.idle import Attendance, Attended
 from kds.service.resident.instance import Instance
 from kds.service.resident.process import start_of
+from kds.service.resident.replaced import CurrentInstallation, Installation
 from kds.service.resident.signals import ended_by_signals, woken_by_signals
 from kds.service.service_options import ServiceOptions
 from kds.service.wire.errors import AsgiApp, describe_fault
@@ -47,6 +49,10 @@ GRACE_S: Final = 10.0
 
 STUCK: Final = 70
 """Exit code when it did not (EX_SOFTWARE of sysexits)."""
+
+LOOK_S: Final = 5.0
+"""How often all files of the installation are looked at, which takes 5 ms of CPU. Each request
+looks at some of them."""
 
 Log = Callable[[str], None]
 Entrance = tuple[socket.socket, AsgiApp]
@@ -71,6 +77,7 @@ class Service:
         self._make_site = site
         self._vitals = Vitals()
         self._attendance = Attendance()
+        self._installation = Installation()
         self._reason: str | None = None
         self.places: list[str] = []
         """Where it answers: addresses and paths, once it is ready."""
@@ -102,7 +109,9 @@ class Service:
             stack.callback(archivist.close)
             app = make_app(Workspaces(served), worker, self._vitals, archivist=archivist)
             app.state.attendance = self._attendance
-            inner = BodyLimit(Attended(app, self._attendance))
+            inner = CurrentInstallation(
+                BodyLimit(Attended(app, self._attendance)), self._installation, self._end_replaced
+            )
             entrances = self._listen(stack, instances, inner)
             if (traces := Traces.wanted(self._log)) is not None:
                 stack.callback(traces.close)
@@ -215,7 +224,10 @@ class Service:
         for listener, inner in entrances:
             listeners.add(listener, inner)
         site = app.state.site = SiteHost(self._make_site, app.state, listeners.add)
-        chores = [asyncio.create_task(self._tidy(served, app.state.worker))]
+        chores = [
+            asyncio.create_task(self._tidy(served, app.state.worker)),
+            asyncio.create_task(self._end_when_replaced(served, app.state.worker)),
+        ]
         if self._door is not None:
             catching_up = catch_up(served, self._door.reachable, app.state.worker)
             chores.append(asyncio.create_task(catching_up))
@@ -237,6 +249,18 @@ class Service:
     async def _end_when_idle(self, limit_s: float) -> None:
         await self._attendance.wait_idle(limit_s)
         self.stop(f"no request for {limit_s:g} s")
+
+    async def _end_when_replaced(self, served: Iterable[ServedWorkspace], worker: Worker) -> None:
+        """Load what is read late while it is there; then look at the files now and again."""
+        for one in served:
+            with suppress(KdsError):
+                await worker.run(partial(_warm, one), patient=True)
+        while not await asyncio.to_thread(self._installation.is_changed):
+            await asyncio.sleep(LOOK_S)
+        self._end_replaced()
+
+    def _end_replaced(self) -> None:
+        self.stop("the installation was replaced")
 
     async def _tidy(self, served: Iterable[ServedWorkspace], worker: Worker) -> None:
         while True:
@@ -282,3 +306,10 @@ class Service:
             "http": http and {"host": http.host, "port": http.port, "url": http.url},
             "socket": str(instance.address.socket_path) if unix else None,
         }
+
+
+def _warm(served: ServedWorkspace) -> None:
+    """Route what nobody said: rules, models and prompts are read when they are first needed."""
+    rehearsal = served.conversations.rehearse()
+    for message in ("I want to add a button", "Make it purple", "why does it fail?"):
+        rehearsal.route(message)

@@ -26,6 +26,9 @@ ANSWER_LIMIT: Final = 2**26
 BUSY: Final = 503
 """Status of a service whose queue is full, or that is stopping."""
 
+REPLACED: Final = "installation"
+"""``where`` of the refusal of a service whose installation was replaced: it ends."""
+
 CONFLICT: Final = 409
 """Status of what does not go with how the service was started."""
 
@@ -47,6 +50,10 @@ KNOWN_LIMIT: Final = 200
 
 class ServiceUnavailableError(KdsError):
     """There is no service, or it went away while it was asked."""
+
+
+class ServiceEndsError(ServiceUnavailableError):
+    """The service ends because its installation was replaced, or has just ended."""
 
 
 class ServiceDeclinedError(KdsError):
@@ -137,7 +144,9 @@ class ServiceClient:
                 hint="see `kds service status`; the message may have been remembered",
             ) from error
         except (OSError, Trouble) as error:
-            raise ServiceUnavailableError(
+            gone = reach(self._workspace) is None
+            kind = ServiceEndsError if gone else ServiceUnavailableError
+            raise kind(
                 f"the service does not answer: {str(error) or type(error).__name__}",
                 where=str(self._address.socket_path),
                 hint="see `kds service status`",
@@ -165,14 +174,20 @@ def _answer(status: int, content: bytes) -> Any:
         raise StoreError("the service's answer is no JSON", hint="kds service stop") from error
     if status < 400:
         return answer
-    if status == BUSY:
-        raise ServiceUnavailableError("the service is busy or stopping", hint="try again")
     problem = answer.get("error") if isinstance(answer, dict) else None
+    if status == BUSY:
+        raise _busy(problem)
     if not isinstance(problem, dict):
         raise KdsError(f"the service answered with status {status}", hint="kds service status")
     message, where, hint = str(problem.get("message")), problem.get("where"), problem.get("hint")
     if status == UNREADABLE and "is not known here" in message:
         hint = "kds service stop: the next command starts one that is"
         raise ServiceDeclinedError("the running service is not of this version", hint=hint)
-    kind = ServiceDeclinedError if status == CONFLICT else KdsError
-    raise kind(message, where=where, hint=hint)
+    refusal = ServiceDeclinedError if status == CONFLICT else KdsError
+    raise refusal(message, where=where, hint=hint)
+
+
+def _busy(problem: object) -> ServiceUnavailableError:
+    replaced = isinstance(problem, dict) and problem.get("where") == REPLACED
+    kind = ServiceEndsError if replaced else ServiceUnavailableError
+    return kind("the service is busy or stopping", hint="try again")
