@@ -101,10 +101,11 @@ def test_links_inside_the_repository_lead_somewhere(name: str) -> None:
     assert [target for target in targets if not (ROOT / target).exists()] == []
 
 
-def test_ci_runs_the_test_command_of_the_readme() -> None:
+@pytest.mark.parametrize("name", ["first command", "test command"])
+def test_ci_runs_both_commands_of_the_readme(name: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme.count("<!-- test command -->") == 1
-    assert "<!-- test command -->" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert readme.count(f"<!-- {name} -->\n```sh\n") == 1
+    assert f'block "{name}"' in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 def test_every_path_that_the_architecture_names_exists() -> None:

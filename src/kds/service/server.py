@@ -23,6 +23,7 @@ from kds.service.embedding import EmbeddingQueue
 from kds.service.listener import HttpAddress, Listeners, TeamAddress, bind_http
 from kds.service.page_listener import MakeSite, SiteHost
 from kds.service.reload import Reloader
+from kds.service.resident.expiry import expire_later
 from kds.service.resident.idle import Attendance, Attended
 from kds.service.resident.instance import Instance
 from kds.service.resident.process import start_of
@@ -40,9 +41,9 @@ from kds.service.wire.traces import Traces
 from kds.service.worker import Worker
 from kds.service.workspaces import ServedWorkspace, Workspaces
 
-TIDY_S: Final = 3600.0
-"""How often conversations that nobody speaks in any more are removed. They expire after two
-hours (DESIGN 3); what lies a little longer on the disk is read by nobody."""
+TIDY_S: Final = 600.0
+"""How often what has expired leaves the disk: lines of the context, and conversations that nobody
+speaks in any more. Both expire after two hours (DESIGN 3)."""
 
 GRACE_S: Final = 10.0
 """Seconds that a request in flight has to end after a stop: the slowest measured took 1.3 s."""
@@ -248,6 +249,8 @@ class Service:
 
     async def _end_when_idle(self, limit_s: float) -> None:
         await self._attendance.wait_idle(limit_s)
+        for workspace in self._workspaces:
+            expire_later(workspace)
         self.stop(f"no request for {limit_s:g} s")
 
     async def _end_when_replaced(self, served: Iterable[ServedWorkspace], worker: Worker) -> None:
@@ -267,6 +270,7 @@ class Service:
             for one in served:
                 try:
                     await worker.run(one.conversations.tidy)
+                    await worker.run(one.conversations.journal().load)
                 except (KdsError, OSError) as error:
                     self._log(f"cannot tidy up {one.root}: {describe_fault(error)}")
             await asyncio.sleep(TIDY_S)
