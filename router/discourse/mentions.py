@@ -39,7 +39,11 @@ def mentions_in(analysis: Analysis, turn: int) -> tuple[Mention, ...]:
 def _first_mentions(analysis: Analysis) -> tuple[Mention, ...]:
     """The mentions as of turn 0. Kept, because each turn looks at the same messages again."""
     singles = [_mention(analysis, phrase, 0) for phrase in analysis.phrases]
-    own = [m for m in singles if not _names_the_one_before(analysis, m) and _is_thing(m)]
+    own = [
+        m
+        for m in singles
+        if not _names_the_one_before(analysis, m) and _is_thing(m) and not _is_split(analysis, m)
+    ]
     return tuple(own) + tuple(_groups(analysis, singles))
 
 
@@ -91,6 +95,14 @@ def _is_foreign(mention: Mention) -> bool:
     said = [*mention.modifiers, mention.head]
     unknown = sum(word.isalpha() and not readings(word).known for word in said)
     return unknown > FEW and unknown * 2 > len(said)
+
+
+def _is_split(analysis: Analysis, mention: Mention) -> bool:
+    """ "d command" of "the id command", where "id" was read as "I'd"."""
+    if not mention.start:
+        return False
+    before, first = analysis.words[mention.start - 1 : mention.start + 1]
+    return before.end == first.start and before.text.isalpha() and first.text.isalpha()
 
 
 def _names_the_one_before(analysis: Analysis, mention: Mention) -> bool:

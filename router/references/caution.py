@@ -29,6 +29,7 @@ _SINGULAR: Final = frozenset({"it", "its", "this", "that"})
 _HAPPENING: Final = frozenset({"happen", "occur"})
 _MAKING: Final = words("verbs", "creating") | {"use"}
 _USUAL_NOUNS: Final = table("preferences")["noun_first"]
+_BY_PRODUCTS: Final = words("nouns", "by_products")
 _CREATING: Final = words("verbs", "creating") | {"make"}
 
 
@@ -76,11 +77,24 @@ def _of_number(scene: Scene, i: int, choice: Choice, *, plural: bool) -> str:
 def _of_substance(scene: Scene, i: int, choice: Choice, moment: Moment) -> str:
     if _is_hardly_a_thing(choice.mention):
         return f"'{choice.mention.text}' is hardly a thing"
+    if _is_by_product(scene, i, choice.mention):
+        return f"'{choice.mention.text}' was made for something else"
     if _is_deed(scene, i, choice, moment):
         return "what is to be done may be meant"
     if scene.is_destructive and _has_rival(scene, i, choice.mention, moment):
         return "of two things one would be destroyed"
     return "something newer may be meant" if _is_passed(scene, i, choice) else ""
+
+
+def _is_by_product(scene: Scene, i: int, mention: Mention) -> bool:
+    """ "Add a test for the parser": the talk is still about the parser, unless the verb is one for
+    tests ("run it")."""
+    if mention.head not in _BY_PRODUCTS or mention.verb not in _CREATING:
+        return False
+    moment = scene.discourse.moments[mention.turn]
+    made_for = any(m.start >= mention.end and m.prep for m in moment.mentions)
+    need = scene.need_at(i, base=AntecedentNeed())
+    return made_for and not scene.knowledge.prefers(need.verb, need.complement, mention)
 
 
 def _has_rival(scene: Scene, i: int, mention: Mention, moment: Moment) -> bool:

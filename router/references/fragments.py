@@ -11,6 +11,7 @@ from kds.router.discourse.mention import Mention, agency
 from kds.router.discourse.parallels import SAME_KIND, Fragment, Slot, best_slot, substitute
 from kds.router.discourse.question import Question
 from kds.router.discourse.question_slots import HEADLESS, asked_again, asked_of_another, asked_slot
+from kds.router.english import words
 from kds.router.language.lexicon import readings
 from kds.router.references.caution import borrows_pronoun
 from kds.router.references.fragment_reading import ADDRESSED, SAME_TAIL, read_fragment
@@ -32,6 +33,9 @@ _RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
 _FOR: Final = "for"
 _ABOUT: Final = re.compile(r"\babout$", re.I)
 _DOING: Final = re.compile(r"^(?:(?:and|now|then|also|ok|okay|please)[\s,]+)*(?:do|repeat)\b", re.I)
+_VERSION: Final = re.compile(r"^v?\d+\.\d+")
+_CAMEL: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_OF_OWN_VALUE: Final = words("verbs", "of_own_value")
 _DIGIT: Final = re.compile(r"\d")
 _COMMANDS: Final = frozenset({"imperative", "statement"})
 
@@ -160,6 +164,8 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     if moment is None:
         return
     bare_fragment = Fragment(fragment.text, fragment.mention, "", fragment.label)
+    if _has_own_value(moment, bare_fragment):
+        return
     slot = best_slot(moment.analysis, moment.mentions, bare_fragment, oblique=bool(fragment.prep))
     if not _EXPLICIT.search(scene.analysis.text) and (slot is None or slot.likeness < SAME_KIND):
         return  # "and tests" may be anything; "and Spanish" after "into German" is clear
@@ -173,6 +179,23 @@ def find_repeats(scene: Scene, rule: Rule) -> Iterator[Found]:
     )
     done = next((m for m in moment.mentions if m.role == "obj"), None)
     yield from _sound(scene, rule, fragment, _as_command(text), target=done)
+
+
+def _has_own_value(moment: Moment, fragment: Fragment) -> bool:
+    """ "Rename UserService to AccountService", "Bump lodash to 4.17.21": not those of another
+    thing. "Rename getUser to fetchUser" tells by analogy what getOrder becomes."""
+    values = [m for m in moment.mentions if m.prep in {"to", "as", "at"}]
+    said = moment.analysis.words
+    if any(_VERSION.search(word.text) for word in said):
+        return True
+    if not any(word.lemma in _OF_OWN_VALUE for word in said):
+        return False
+    named = fragment.mention
+    old = next((m for m in moment.mentions if m.role == "obj" and not m.parts), None)
+    if named is None or old is None or not values:
+        return True
+    changed = set(_CAMEL.findall(old.text)) - set(_CAMEL.findall(named.text))
+    return any(changed.isdisjoint(_CAMEL.findall(value.text)) for value in values)
 
 
 def _last_command(scene: Scene, rule: Rule) -> Moment | None:

@@ -1,5 +1,6 @@
 """Noun phrases that point back: "that file", "the button", "another one", "the first one"."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -15,6 +16,7 @@ from kds.router.references.rendering import bare, definite, in_place_of
 from kds.router.references.rule import Rule
 from kds.router.references.scene import Found, Scene, choose, covered, explain, replaced
 
+_SHAPED: Final = re.compile(r"(?:^|\s)[-@.]|[/_`]|\w\.\w")
 ORDINALS: Final = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 """Places in a list; the last is told from its end."""
 
@@ -165,6 +167,8 @@ def _head_for_one(scene: Scene, rule: Rule, start: int, i: int) -> Found | None:
     if choice is None:
         return None
     antecedent = choice.mention
+    if _SHAPED.search(antecedent.text):  # "a --json flag ... and one for csv": not that flag
+        return None
     text = _one_text(scene.words[start : i + 1], antecedent)
     return replaced(scene, rule, _span(scene, start, i), text, bare(antecedent), choice.score)
 

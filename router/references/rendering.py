@@ -1,5 +1,7 @@
 """How an antecedent is written into a message: article, possessive, number, capitals."""
 
+import re
+import unicodedata
 from typing import Final
 
 from kds.router.discourse.mention import Mention
@@ -78,6 +80,31 @@ def in_plural(mention: Mention) -> str:
     head = mention.head_text
     at = mention.text.find(head)
     return f"{mention.text[:at]}{plural(head)}{mention.text[at + len(head) :]}"
+
+
+_DOUBLED: Final = re.compile(
+    r"\b(?:a|an|the|my|our|your)\s+(?:a|an|the|my|our|your|this|that|it)\b"
+    r"|\b(to|of|for|in|on|with|from)\s+\1\b|\ba\s+(?!eu|one\b|once\b)[aeio][a-z]+\b",
+    re.IGNORECASE,
+)
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Co", "Cs"})
+
+
+def is_well_formed(message: str, written: str) -> bool:
+    """Whether ``written`` has no fault that ``message`` has not: a doubled article or preposition,
+    "a" before a vowel, or a character that nobody sees.
+
+    >>> is_well_formed("Same for the menu", "Make the the menu wide")
+    False
+    >>> is_well_formed("Run it", "Run \\ufeffid"), is_well_formed("Run it", "Run the script")
+    (False, True)
+    """
+    return _faults(written) <= _faults(message)
+
+
+def _faults(text: str) -> int:
+    hidden = sum(c not in "\n\t\r" and unicodedata.category(c) in _INVISIBLE for c in text)
+    return hidden + sum(1 for _ in _DOUBLED.finditer(text))
 
 
 def bare(mention: Mention) -> str:

@@ -31,6 +31,7 @@ from kds.router.references.implicit import (
 from kds.router.references.nouns import find_nouns, find_ones
 from kds.router.references.places import find_places
 from kds.router.references.pronouns import find_demonstratives, find_pronouns
+from kds.router.references.rendering import is_well_formed
 from kds.router.references.rule import Rule, SignalKind
 from kds.router.references.scene import Found, Mechanism, Scene, used_by
 from kds.router.references.taught import find_taught, find_wordings
@@ -269,6 +270,7 @@ class Resolver:
 
     def _found(self, scene: Scene, rules: Iterable[Rule]) -> list[Found]:
         """Findings of all rules that do not overlap; a whole-message finding stands alone."""
+        text = scene.analysis.text
         taken = list(find_taught(scene, self._taught))
         settled = bool(taken)
         deeds = frozenset(r.id for r in rules if r.signal.kind in {"action", "purpose"})
@@ -279,6 +281,8 @@ class Resolver:
             elif scene.used:
                 scene = replace(scene, used=frozenset())
             for found in mechanism(scene, rule) if mechanism else ():
+                if not is_well_formed(text, apply_edits(text, found.edits)):
+                    continue
                 if found.whole and not settled:
                     return [found]
                 if not any(_overlap(found, other) for other in taken):
