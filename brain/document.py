@@ -25,6 +25,11 @@ __all__ = ["Document", "NodePath", "misfits", "nearest", "parse_yaml", "read_tex
 MAX_BYTES: Final = 1_000_000
 """Files above this size are refused: no prompt or rule file written by a person comes near."""
 
+MOST_FILES: Final = 200
+MOST_BYTES: Final = 4_000_000
+"""What a workspace's own folder of rules, prompts or words may hold: read before the first answer,
+that takes a second or two."""
+
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
@@ -51,6 +56,22 @@ class Document:
     def where(self, at: NodePath = ()) -> str:
         """``path:line`` of a node, as problems name it."""
         return f"{self.path}:{self.line(at)}"
+
+
+def files_in(folder: Path, pattern: str) -> list[Path] | Problem:
+    """The files of a workspace's folder by name, or the Problem that they are too many.
+
+    Nothing of a folder that is not there.
+    """
+    found = sorted(folder.glob(pattern)) if folder.is_dir() else []
+    if len(found) > MOST_FILES:
+        message = f"holds {len(found):,} files, more than {MOST_FILES}"
+        return Problem(str(folder), message, "join them, or move what is not needed away")
+    size = sum(path.lstat().st_size for path in found)
+    if size > MOST_BYTES and len(found) > 1:
+        message = f"holds {size // 1000:,} kB, more than {MOST_BYTES // 1000:,}"
+        return Problem(str(folder), message, "move what is not needed away")
+    return found
 
 
 def read_text(path: Path) -> str | Problem:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC
-from typing import Any
+from typing import Any, Final
 
 from kds.brain.clock import read_moment
 from kds.brain.context.origin import ORIGIN
@@ -41,6 +41,10 @@ def encode(entry: ContextEntry) -> bytes:
     return json.dumps(record, ensure_ascii=False).encode()
 
 
+LINE_LIMIT: Final = 1_000_000
+"""Bytes. A message has at most 100,000 characters; six bytes each where a program escapes them."""
+
+
 def decode_lines(content: bytes) -> Iterator[Line]:
     """Read every line that is not blank; a damaged one says why, and never raises.
 
@@ -55,8 +59,12 @@ def decode_lines(content: bytes) -> Iterator[Line]:
         if raw.strip(b" \t\r")
     ]
     # The standard parser, whatever else is installed: the same lines are damaged everywhere.
-    reader = Reader([raw for _, raw in numbered], loads=_loads)
+    short = [raw for _, raw in numbered if len(raw) <= LINE_LIMIT]
+    reader = Reader(short, loads=_loads)
     for number, raw in numbered:
+        if len(raw) > LINE_LIMIT:
+            yield Line(number, raw, damage=f"longer than {LINE_LIMIT:,} bytes")
+            continue
         try:
             yield Line(number, raw, entry=_entry(reader.read(type=dict)))
         except InvalidLineError as error:

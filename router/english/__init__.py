@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
-from kds.brain.document import Document, nearest, parse_yaml, read_text
+from kds.brain.document import Document, files_in, nearest, parse_yaml, read_text
 from kds.brain.errors import ConfigError, Problem
 
 PACKAGED: Final = Path(__file__).parent
@@ -62,7 +62,9 @@ def load_english(folder: Path | None = None) -> English:
 
     Raises ConfigError with the problems of all its files.
     """
-    own = sorted(folder.glob("*.yaml")) if folder is not None and folder.is_dir() else []
+    own = [] if folder is None else files_in(folder, "*.yaml")
+    if isinstance(own, Problem):
+        raise ConfigError([own])
     return _english(tuple((path, read_text(path)) for path in own))
 
 

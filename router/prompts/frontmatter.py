@@ -28,6 +28,7 @@ When = Literal["first", "question", "reference", "image"]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 MANY_EXAMPLES = Field(max_length=2_000)
 """Of one file. The most that ship have below 400; a fit takes longer with each."""
+MANY_NAMES = Field(max_length=100)
 MANY_PATTERNS = Field(max_length=200)
 """Of one file. Those that ship have fewer; each is tried on hostile texts when it is first read."""
 _Intent = Annotated[str, Field(pattern=INTENT_NAME)]
@@ -74,17 +75,17 @@ class FrontMatter(BaseModel):
     needs: Annotated[list[NotEntry], MANY_PATTERNS] = []
     examples: Annotated[list[Text], MANY_EXAMPLES] = []
     counter_examples: Annotated[list[Text], MANY_EXAMPLES] = []
-    context: list[ContextShift] = []
-    absorbs: list[_Intent] = []
+    context: Annotated[list[ContextShift], MANY_NAMES] = []
+    absorbs: Annotated[list[_Intent], MANY_NAMES] = []
     starts_session: bool = False
     corrects: bool = False
     only_looks: bool = False
-    inputs: list[Text] = []
+    inputs: Annotated[list[Text], MANY_NAMES] = []
     confirm: bool = False
     memory: bool = True
-    handoffs: list[_Intent] = []
+    handoffs: Annotated[list[_Intent], MANY_NAMES] = []
     ask: Text | None = None
-    tools: list[Annotated[str, Field(pattern=TOOL_NAME)]] = []
+    tools: Annotated[list[Annotated[str, Field(pattern=TOOL_NAME)]], MANY_NAMES] = []
     output: dict[str, Any] | None = None
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 import kds.prompts
-from kds.brain.document import read_text
+from kds.brain.document import files_in, read_text
 from kds.brain.document_cache import DocumentCache
-from kds.brain.errors import Problem
+from kds.brain.errors import Problem, PromptFileError
 from kds.router.prompts.examplefile import ExamplesText, examples_path
 from kds.router.prompts.promptfile import FENCE
 
@@ -130,4 +130,7 @@ _FRONT_MATTER: Final = f"begin it with a line '{FENCE}', the YAML, and another l
 
 def _markdown(root: Path) -> Iterator[Path]:
     for folder in FOLDERS:
-        yield from sorted((root / folder).glob("*.md"))
+        found = files_in(root / folder, "*.md")
+        if isinstance(found, Problem):
+            raise PromptFileError([found])
+        yield from found

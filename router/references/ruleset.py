@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from kds.brain.document import Document, NodePath, read_text, validate
+from kds.brain.document import Document, NodePath, files_in, read_text, validate
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import Problem, RuleFileError
 from kds.router.discourse.knowledge import Knowledge, Selection
@@ -56,7 +56,9 @@ def load_rules(
     problems of all files.
     """
     files = {path.name: path for path in sorted(packaged.glob("*.yaml"))}
-    own = sorted(overlay.glob("*.yaml")) if overlay is not None and overlay.is_dir() else []
+    own = [] if overlay is None else files_in(overlay, "*.yaml")
+    if isinstance(own, Problem):
+        raise RuleFileError([own])
     files |= {path.name: path for path in own}
     ordered = sorted(files.values(), key=lambda path: (path in own, path.name))
     with one_budget():
