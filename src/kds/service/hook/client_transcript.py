@@ -3,21 +3,26 @@
 Claude Code and VS Code write JSON lines of ``type`` user or assistant with a ``message``, the
 Copilot CLI lines of ``type`` user.message or assistant.message with ``data``, Codex lines with a
 ``payload`` that has a ``role``, Gemini CLI lines of ``type`` user or gemini with the content in
-them. Only the end of the
-file is read, nothing of it is stored, and what cannot be read is as good as no transcript.
+them. The file is read from its end, message by message and not further than READ_BYTES; nothing
+of it is stored, and what cannot be read is as good as no transcript.
 """
 
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final, Literal
 
 from kds.brain.message import well_formed
 from kds.brain.turn import Utterance
 
-READ_BYTES: Final = 262_144
-"""The end of the file: some twenty turns, and a few milliseconds."""
+READ_BYTES: Final = 4_194_304
+"""How far back the messages are looked for: beyond several pastes of 100 kB and the results of
+tools, which clients write down up to three times. Reading so much takes some 10 ms."""
+
+BLOCK_BYTES: Final = 65_536
+"""What is read at a time: mostly the KEPT messages are in the first few blocks."""
 
 _CODEX: Final = "response_item"
 _HOLDERS: Final = ("message", "data", "payload")
@@ -48,15 +53,17 @@ def read_transcript(path: str, *, prompt: str = "") -> tuple[Utterance, ...]:
 
     Replies are cut to head and tail. A file of somebody else's, a link or a pipe is not read.
     """
-    said: list[Utterance] = []
-    for role, text in _messages(_tail(path)):
-        if role == "assistant" and said and said[-1].role == "assistant":
-            said[-1] = Utterance(f"{said[-1].text}\n{text}", "assistant")
+    newest_first: list[Utterance] = []
+    for role, text in _messages(_lines_backwards(path)):
+        if not newest_first and role == "user" and text == prompt.strip():
+            prompt = ""  # the client may have written down what it is about to send
+        elif role == "assistant" and newest_first and newest_first[-1].role == "assistant":
+            newest_first[-1] = Utterance(f"{text}\n{newest_first[-1].text}", "assistant")
+        elif len(newest_first) == KEPT:
+            break
         else:
-            said.append(Utterance(text, role))
-    if said and said[-1] == Utterance(prompt.strip()):
-        said.pop()  # the client may have written down what it is about to send
-    return tuple(Utterance(shortened(one.text), one.role) for one in said[-KEPT:])
+            newest_first.append(Utterance(text, role))
+    return tuple(Utterance(shortened(one.text), one.role) for one in reversed(newest_first))
 
 
 def shortened(text: str) -> str:
@@ -70,32 +77,48 @@ def shortened(text: str) -> str:
     return f"{text[:HEAD_CHARS]}{CUT}{text[-TAIL_CHARS:]}"
 
 
-def _tail(path: str) -> bytes:
+def _lines_backwards(path: str) -> Iterator[bytes]:
+    """The lines of an ordinary file of this user, from its end, within READ_BYTES."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | _NO_WAIT)
     except (OSError, ValueError):
-        return b""
+        return
     try:
         found = os.fstat(handle)
         foreign = hasattr(os, "getuid") and found.st_uid != os.getuid()
         if foreign or not stat.S_ISREG(found.st_mode):
-            return b""
-        start = max(0, found.st_size - READ_BYTES)
-        os.lseek(handle, start, os.SEEK_SET)
-        content = os.read(handle, READ_BYTES)
-    except OSError:
-        return b""
+            return
+        with suppress(OSError):  # the lines that came before will do
+            yield from _split_backwards(handle, found.st_size)
     finally:
         os.close(handle)
-    return content.partition(b"\n")[2] if start else content
+
+
+def _split_backwards(handle: int, end: int) -> Iterator[bytes]:
+    first, later = max(0, end - READ_BYTES), [b""]
+    while end > first:
+        start = max(first, end - BLOCK_BYTES)
+        os.lseek(handle, start, os.SEEK_SET)
+        block = os.read(handle, end - start)
+        end = start
+        *lines, last = block.split(b"\n")
+        if not lines:
+            later.append(last)
+            continue
+        later.append(last)
+        yield b"".join(reversed(later))
+        yield from reversed(lines[1:])
+        later = [lines[0]]
+    if first == 0:
+        yield b"".join(reversed(later))
 
 
 _NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)
 """A pipe in the file's place must not keep the hook waiting."""
 
 
-def _messages(content: bytes) -> Iterator[tuple[Literal["user", "assistant"], str]]:
-    for line in content.splitlines():
+def _messages(lines: Iterable[bytes]) -> Iterator[tuple[Literal["user", "assistant"], str]]:
+    for line in lines:
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):

@@ -3,8 +3,10 @@
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -100,6 +102,35 @@ def test_of_a_long_reply_head_and_tail_are_kept_and_of_a_long_chat_its_end(tmp_p
     assert CUT in said[-1].text
 
 
+@pytest.mark.parametrize("copies", [1, 3])
+def test_a_large_paste_does_not_hide_what_was_said_around_it(tmp_path: Path, copies: int) -> None:
+    paste = "pasted line of a log\n" * 5_000
+    noise = {"type": "tool.execution_complete", "data": {"result": paste}}
+    entries: list[dict[str, Any]] = []
+    for number in range(12):
+        asked = f"Look at {number}" + (f"\n{paste}" if number == 10 else "")
+        entries.append({"type": "user.message", "data": {"content": asked}})
+        entries += [noise] * (copies if number == 10 else 0)
+        entries.append({"type": "assistant.message", "data": {"content": f"Looked at {number}."}})
+    said = read_transcript(_file(tmp_path, *entries))
+    assert [one.text.split("\n")[0] for one in said] == [
+        text for number in range(2, 12) for text in (f"Look at {number}", f"Looked at {number}.")
+    ]
+
+
+@given(st.lists(st.text("ab\u00e9", max_size=40), max_size=30), st.integers(1, 90))
+def test_the_lines_of_a_file_come_backwards_whatever_the_blocks_are(
+    lines: list[str], block: int
+) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch("kds.service.hook.client_transcript.BLOCK_BYTES", block),
+    ):
+        said = [_claude("user", f"x{line}") for line in lines[-KEPT:]]
+        found = read_transcript(_file(Path(folder), *said))
+    assert [one.text for one in found] == [f"x{line}" for line in lines[-KEPT:]]
+
+
 def test_only_the_end_of_a_large_file_is_read(tmp_path: Path) -> None:
     path = Path(_file(tmp_path, _claude("user", "first"), _claude("user", "x" * READ_BYTES)))
     with path.open("a") as file:
@@ -123,7 +154,7 @@ def test_links_and_pipes_are_not_read(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_without_a_fault(content: bytes) -> None:
-    assert all(role in ("user", "assistant") for role, _ in _messages(content))
+    assert all(role in ("user", "assistant") for role, _ in _messages(content.split(b"\n")))
 
 
 @given(
@@ -136,5 +167,5 @@ def test_any_bytes_are_read_without_a_fault(content: bytes) -> None:
     )
 )
 def test_any_json_is_read_without_a_fault(value: Any) -> None:
-    list(_messages(json.dumps({"type": "user", "message": value}).encode()))
-    list(_messages(json.dumps(value).encode()))
+    list(_messages([json.dumps({"type": "user", "message": value}).encode()]))
+    list(_messages([json.dumps(value).encode()]))
