@@ -15,9 +15,11 @@ from kds.clients.generated.writing_files import (
     Kind,
     apply_changes,
     check_conflicts,
+    check_links,
     generate,
     plan_export,
 )
+from kds.clients.project import Project
 from kds.clients.table import CLIENTS, Client
 from kds.router.prompts.library import PromptLibrary
 
@@ -56,6 +58,7 @@ def export(
     library = PromptLibrary.load(workspace.prompts_dir)
     with slow("rendering the prompts"):
         changes = plan_export(kind, generate(kind, library, client=client), folder, force=force)
+    check_links(folder, changes, Project.of(workspace).folder)
     if not dry_run:
         check_conflicts(changes)
         apply_changes(changes)

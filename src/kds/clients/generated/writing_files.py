@@ -15,6 +15,7 @@ from kds.clients.generated.plugin import MANIFEST, plugin_files
 from kds.clients.generated.promptfiles import agent_files, prompt_files
 from kds.clients.generated.skills import skill_files
 from kds.clients.settings.projectfile import (
+    ProjectFileError,
     read_project_text,
     remove_project_file,
     write_project_text,
@@ -71,6 +72,21 @@ def plan_export(
     wanted = {change.path for change in changes}
     found = (path for path in _earlier(kind, wanted, folder) if path not in wanted)
     return [*changes, *leftovers(found)]
+
+
+def check_links(folder: Path, changes: Iterable[FileChange], project: Path) -> None:
+    """Raise ProjectFileError with every link by which an export would write somewhere else.
+
+    Links above ``folder`` are the user's own, unless they are in ``project``: that may have come
+    with them from somebody else.
+    """
+    outer = project if folder.absolute().is_relative_to(project) else folder.absolute().parent
+    places = {folder.absolute(), *(change.path.absolute() for change in changes)}
+    places |= {above for place in places for above in place.parents if above != outer}
+    links = sorted(one for one in places if one.is_relative_to(outer) and one.is_symlink())
+    if links:
+        hint = "name the folder that it leads to, or put an ordinary one in its place"
+        raise ProjectFileError([Problem(str(one), "is a link", hint) for one in links])
 
 
 def check_conflicts(changes: Iterable[FileChange]) -> None:
