@@ -3,8 +3,9 @@
 The record is private to this machine. Without it the changes can still be told by their
 content; with it the files come back as they were, to the byte.
 
-A cloned project may bring a record that somebody wrote to do harm: one that names anything but
-what `kds init` writes is refused as a whole.
+A cloned project may bring a record that somebody wrote to do harm. One that names anything but
+what `kds init` writes is refused as a whole. And a record counts only with a receipt
+(`kds.brain.receipt`): without one, no copy is restored, and each file only loses what is KDS's.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
     ValidationError,
     field_validator,
 )
@@ -31,6 +33,7 @@ from kds.brain.private_file import (
     remove_private,
     replace_private,
 )
+from kds.brain.receipt import read_own, replace_own
 from kds.clients.project import (
     CLAUDE_LOCAL,
     COPILOT_SETTINGS,
@@ -105,6 +108,10 @@ def _of_ours(name: str) -> str:
     raise ValueError("KDS makes no such folder")
 
 
+_UNKNOWN: Final = ""
+"""In the place of a digest: that of no file, so that each counts as changed since."""
+
+
 class FileRecord(BaseModel):
     """One file that KDS wrote. ``before`` names the copy of what was there; None: no file."""
 
@@ -124,6 +131,22 @@ class InitRecord(BaseModel):
     """For which it was asked: VS Code and the Copilot CLI cannot be told by their files."""
     files: dict[str, FileRecord] = {}
     folders: list[Annotated[str, AfterValidator(_of_ours)]] = []
+    _foreign: bool = PrivateAttr(default=False)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it was not written here: it came with the project, or the folder was moved."""
+        return self._foreign
+
+    def as_foreign(self) -> "InitRecord":
+        """The same without what has to be believed: contents, and copies of what was there."""
+        files = {
+            name: file.model_copy(update={"before": file.before and _UNKNOWN, "after": _UNKNOWN})
+            for name, file in self.files.items()
+        }
+        record = self.model_copy(update={"files": files})
+        record._foreign = True
+        return record
 
     @field_validator("files")
     @classmethod
@@ -142,18 +165,22 @@ class RecordStore:
         self._path = self.folder / "record.json"
 
     def load(self) -> InitRecord:
-        """The record, empty when there is none. Raises StoreError when it is none of ours."""
+        """The record, empty when there is none; see `InitRecord.is_foreign`.
+
+        Raises StoreError when it is not a record of `kds init`.
+        """
         self._check_folder()
         content = read_private(self._path)
         if content is None:
             return InitRecord()
         try:
-            return InitRecord.model_validate_json(content)
+            record = InitRecord.model_validate_json(content)
         except ValidationError as error:
             hint = "move it away: `kds init --undo` then goes by the content of the files"
             raise StoreError("it is no record of kds init", where=str(self._path), hint=hint) from (
                 error
             )
+        return record if read_own(self._path) == content else record.as_foreign()
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -166,7 +193,7 @@ class RecordStore:
     def save(self, record: InitRecord) -> None:
         """Write the record and drop copies that nothing names. Hold the lock."""
         if record.files:
-            replace_private(self._path, record.model_dump_json(indent=2).encode() + b"\n")
+            replace_own(self._path, record.model_dump_json(indent=2).encode() + b"\n")
         else:
             remove_private(self._path)
         kept = {file.before for file in record.files.values()}

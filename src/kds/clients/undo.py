@@ -32,6 +32,8 @@ def carry_out(
     content. Raises ProjectFileError for a file that cannot be written, StoreError for the
     record.
     """
+    if record.is_foreign:
+        _note_anew(project, store, record)
     changed = [file for file in files if file.changes]
     for file in changed:
         _note(project, file, store, record)
@@ -48,9 +50,10 @@ def carry_out(
 def plan_undo(project: Project, record: InitRecord, store: RecordStore) -> list[PlannedFile]:
     """Say how every file goes back to what it was; nothing is written.
 
-    A file that was changed since only loses our entries. Without a record the files are told
-    by their content, and one that was made for us may stay, empty. Raises ConfigError for a
-    file that cannot be worked with, StoreError for a copy that is gone.
+    A file that was changed since only loses our entries, and so does every file when the record
+    was not written here. Without a record the files are told by their content, and one that was
+    made for us may stay, empty. Raises ConfigError for a file that cannot be worked with,
+    StoreError for a copy that is gone.
     """
     _check_folders(project, record.folders)
     if not record.files:
@@ -59,13 +62,24 @@ def plan_undo(project: Project, record: InitRecord, store: RecordStore) -> list[
 
 
 def undo(project: Project, files: Sequence[PlannedFile], store: RecordStore) -> None:
-    """Write the files of an undo plan, and forget the record. Hold the store."""
-    folders = store.load().folders
+    """Write the files of an undo plan, and forget the record. Hold the store.
+
+    A record that was not written here stays: its copies may be the user's only ones.
+    """
+    record = store.load()
     for file in files:
         if file.changes:
             _write(project, file)
-    _without_empty(project, folders)
-    store.save(InitRecord())
+    _without_empty(project, record.folders)
+    if not record.is_foreign:
+        store.save(InitRecord())
+
+
+def _note_anew(project: Project, store: RecordStore, record: InitRecord) -> None:
+    """Have a record of the files as they are here, for one that was not written here."""
+    for name, known in list(record.files.items()):
+        text = read_project_text(project.path(name))
+        _note(project, PlannedFile(name, known.kind, text, text, tuple(known.made)), store, record)
 
 
 def _note(project: Project, file: PlannedFile, store: RecordStore, record: InitRecord) -> None:
@@ -92,25 +106,32 @@ def _before(
         return known.before
     text = file.before
     if known is not None and text is not None:
-        text = _stripped(project, file.name, file.kind, text, known.made)
+        text = _without_ours(project, file.name, known, text)
     return None if text is None else store.keep(text.encode())
 
 
 def _back(project: Project, name: str, known: FileRecord, store: RecordStore) -> PlannedFile:
     current = read_project_text(project.path(name))
-    if current is None or known.after == _digest(current):
+    if known.after == _digest(current):
         restored = None if known.before is None else store.copy(known.before).decode()
-        # What somebody removed stays away; what we removed comes back.
-        ours = current is not None or known.after is None
-        return PlannedFile(name, known.kind, current, restored if ours else None)
-    after = _stripped(project, name, known.kind, current, known.made)
-    if known.before is None and after is not None and _holds_nothing(name, known, after):
-        after = None
-    return PlannedFile(name, known.kind, current, after)
+        return PlannedFile(name, known.kind, current, restored)
+    if current is None:  # what somebody removed stays away
+        return PlannedFile(name, known.kind, None, None)
+    return PlannedFile(name, known.kind, current, _without_ours(project, name, known, current))
 
 
-def _holds_nothing(name: str, known: FileRecord, text: str) -> bool:
+def _without_ours(project: Project, name: str, known: FileRecord, text: str) -> str | None:
+    """A text without what KDS put into it; None when the file was made for that alone."""
+    left = _stripped(project, name, known.kind, text, known.made)
+    if known.before is None and left != text and _holds_nothing(name, known, left):
+        return None
+    return left
+
+
+def _holds_nothing(name: str, known: FileRecord, text: str | None) -> bool:
     """Whether a file that we made has become empty."""
+    if text is None:
+        return True
     if known.kind == "settings":
         return SettingsFile(name, text, list(known.made)).is_bare()
     return known.kind in _PLAIN and not text.strip()

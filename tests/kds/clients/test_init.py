@@ -537,11 +537,55 @@ def test_a_record_that_names_what_kds_does_not_write_is_refused(
 
 def test_a_copy_that_is_not_the_one_kept_is_refused(project: Project) -> None:
     project.write(".mcp.json", "{}")
-    copy = f"{_digest('mine')[:16]}.before"
-    _foreign_record(project, ".mcp.json", copy, "{}")
-    project.write(f"kds-brain/init/{copy}", "another")
+    project.init("claude", "--mcp")
+    project.write(f"kds-brain/init/{_digest('{}')[:16]}.before", "another")
     assert "it was changed since" in project.try_init("--undo").err
-    assert Path(".mcp.json").read_text() == "{}"
+    assert "kds" in read(".mcp.json")["mcpServers"]
+
+
+@pytest.mark.parametrize("theirs", ["{}", '{"hooks": {}}', '{"permissions": {"deny": ["Bash"]}}'])
+@pytest.mark.parametrize("has_copy", [True, False])
+def test_a_record_that_was_not_written_here_restores_and_removes_nothing(
+    project: Project, theirs: str, has_copy: bool
+) -> None:
+    evil = '{"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "evil"}]}]}}'
+    project.write(".claude/settings.json", theirs)
+    copy = f"{_digest(evil)[:16]}.before"
+    _foreign_record(project, ".claude/settings.json", copy if has_copy else None, theirs)
+    project.write(f"kds-brain/init/{copy}", evil).chmod(0o600)
+    done = project.init("--undo")
+    assert "kds-brain/init/record.json was not written here" in done["notes"][0]
+    assert Path(".claude/settings.json").read_text() == theirs
+    project.init("claude")
+    project.init("--undo")
+    assert Path(".claude/settings.json").read_text() == theirs
+
+
+def test_a_project_that_was_moved_loses_what_is_of_kds_and_keeps_its_copies(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _settle(project)
+    before = Snapshot.of(project.folder)
+    project.init(*ALL)
+    moved = tmp_path / "moved"
+    project.folder.rename(moved)
+    monkeypatch.chdir(moved)
+    project.init("--undo")
+    assert Snapshot.of(moved).words() == before.words()
+    assert list((moved / "kds-brain" / "init").glob("*.before"))
+
+
+def test_a_setup_without_a_receipt_is_renewed_and_taken_back(project: Project) -> None:
+    _settle(project)
+    before = Snapshot.of(project.folder)
+    project.init(*ALL)
+    record = Path("kds-brain/init/record.json")
+    record.write_text(f"{record.read_text()}\n")
+    hooks = Path(".claude/settings.json")
+    hooks.write_text(hooks.read_text().replace("kds-hook", "/old/bin/kds-hook"))
+    project.init(*ALL)
+    assert project.init("--undo")["notes"] == []
+    assert Snapshot.of(project.folder).words() == before.words()
 
 
 def test_a_link_into_version_control_is_refused(project: Project) -> None:

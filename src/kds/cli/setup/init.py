@@ -81,6 +81,7 @@ def init(
     _ask_for_folder_above(project, workspace, writes=not (back or dry_run))
     if back:
         _refuse_a_part(project, named)
+        notes += _doubts(_record(project))
         files = _undo(project, dry_run=dry_run)
         left = _left_behind(project)
         outcome = Outcome(project.folder, files, (*notes, *left), undo=True, dry_run=dry_run)
@@ -202,6 +203,16 @@ def _undo(project: Project, *, dry_run: bool) -> list[PlannedFile]:
     store.leave()
     project.workspace.remove_if_bare()
     return files
+
+
+def _doubts(record: InitRecord) -> list[str]:
+    """What is said of a record that came from elsewhere."""
+    if not record.is_foreign:
+        return []
+    return [
+        "kds-brain/init/record.json was not written here (it came with the project, or the folder "
+        "was moved): nothing is restored from it, files only lose what is KDS's"
+    ]
 
 
 def _left_behind(project: Project) -> list[str]:
