@@ -4,12 +4,17 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kds.brain.learning.phrase import phrase_key
+from kds.router.english import words
 from kds.router.intents.evidence import IntentRules
 from kds.router.prompts.promptfile import PromptFile
+
+_QUESTIONS: Final = words("requests", "questions") | words("closed_class", "modals")
 
 
 def lessons(
@@ -50,10 +55,23 @@ def taught_labels(text: str, labels: Sequence[str], taught: NDArray[np.uint64]) 
 
 def _digests(examples: Iterable[tuple[str, str]]) -> NDArray[np.uint64]:
     found = (
-        blake2b(f"{label}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        blake2b(
+            f"{label}\0{_spelling(text)}".encode("utf-8", "surrogatepass"), digest_size=8
+        ).digest()
         for text, label in examples
     )
     return np.frombuffer(b"".join(found), dtype="<u8")
+
+
+def _spelling(text: str) -> str:
+    """What the spellings of one example share; a question needs no question mark.
+
+    >>> _spelling("Will it rain tomorrow?"), _spelling("deploy it?")
+    ('will it rain tomorrow', 'deploy it?')
+    """
+    key = phrase_key(text)
+    asks = key.partition(" ")[0] in _QUESTIONS
+    return key.rstrip("? ") or key if asks else key
 
 
 def lessons_key(examples: Iterable[tuple[str, str]], rules: Iterable[IntentRules]) -> str:

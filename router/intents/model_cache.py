@@ -35,7 +35,7 @@ from kds.router.intents.terms import KINDS
 from kds.router.intents.training import FitReport
 from kds.router.prompts.promptfile import PromptFile
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """Raise it when features, training or this file change: older caches are then not used."""
 
 SHIPPED: Final = Path(__file__).parent.parent / "fitted" / "intents.npz"

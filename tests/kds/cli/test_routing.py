@@ -267,3 +267,12 @@ def test_dialogues_are_scored(kds_call: Run, fitted_workspace: Path) -> None:
     assert "66.7%" in shown
     assert "wrong, turn 2 of 2" in shown
     assert said_in(fitted_workspace) == []
+
+
+@pytest.mark.parametrize(
+    "message", ["will it rain tomorrow", "Will it rain tomorrow?", "WILL IT RAIN TOMORROW"]
+)
+def test_the_spelling_of_an_example_does_not_matter(message: str, kds_call: Run) -> None:
+    found = data(kds_call("route", message, "--no-log", "--json"))
+    assert found["intent"] == "UNKNOWN"
+    assert found["action"] == "abstain"
