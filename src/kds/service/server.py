@@ -23,6 +23,7 @@ from kds.service.embedding import EmbeddingQueue
 from kds.service.listener import HttpAddress, Listeners, TeamAddress, bind_http
 from kds.service.page_listener import MakeSite, SiteHost
 from kds.service.reload import Reloader
+from kds.service.resident.address import ServiceAddress
 from kds.service.resident.expiry import expire_later
 from kds.service.resident.idle import Attendance, Attended
 from kds.service.resident.instance import Instance
@@ -263,6 +264,10 @@ class Service:
         self._end_replaced()
 
     def _end_replaced(self) -> None:
+        if self._reason is None:  # once: the mark of the next start must stay
+            for workspace in self._workspaces:
+                with suppress(OSError):  # clients may start the next service at once
+                    ServiceAddress(workspace.brain).starting_path.unlink()
         self.stop("the installation was replaced")
 
     async def _tidy(self, served: Iterable[ServedWorkspace], worker: Worker) -> None:

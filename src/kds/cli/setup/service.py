@@ -68,6 +68,8 @@ def start(*, idle_minutes: float | None, no_wait: bool, auto: bool, workspace: W
             health = background.start(workspace, idle_minutes=idle)
         _show(health)
         return
+    if auto:  # nobody waits for this process: a service that is ending may do so first
+        background.settle(workspace)
     _show(_started(workspace, idle))
 
 

@@ -24,7 +24,7 @@ from kds.brain.workspace import Workspace
 from kds.hooks.start import leave_word
 from kds.service.resident.address import ServiceAddress
 from kds.service.resident.process import is_service, lives, noted
-from kds.service.resident.service_client import ServiceUnavailableError, reach
+from kds.service.resident.service_client import ServiceEndsError, ServiceUnavailableError, reach
 
 START_S: Final = 60.0
 """Seconds until a start has failed. It takes 3 s on a quiet machine, and a first fit more."""
@@ -149,10 +149,7 @@ def start(
     Raises KdsError with the last line of its log when it does not come up.
     """
     _wait_for_one_coming(workspace)
-    # one that has its lock and is yet to answer needs no second, which would take over from it
-    Patience(timeout_s).until(
-        lambda: not is_running(workspace) or health(workspace) is not None, pause_s=POLL_S
-    )
+    settle(workspace, timeout_s=timeout_s)
     if (running := health(workspace)) is not None:
         return running
     answered: list[Mapping[str, Any]] = []
@@ -174,6 +171,16 @@ def start(
     return answered[0]
 
 
+def settle(workspace: Workspace, *, timeout_s: float = START_S) -> None:
+    """Wait until the service that holds the lock answers, or has ended.
+
+    One that is yet to answer needs no second; one that ends makes room for the next.
+    """
+    Patience(timeout_s).until(
+        lambda: not is_running(workspace) or health(workspace) is not None, pause_s=POLL_S
+    )
+
+
 def hand_over(workspace: Workspace, given: Mapping[str, object]) -> bool:
     """Wait for the service that is on its way, and have it remember the prompt of a hook.
 
@@ -183,15 +190,18 @@ def hand_over(workspace: Workspace, given: Mapping[str, object]) -> bool:
     def on_its_way() -> bool:
         return is_running(workspace) or coming(workspace) is not None
 
-    if not Patience(COMING_S).until(on_its_way, pause_s=POLL_S):
-        return False
-    Patience(START_S).until(
-        lambda: health(workspace) is not None or not on_its_way(), pause_s=POLL_S
-    )
-    client = reach(workspace)
-    if client is not None:
-        client.hook(given)
-    return client is not None
+    for _ in range(2):  # the first may be one that ends, because KDS was replaced
+        if not Patience(COMING_S).until(on_its_way, pause_s=POLL_S):
+            return False
+        Patience(START_S).until(
+            lambda: health(workspace) is not None or not on_its_way(), pause_s=POLL_S
+        )
+        client = reach(workspace)
+        with suppress(ServiceEndsError):
+            if client is not None:
+                client.hook(given)
+                return True
+    return False
 
 
 def stop(workspace: Workspace, *, force: bool = False, timeout_s: float = STOP_S) -> Stopped:

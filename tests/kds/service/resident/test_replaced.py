@@ -1,5 +1,6 @@
 """An installation is replaced while its service answers: no request is lost, and none is wrong."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -116,6 +117,29 @@ def test_no_request_is_lost_or_wrong_while_pip_replaces_the_service(
     log = (place.brain / "service.log").read_text()
     assert "stopped: the installation was replaced" in log
     assert said_in(place.root) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="services of POSIX")
+def test_a_hooks_prompt_reaches_the_next_service_although_the_last_start_is_recent(
+    python: Path, place: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(python, wheel(tmp_path, "0.0.1"))
+    monkeypatch.setattr(background, "COMMAND", (str(python), "-P", "-m", "kds"))
+    background.start(place, idle_minutes=5, timeout_s=SLOW_S)
+    monkeypatch.delenv("KDS_SERVICE_AUTO")
+    try:
+        install(python, wheel(tmp_path, "0.0.2"))
+        given = {"session_id": "s", "cwd": str(place.root), "prompt": "I want to add a FAB button"}
+        hook = python.with_name("kds-hook")
+        done = subprocess.run(
+            [hook], input=json.dumps(given).encode(), capture_output=True, check=True
+        )
+        assert (done.stdout, done.stderr) == (b"", b"")
+        assert Patience(60.0).until(lambda: said_in(place.root), pause_s=0.1)
+        assert background.standing_of(place).state == "running"
+        assert said_in(place.root) == [given["prompt"]]
+    finally:
+        background.stop(place, force=True)
 
 
 def test_an_edited_file_is_a_change_and_a_missing_one_a_replacement(tmp_path: Path) -> None:
