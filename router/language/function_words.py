@@ -5,6 +5,7 @@ Every rule takes the sentence and a position and returns a Universal part of spe
 
 from typing import Final
 
+from kds.router.english import words
 from kds.router.language import closed_class as cc
 from kds.router.language.tokens import Draft, Sentence
 
@@ -31,6 +32,9 @@ _CLOSED: Final = (
 )
 
 
+_RESULTATIVE: Final = words("verbs", "resultative")
+_DEGREE: Final = frozenset("much more less even slightly far way really very too so".split())
+_GOING_ON: Final = cc.PARTICLES | frozenset("to so please when where until before after".split())
 _SAYING: Final = cc.COMPLEMENT_VERBS | frozenset(
     "so such important possible likely clear sure".split()
 )
@@ -49,6 +53,8 @@ def that_pos(s: Sentence, i: int) -> str:
     before, after = s.lower(i - 1), s.at(i + 1)
     if after is None or not after.text[:1].isalnum():
         return "PRON"
+    if changed := _changed_pos(s, i):
+        return changed
     starts_clause = after.lower in cc.ARTICLES | cc.POSSESSIVES | cc.PERSONAL | {
         "there",
         "this",
@@ -75,6 +81,43 @@ def that_pos(s: Sentence, i: int) -> str:
     return "DET" if after.nominal or after.kind else "PRON"
 
 
+def _changed_pos(s: Sentence, i: int) -> str:
+    """ "make that wider": the object of a verb that says what it becomes; in "make that bar wider"
+    a noun stands between. "" where neither is sure.
+    """
+    verb = s.at(i - 1)
+    at = _behind_degree(s, i + 1)
+    quality = s.at(at)
+    if verb is None or verb.reading.verb not in _RESULTATIVE or quality is None:
+        return ""
+    if closed_pos(quality.lower) or quality.kind or not quality.text[:1].isalnum():
+        return ""
+    if at > i + 1 or quality.rather_verb:
+        return "PRON"  # "make that much wider", "make this look better"
+    if _ends_phrase(s, at + 1):
+        made = verb.reading.verb == "make" and quality.reading.adjective
+        named = quality.reading.noun and not (made or quality.adjective_first)
+        return "DET" if named else "PRON"
+    return "DET"
+
+
+def _behind_degree(s: Sentence, i: int) -> int:
+    """Where "wider" of "a bit wider" stands, or "compact" of "more compact"."""
+    if s.lower(i) == "a" and s.lower(i + 1) in {"bit", "little", "lot"}:
+        i += 2
+    while s.lower(i) in _DEGREE:
+        i += 1
+    return i
+
+
+def _ends_phrase(s: Sentence, i: int) -> bool:
+    """Nothing at ``i`` that a noun phrase could go on with."""
+    after = s.at(i)
+    if after is None or not after.text[:1].isalnum():
+        return True
+    return closed_pos(after.lower) not in {"", "NUM"} or after.lower in _GOING_ON
+
+
 def _opens(s: Sentence, i: int) -> bool:
     return i == 0 or s.lower(i - 1) in {",", "please", "and", "then", "also", "now", "just", "to"}
 
@@ -88,6 +131,8 @@ def _noun_like(token: Draft) -> bool:
 
 def demonstrative_pos(s: Sentence, i: int) -> str:
     """This, these, those: determiner or pronoun."""
+    if changed := _changed_pos(s, i):
+        return changed
     after = s.at(i + 1)
     if after is None or closed_pos(after.lower) in {
         "AUX",

@@ -30,6 +30,7 @@ _WISH: Final = re.compile(
 )
 _EXPLICIT: Final = re.compile(r"\b(?:same|do|repeat|apply|make|likewise|too|as well)\b", re.I)
 _RESTATING: Final = re.compile(r"\b(?:mean|make that)\b", re.I)
+_MAKING: Final = re.compile(r"\bmake (?:that|it)$", re.I)
 _FOR: Final = "for"
 _ABOUT: Final = re.compile(r"\babout$", re.I)
 _DOING: Final = re.compile(r"^(?:(?:and|now|then|also|ok|okay|please)[\s,]+)*(?:do|repeat)\b", re.I)
@@ -142,6 +143,8 @@ def find_corrections(scene: Scene, rule: Rule) -> Iterator[Found]:
         return  # "no problem" is not "no, problem"
     moment = scene.discourse.last
     slot = _named_slot(scene, rule, moment) or best_slot(moment.analysis, moment.mentions, fragment)
+    if _MAKING.search(cue) and (slot is None or slot.likeness < SAME_KIND):
+        return  # "make that button purple" changes the button, "make that teal" the color before
     if slot is not None:
         text = _without_lead_in(substitute(moment.analysis, slot, fragment))
         yield _whole(scene, rule, fragment, text)
