@@ -42,8 +42,8 @@ _SAYING: Final = cc.COMPLEMENT_VERBS | frozenset(
 
 def closed_pos(lower: str) -> str:
     """The part of speech of a word that has only one; "" for all others."""
-    for words, pos in _CLOSED:
-        if lower in words:
+    for listed, pos in _CLOSED:
+        if lower in listed:
             return pos
     return ""
 
