@@ -25,6 +25,8 @@ class FileKind:
     """Says in the file whose it is."""
     indexes: Mapping[str, str]
     """The full-text indexes by name, and how each is made."""
+    vocabularies: Mapping[str, str]
+    """The tables that tell the words of an index, and how each is made."""
     rebuild: str
     """The command that puts its index in order."""
     migrations: Sequence[Migration]

@@ -20,7 +20,7 @@ from kds.brain.database.database_file import (
     set_journal_aside,
 )
 from kds.brain.database.migrations import FileKind, migrate, refuse_foreign, version_of
-from kds.brain.database.schema import distrust, is_ours, trust
+from kds.brain.database.schema import add_missing, distrust, is_ours, missing_indexes, trust
 from kds.brain.errors import StoreError
 from kds.brain.private_file import locked
 
@@ -133,7 +133,7 @@ def _is_sound(path: Path, timeout_s: float, kind: FileKind) -> bool:
     try:
         with closing(connect(path, timeout_s=timeout_s)) as connection:
             refuse_foreign(connection, path, kind)
-            if not is_ours(connection, kind):
+            if not (is_ours(connection, kind) or missing_indexes(connection, kind)):
                 return False
             return not is_suspect(path) or is_file_sound(connection)
     except sqlite3.Error as error:
@@ -146,6 +146,8 @@ def _migrated(path: Path, clock: Clock, timeout_s: float, kind: FileKind) -> tup
     with closing(connect(path, timeout_s=timeout_s)) as connection:
         refuse_foreign(connection, path, kind)
         version = version_of(connection)
+        if missing := missing_indexes(connection, kind):
+            return _completed(connection, kind, missing)
         if version == len(kind.migrations):
             return ()
         trust(connection)  # it was looked at before
@@ -157,3 +159,17 @@ def _migrated(path: Path, clock: Clock, timeout_s: float, kind: FileKind) -> tup
         copy = back_up(connection, path, version, clock())
         migrate(connection, kind.migrations)
         return (f"{kind.what} was brought up to date; the earlier one is kept as {copy.name}",)
+
+
+def _completed(
+    connection: sqlite3.Connection, kind: FileKind, missing: frozenset[str]
+) -> tuple[str, ...]:
+    """Make an index anew that somebody has dropped: what it was made of is all there."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        add_missing(connection, kind, missing)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    return (f"a search index of {kind.what} was missing and has been made anew",)

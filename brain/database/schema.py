@@ -58,6 +58,46 @@ def is_ours(connection: sqlite3.Connection, kind: FileKind) -> bool:
     return _made(connection) == _expected(kind, version)
 
 
+def missing_indexes(connection: sqlite3.Connection, kind: FileKind) -> frozenset[str]:
+    """Return what of the search indexes a file of the present version lacks, by name.
+
+    Nothing where something else is missing or strange: then the file is not ours.
+    """
+    if version_of(connection) != len(kind.migrations):
+        return frozenset()
+    found, expected = _made(connection), _expected(kind, len(kind.migrations))
+    lacking = {name for _, name, _ in expected - found}
+    if found - expected or not all(_is_of_index(name, kind) for name in lacking):
+        return frozenset()
+    return frozenset(lacking)
+
+
+def _is_of_index(name: str, kind: FileKind) -> bool:
+    """Whether it is an index, a table that FTS5 keeps for one, or tells the words of one."""
+    return any(name == one or name.startswith(f"{one}_") for one in kind.indexes) or (
+        name in kind.vocabularies
+    )
+
+
+def add_missing(connection: sqlite3.Connection, kind: FileKind, missing: frozenset[str]) -> None:
+    """Make the indexes anew of which something is ``missing``, with what they index."""
+    with_faults = [one for one in kind.indexes if any(
+        name == one or name.startswith(f"{one}_") for name in missing
+    )]  # fmt: skip
+    connection.execute("PRAGMA writable_schema = ON")
+    for index in with_faults:  # SQLite opens an index in order to drop it: this one it cannot
+        connection.execute(
+            "DELETE FROM sqlite_master WHERE name = ? OR name GLOB ?", (index, f"{index}_*")
+        )
+    connection.execute("PRAGMA writable_schema = RESET")
+    for index in with_faults:
+        connection.execute(kind.indexes[index])
+        connection.execute(f"INSERT INTO {index}({index}) VALUES ('rebuild')")
+    for name, definition in kind.vocabularies.items():
+        if name in missing:
+            connection.execute(definition)
+
+
 def _expected(kind: FileKind, version: int) -> Made:
     key = (kind.application_id, version)
     if key not in _known:

@@ -18,6 +18,7 @@ from typing import Final
 from kds.brain.database.migrations import FileKind, read_script, statements
 from kds.brain.passages.passage_schema import (
     CHUNK_INDEX,
+    CHUNK_WORDS,
     INDEX_TABLES,
     STATE_TABLE,
     VECTOR_TABLES,
@@ -73,6 +74,7 @@ DOCUMENTS: Final = FileKind(
     "the document store",
     APPLICATION_ID,
     {"chunk_fts": CHUNK_INDEX},
+    vocabularies={"chunk_word": CHUNK_WORDS},
     rebuild="kds docs check",
     migrations=(begin,),
     contradictions=CONTRADICTIONS,

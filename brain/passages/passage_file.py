@@ -100,4 +100,5 @@ class PassageFile(TextSearch, PassageStore):
     def close(self) -> None:
         """Let go of the file. Closing twice is fine."""
         self._forms.close()
+        self._tokens.close()
         self.database.close()

@@ -17,8 +17,10 @@ CHUNK_INDEX: Final = f"""CREATE VIRTUAL TABLE chunk_fts USING fts5(
 )"""
 """It keeps no text: what it indexes is read where it stands."""
 
+CHUNK_WORDS: Final = "CREATE VIRTUAL TABLE chunk_word USING fts5vocab(chunk_fts, row)"
+
 INDEX_TABLES: Final = f"""{CHUNK_INDEX};
-CREATE VIRTUAL TABLE chunk_word USING fts5vocab(chunk_fts, row);
+{CHUNK_WORDS};
 CREATE TRIGGER chunk_indexed AFTER INSERT ON chunk BEGIN
   INSERT INTO chunk_fts(rowid, {COLUMNS}) SELECT id, {COLUMNS} FROM chunk_text WHERE id = new.id;
 END;

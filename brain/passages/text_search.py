@@ -4,7 +4,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from threading import Lock
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
 from kds.brain.database.database import Database
 from kds.brain.database.health import healing
@@ -58,7 +58,8 @@ def _quoted(word: str) -> str:
 class WordForms:
     """Tells which terms of the index a word stands for: "Services" is looked up as "servic"."""
 
-    def __init__(self) -> None:
+    def __init__(self, tokenizer: str = "porter unicode61") -> None:
+        self._tokenizer = tokenizer
         self._lock = Lock()
         self._known: dict[str, tuple[str, ...]] = {}
         self._connection: sqlite3.Connection | None = None
@@ -96,7 +97,7 @@ class WordForms:
                 ":memory:", isolation_level=None, check_same_thread=False
             )
             self._connection.execute(
-                "CREATE VIRTUAL TABLE probe USING fts5(text, tokenize='porter unicode61')"
+                f"CREATE VIRTUAL TABLE probe USING fts5(text, tokenize='{self._tokenizer}')"
             )
             self._connection.execute("CREATE VIRTUAL TABLE term USING fts5vocab(probe, instance)")
         self._connection.execute("DELETE FROM probe")
@@ -109,9 +110,12 @@ class TextSearch:
     """The full-text index of the passages of a file."""
 
     database: Database
+    phrases: ClassVar[bool] = True
+    """Whether the index knows where words stand; else those of a phrase need not be neighbours."""
 
     def __init__(self) -> None:
         self._forms = WordForms()
+        self._tokens = WordForms("unicode61")
         self._common: dict[str, int] = {}
         """Counts of terms that were found to be common, as they were then."""
 
@@ -120,14 +124,14 @@ class TextSearch:
         self, words: Sequence[str], within: str | None = None, *, limit: int, weights: Weights
     ) -> tuple[Scored, ...]:
         """Rank the passages that have any of the words."""
-        return self._match(any_of(words), within, limit=limit, weights=weights)
+        return self._match(self._any_of(words), within, limit=limit, weights=weights)
 
     @healing
     def search_identifiers(
         self, identifiers: Sequence[str], within: str | None = None, *, limit: int
     ) -> tuple[Scored, ...]:
         """Rank the passages that have any of the identifiers, in any spelling."""
-        question = any_of(joined_forms(identifiers))
+        question = self._any_of(joined_forms(identifiers))
         if not question:
             return ()
         named = f"idents : ({question})"
@@ -150,7 +154,7 @@ class TextSearch:
         with self.database.read() as connection:
             number = session_number(connection, session_id, self.database.place)
             for words in terms:
-                question = any_of(words)
+                question = self._any_of(words)
                 asked = (f"{{header body idents}} : ({question})", *range_of(number), limit)
                 found.append(dict(connection.execute(query, asked)) if question else {})
         return tuple(found)
@@ -164,6 +168,13 @@ class TextSearch:
                 counts = [self._frequency(connection, term) for term in self._forms(word)]
                 found[word] = min(counts, default=0)
         return found
+
+    def _any_of(self, words: Iterable[str]) -> str:
+        if self.phrases:
+            return any_of(words)
+        cut = filter(None, (self._tokens(word) for word in words))
+        each = (" AND ".join(f'"{token}"' for token in tokens) for tokens in cut)
+        return " OR ".join(f"({one})" for one in each)
 
     def _frequency(self, connection: sqlite3.Connection, term: str) -> int:
         if (known := self._common.get(term)) is not None:

@@ -15,24 +15,21 @@ from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.word_index import any_of, indexed, question
 from kds.brain.sessions.item_table import ALIVE, ItemTable, best_scores
 from kds.brain.sessions.memory_rows import SUMMARY_COLUMNS, summary_of
-from kds.brain.sessions.memory_schema import CONTEXT_CHARACTERS, CONTRADICTIONS, UNCUT
+from kds.brain.sessions.memory_schema import CONTRADICTIONS, UNCUT
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.message_table import Draft
 from kds.brain.sessions.session_values import Namespace, Stats
 
-_EARLIER: Final = (
-    f"(SELECT substr(content, 1, {CONTEXT_CHARACTERS}) FROM message AS earlier "
-    "WHERE earlier.session_num = message.session_num AND earlier.seq = message.seq - {back})"
-)
 _TEXTS: Final = (
     "SELECT chunk.id, header, substr(content, start + 1, length) AS body, "
-    f"concat_ws(E'\\n', {_EARLIER.format(back=2)}, {_EARLIER.format(back=1)}) AS context, idents "
+    "'' AS context, idents "
     "FROM chunk JOIN message ON message.num = chunk.message_num"
 )
 """What the index knows of each passage, as the view ``chunk_text`` of a file has it."""
 
 _UNCUT: Final = (
     "SELECT count(*) FROM message WHERE btrim(content, E' \\t\\n') <> '' "
+    "AND role <> 'system' "
     "AND NOT EXISTS (SELECT 1 FROM chunk WHERE message_num = message.num)"
 )
 

@@ -15,6 +15,7 @@ class SqliteStore(PassageFile, MemoryStore):
 
     database: Database
     kind = MEMORY
+    phrases = False
     file_name = "memory.db"
     holders = "session"
 

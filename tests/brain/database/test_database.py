@@ -226,10 +226,31 @@ def test_a_damaged_index_is_made_anew_on_the_spot(open_store: OpenStore) -> None
     assert not store.check().sound
     store.close()
     store = open_store()
-    assert len(by_text(store, "walrus", limit=5)) == 2
+    assert len(by_text(store, "walrus", limit=5)) == 1
     assert store.append(session.id, "user", "and the walrus").seq == 3
     assert store.rebuild().sound
-    assert len(by_text(store, "walrus", limit=5)) == 3
+    assert len(by_text(store, "walrus", limit=5)) == 2
+
+
+@pytest.mark.parametrize(
+    "harm",
+    ["DROP TABLE chunk_fts", "DROP TABLE summary_fts", "DROP TABLE chunk_word",
+     "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'chunk_fts_data'"],
+)  # fmt: skip
+def test_a_missing_index_is_made_anew_and_nothing_is_set_aside(
+    open_store: OpenStore, harm: str
+) -> None:
+    store = open_store()
+    say(store, store.create_session(), "the walrus", "of the north")
+    path = store.path
+    store.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(harm)
+    store = open_store()
+    assert "was missing and has been made anew" in store.warnings[0]
+    assert len(by_text(store, "walrus", limit=5)) == 1
+    assert store.check().sound
+    assert [one.name for one in path.parent.iterdir() if "damaged" in one.name] == []
 
 
 def test_an_index_that_lacks_a_row_is_noticed_and_rebuilt(open_store: OpenStore) -> None:
