@@ -138,7 +138,7 @@ def _arm(programs: Path, name: str, *, hook: bool) -> tuple[Arm, str]:
         try:
             if hook:
                 _kds(project, path, "service", "start")
-                _kds(project, path, "init", "--client", name, "--hook", "--no-skills")
+                _kds(project, path, "init", "--client", name)
             for number, message in enumerate(MESSAGES):
                 client.ask(message, carry_on=number > 0)
         finally:

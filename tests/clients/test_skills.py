@@ -20,7 +20,7 @@ def _skill(project: Path) -> str:
 def test_the_skill_tool_hands_over_the_skill_and_its_command_answers(
     client: Client, install: Install, run_kds: Run, executor_sentence: str
 ) -> None:
-    install(client.name)
+    install(client.name, "--skills")
     run_kds("route", "I want to add a FAB button")
     client.model.play([client.skill("kds"), client.shell(ROUTE)])
     client.ask("#file:KDS/prompts/user/kds.md Make it purple")
@@ -37,7 +37,7 @@ def test_the_skill_tool_hands_over_the_skill_and_its_command_answers(
 def test_a_slash_command_opens_the_skill_which_may_run_its_command_unasked(
     client: Client, install: Install, run_kds: Run, executor_sentence: str
 ) -> None:
-    install(client.name)
+    install(client.name, "--skills")
     run_kds("route", "I want to add a FAB button")
     client.model.play([client.shell(ROUTE)])
     client.run("-p", "/kds Make it purple")

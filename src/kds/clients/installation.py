@@ -1,14 +1,15 @@
 """What `kds init` is to change in a project: planned as a whole before anything is written."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Final
 
 from kds.brain.errors import ConfigError, Problem
 from kds.brain.installation import install_line
 from kds.brain.whereabouts import BRAIN
-from kds.clients.generated.skills import skill_files
+from kds.clients.generated.skills import is_one_skill, one_skill, skill_files
 from kds.clients.generated.standing_rules import cursor_rule, with_section
-from kds.clients.generated.writing_files import plan_export
+from kds.clients.generated.writing_files import FileChange, plan_export
 from kds.clients.ours import has_kds
 from kds.clients.planning import PlannedFile, Planning, Wish
 from kds.clients.programs import Programs
@@ -28,6 +29,7 @@ from kds.clients.settings.codexconfig import with_server
 from kds.clients.settings.entries import mcp_server
 from kds.clients.settings.hookplan import plan_hooks
 from kds.clients.settings.ignorefile import with_lines
+from kds.clients.settings.projectfile import read_project_text
 from kds.clients.table import (
     AGENTS_PAGE,
     CLIENT_TABLE,
@@ -53,7 +55,7 @@ def plan_install(
     steps = (
         plan_hooks if wish.hook else None,
         _plan_servers if wish.mcp else None,
-        _plan_skills if wish.skills else None,
+        _plan_skills,
         _plan_pages,
         _plan_ignored,
         _note_paths,
@@ -112,22 +114,58 @@ def _plan_server(planning: Planning, place: ServerPlace) -> None:
 
 
 def _plan_skills(planning: Planning) -> None:
+    """Have the one skill where it is wanted or is already, and the fourteen of old no more."""
     project = planning.project
-    installed = (project.folder / CLAUDE_SKILLS / "kds" / "SKILL.md").exists()
-    for_claude = "claude" in planning.wish.clients or installed
-    targets = {CLAUDE_SKILLS} if for_claude else {COMMON_SKILLS}
-    if _is_for_common(planning):
-        targets.add(COMMON_SKILLS)
+    targets = _skill_targets(planning)
+    dropped = 0
     for folder in SKILL_FOLDERS:
         client: Client | None = "claude" if folder == CLAUDE_SKILLS else None
-        wanted = skill_files(planning.library, client=client) if folder in targets else []
-        for change in plan_export("skills", wanted, project.path(folder)):
+        skill = one_skill(shlex.quote(planning.programs.kds), client=client)
+        changes = plan_export("skills", [skill] if folder in targets else [], project.path(folder))
+        exported = _exported(planning, client) if any(one.new is None for one in changes) else ()
+        for change in changes:
             name = project.name(change.path)
-            kept = change.action == "keep"
-            if kept and change.state != "current":
-                planning.note_kept(name, change.state)
-            after = change.old if kept else change.new
-            planning.put(PlannedFile(name, "generated", change.old, after))
+            if change.old in exported and change.new is None and name not in planning.record.files:
+                continue  # `kds export` wrote it: somebody asked for it
+            dropped += change.action == "remove" and not is_one_skill(change.old or "")
+            _plan_skill(planning, name, change)
+    if dropped:
+        planning.notes.append(f"{dropped} {_DROPPED}")
+
+
+_DROPPED: Final = (
+    "skills of an earlier kds init are taken away: assistants list each in every request. "
+    "--skills adds one; kds export skills writes them all"
+)
+
+
+def _plan_skill(planning: Planning, name: str, change: FileChange) -> None:
+    kept = change.action == "keep"
+    if kept and change.state != "current":
+        planning.note_kept(name, change.state)
+    after = change.old if kept else change.new
+    planning.put(PlannedFile(name, "generated", change.old, after))
+
+
+def _exported(planning: Planning, client: Client | None) -> tuple[str, ...]:
+    """The skills as `kds export` writes them today."""
+    return tuple(file.text for file in skill_files(planning.library, client=client))
+
+
+def _skill_targets(planning: Planning) -> set[str]:
+    """The folders for the skill: as few as the clients can be served from."""
+    project = planning.project
+    places = [folder for folder in SKILL_FOLDERS if _has_skill(project, folder)]
+    if not (planning.wish.skills or places):
+        return set()
+    for_claude = "claude" in planning.wish.clients or CLAUDE_SKILLS in places
+    targets = {CLAUDE_SKILLS} if for_claude else {COMMON_SKILLS}
+    return targets | ({COMMON_SKILLS} if _is_for_common(planning) else set())
+
+
+def _has_skill(project: Project, folder: str) -> bool:
+    text = read_project_text(project.path(f"{folder}/kds/SKILL.md"))
+    return text is not None and is_one_skill(text)
 
 
 def _is_for_common(planning: Planning) -> bool:
@@ -145,12 +183,13 @@ def _had_kds(project: Project, client: Client) -> bool:
 
 
 def _plan_pages(planning: Planning) -> None:
-    """What is always read: a rule for Cursor, and a part of AGENTS.md for who asks for that."""
+    """What is always read: a rule for Cursor, and a part of AGENTS.md where that is asked for."""
+    kds = shlex.quote(planning.programs.kds)
     if "cursor" in planning.wish.clients:
-        planning.put_generated(CURSOR_RULE, cursor_rule().text)
+        planning.put_generated(CURSOR_RULE, cursor_rule(kds).text)
     if "agents" in planning.wish.clients:
         before = planning.page(AGENTS_PAGE)
-        planning.put(PlannedFile(AGENTS_PAGE, "section", before, with_section(before or "")))
+        planning.put(PlannedFile(AGENTS_PAGE, "section", before, with_section(before or "", kds)))
 
 
 def _plan_ignored(planning: Planning) -> None:

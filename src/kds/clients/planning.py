@@ -20,7 +20,7 @@ class Wish:
     clients: tuple[Client, ...]
     hook: bool = True
     mcp: bool = True
-    skills: bool = True
+    skills: bool = False
     start: bool = True
 
 

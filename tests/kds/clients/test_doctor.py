@@ -16,6 +16,7 @@ import pytest
 
 from kds.brain.installation import install_line
 from kds.brain.workspace import Workspace
+from kds.clients.generated.mark import digest_in, digest_of
 from kds.service.resident.address import ServiceAddress
 from kds.service.server import Service
 from kds.service.service_options import ServiceOptions
@@ -209,18 +210,22 @@ def test_foreign_servers_and_machine_paths_are_told(project: Project, programs: 
 
 
 def test_skills_that_are_old_doubled_or_edited_are_told(project: Project) -> None:
-    project.try_init("claude")
+    project.try_init("claude", "--skills")
     project.kds("export", "skills", "--to", ".agents/skills")
     skill = Path(".claude/skills/kds/SKILL.md")
     skill.write_text(skill.read_text() + "mine")
-    shutil.rmtree(".claude/skills/kds-work-planner")
-    checks = project.doctor()
-    found = [finding["found"] for finding in checks["skills"]]
-    assert "1 of 14 in .claude/skills are not those of the prompts of today" in found
+    old = Path(".agents/skills/kds-work-planner/SKILL.md")
+    text = f"{old.read_text()}old\n"
+    old.write_text(text.replace(digest_in(text) or "", digest_of(text)))
+    found = [finding["found"] for finding in project.doctor()["skills"]]
+    assert "1 of 14 in .agents/skills are not those of this version" in found
     assert "changed by hand in .claude/skills, and left so: kds" in found
     assert any("one client reads both" in each for each in found)
+    shutil.rmtree(".agents/skills/kds")
     project.try_init("claude")
-    assert project.doctor().problems == []
+    checks = project.doctor()
+    assert checks.problems == []
+    assert "12 in .agents/skills" in [finding["found"] for finding in checks["skills"]]
 
 
 def test_recent_troubles_of_the_hook_are_told_and_old_ones_are_not(project: Project) -> None:

@@ -250,7 +250,7 @@ def test_a_plugin_has_what_claude_code_looks_for(workspace: Path, kds_call: Call
     assert (entry["name"], entry["source"]) == ("kds", "./")
     assert set(read["hooks/hooks.json"]["hooks"]) == {"UserPromptSubmit", "SessionStart"}
     assert read[".mcp.json"]["mcpServers"]["kds"]["args"] == ["mcp"]
-    assert Path("out/skills/kds/SKILL.md").exists()
+    assert [path.name for path in Path("out/skills").iterdir()] == ["kds"]
 
 
 def test_gemini_gets_an_extension(workspace: Path, kds_call: Call) -> None:

@@ -4,20 +4,27 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from skills_ref.validator import validate_metadata
 
 from kds.brain.installation import install_line
 from kds.cli.setup.init import init
+from kds.clients.generated.mark import digest_in, digest_of
+from kds.clients.record import InitRecord, RecordStore
 
 from .conftest import Project, Snapshot, read
 
 BOTH = ("--hook", "--mcp")
-ALL = ("claude", "copilot", "vscode", "cursor", "codex", "gemini", "opencode", "agents", *BOTH)
+CLIENTS = ("claude", "copilot", "vscode", "cursor", "codex", "gemini", "opencode", "agents")
+ALL = (*CLIENTS, *BOTH, "--skills")
 HOOK = "kds-hook || true"
 THEIRS = {
     ".claude/settings.json": '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": []}\n}\n',
@@ -58,18 +65,101 @@ def _commands(path: str) -> dict[str, list[str]]:
         ("gemini", ".gemini/settings.json", "BeforeAgent SessionStart", ".gemini/settings.json"),
     ],
 )
-def test_a_client_gets_hook_server_and_skills_where_it_reads_them(
+def test_a_client_gets_hook_server_and_skill_where_it_reads_them(
     project: Project, client: str, hooks: str, events: str, servers: str
 ) -> None:
-    project.init(client, *BOTH)
+    project.init(client, *BOTH, "--skills")
     assert _commands(hooks) == {event: [HOOK] for event in events.split()}
     assert read(hooks).get("version") == (1 if client in ("copilot", "cursor") else None)
     entry = read(servers)["mcp_servers" if client == "codex" else "mcpServers"]["kds"]
     here = ["--workspace", "${workspaceFolder}"] if client == "cursor" else []
     assert (entry["command"], entry["args"]) == ("kds", ["mcp", *here])
     skills = Path(".claude" if client == "claude" else ".agents", "skills")
-    assert len(list(skills.iterdir())) == 14
+    assert [path.name for path in skills.iterdir()] == ["kds"]
     assert Path(".claude").exists() is (client == "claude")
+
+
+def _front(path: str) -> dict[str, Any]:
+    front = yaml.safe_load(Path(path).read_text().split("---\n")[1])
+    assert isinstance(front, dict)
+    return front
+
+
+def test_by_default_nothing_is_listed_in_every_request(project: Project) -> None:
+    project.init(*(one for one in CLIENTS if one not in ("cursor", "agents")))
+    assert not list(project.folder.glob(".*/skills"))
+    assert not [path for path in project.folder.rglob("*mcp*") if "kds-brain" not in path.parts]
+
+
+@pytest.mark.parametrize("client", ["claude", "codex"])
+def test_the_one_skill_is_short_and_for_when_it_is_asked_for(project: Project, client: str) -> None:
+    project.init(client, "--skills")
+    (path,) = project.folder.glob(".*/skills/*/SKILL.md")
+    front = _front(str(path))
+    assert "Only when the user asks for KDS" in front["description"]
+    assert len(f"{front['name']}: {front['description']}") / 4 < 60, "tokens"
+    assert ("allowed-tools" in front) is (client == "claude")
+    wrong = validate_metadata({k: v for k, v in front.items() if k != "license"}, path.parent)
+    assert wrong == []
+
+
+def _earlier_init(project: Project, folder: str, *client: str) -> None:
+    """The fourteen skills, recorded as `kds init` of a version before this one did."""
+    project.kds("export", "skills", "--to", folder, *client)
+    files = {
+        path.as_posix(): {"kind": "generated", "before": None, "after": _digest(path.read_text())}
+        for path in Path(folder).glob("*/SKILL.md")
+    }
+    record = InitRecord.model_validate({"files": files, "folders": [folder]})
+    store = RecordStore(project.folder / "kds-brain")
+    with store.hold():
+        store.save(record)
+
+
+def test_the_skills_of_an_earlier_init_go_and_those_changed_by_hand_stay(project: Project) -> None:
+    _earlier_init(project, ".claude/skills", "--client", "claude")
+    mine = Path(".claude/skills/kds-work-planner/SKILL.md")
+    mine.write_text(mine.read_text() + "mine")
+    done = project.init("claude")
+    assert list(Path(".claude/skills").glob("*/SKILL.md")) == [mine]
+    assert any("13 skills of an earlier kds init are taken away" in one for one in done["notes"])
+    assert f"{mine} stays as it is: changed by hand" in done["notes"]
+    project.init("claude", "--skills")
+    assert sorted(path.name for path in Path(".claude/skills").iterdir()) == [
+        *("kds", "kds-work-planner")
+    ]
+
+
+def test_exported_skills_stay_until_they_are_of_another_version(project: Project) -> None:
+    project.kds("export", "skills", "--to", ".claude/skills", "--client", "claude")
+    project.kds("export", "skills", "--to", ".agents/skills")
+    before = Snapshot.of(project.folder)
+    skills = {name for name in before.files if name.endswith("SKILL.md")}
+    project.init("claude")
+    assert {path.as_posix() for path in Path().glob(".*/skills/*/SKILL.md")} == skills
+    for path in Path(".agents/skills").glob("*/SKILL.md"):
+        text = re.sub("(generator-version: ).*", r"\1 0.0.1", path.read_text())
+        path.write_text(text.replace(_found(text), digest_of(text)))
+    project.init("claude")
+    assert not list(Path(".agents/skills").iterdir())
+    project.init("--undo")
+    assert len(list(Path(".agents/skills").glob("*/SKILL.md"))) == 14
+
+
+def _found(text: str) -> str:
+    found = digest_in(text)
+    assert found is not None
+    return found
+
+
+def test_the_one_skill_stays_and_follows_a_later_init(project: Project, programs: Path) -> None:
+    project.init("claude", "--skills")
+    skill = Path(".claude/skills/kds/SKILL.md")
+    text = skill.read_text()
+    older = text.replace("`kds route", "`/old/kds route")
+    skill.write_text(older.replace(_found(older), digest_of(older)))
+    project.init("claude")
+    assert skill.read_text() == text
 
 
 def test_what_is_kept_of_it_is_private_and_ignored(project: Project) -> None:
@@ -194,7 +284,7 @@ def test_edits_between_two_runs_are_kept_too(project: Project) -> None:
 def test_an_undo_for_one_client_is_refused_and_says_how_to_keep_the_others(
     project: Project,
 ) -> None:
-    project.init("claude", "vscode", "--no-skills")
+    project.init("claude", "vscode")
     before = Snapshot.of(project.folder)
     refused = project.try_init("--undo", "vscode")
     assert refused.code != 0
@@ -231,11 +321,11 @@ def test_in_any_order_of_clients_there_is_one_hook_and_one_set_of_skills(
     project: Project, order: tuple[str, ...]
 ) -> None:
     for client in order:
-        project.init(client)
+        project.init(client, "--skills")
     assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
     assert not Path(".github/hooks").exists()
     assert not Path(".agents/skills/kds").exists()
-    assert len(list(Path(".claude/skills").iterdir())) == 14
+    assert [path.name for path in Path(".claude/skills").iterdir()] == ["kds"]
     project.init("--undo")
     assert Snapshot.of(project.folder) == Snapshot({}, frozenset())
 
@@ -351,10 +441,13 @@ def test_programs_of_an_environment_go_into_the_local_settings(
     (environment / "pyvenv.cfg").write_text("")
     monkeypatch.setenv("PATH", str(environment / "bin"))
     monkeypatch.setattr("sys.executable", str(environment / "bin" / "python"))
-    done = project.init("claude", *BOTH)
+    done = project.init("claude", *BOTH, "--skills")
     assert not Path(".claude/settings.json").exists()
     (command,) = _commands(".claude/settings.local.json")["UserPromptSubmit"]
     assert command == f"'{environment}/bin/kds-hook' || true"
+    skill = Path(".claude/skills/kds/SKILL.md")
+    assert f"run `'{environment}/bin/kds' route --json 'MESSAGE'`" in skill.read_text()
+    assert f"Bash('{environment}/bin/kds' route *)" in _front(str(skill))["allowed-tools"]
     assert read(".mcp.json")["mcpServers"]["kds"]["command"] == f"{environment}/bin/kds"
     assert any("do not commit" in note for note in done["notes"])
     assert ".claude/settings.local.json\n" in Path(".gitignore").read_text()
@@ -362,6 +455,7 @@ def test_programs_of_an_environment_go_into_the_local_settings(
     project.init("claude", *BOTH)
     assert not Path(".claude/settings.local.json").exists()
     assert _commands(".claude/settings.json")["UserPromptSubmit"] == [HOOK]
+    assert "run `kds route --json 'MESSAGE'`" in skill.read_text()
 
 
 def test_programs_that_are_nowhere_are_an_error(
@@ -375,7 +469,7 @@ def test_programs_that_are_nowhere_are_an_error(
 
 
 def test_parts_can_be_left_out(project: Project) -> None:
-    project.init("claude", "--no-mcp", "--no-skills", "--no-start")
+    project.init("claude", "--no-mcp", "--no-start")
     assert _commands(".claude/settings.json") == {
         "UserPromptSubmit": ["kds-hook --no-start || true"]
     }
@@ -623,7 +717,7 @@ def test_a_folder_of_records_that_is_a_link_is_refused(
 
 
 def test_skills_changed_by_hand_stay_and_are_named(project: Project) -> None:
-    project.init("claude")
+    project.init("claude", "--skills")
     skill = Path(".claude/skills/kds/SKILL.md")
     skill.write_text(skill.read_text() + "mine")
     done = project.init("claude")
@@ -723,30 +817,38 @@ def test_what_was_exported_for_others_is_no_sign_of_an_assistant(project: Projec
 
 
 def test_what_init_wrote_is_a_sign_of_an_assistant(project: Project) -> None:
-    project.init("claude", "--no-hook")
+    project.init("claude", "--skills")
     assert project.init()["clients"] == [{"client": "claude", "because": ".claude"}]
+    project.init("--undo")
+    project.init("codex", "claude", "--mcp")
+    shutil.rmtree(".codex")
+    assert project.init()["clients"] == [
+        {"client": "claude", "because": "an earlier kds init"},
+        {"client": "codex", "because": "an earlier kds init"},
+    ]
 
 
 def test_a_dry_run_lists_new_skills_and_shows_them_when_asked(project: Project) -> None:
     project.write(".mcp.json", "{}")
-    shown = project.try_init("claude", *BOTH, "--dry-run").out
+    shown = project.try_init("claude", *BOTH, "--skills", "--dry-run").out
     assert "+++ b/.mcp.json" in shown
     assert "SKILL.md" not in shown
-    assert ".claude/skills/ (14 skills)" in shown
-    assert "--full shows the text of 14 generated files" in shown
+    assert ".claude/skills/ (1 skill)" in shown
+    assert "--full shows the text of 1 generated file" in shown
     assert len(shown.splitlines()) < 80
-    full = project.try_init("claude", *BOTH, "--dry-run", "--full").out
-    assert full.count("+++ b/.claude/skills/") == 14
+    full = project.try_init("claude", *BOTH, "--skills", "--dry-run", "--full").out
+    assert full.count("+++ b/.claude/skills/") == 1
     refused = project.try_init("claude", *BOTH, "--full")
     assert (refused.code, "add --dry-run" in refused.err) == (2, True)
 
 
 def test_a_dry_run_has_its_diffs_as_json_too(project: Project) -> None:
     project.write(".mcp.json", "{}")
-    rows = {row["path"]: row["diff"] for row in project.init("claude", *BOTH, "--dry-run")["files"]}
+    words = ("claude", *BOTH, "--skills", "--dry-run")
+    rows = {row["path"]: row["diff"] for row in project.init(*words)["files"]}
     assert rows[".mcp.json"].startswith("--- a/.mcp.json\n+++ b/.mcp.json\n")
     assert rows[".claude/skills/kds/SKILL.md"] is None
-    full = project.init("claude", *BOTH, "--dry-run", "--full")["files"]
+    full = project.init(*words, "--full")["files"]
     assert all(row["diff"] for row in full)
     assert "diff" not in project.init("claude", *BOTH)["files"][0]
 

@@ -38,7 +38,7 @@ def test_agents_md_gets_a_part_once(project: Project) -> None:
 
 
 def test_a_broken_file_of_a_client_that_nobody_asked_for_stops_nobody(project: Project) -> None:
-    project.init("codex", "--mcp")
+    project.init("codex", "--mcp", "--skills")
     broken = project.write(".codex/config.toml", "mine = [")
     project.init("cursor", "--mcp")
     assert broken.read_text() == "mine = ["
@@ -82,7 +82,7 @@ def test_a_server_of_codex_follows_a_program_that_moved(project: Project) -> Non
 
 
 def test_claude_and_codex_have_skills_each_and_doctor_knows(project: Project) -> None:
-    project.init("codex")
+    project.init("codex", "--skills")
     project.init("claude")
     for folder in (".claude", ".agents"):
         assert Path(folder, "skills", "kds", "SKILL.md").exists()

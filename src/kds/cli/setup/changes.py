@@ -100,7 +100,7 @@ def _grouped(files: Sequence[PlannedFile]) -> Iterator[tuple[str, str]]:
         else:
             yield _change(file), file.name
     for (change, folder), count in skills.items():
-        yield change, f"{folder}/ ({count} skills)"
+        yield change, f"{folder}/ ({'1 skill' if count == 1 else f'{count} skills'})"
 
 
 def _diff(file: PlannedFile) -> str:

@@ -45,7 +45,7 @@ KDS can come to your assistant in two ways; one is enough:
 @click.option("--undo", "back", is_flag=True, help="Take back all that earlier runs wrote.")
 @click.option("--hook/--no-hook", default=None, help="The prompt hook, or without it.")
 @click.option("--mcp/--no-mcp", default=None, help="The MCP server, or without it.")
-@click.option("--no-skills", is_flag=True, help="Leave the skills out.")
+@click.option("--skills", is_flag=True, help="Add the skill `kds`, for when you ask for KDS.")
 @click.option(
     "--start/--no-start", default=True, show_default=True,
     help="Let the hook start the service in the background.",
@@ -61,13 +61,14 @@ def init(
     back: bool,
     hook: bool | None,
     mcp: bool | None,
-    no_skills: bool,
+    skills: bool,
     start: bool,
     workspace: Workspace,
 ) -> None:
-    """Write the hook, the MCP server and the skills into the project of the workspace.
+    """Write the hook, the MCP server or a skill into the project of the workspace.
 
-    Files that you have keep their entries, order, comments and layout. A second run changes
+    By default the hook alone: it adds nothing to a request but a hint where there is one. Files
+    that you have keep their entries, order, comments and layout. A second run changes
     nothing. In a repository without a kds-brain/ above you, that is its top folder: where you are
     below it, you are asked first, or name the folder with --workspace.
 
@@ -87,9 +88,7 @@ def init(
         outcome = Outcome(project.folder, files, (*notes, *left), undo=True, dry_run=dry_run)
         report(outcome, full=full)
         return
-    written = _record(project).files
-    chosen = [(client, "named") for client in named]
-    chosen = chosen or list(clients_in_use(project, by_init=written))
+    chosen = [(client, "named") for client in named] or _found(project, _record(project))
     if not chosen:
         raise Refusal(
             f"no assistant is in use in {project.folder}, nor on the PATH",
@@ -97,11 +96,18 @@ def init(
         )
     clients = tuple(dict.fromkeys(client for client, _ in chosen))
     by_hook, by_mcp = _ways(clients, hook=hook, mcp=mcp, ask=not asked_json())
-    wish = Wish(clients, hook=by_hook, mcp=by_mcp, skills=not no_skills, start=start)
+    wish = Wish(clients, hook=by_hook, mcp=by_mcp, skills=skills, start=start)
     with slow("planning the files"):
         plan = _install(project, wish, dry_run=dry_run)
     outcome = Outcome(project.folder, plan.files, (*notes, *plan.notes), chosen, dry_run=dry_run)
     report(outcome, full=full)
+
+
+def _found(project: Project, record: InitRecord) -> list[tuple[Client, str]]:
+    """The clients that seem to be in use, and those of earlier runs, each with the reason."""
+    found = dict(clients_in_use(project, by_init=record.files))
+    earlier = () if record.is_foreign else record.clients
+    return list((dict.fromkeys(earlier, "an earlier kds init") | found).items())
 
 
 def _ways(

@@ -5,7 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,11 +13,10 @@ from typing import Final
 from kds.brain.git import is_tracked
 from kds.brain.installation import install_line
 from kds.clients.doctor.finding import Finding
-from kds.clients.generated.mark import state_of
+from kds.clients.generated.mark import digest_in, digest_of, state_of
 from kds.clients.generated.opencodeplugin import command_in, opencode_plugin
-from kds.clients.generated.skills import skill_files
-from kds.clients.generated.standing_rules import cursor_rule
-from kds.clients.generated.writing_files import FileChange, plan_export
+from kds.clients.generated.skills import is_one_skill, one_skill, skill_files
+from kds.clients.generated.standing_rules import command_named, cursor_rule
 from kds.clients.ours import claude_has_own_hook, has_kds
 from kds.clients.programs import beyond_launchers, calls_server, find_programs
 from kds.clients.project import (
@@ -41,6 +40,7 @@ from kds.clients.table import (
     COPILOT_HOOKS,
     CURSOR_RULE,
     OPENCODE_PLUGIN,
+    Client,
 )
 from kds.router.prompts.library import PromptLibrary
 
@@ -160,7 +160,8 @@ def pages(project: Project) -> Iterator[Finding]:
         text = read_project_text(project.folder / name)
         if not text:
             continue
-        wanted = cursor_rule() if name == CURSOR_RULE else opencode_plugin(command_in(text) or "")
+        wanted = (cursor_rule(command_named(text) or SERVER) if name == CURSOR_RULE
+                  else opencode_plugin(command_in(text) or ""))  # fmt: skip
         state = state_of(text, wanted.text)
         if state == "outdated":
             yield Finding("pages", "problem", f"{name} is of another version", "kds init")
@@ -171,12 +172,14 @@ def pages(project: Project) -> Iterator[Finding]:
 
 def skills(project: Project, library: PromptLibrary) -> Iterator[Finding]:
     """Whether the skills are current, and installed in one place."""
-    places = [name for name in SKILL_FOLDERS
-              if (project.folder / name / SERVER / "SKILL.md").exists()]  # fmt: skip
-    for name in places:
-        files = skill_files(library, client="claude" if name == CLAUDE_SKILLS else None)
-        changes = plan_export("skills", files, project.folder / name)
-        yield from _skills_in(name, changes)
+    places = []
+    for name in SKILL_FOLDERS:
+        paths = sorted((project.folder / name).glob("*/SKILL.md"))
+        texts = {path: (read_project_text(path) or "").replace("\r\n", "\n") for path in paths}
+        ours = {path: text for path, text in texts.items() if digest_in(text) is not None}
+        if ours:
+            yield from _skills_in(name, ours, library)
+        places += [name] if any(path.parent.name == SERVER for path in ours) else []
     if len(places) > 1 and not _for_two(project, places):
         found = f"the same skills are in {' and '.join(places)}: one client reads both"
         yield Finding("skills", "problem", found, "kds init")
@@ -201,15 +204,22 @@ def clients() -> Iterator[Finding]:
             yield Finding("clients", "ok", f"{label} {version}")
 
 
-def _skills_in(name: str, changes: Sequence[FileChange]) -> Iterator[Finding]:
-    wrong = [change for change in changes if change.action != "keep"]
-    edited = [change.path.parent.name for change in changes
-              if change.action == "keep" and change.state != "current"]  # fmt: skip
-    if wrong:
-        found = f"{len(wrong)} of {len(changes)} in {name} are not those of the prompts of today"
-        yield Finding("skills", "problem", found, "kds init")
+def _skills_in(name: str, ours: Mapping[Path, str], library: PromptLibrary) -> Iterator[Finding]:
+    """Whether the skills in a folder are the one of `kds init`, or those of `kds export`."""
+    client: Client | None = "claude" if name == CLAUDE_SKILLS else None
+    current = {one_skill(command, client=client).text
+               for text in ours.values() if (command := command_named(text))}  # fmt: skip
+    if not all(is_one_skill(text) for text in ours.values()):
+        current |= {file.text for file in skill_files(library, client=client)}
+    other = {path: text for path, text in ours.items() if text not in current}
+    edited = [
+        path.parent.name for path, text in other.items() if digest_in(text) != digest_of(text)
+    ]
+    if wrong := len(other) - len(edited):
+        found = f"{wrong} of {len(ours)} in {name} are not those of this version"
+        yield Finding("skills", "problem", found, f"kds init, or kds export skills --to {name}")
     else:
-        yield Finding("skills", "ok", f"{len(changes)} in {name}")
+        yield Finding("skills", "ok", f"{len(ours)} in {name}")
     if edited:
         found = f"changed by hand in {name}, and left so: {', '.join(edited)}"
         yield Finding("skills", "note", found)

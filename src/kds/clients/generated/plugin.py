@@ -1,7 +1,7 @@
-"""Skills, hook and MCP server in one folder: a plugin for Claude Code, or another client's."""
+"""Skill, hook and MCP server in one folder: a plugin for Claude Code, or another client's."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -9,10 +9,9 @@ from kds.brain.installation import kds_version
 from kds.clients.generated.generated_file import FRONT_DOOR, GeneratedFile
 from kds.clients.generated.mark import GENERATOR, digest_of
 from kds.clients.generated.opencodeplugin import opencode_plugin
-from kds.clients.generated.skills import skill_files
+from kds.clients.generated.skills import one_skill
 from kds.clients.settings.entries import SERVER, hook_settings, mcp_server, shared_command
 from kds.clients.table import Client
-from kds.router.prompts.library import PromptLibrary
 
 MANIFEST: Final = PurePosixPath(".claude-plugin", "generated-by-kds.json")
 """Lists the JSON files of the plugin with their digests: JSON has no place for a mark."""
@@ -20,18 +19,15 @@ MANIFEST: Final = PurePosixPath(".claude-plugin", "generated-by-kds.json")
 _DESCRIPTION: Final = "Knows what a message refers to, and which agent it is for."
 
 
-def plugin_files(library: PromptLibrary, *, client: Client | None = None) -> list[GeneratedFile]:
-    """The plugin for a client: without one Claude Code's, which the Copilot CLI takes, too.
-
-    Raises DispatchError when a prompt cannot be rendered.
-    """
+def plugin_files(*, client: Client | None = None) -> list[GeneratedFile]:
+    """The plugin for a client: without one Claude Code's, which the Copilot CLI takes, too."""
     if client == "opencode":  # one file; skills and server are none of its plugins' business
         plugin = opencode_plugin(shared_command(start=True))
         return [GeneratedFile(PurePosixPath(plugin.path.name), plugin.text)]
-    return _gemini_extension(library) if client == "gemini" else _claude_plugin(library)
+    return _gemini_extension() if client == "gemini" else _claude_plugin()
 
 
-def _gemini_extension(library: PromptLibrary) -> list[GeneratedFile]:
+def _gemini_extension() -> list[GeneratedFile]:
     """An extension that `gemini extensions install` accepts."""
     manifest = {
         "name": FRONT_DOOR,
@@ -41,10 +37,10 @@ def _gemini_extension(library: PromptLibrary) -> list[GeneratedFile]:
     }
     hooks = hook_settings(shared_command(start=True), style="gemini")
     values = {"gemini-extension.json": manifest, "hooks/hooks.json": hooks}
-    return _folder(values, skill_files(library))
+    return _folder(values, one_skill("kds"))
 
 
-def _claude_plugin(library: PromptLibrary) -> list[GeneratedFile]:
+def _claude_plugin() -> list[GeneratedFile]:
     """The plugin as a folder that `claude plugin marketplace add` accepts.
 
     It calls `kds` and `kds-hook`, which must be on the PATH. The `cwd` of the server is for the
@@ -56,14 +52,14 @@ def _claude_plugin(library: PromptLibrary) -> list[GeneratedFile]:
         "hooks/hooks.json": hook_settings(shared_command(start=True), style="claude"),
         ".mcp.json": {"mcpServers": {SERVER: {**mcp_server("kds", style="claude"), "cwd": "."}}},
     }
-    return _folder(values, skill_files(library, client="claude"))
+    return _folder(values, one_skill("kds", client="claude"))
 
 
-def _folder(values: Mapping[str, object], skills: Iterable[GeneratedFile]) -> list[GeneratedFile]:
-    """JSON files, the list of them, and skills."""
+def _folder(values: Mapping[str, object], skill: GeneratedFile) -> list[GeneratedFile]:
+    """JSON files, the list of them, and the skill."""
     files = [GeneratedFile(PurePosixPath(path), _json(value)) for path, value in values.items()]
-    within = [GeneratedFile(PurePosixPath("skills") / one.path, one.text) for one in skills]
-    return [*files, _manifest(files), *within]
+    within = GeneratedFile(PurePosixPath("skills") / skill.path, skill.text)
+    return [*files, _manifest(files), within]
 
 
 def _plugin() -> dict[str, object]:

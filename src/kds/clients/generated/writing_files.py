@@ -55,7 +55,9 @@ def generate(kind: Kind, library: PromptLibrary, *, client: Client | None) -> li
     """The files of a kind. Raises DispatchError when a prompt cannot be rendered."""
     if kind == "agents":
         return agent_files(library)
-    make = {"skills": skill_files, "prompts": prompt_files, "plugin": plugin_files}[kind]
+    if kind == "plugin":
+        return plugin_files(client=client)
+    make = skill_files if kind == "skills" else prompt_files
     return make(library, client=client)
 
 
