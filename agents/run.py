@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from langchain_core.messages import message_chunk_to_message as to_message
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool, Tool
@@ -136,8 +136,8 @@ class Run:
         """The answer, if it is one."""
         if structured and isinstance(answer, Mapping) and isinstance(answer.get("raw"), AIMessage):
             return answer
-        if isinstance(answer, AIMessage) and not structured:
-            return answer
+        if isinstance(answer, BaseMessage) and not structured:
+            return answer if isinstance(answer, AIMessage) else AIMessage(answer.content)
         return self._failure(TypeError(f"a {type(answer).__name__} came back, no message"))
 
     def _streamed(self, answer: AIMessage | None) -> Result:
@@ -169,6 +169,8 @@ class _Said:
 
     def heard(self, chunk: Any) -> AgentReply | None:
         """Take a chunk; the piece that it is for the caller, if it holds text."""
+        if isinstance(chunk, BaseMessage) and not isinstance(chunk, AIMessageChunk):
+            chunk = _as_chunk(chunk)  # of a model that does not stream
         if not isinstance(chunk, AIMessageChunk):
             raise TypeError(f"a {type(chunk).__name__} came in the stream, no message")
         self._chunks.append(chunk)
@@ -196,6 +198,19 @@ class _Said:
         whole = reply.text
         rest = whole[len(self._shown) :] if whole.startswith(self._shown) else ""
         return replace(reply, text=rest)
+
+
+def _as_chunk(whole: BaseMessage) -> AIMessageChunk:
+    """A whole answer as the one chunk of a stream."""
+    kept = {
+        "content",
+        "additional_kwargs",
+        "response_metadata",
+        "id",
+        "tool_calls",
+        "usage_metadata",
+    }
+    return AIMessageChunk(**whole.model_dump(include=kept))
 
 
 def _is_async(tool: BaseTool) -> bool:

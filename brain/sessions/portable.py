@@ -9,9 +9,10 @@ The JSON of one or several sessions::
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TextIO
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
@@ -26,6 +27,11 @@ from kds.brain.sessions.session_values import Archive, Session
 VERSION: Final = 1
 
 _PROBLEMS_SHOWN: Final = 5
+
+_OPENING: Final = re.compile(r'\s*\{\s*"kds_memory"\s*:\s*1\s*,\s*"sessions"\s*:\s*\[')
+_HEAD: Final = 1 << 16
+_MOST: Final = 1 << 26
+"""Characters that are read of a file at once: at first, and at most."""
 
 Id = Annotated[str, Field(min_length=1, max_length=ID_LIMIT, pattern=r"^\S(?:.*\S)?$")]
 Moment = Annotated[AwareDatetime, AfterValidator(within_reach)]
@@ -96,6 +102,55 @@ def from_json(text: str, *, where: str = "the archive") -> tuple[Archive, ...]:
                     hint="export the session again",
                 )
     return tuple(_archive_of(session) for session in file.sessions)
+
+
+def stream_json(file: TextIO, *, where: str = "the archive") -> Iterator[Archive]:
+    """Yield the sessions that `to_json` wrote, one at a time, however large the file is.
+
+    Raises StoreError, when it is reached, for what is wrong.
+    """
+    decoder = json.JSONDecoder()
+    buffer, opened, number = "", False, 0
+    for part in _parts(file):
+        buffer += part
+        if not opened:
+            found = _OPENING.match(buffer)
+            if found is None and len(buffer) > _HEAD:
+                break
+            if found is None:
+                continue
+            opened, buffer = True, buffer[found.end() :]
+        while buffer := buffer.lstrip(" \t\r\n,"):
+            if buffer[0] == "]":
+                return
+            try:
+                data, end = decoder.raw_decode(buffer)
+            except json.JSONDecodeError:  # the rest of the session is yet to come
+                break
+            yield _streamed(data, f"{where}: $.sessions[{number}]")
+            buffer, number = buffer[end:], number + 1
+    raise StoreError(
+        "it is not an export of the memory, or a part of one: "
+        + (f"session {number} does not end" if opened else "it does not begin as one"),
+        where=where,
+        hint="export the sessions again: kds memory export",
+    )
+
+
+def _parts(file: TextIO) -> Iterator[str]:
+    """The file in parts that grow, so that a long session is not tried again too often."""
+    size = _HEAD
+    while part := file.read(size):
+        yield part
+        size = min(2 * size, _MOST)
+
+
+def _streamed(data: object, where: str) -> Archive:
+    try:
+        session = _Session.model_validate_json(json.dumps(data))
+    except ValidationError as error:
+        raise _refusal(error, where) from error
+    return _archive_of(session)
 
 
 def to_markdown(found: Archive) -> str:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
 from time import monotonic
@@ -54,17 +54,20 @@ def slow(what: str) -> Iterator[Callable[[], None]]:
         end()
 
 
-def tracked(items: Sequence[Item], label: str) -> Iterator[Item]:
-    """Yield ``items`` and show how far it has come.
+def tracked(items: Iterable[Item], label: str, *, count: int | None = None) -> Iterator[Item]:
+    """Yield ``items``, of which there are ``count``, and show how far it has come.
 
     The bar is drawn between two items, not by a thread: what is timed is not disturbed.
     """
+    if count is None:
+        items = tuple(items)
+        count = len(items)
     if not _draws():
-        with slow(f"{label} {len(items):,}"):
+        with slow(f"{label} {count:,}"):
             yield from items
         return
     with _bar() as bar:
-        task = bar.add_task(label, total=len(items))
+        task = bar.add_task(label, total=count)
         drawn = 0.0
         for item in items:
             yield item

@@ -8,13 +8,14 @@ import click
 
 import kds
 from kds.api.embeddings import embed_waiting, load_embedder
+from kds.brain.errors import KdsError
 from kds.brain.passages.outbox import Outbox
 from kds.brain.passages.place import Place
 from kds.brain.passages.store import Embedder, PassageStore
 from kds.brain.passages.values import EmbeddingModel
 from kds.brain.sessions.session_values import Stats
 from kds.brain.workspace import Workspace
-from kds.cli.guard import Refusal, pass_on
+from kds.cli.guard import Refusal, complain, pass_on
 from kds.cli.output import fields, say
 from kds.cli.progress import reported
 
@@ -49,8 +50,21 @@ def changing(place: Place[S]) -> Iterator[S]:
 
 def chosen_embedder(name: str | None, workspace: Workspace) -> Embedder | None:
     """Load the model that was named, else the one of the settings, if there is any."""
-    chosen = name or kds.load_settings(workspace).recall.embeddings
+    if name:
+        return load_embedder(name)
+    chosen = kds.load_settings(workspace).recall.embeddings
     return load_embedder(chosen) if chosen else None
+
+
+def search_embedder(name: str | None, workspace: Workspace) -> Embedder | None:
+    """The same for a search: where that of the settings cannot be loaded, words are searched."""
+    try:
+        return chosen_embedder(name, workspace)
+    except KdsError as error:
+        if name:
+            raise
+        complain(f"{error.message}; searching by words alone", error.hint)
+        return None
 
 
 def make_vectors(

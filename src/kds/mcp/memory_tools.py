@@ -1,5 +1,6 @@
 """The tools of the conversation memory: searching it, listing its sessions, writing one out."""
 
+import logging
 import threading
 from dataclasses import replace
 from typing import Annotated, Any, Final
@@ -11,7 +12,7 @@ from pydantic import Field
 from kds.api.embeddings import load_embedder
 from kds.api.session_names import NOTHING, find_session, session_page
 from kds.brain.clock import utc_now
-from kds.brain.errors import MessageError
+from kds.brain.errors import KdsError, MessageError
 from kds.brain.passages.assembly import assemble
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import recall_settings
@@ -24,6 +25,8 @@ from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.mcp.memory_schemas import ExportedSession, Format, MemoryHits, SessionList
 from kds.mcp.results import ABSENT, READS, result
+
+logger = logging.getLogger(__name__)
 
 SURFACE: Final = "mcp"
 
@@ -58,7 +61,7 @@ class _MemoryTools:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._loading = threading.Lock()
-        self._embedder: tuple[str, Embedder] | None = None
+        self._embedder: tuple[str, Embedder | None] | None = None
 
     def memory_search(
         self,
@@ -142,8 +145,17 @@ class _MemoryTools:
             return None
         with self._loading:
             if self._embedder is None or self._embedder[0] != name:
-                self._embedder = (name, load_embedder(name))
+                self._embedder = (name, _loaded(name))
             return self._embedder[1]
+
+
+def _loaded(name: str) -> Embedder | None:
+    """The model of the settings; None where it cannot be loaded: words are searched then."""
+    try:
+        return load_embedder(name)
+    except KdsError as error:
+        logger.warning("searching by words alone: %s", error)
+        return None
 
 
 def _asked(query: str) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
+from langchain_core.messages import AIMessage
 
 from kds.agents import load_chat_model, running
 from kds.agents.model_error import ModelError
@@ -149,3 +151,9 @@ def test_a_memory_that_cannot_be_written_costs_a_note(chat: Chat) -> None:
     answer = chat.open().ask(FAB)
     assert answer.text == "ok"
     assert any("not remembered" in note for note in answer.notes)
+
+
+def test_a_model_that_does_not_stream_answers_all_the_same(mute: Chat) -> None:
+    model = FakeMessagesListChatModel(responses=[AIMessage("Done, it is there.")])
+    answer = mute.open(model=model).ask("I want to add a FAB button")
+    assert (answer.text, answer.error) == ("Done, it is there.", None)

@@ -13,7 +13,7 @@ from kds.cli.guard import Refusal, complain
 from kds.cli.options import common_options
 from kds.cli.output import fields, print_line, say
 from kds.cli.progress import slow
-from kds.cli.stores import chosen_embedder, embeddings_option, looking
+from kds.cli.stores import embeddings_option, looking, search_embedder
 from kds.cli.terminal import harmless
 
 _PASSAGE: Final = "document title path section number page first_line last_line kind terms tokens"
@@ -44,7 +44,7 @@ def search(
     query = " ".join(words).strip()
     if not query:
         raise Refusal("the question is empty", "say what to look for: kds docs search WORDS")
-    embedder = chosen_embedder(embeddings, workspace)
+    embedder = search_embedder(embeddings, workspace)
     with looking(DocumentPlace.of(workspace)) as store:
         if store is None:
             say({"query": query, "hits": [], "notes": [NOTHING]}, NOTHING)

@@ -25,7 +25,7 @@ from kds.cli.options import common_options
 from kds.cli.output import fields, print_json, print_line, say
 from kds.cli.palette import shown
 from kds.cli.progress import slow
-from kds.cli.stores import chosen_embedder, embeddings_option, looking
+from kds.cli.stores import embeddings_option, looking, search_embedder
 
 SURFACE: Final = "cli"
 
@@ -63,7 +63,7 @@ def search(
     if not query.strip():
         raise Refusal("the question is empty", "say what to look for: kds memory search WORDS")
     options = kds.load_settings(workspace).recall
-    embedder = chosen_embedder(embeddings, workspace)
+    embedder = search_embedder(embeddings, workspace)
     with looking(MemoryPlace.of(workspace)) as store:
         session = find_session(store, name) if name else None
         if store is None:

@@ -1,17 +1,20 @@
 """`kds memory export|import`: sessions as files."""
 
+import shutil
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from tempfile import TemporaryFile
+from typing import Final, TextIO
 
 import click
 
 from kds.api.session_names import all_sessions, find_session
-from kds.brain.document import read_text
-from kds.brain.errors import Problem, StoreError
+from kds.brain.errors import StoreError
 from kds.brain.private_file import replace_private
 from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.portable import archive, from_json, to_json, to_markdown
+from kds.brain.sessions.portable import archive, from_json, stream_json, to_json, to_markdown
 from kds.brain.sessions.session_values import Archive, Session
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command
@@ -22,6 +25,9 @@ from kds.cli.options import STDIN, NamedPath, check_folder, common_options
 from kds.cli.output import counted, say
 from kds.cli.progress import tracked
 from kds.cli.stores import changing, looking
+
+SMALL_CHARS: Final = 1_000_000
+"""A smaller export is read whole, which tells all that is wrong with it."""
 
 JSON: Final = "json"
 MARKDOWN: Final = "markdown"
@@ -78,12 +84,16 @@ def import_(*, file: Path, skip_known: bool, workspace: Workspace) -> None:
     A session whose id is here already comes in beside it, as a copy with an id of its own. The
     whole file is examined before anything is stored.
     """
-    archives = from_json(_read(file), where="stdin" if str(file) == STDIN else str(file))
-    with changing(MemoryPlace.of(workspace)) as store:
-        if skip_known:
-            known = {one.session.id for one in archives if store.find_session(one.session.id)}
-            archives = tuple(one for one in archives if one.session.id not in known)
-        restored = [store.restore(found) for found in tracked(archives, "importing")]
+    where = "stdin" if str(file) == STDIN else str(file)
+    with _opened(file) as text:
+        ids = [one.session.id for one in _archives(text, where)]
+        with changing(MemoryPlace.of(workspace)) as store:
+            known = {one for one in ids if skip_known and store.find_session(one)}
+            restored = [
+                store.restore(found)
+                for found in tracked(_archives(text, where), "importing", count=len(ids))
+                if found.session.id not in known
+            ]
     _show_imported(restored)
 
 
@@ -102,15 +112,36 @@ def _check_export(
         raise Refusal(f"'{target}' is there already", "name another one, or add --force")
 
 
-def _read(file: Path) -> str:
+@contextmanager
+def _opened(file: Path) -> Iterator[TextIO]:
+    """Open an export to be read twice; a pipe is copied to a file without a name first."""
     if str(file) == STDIN:
         if sys.stdin is None:
             raise Refusal("there is no input to read", "pipe an export in")
-        return sys.stdin.read()
-    text = read_text(file)
-    if isinstance(text, Problem):
-        raise StoreError(text.message, where=text.where, hint=text.hint)
-    return text
+        with TemporaryFile("w+", encoding="utf-8") as text:
+            shutil.copyfileobj(sys.stdin, text)
+            yield text
+        return
+    hint = "check the file and its rights"
+    try:
+        text = file.open(encoding="utf-8-sig")
+    except OSError as error:
+        raise StoreError(f"cannot be read: {error.strerror}", where=str(file), hint=hint) from error
+    with text:
+        try:
+            yield text
+        except UnicodeDecodeError as error:
+            raise StoreError("is not UTF-8 text", where=str(file), hint=hint) from error
+
+
+def _archives(text: TextIO, where: str) -> Iterable[Archive]:
+    """The sessions of an export: of a small one all at once, with each of its faults."""
+    text.seek(0)
+    head = text.read(SMALL_CHARS)
+    if len(head) < SMALL_CHARS:
+        return from_json(head, where=where)
+    text.seek(0)
+    return stream_json(text, where=where)
 
 
 def _show_written(archives: list[Archive], target: Path) -> None:
