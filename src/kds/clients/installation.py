@@ -53,7 +53,7 @@ def plan_install(
     """
     problems: list[Problem] = []
     steps = (
-        plan_hooks if wish.hook else None,
+        plan_hooks,
         _plan_servers if wish.mcp else None,
         _plan_skills,
         _plan_pages,

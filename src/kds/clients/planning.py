@@ -15,11 +15,14 @@ from kds.router.prompts.library import PromptLibrary
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the user asked `kds init` for. ``start``: the hook may start the service."""
+    """What the user asked `kds init` for: ``hook`` is for which of the clients.
+
+    ``start``: the hook may start the service.
+    """
 
     clients: tuple[Client, ...]
-    hook: bool = True
-    mcp: bool = True
+    hook: frozenset[Client] = frozenset()
+    mcp: bool = False
     skills: bool = False
     start: bool = True
 

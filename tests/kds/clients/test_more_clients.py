@@ -1,12 +1,13 @@
 """Codex, Gemini CLI, opencode, Cursor and AGENTS.md: what `kds init` writes, and takes back."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from kds.clients.generated.opencodeplugin import command_in
 
-from .conftest import Project, read
+from .conftest import Project, Snapshot, read
 
 HOOK = "kds-hook || true"
 BOTH = ("--hook", "--mcp")
@@ -144,3 +145,39 @@ def test_a_rule_changed_by_hand_stays_and_an_old_plugin_is_a_problem(project: Pr
 @pytest.mark.parametrize("command", [r'"a\q"', '"a" + "b"'])
 def test_a_plugin_that_is_not_as_we_write_it_is_no_fault_of_the_doctor(command: str) -> None:
     assert command_in(f"const COMMAND = {command}\n") is None
+
+
+RULE, PAGE = ".cursor/rules/kds.mdc", "AGENTS.md"
+
+
+@pytest.mark.parametrize(
+    ("words", "files"),
+    [
+        (["cursor"], [RULE]),
+        (["agents"], [PAGE]),
+        (["cursor", "agents"], [RULE, PAGE]),
+        (["cursor", "claude"], [RULE, ".claude/settings.json"]),
+        (["cursor", "--mcp"], [RULE, ".cursor/mcp.json"]),
+        (["cursor", "--hook"], [RULE, ".cursor/hooks.json"]),
+        (["cursor", "--no-mcp"], [RULE]),
+    ],
+)
+def test_a_client_without_a_certain_hook_gets_a_few_words_and_the_rest_on_request(
+    project: Project, words: list[str], files: list[str]
+) -> None:
+    project.init(*words)
+    found = Snapshot.of(project.folder).files
+    assert found.keys() - {".gitignore"} == set(files)
+    for name in {RULE, PAGE} & set(files):
+        said = re.sub("(?s)^---.*?\n---|<!--.*?-->", "", found[name].decode())
+        assert "`kds route --json 'MESSAGE'`" in said
+        assert len(said) / 4 < 90, "tokens"
+
+
+def test_a_hook_that_cursor_has_already_follows_the_program(project: Project) -> None:
+    project.init("cursor", "--hook")
+    hooks = Path(".cursor/hooks.json")
+    current = hooks.read_text()
+    hooks.write_text(current.replace("kds-hook", "/old/kds-hook"))
+    project.init("cursor")
+    assert hooks.read_text() == current

@@ -112,17 +112,22 @@ def _found(project: Project, record: InitRecord) -> list[tuple[Client, str]]:
 
 def _ways(
     clients: Collection[Client], *, hook: bool | None, mcp: bool | None, ask: bool
-) -> tuple[bool, bool]:
-    """Whether hook and MCP server are wanted; one is enough, so naming one leaves the other out."""
+) -> tuple[frozenset[Client], bool]:
+    """For which clients the hook is wanted, and whether the MCP server is.
+
+    One is enough, so naming one leaves the other out. A client that may drop what a hook says
+    gets a rule, and the hook only if it is named.
+    """
+    certain = HOOK_CLIENTS & set(clients)
     if hook is not None or mcp is not None:
-        return (not mcp if hook is None else hook), (not hook if mcp is None else mcp)
-    if not HOOK_CLIENTS & set(clients):
-        return True, True
-    if not (ask and _at_terminal()):
-        return True, False
+        by_hook = not mcp if hook is None else hook
+        hooked = frozenset(clients) if hook else certain if by_hook else frozenset()
+        return hooked, not by_hook if mcp is None else mcp
+    if not (ask and certain and _at_terminal()):
+        return certain, False
     click.echo(WAYS)
     way = click.prompt("which", type=click.Choice(["hook", "mcp", "both"]), default="hook")
-    return way != "mcp", way != "hook"
+    return (frozenset() if way == "mcp" else certain), way != "hook"
 
 
 def _at_terminal() -> bool:

@@ -31,9 +31,11 @@ def plan_hooks(planning: Planning) -> None:
     _plan_shared(planning)
     for client in planning.wish.clients:
         place = CLIENT_TABLE[client].hook
-        if client not in SHARING and place is not None:
+        if client in SHARING or place is None:
+            continue
+        if client in planning.wish.hook or planning.settings(place.file).hooks():
             _plan_hook(planning, place)
-    if "opencode" in planning.wish.clients:
+    if "opencode" in planning.wish.hook:
         planning.put_generated(OPENCODE_PLUGIN, opencode_plugin(_command(planning)).text)
 
 
@@ -73,7 +75,7 @@ def _shared_targets(planning: Planning) -> tuple[str, ...]:
     a second, and the service drops what a client that reads both sends twice.
     """
     project, wish, programs = planning.project, planning.wish, planning.programs
-    readers = SHARING & set(wish.clients)
+    readers = SHARING & wish.hook
     if not readers:
         return ()
     if (reason := claude_has_own_hook(project)) is not None:
