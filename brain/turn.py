@@ -55,7 +55,8 @@ class Reference:
 
     ``text`` is ``message[start:end]``; it is empty when the reference is implicit
     ("Change the color" -> of the progress bar). ``target`` is empty where only the assistant's
-    reply says it: nothing of a reply is kept. ``rule`` is the id of the YAML rule.
+    reply says it: nothing of a reply is kept. ``rule`` is the id of the YAML rule. ``sole``: a
+    command changes it, and nothing else was named that could be meant.
     """
 
     text: str
@@ -64,6 +65,7 @@ class Reference:
     target: str
     rule: str
     score: float
+    sole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

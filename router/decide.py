@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.turn import Edit, Proposal, Reference, Turn
-from kds.router.references.decision import PRECISION, Decider, bar, ceiling
+from kds.router.references.decision import PRECISION, Decider, bar, ceiling, floor
 from kds.router.references.signs import behind, edit_signs
 from kds.router.references.taught import is_taught
 from kds.router.step import Step
@@ -40,7 +40,9 @@ def make_decide(decider: Decider | None, precision: Precision = usual_precision)
         notes: list[str] = []
         for edits in _together(turn):
             decisions = [decider.decide(edit_signs(turn, edit)) for edit in edits]
-            least = min(ceiling(behind(turn, edits[0])), *(one.probability for one in decisions))
+            reference = behind(turn, edits[0])
+            least = min(ceiling(reference), *(one.probability for one in decisions))
+            least = max(least, floor(turn, reference))
             (kept if least >= needed else dropped).extend(edits)
             for edit, decision in zip(edits, decisions, strict=True):
                 proposals.append(Proposal(edit, least))

@@ -37,8 +37,10 @@ def newcomers(
 ) -> Iterator[Mention]:
     """What the replies mention, since the user last named ``chosen``, that is not ``chosen``.
 
-    Where a thing is ("in the header", "to src/app.ts") does not count, unless ``strict``.
+    Where a thing is ("in the header", "to src/app.ts") does not count, nor do the old and the new
+    form in answer to "use a toggle, not a dropdown", unless ``strict``.
     """
+    asked = next((one.text for one in reversed(history) if one.role == "user"), "").lower()
     for said in reversed(history):
         if said.role == "user":
             if _names(said.text, chosen):
@@ -46,7 +48,16 @@ def newcomers(
             continue
         for line in prose(said.text).splitlines():
             if line.strip():
-                yield from _added(read(line.strip()), chosen, strict=strict)
+                added = _added(read(line.strip()), chosen, strict=strict)
+                yield from (one for one in added if strict or not _is_form(one, asked))
+
+
+def _is_form(mention: Mention, asked: str) -> bool:
+    named = re.escape(mention.text.lower())
+    return (
+        re.search(rf"\b(?:use|not|instead of|rather than)\s+(?:an?\s+|the\s+)?{named}\b", asked)
+        is not None
+    )
 
 
 def _names(text: str, chosen: Mention) -> bool:
@@ -78,6 +89,8 @@ def is_same(mention: Mention, chosen: Mention, *, strict: bool = False) -> bool:
     if mention.kind in {"path", "code"} or mention.is_name:
         extra = _name_parts(mention.text) - names - _FILE_PARTS
         return names <= _name_parts(mention.text) and not extra
+    if not strict and _name_parts(mention.text) <= names and not chosen.parts:
+        return True  # "dark mode" of the dark mode toggle
     heads = {part.head for part in (chosen, *chosen.parts)}
     if mention.head not in heads:
         return False

@@ -157,6 +157,11 @@ def _temporal(s: Sentence, i: int) -> str:
     return "SCONJ" if nxt in cc.SUBJECTS - {"this", "that", "these", "those"} else "ADP"
 
 
+def _right(s: Sentence, i: int) -> str:
+    """ "right away", "right now"; else an open-class word."""
+    return "ADV" if s.lower(i + 1) in {"away", "now", "here", "there", "after", "before"} else ""
+
+
 def _always(pos: str) -> Rule:
     return lambda s, i: pos
 
@@ -180,6 +185,7 @@ _WORDS_BY_RULE: Final[dict[Rule, str]] = {
     wh_adverb_pos: "when where",
     first_pos: "first",
     next_pos: "next",
+    _right: "right",
     comparative_pos: "more most less",
     _temporal: "before after since until once",
     _always("ADP"): "as",

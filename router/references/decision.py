@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.errors import KdsError
-from kds.brain.turn import Reference
+from kds.brain.turn import Reference, Turn
 from kds.router.english import words
 from kds.router.language.lexicon import readings
-from kds.router.references.signs import Signs
+from kds.router.references.signs import Signs, is_plain
 
 WEIGHTS: Final = Path(__file__).parent.parent / "fitted" / "decision.json"
 
@@ -31,6 +31,10 @@ DESTRUCTIVE_DOUBT: Final = 0.5
 
 HEADROOM: Final = 0.5
 """What the probability of an edit may exceed its score by."""
+
+SOLE: Final = 0.97
+"""At least this where a command of a plain talk can mean one thing alone: in the dev chats and
+the project's own talks one such edit is wrong, and of the other proposals two of three are."""
 
 TOLD: Final = 3
 """Signs against an edit that a note names."""
@@ -125,6 +129,15 @@ def bar(message: str, precision: float) -> float:
     """
     doubt = 1.0 - precision
     return 1.0 - doubt * DESTRUCTIVE_DOUBT if is_destructive(message) else precision
+
+
+def floor(turn: Turn, reference: Reference | None) -> float:
+    """The least that an edit is accepted with: the only thing in play is meant, whatever the form.
+
+    Not where something else of the message points back, and found nothing.
+    """
+    sole = reference is not None and reference.sole and not turn.unresolved
+    return SOLE if sole and is_plain(turn) else 0.0
 
 
 def ceiling(reference: Reference | None) -> float:

@@ -187,8 +187,9 @@ def _known(scene: Scene, mention: Mention) -> bool:
 def _insert(scene: Scene, rule: Rule, end: int, choice: Choice, preposition: str) -> Found:
     at = scene.words[end - 1].end
     target = definite(choice.mention)
+    sole = scene.is_sole(end - 1, choice)
     return Found(
-        (Reference("", at, at, bare(choice.mention), rule.id, choice.score),),
+        (Reference("", at, at, bare(choice.mention), rule.id, choice.score, sole),),
         (Edit(at, at, f" {preposition} {target}"),),
         explain("", choice, rule, target),
     )

@@ -38,7 +38,8 @@ def find_nouns(scene: Scene, rule: Rule) -> Iterator[Found]:
         text = scene.analysis.text[start:end]
         if target.lower() == text.lower() or not _says_more(choice.mention, mention):
             continue
-        reference = Reference(text, start, end, bare(choice.mention), rule.id, choice.score)
+        sole = scene.is_sole(phrase.head, choice)
+        reference = Reference(text, start, end, bare(choice.mention), rule.id, choice.score, sole)
         note = explain(text, choice, rule, target)
         yield Found((reference,), (Edit(start, end, in_place_of(text, target)),), note)
 

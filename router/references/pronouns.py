@@ -124,8 +124,17 @@ def _taken(scene: Scene, rule: Rule, i: int, choice: Choice) -> Found:
     target = definite(choice.mention)
     owned = word.lower in _POSSESSIVE_PRONOUNS or (word.lower == "her" and word.pos == "DET")
     text = possessive(target) if owned else target
+    reference = Reference(
+        word.text,
+        word.start,
+        word.end,
+        bare(choice.mention),
+        rule.id,
+        choice.score,
+        scene.is_sole(i, choice),
+    )
     return Found(
-        (Reference(word.text, word.start, word.end, bare(choice.mention), rule.id, choice.score),),
+        (reference,),
         _written(scene, i, in_place_of(word.text, text), choice.mention),
         explain(word.text, choice, rule, target),
     )
@@ -271,6 +280,8 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
     for mention in scene.mentions:
         if mention.end > i or is_time(mention) or not _may_be(mention, rule):
             continue
+        if _is_covered(scene, rule, mention.start, mention.end):
+            continue  # "if it's not too much work"
         asked_about = mention.prep == "about" and not mention.verb
         if mention.determiner in cc.WH or asked_about:
             continue
@@ -285,4 +296,12 @@ def _antecedent_inside(scene: Scene, i: int, rule: Rule) -> bool:
         if not heads_relative:
             return True
     same = next((family for family in _FAMILIES if scene.words[i].lower in family), frozenset())
-    return any(w.lower in same and _is_pronoun(w) for w in scene.words[:i])
+    return any(
+        w.lower in same and _is_pronoun(w) and not _is_covered(scene, rule, w.i, w.i + 1)
+        for w in scene.words[:i]
+    )
+
+
+def _is_covered(scene: Scene, rule: Rule, start: int, end: int) -> bool:
+    first, last = scene.words[start], scene.words[end - 1]
+    return covered(rule, scene.analysis.text, first.start, last.end)

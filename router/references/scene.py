@@ -13,6 +13,7 @@ from kds.router.discourse.knowledge import Knowledge
 from kds.router.discourse.mention import Mention, is_somebody
 from kds.router.discourse.mentions import mentions_in
 from kds.router.discourse.newcomers import Read, newcomers
+from kds.router.discourse.purport import mood_of
 from kds.router.discourse.salience import Candidate, Need, margin, rank
 from kds.router.language import closed_class as cc
 from kds.router.language.words import Analysis, Role, Word
@@ -30,6 +31,9 @@ MOST_MENTIONS: Final = 200
 MOST_WEIGHED: Final = 20_000
 """Mentions weighed for all words of a message together: one that repeats "not that" 150 times after
 ten of its kind took 17 s. A message of 100 words has all MOST_MENTIONS."""
+
+SOLE_REACH: Final = 3
+"""Messages back within which the only thing named is still what the talk is about."""
 
 SETTLED: Final = 0.8
 """Shown for what the form of the message settles, where no antecedents compete."""
@@ -128,6 +132,16 @@ class Scene:
             return "none"
         inverted = self.words[clause.verb].pos == "AUX" and clause.verb < i
         return "subj" if clause.verb > i or inverted else "obj"
+
+    def is_sole(self, i: int, choice: "Choice") -> bool:
+        """Whether a command changes the antecedent at word ``i``, and nothing else competed."""
+        clause = self.analysis.clauses[self.analysis.clause_of(i)]
+        beside = self.analysis.clauses if clause.subordinate else (clause,)
+        commanded = any(mood_of(self.analysis, one) == "imperative" for one in beside)
+        sole = commanded and choice.margin >= 1.0 and choice.age <= SOLE_REACH
+        if not sole or self.read is None:
+            return sole
+        return not any(newcomers(self.history, choice.mention, self.read, strict=True))
 
     def _verb_of(self, i: int) -> int | None:
         clause = self.analysis.clauses[self.analysis.clause_of(i)]

@@ -168,6 +168,12 @@ def _of_lengths(before: int, now: int) -> Signs:
     }
 
 
+def is_plain(turn: Turn) -> bool:
+    """Whether the talk so far is one of short requests, without code."""
+    said = [turn.message, *(one.text for one in _said(turn) if one.role == "user")]
+    return all(len(text.split()) <= LONG_WORDS and not _CODE.search(text) for text in said)
+
+
 def _introduces(message: str, target: Sequence[str]) -> bool:
     """ "I want to add a FAB button" brings up a FAB button, which "the" would take for known."""
     named = re.escape(" ".join(target))
