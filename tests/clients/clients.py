@@ -88,7 +88,15 @@ class Client(ABC):
         """Run the client on ``prompt`` and return what it answers."""
         return self.run(*self.arguments(prompt, carry_on=carry_on), *options)
 
+    def errors(self, prompt: str) -> str:
+        """Run the client on ``prompt`` and return what it writes to stderr."""
+        return self._done(*self.arguments(prompt, carry_on=False)).stderr
+
     def run(self, *arguments: str) -> str:
+        """Run the client's program and return what it writes to stdout."""
+        return self._done(*arguments).stdout.strip()
+
+    def _done(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the client's program to its end, which must be a good one."""
         (self.state / "home").mkdir(parents=True, exist_ok=True)
         done = subprocess.run(
@@ -101,7 +109,7 @@ class Client(ABC):
             timeout=TIMEOUT_S,
         )
         assert done.returncode == 0, f"{done.args}:\n{done.stdout}{done.stderr}"
-        return done.stdout.strip()
+        return done
 
 
 class Claude(Client):

@@ -1,5 +1,6 @@
 """KDS in the real clients by its hook: what reaches the model, and how often (DESIGN 7)."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -87,6 +88,15 @@ def test_without_a_service_the_prompt_goes_through_as_it_is(
     assert FIRST in turn.text
     assert MARK not in turn.text
     assert logged_messages(client.project) == []
+
+
+def test_a_colleague_without_kds_sees_nothing_of_the_hook(client: Client, install: Install) -> None:
+    install(client.name)
+    path = os.pathsep.join((str(client.npm), os.defpath.lstrip(":")))
+    colleague = replace(client, more={"PATH": path})
+    colleague.ask(FIRST)  # Gemini CLI names the hooks of a project when it meets them first
+    assert "hook" not in colleague.errors(SECOND)
+    assert SECOND in client.model.turns[1].text
 
 
 @pytest.mark.parametrize("client", SHARING, indirect=True)

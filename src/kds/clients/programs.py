@@ -11,7 +11,14 @@ from typing import Final
 
 from kds.brain.errors import WorkspaceError
 from kds.brain.installation import install_line
-from kds.clients.settings.entries import HOOK_PROGRAM, NEVER_FAILS, NO_START, SERVER, shared_command
+from kds.clients.settings.entries import (
+    HOOK_PROGRAM,
+    NEVER_FAILS,
+    NO_START,
+    OLDER_ENDS,
+    SERVER,
+    shared_command,
+)
 
 _ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
 """What lies beside the `bin` folder of a virtual environment, and of a conda environment."""
@@ -92,7 +99,8 @@ def hook_arguments(command: str) -> list[str] | None:
     for name, path in names.items():
         for start in (True, False):
             full = shared_command(start=start, program=name)
-            if command in (full, full.removesuffix(NEVER_FAILS)):
+            bare = full.removesuffix(NEVER_FAILS)
+            if command in (full, *(f"{bare}{end}" for end in OLDER_ENDS)):
                 return [path, *([] if start else [NO_START])]
     return None
 

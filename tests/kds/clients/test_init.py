@@ -25,7 +25,7 @@ from .conftest import Project, Snapshot, read
 BOTH = ("--hook", "--mcp")
 CLIENTS = ("claude", "copilot", "vscode", "cursor", "codex", "gemini", "opencode", "agents")
 ALL = (*CLIENTS, *BOTH, "--skills")
-HOOK = "kds-hook || true"
+HOOK = "kds-hook 2>/dev/null || true"
 THEIRS = {
     ".claude/settings.json": '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": []}\n}\n',
     ".mcp.json": '{"mcpServers": {"github": {"command": "npx"}}}',
@@ -433,6 +433,20 @@ def test_an_enabled_plugin_is_not_doubled(project: Project) -> None:
     assert Path(".claude/settings.json").read_text() == text
 
 
+def test_who_has_the_files_and_not_kds_sees_nothing(project: Project, tmp_path: Path) -> None:
+    project.write(".codex/hooks.json", '{"hooks": {}}')
+    project.write(".claude/settings.json", json.dumps(
+        {"hooks": {"UserPromptSubmit": [{"hooks": [{"command": "kds-hook || true"}]}]}}
+    ))  # fmt: skip
+    project.init("claude", "codex", "gemini", "copilot")
+    for name in (".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json"):
+        for command in {one for each in _commands(name).values() for one in each}:
+            done = subprocess.run(
+                ["/bin/sh", "-c", command], env={"PATH": str(tmp_path)}, capture_output=True
+            )
+            assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), name
+
+
 def test_programs_of_an_environment_go_into_the_local_settings(
     project: Project, programs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -444,7 +458,7 @@ def test_programs_of_an_environment_go_into_the_local_settings(
     done = project.init("claude", *BOTH, "--skills")
     assert not Path(".claude/settings.json").exists()
     (command,) = _commands(".claude/settings.local.json")["UserPromptSubmit"]
-    assert command == f"'{environment}/bin/kds-hook' || true"
+    assert command == f"'{environment}/bin/kds-hook' 2>/dev/null || true"
     skill = Path(".claude/skills/kds/SKILL.md")
     assert f"run `'{environment}/bin/kds' route --json 'MESSAGE'`" in skill.read_text()
     assert f"Bash('{environment}/bin/kds' route *)" in _front(str(skill))["allowed-tools"]
@@ -471,7 +485,7 @@ def test_programs_that_are_nowhere_are_an_error(
 def test_parts_can_be_left_out(project: Project) -> None:
     project.init("claude", "--no-mcp", "--no-start")
     assert _commands(".claude/settings.json") == {
-        "UserPromptSubmit": ["kds-hook --no-start || true"]
+        "UserPromptSubmit": ["kds-hook --no-start 2>/dev/null || true"]
     }
     assert not Path(".mcp.json").exists()
     assert not Path(".claude/skills").exists()

@@ -9,7 +9,7 @@ from kds.clients.generated.opencodeplugin import command_in
 
 from .conftest import Project, Snapshot, read
 
-HOOK = "kds-hook || true"
+HOOK = "kds-hook 2>/dev/null || true"
 BOTH = ("--hook", "--mcp")
 ALL = ("claude", "codex", "gemini", "opencode", "cursor", "agents")
 

@@ -107,6 +107,7 @@ def test_the_commands_that_init_writes_are_known(
     by_name = [f"{on_path}/kds-hook", *rest]
     assert hook_arguments(shared_command(start=start)) == by_name
     assert hook_arguments(" ".join(["kds-hook", *rest])) == by_name
+    assert hook_arguments(" ".join(["kds-hook", *rest, "|| true"])) == by_name, "by older versions"
 
 
 @pytest.mark.parametrize("path", [".", ""])

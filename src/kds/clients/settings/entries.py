@@ -13,7 +13,11 @@ from kds.clients.table import HookStyle, McpStyle
 
 HOOK_PROGRAM: Final = "kds-hook"
 NO_START: Final = "--no-start"
-NEVER_FAILS: Final = " || true"
+NEVER_FAILS: Final = " 2>/dev/null || true"
+"""Whoever has the files of a team without KDS is to see no error: Gemini CLI shows what a hook
+writes to stderr, and its exit code, with each prompt. `kds-hook` itself writes nothing there."""
+OLDER_ENDS: Final = (" || true", "")
+"""What stands behind the command in files that earlier versions wrote, or people by hand."""
 SERVER: Final = "kds"
 """The name of the MCP server in every client."""
 
@@ -50,8 +54,7 @@ PROMPT_EVENTS: Final = frozenset(form.prompt for form in _FORMS.values())
 def shared_command(*, start: bool, program: str = HOOK_PROGRAM) -> str:
     """The command line of the hook, which may ``start`` the service.
 
-    `|| true`: whoever has the files of a team without KDS itself is not to see an error with
-    each prompt; `kds doctor` says when the program is missing.
+    `kds doctor` says when the program is missing.
     """
     return f"{program}{'' if start else f' {NO_START}'}{NEVER_FAILS}"
 
