@@ -40,6 +40,19 @@ _LATER: Final = re.compile(
     r"|so that\b|now that\b|by \w+ing\b).*$",
     re.IGNORECASE | re.DOTALL,
 )
+_OFFER: Final = re.compile(
+    r"\bif you(?:['’]d like| would like| like| want| wish| prefer)\b", re.IGNORECASE
+)
+_PROPOSAL: Final = re.compile(
+    r"\b(?:would you like(?: me to)?|want me to|(?:shall|should|may|can|could) (?:i|we)"
+    r"|ready (?:for me )?to)\b\s*(?P<action>[^?]*)\?$",
+    re.IGNORECASE,
+)
+_PREAMBLE: Final = re.compile(
+    r"^(?:(?:also|now|next|then|just|go (?:ahead|on) and|proceed to|help you(?: to)?)\s+)+",
+    re.IGNORECASE,
+)
+_VAGUE: Final = re.compile(r"\b(?:or|anything|something|else|what|which|help)\b", re.IGNORECASE)
 _PURPOSE: Final = re.compile(r"\s+to\s+(?P<verb>[a-z]+)\s+\S")
 
 
@@ -60,6 +73,36 @@ def closing_sentence(reply: str) -> str:
     plain = prose(reply)
     lines = [line.strip() for line in plain.splitlines() if not _RULER.match(line)]
     return _SENTENCE_END.split(lines[-1])[-1].strip() if lines else ""
+
+
+def closing_question(reply: str) -> str:
+    """What a reply asks or offers in its last sentence; "" when it ends otherwise.
+
+    >>> closing_question("It is cold. If you like, I can warm it."), closing_question("Done.")
+    ('If you like, I can warm it.', '')
+    """
+    closing = closing_sentence(reply)
+    return closing if closing.endswith("?") or _OFFER.search(closing) else ""
+
+
+def proposes(closing: str) -> bool:
+    """Whether the last sentence of a reply offers to do something, rather than asks how it is.
+
+    >>> proposes("Shall I push it?"), proposes("Does it work now?")
+    (True, False)
+    """
+    return bool(_OFFER.search(closing) or _PROPOSAL.search(closing))
+
+
+def proposed(reply: str) -> str:
+    """What the last sentence of a reply asks leave to do, as an order; "" when that is vague.
+
+    >>> proposed("Done. Shall I commit this?"), proposed("Done. Can I do anything else?")
+    ('commit this', '')
+    """
+    match = _PROPOSAL.search(closing_sentence(reply))
+    action = _PREAMBLE.sub("", match["action"]) if match else ""
+    return "" if _VAGUE.search(action) else as_command(action)
 
 
 def options_in(reply: str) -> tuple[Option, ...]:

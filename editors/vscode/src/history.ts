@@ -24,10 +24,26 @@ export interface Next {
   readonly command?: string;
 }
 
+/** Characters of the newest reply that routing gets to see: its end. */
+const REPLY_END = 8000;
+
 type PastTurn = vscode.ChatRequestTurn | vscode.ChatResponseTurn;
 
 /** What goes along with the next message: `earlier`, then the turns of the chat, within the contract. */
 export function saidIn(turns: readonly PastTurn[], earlier: readonly Said[] = []): Said[] {
+  return transit(allIn(turns, earlier));
+}
+
+/** The same for routing: the newest reply is whole, since "yes" answers the question at its end. */
+export function heardIn(turns: readonly PastTurn[], earlier: readonly Said[] = []): Said[] {
+  const all = allIn(turns, earlier);
+  const sent = transit(all);
+  const [whole, last] = [all.at(-1), sent.at(-1)];
+  if (whole?.role !== "assistant" || last?.role !== "assistant") return sent;
+  return [...sent.slice(0, -1), { ...last, content: whole.content.slice(-REPLY_END) }];
+}
+
+function allIn(turns: readonly PastTurn[], earlier: readonly Said[]): Said[] {
   let said: Said[] = [...earlier];
   for (const turn of turns) {
     if (isRequest(turn)) {
@@ -39,7 +55,7 @@ export function saidIn(turns: readonly PastTurn[], earlier: readonly Said[] = []
     else if (left?.aside) said.pop(); // the question that this answers
     else said.push({ role: "assistant", content: left?.reply ?? textOf(turn) });
   }
-  return transit(said);
+  return said;
 }
 
 export function leftIn(result: vscode.ChatResult): Left | undefined {

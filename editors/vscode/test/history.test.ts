@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type * as vscode from "vscode";
-import { saidIn } from "../src/history.ts";
+import { heardIn, saidIn } from "../src/history.ts";
 import cases from "./history-cases.json" with { type: "json" };
 
 type PastTurn = vscode.ChatRequestTurn | vscode.ChatResponseTurn;
@@ -48,5 +48,14 @@ describe("what goes along with a message", () => {
   it("begins with what was said in a session that was resumed", () => {
     const earlier = [{ role: "user", content: "Add a button" }] as const;
     expect(saidIn([request("Make it purple")], earlier).map((one) => one.content)).toEqual(["Add a button", "Make it purple"]);
+  });
+
+  it("has the newest reply whole for routing, with the question at its end", () => {
+    const long = `${"The pod was killed at noon. ".repeat(60)}Should I raise the limit?`;
+    const turns = [request("Why?"), response({ reply: long }), request("And now?"), response({ reply: long })];
+    const contents = heardIn(turns).map((one) => one.content);
+    expect(contents.at(-1)).toBe(long);
+    expect(contents.at(1)).toBe(saidIn(turns).at(1)?.content);
+    expect(heardIn([...turns, request("ok")])).toEqual(saidIn([...turns, request("ok")]));
   });
 });

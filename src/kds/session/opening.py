@@ -12,18 +12,22 @@ from kds.agents.agent import prompt_named
 from kds.brain.context.work import Halted, Offer, Work, WorkInMemory, WorkStore
 from kds.brain.errors import DispatchError, MessageError
 from kds.brain.message import clean_message
-from kds.brain.turn import UNKNOWN, Turn
+from kds.brain.turn import UNKNOWN, Turn, Utterance
+from kds.router.discourse.consent import goes_ahead, goes_on, reaction
+from kds.router.discourse.reply import closing_question, proposes
 from kds.router.log import entry_of
 from kds.session.course import Course
 from kds.session.nearest import NearestConversations
-from kds.session.session_memory import SessionMemory
-from kds.session.words import goes_ahead, goes_on, reaction
+from kds.session.session_memory import Said, SessionMemory
 
 HaltAll = Callable[[], tuple[str, ...]]
 """Stops what runs in this session and returns the names of the agents."""
 
 REWRITER_MESSAGES: Final = 6
 """What a model that rewrites a message gets to see (DESIGN 5)."""
+
+_ALIKE: Final = 40
+"""Characters by which a reply that was cut is known again."""
 
 _WORD: Final = re.compile(r"[\w']+")
 
@@ -69,7 +73,7 @@ class Opener:
         """
         text = _text(message)
         found = self.work.load()
-        opening = None if agent else self._answering(text, found.work)
+        opening = None if agent else self._answering(text, found.work, halt)
         if opening is None:
             opening = self._routed(text, agent, found.work, halt)
         notice = (opening.turn.notice,) if opening.turn.notice else ()
@@ -92,16 +96,29 @@ class Opener:
         """The same, leaving no trace: it works on a copy of what is under way now."""
         return replace(self, log=False, work=WorkInMemory(self.work.load().work))
 
-    def _answering(self, text: str, work: Work) -> Opening | None:
-        """The opening of a message that is about what was asked or offered, else None."""
-        if work.confirm and work.turn:
+    def _asked(self) -> str:
+        """What the last reply of an agent asks or offers at its end; "" when it does neither."""
+        last = self.memory.last_reply()
+        return closing_question(last.text) if last else ""
+
+    def _answering(self, text: str, work: Work, halt: HaltAll) -> Opening | None:
+        """The opening of a message that is about what was asked or offered, else None.
+
+        A question that the agent asked itself is what "go ahead" answers, not the handoff of
+        its prompt file: the router reads the message as the answer.
+        """
+        if work.turn is None:
+            return None
+        if work.confirm:
             return self._reacting(text, work, work.turn, work.confirm)
-        offer = self._offered(work, None)
-        if work.rest and work.turn and goes_on(text):
+        asked = self._asked()
+        if proposes(asked) and reaction(text) == "no":
+            return self._declined(text, work, work.turn, halt)
+        if work.rest and goes_on(text):
             legs = work.rest
             self._log_as(text, legs[0], work.turn)
             mine = self.course.turn_for(work.turn, legs[0], legs[1:])
-        elif work.turn and offer and self._takes(text, work, offer):
+        elif offer := self._taken(text, work, asked):
             legs = (offer.intent,)
             mine = self.course.turn_for(self._log_as(text, offer.intent, work.turn), offer.intent)
         else:
@@ -125,6 +142,12 @@ class Opener:
             refused = self._log_as(text, UNKNOWN, turn)
             return Opening(refused, says=f"{name} was not started; nothing has changed.")
         return None
+
+    def _declined(self, text: str, work: Work, turn: Turn, halt: HaltAll) -> Opening:
+        """A no to what the agent proposed: it starts nothing, and halts what runs."""
+        stopped = self._stop(work, halt())
+        refused = self._log_as(text, UNKNOWN, turn)
+        return Opening(refused, says="Nothing was started; nothing has changed.", stopped=stopped)
 
     def _routed(self, text: str, agent: str | None, work: Work, halt: HaltAll) -> Opening:
         dropped = (f"not confirmed, so {work.confirm} was dropped",) if work.confirm else ()
@@ -159,14 +182,15 @@ class Opener:
         self.work.change(lambda now: replace(now, halted=stopped))
         return stopped
 
-    def _takes(self, text: str, work: Work, offer: Offer) -> bool:
-        """Whether ``text`` takes the offer. "Continue" means the next task of the plan, unless
-        a model has said where the work goes next."""
-        return (
-            goes_on(text)
-            if offer.chosen
-            else goes_ahead(text) and self._following(work) is not None
-        )
+    def _taken(self, text: str, work: Work, asked: str) -> Offer | None:
+        """The offer that ``text`` takes. "Continue" means the next task of the plan, unless a
+        model has said where the work goes next."""
+        offer = self._offered(work, None)
+        if offer is None:
+            return None
+        if offer.chosen:
+            return offer if goes_on(text) else None
+        return self._following(work) if goes_ahead(text) and not asked else None
 
     def _following(self, work: Work) -> Offer | None:
         last = work.chain[-1] if work.chain else UNKNOWN
@@ -184,13 +208,18 @@ class Opener:
         return self._following(work) or next(others, None)
 
     def _route(self, text: str) -> Turn:
-        earlier = self.memory.earlier("")[-REWRITER_MESSAGES:]
         return self.conversations.route(
-            text,
-            conversation=self.conversation,
-            log=False,
-            history=tuple(one.as_utterance() for one in earlier),
+            text, conversation=self.conversation, log=False, history=self._history()
         )
+
+    def _history(self) -> tuple[Utterance, ...]:
+        """What was said before; the newest reply whole, since the budget of the memory may cut
+        it before the question at its end."""
+        earlier = self.memory.earlier("")[-REWRITER_MESSAGES:]
+        last = self.memory.last_reply()
+        if last is not None and (not earlier or _begins_alike(earlier[-1], last)):
+            earlier = (*earlier[:-1], last)
+        return tuple(one.as_utterance() for one in earlier)
 
     def _log_as(self, text: str, intent: str, about: Turn) -> Turn:
         """Log a "yes" or "go ahead" as what it stands for, in the session it is about."""
@@ -215,6 +244,11 @@ class Opener:
     def _addressed(self, text: str, agent: str) -> str:
         """The message with its agent named in front, as an IDE chat writes it."""
         return f"#file:{prompt_named(agent, self.conversations.library).ref} {text}"
+
+
+def _begins_alike(cut: Said, whole: Said) -> bool:
+    """Whether the one is the other as the budget cut it, and not what KDS has said since."""
+    return cut.role == whole.role and whole.text.startswith(cut.text[:_ALIKE])
 
 
 def _text(message: object) -> str:

@@ -73,9 +73,14 @@ class How(TypedDict, total=False):
 
 def route_request(message: str, known: Sequence[str] | None, how: How) -> dict[str, object]:
     """Return what `POST /route` is sent for a message: the latest of what was said and is known."""
-    said = [{"text": one.text[:SAID_LIMIT], "role": one.role} for one in how.get("history", ())]
+    said = [{"text": _short(one), "role": one.role} for one in how.get("history", ())]
     terms = None if known is None else list(known)[-KNOWN_LIMIT:]
     return {**how, "message": message, "history": said[-HISTORY_LIMIT:], "known": terms}
+
+
+def _short(said: Utterance) -> str:
+    """What goes along of something said: of a reply its end, where its question stands."""
+    return said.text[-SAID_LIMIT:] if said.role == "assistant" else said.text[:SAID_LIMIT]
 
 
 class ServiceClient:

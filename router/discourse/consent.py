@@ -1,4 +1,4 @@
-"""Short replies that mean something only because of what KDS said before: yes, no, go ahead.
+"""Short replies that mean something only because of what was said before: yes, no, go ahead.
 
 Only whole messages count. "Yes, but leave the tests out" is a message of its own: what changes
 the question does not confirm it.
@@ -19,7 +19,12 @@ _YES: Final = frozenset(
 _NO: Final = frozenset("no n nope nah cancel stop abort don't dont not never".split())
 _FILLER: Final = frozenset(
     "please it that this so all now just then do go ahead for i me i'm am to the of course mind "
-    "thanks thank you with on carry".split()
+    "thanks thank you with on carry leave alone later yet need rather let's lets".split()
+)
+_REFUSALS: Final = re.compile(
+    r"(?:please )?(?:leave (?:it|that|this)(?: alone| as it is| for now| for later)?|hold off"
+    r"|skip (?:it|that|this)|forget (?:it|that)|(?:maybe |not |do (?:it|that) )?later)"
+    r"(?: for now| then| please| thanks)*"
 )
 _PHRASES: Final = frozenset(("do it", "go ahead", "please do", "go for it", "of course"))
 
@@ -50,15 +55,23 @@ def reaction(message: str, *, verbs: Iterable[str] = ()) -> Reaction:
     words = re.findall(r"[\w']+", message.lower().replace("’", "'"))
     if not 0 < len(words) <= MAX_WORDS:
         return "other"
-    known = _YES | _NO | _FILLER | {verb.lower() for verb in verbs}
-    if any(word not in known for word in words):
-        return "other"
-    if any(word in _NO for word in words):
+    said = " ".join(words)
+    if _REFUSALS.fullmatch(said):
         return "no"
-    phrase = " ".join(words)
-    if any(word in _YES for word in words) or any(one in phrase for one in _PHRASES):
-        return "yes"
-    return "other"
+    if not (_YES | _NO | _FILLER | {verb.lower() for verb in verbs}).issuperset(words):
+        return "other"
+    if not _NO.isdisjoint(words):
+        return "no"
+    return "yes" if not _YES.isdisjoint(words) or any(one in said for one in _PHRASES) else "other"
+
+
+def agrees(message: str) -> bool:
+    """Tell whether ``message`` says yes to a question, or go ahead, and nothing more.
+
+    >>> agrees("ok"), agrees("yes, go for it"), agrees("yes, but on staging")
+    (True, True, False)
+    """
+    return reaction(message) == "yes" or goes_ahead(message)
 
 
 def goes_ahead(message: str) -> bool:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.session.words import goes_ahead, goes_on, reaction
+from kds.router.discourse.consent import goes_ahead, goes_on, reaction
 
 
 @pytest.mark.parametrize(
