@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,9 @@ LAUNCHER_PATH: Final = {
 }.get(sys.platform, "/usr/local/bin:/usr/bin:/bin")
 """Where a program looks that was started from a menu or the dock, by no shell of the user: what
 launchd and systemd begin with. None where every program has the PATH of the user."""
+
+VERSION_TIMEOUT_S: Final = 10.0
+"""For `--version`: `copilot` starts a Node process and unpacks itself on its first run."""
 
 _FETCHERS: Final = ("uvx", "pipx")
 """They fetch a package by the name of its program: for `kds` that is another author's."""
@@ -63,6 +67,32 @@ def find_programs() -> Programs:
             hint=f"install KDS again: {install_line(tool='pipx install')}",
         )
     return Programs(shlex.quote(found[0]), found[1], shared=False)
+
+
+def fault_of(program: str, *, tried: bool = False) -> str | None:
+    """Why a client started outside of any environment cannot run ``program``, or None.
+
+    ``tried``: one that is our own is also run, with `--version`. What else a file names may have
+    come with the project, and is only looked for.
+    """
+    search = _path_without_environments()
+    found = shutil.which(program, path=search)
+    if found is None:
+        return "is only there in an environment" if shutil.which(program) else "is not there"
+    beside = str(Path(sys.executable).parent)
+    ours = {shutil.which(SERVER, path=folders) for folders in (search, beside)}
+    if not (tried and found in ours and Path(found).is_absolute()):
+        return None
+    try:
+        done = subprocess.run(
+            [found, "--version"], capture_output=True, timeout=VERSION_TIMEOUT_S, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except OSError as error:
+        return f"cannot be run: {error.strerror or error}"
+    except subprocess.TimeoutExpired:
+        return f"does not end within {VERSION_TIMEOUT_S:.0f} s"
+    return None if done.returncode == 0 else f"ends with {done.returncode}"
 
 
 def beyond_launchers() -> Path | None:

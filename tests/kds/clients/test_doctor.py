@@ -113,6 +113,53 @@ def test_a_reload_that_failed_is_told(
         assert time.monotonic() < end
 
 
+NAMED = (".claude/skills/kds/SKILL.md", ".cursor/rules/kds.mdc", "AGENTS.md")
+"""What tells a model which command to run."""
+
+
+def test_a_program_that_only_an_environment_has_is_told_and_mended_by_init(
+    project: Project, programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("claude", "cursor", "agents", "--hook", "--mcp", "--skills")
+    project.init(*words)
+    environment = tmp_path / "my env"
+    environment.mkdir()
+    programs.rename(environment / "bin")
+    (environment / "pyvenv.cfg").write_text("")
+    monkeypatch.setenv("PATH", str(environment / "bin"))
+    monkeypatch.setattr("sys.executable", str(environment / "bin" / "python"))
+    problems = project.doctor().problems
+    only = "which is only there in an environment"
+    assert {f"{name} has the model run kds, {only}" for name in NAMED} <= set(problems)
+    assert f".mcp.json runs kds, {only}" in problems
+    assert f".claude/settings.json runs kds-hook, {only}" in problems
+    project.init(*words)
+    assert project.doctor().problems == []
+    (environment / "bin" / "kds").write_text("#!/bin/sh\nexit 3\n")
+    quoted = f"'{environment}/bin/kds'"
+    problems = project.doctor().problems
+    assert {f"{name} has the model run {quoted}, which ends with 3" for name in NAMED} <= set(
+        problems
+    )
+    (environment / "bin" / "kds").unlink()
+    problems = project.doctor().problems
+    assert {f"{name} has the model run {quoted}, which is not there" for name in NAMED} <= set(
+        problems
+    )
+
+
+@pytest.mark.parametrize("command", ["./kds", "'{here}/kds'", "kds; ./kds", "$(./kds)"])
+def test_a_command_for_the_model_that_came_with_the_project_is_not_run(
+    project: Project, command: str
+) -> None:
+    project.init("agents")
+    project.write("kds", "#!/bin/sh\necho > ran\nexit 3\n").chmod(0o755)
+    page, command = Path("AGENTS.md"), command.format(here=project.folder)
+    page.write_text(page.read_text().replace("`kds route", f"`{command} route"))
+    assert "ends with" not in "".join(project.doctor().problems)
+    assert not Path("ran").exists()
+
+
 def test_an_empty_project_has_no_problem(project: Project) -> None:
     shutil.rmtree("kds-brain")
     checks = project.doctor()

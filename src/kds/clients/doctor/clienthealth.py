@@ -16,9 +16,20 @@ from kds.clients.doctor.finding import Finding
 from kds.clients.generated.mark import digest_in, digest_of, state_of
 from kds.clients.generated.opencodeplugin import command_in, opencode_plugin
 from kds.clients.generated.skills import is_one_skill, one_skill, skill_files
-from kds.clients.generated.standing_rules import command_named, cursor_rule
+from kds.clients.generated.standing_rules import (
+    command_named,
+    cursor_rule,
+    section_in,
+    with_section,
+)
 from kds.clients.ours import claude_has_own_hook, has_kds
-from kds.clients.programs import beyond_launchers, calls_server, find_programs
+from kds.clients.programs import (
+    VERSION_TIMEOUT_S,
+    beyond_launchers,
+    calls_server,
+    fault_of,
+    find_programs,
+)
 from kds.clients.project import (
     ALONE_IN_COMMON,
     CLAUDE_LOCAL,
@@ -34,6 +45,7 @@ from kds.clients.settings.entries import PROMPT_EVENTS, SERVER
 from kds.clients.settings.projectfile import read_project_text
 from kds.clients.settings.settingsfile import SERVER_LISTS, SettingsFile
 from kds.clients.table import (
+    AGENTS_PAGE,
     CLAUDE_SETTINGS,
     CLIENT_TABLE,
     CODEX_CONFIG,
@@ -43,9 +55,6 @@ from kds.clients.table import (
     Client,
 )
 from kds.router.prompts.library import PromptLibrary
-
-VERSION_TIMEOUT_S: Final = 10.0
-"""`copilot --version` starts a Node process and unpacks itself on its first run."""
 
 _VERSION: Final = re.compile(r"\d+(?:\.\d+)+(?:-\w+)?")
 
@@ -94,8 +103,8 @@ _ALONE: Final = (*OWN_HOOK_FILES, OPENCODE_PLUGIN)
 
 def _one_hook(hook: InstalledHook) -> Iterator[Finding]:
     program = _program(hook.command)
-    if not shutil.which(str(program)):
-        found = f"{hook.name} runs {program}, which is not there"
+    if (fault := fault_of(str(program))) is not None:
+        found = f"{hook.name} runs {program}, which {fault}"
         yield Finding("hook files", "problem", found, "kds init")
     elif hook.name == CLAUDE_SETTINGS and program.is_absolute():
         found = f"{hook.name} names a program by its path on this machine"
@@ -154,8 +163,31 @@ def _codex_server(project: Project) -> Iterator[Finding]:
         yield _server(CODEX_CONFIG, entry)
 
 
+def commands(project: Project) -> Iterator[Finding]:
+    """Whether the command that skills, the rule and AGENTS.md have a model run is there."""
+    names = [f"{folder}/{SERVER}/SKILL.md" for folder in SKILL_FOLDERS]
+    texts = {name: read_project_text(project.folder / name) or "" for name in (*names, CURSOR_RULE)}
+    texts[AGENTS_PAGE] = section_in(read_project_text(project.folder / AGENTS_PAGE) or "") or ""
+    for name, text in texts.items():
+        command = command_named(text)
+        fault = fault_of(str(_program(command)), tried=True) if command else None
+        if fault is not None:
+            ours = name in (CURSOR_RULE, AGENTS_PAGE) or is_one_skill(text)
+            fix = "kds init" if ours and fault.startswith("is ") else _install()
+            found = f"{name} has the model run {command}, which {fault}"
+            yield Finding("commands", "problem", found, fix)
+
+
 def pages(project: Project) -> Iterator[Finding]:
     """Whether what was written for one client alone is of this version."""
+    page = read_project_text(project.folder / AGENTS_PAGE) or ""
+    part = section_in(page)
+    if part is not None:
+        if with_section(page, command_named(part) or SERVER) != page:
+            found = f"the part of KDS in {AGENTS_PAGE} is of another version"
+            yield Finding("pages", "problem", found, "kds init --client agents")
+        else:
+            yield Finding("pages", "ok", f"a part of {AGENTS_PAGE}")
     for name in (CURSOR_RULE, OPENCODE_PLUGIN):
         text = read_project_text(project.folder / name)
         if not text:
@@ -250,9 +282,8 @@ def _server(name: str, value: object) -> Finding:
     if not calls_server(entry.get("command"), entry.get("args")):
         found = f"the server '{SERVER}' in {name} is not this one"
         return Finding("mcp", "problem", found, f"rename it in {name}, then kds init")
-    if shutil.which(command) is None:
-        found = f"{name} runs {command}, which is not there"
-        return Finding("mcp", "problem", found, "kds init")
+    if (fault := fault_of(command, tried=True)) is not None:
+        return Finding("mcp", "problem", f"{name} runs {command}, which {fault}", "kds init --mcp")
     return Finding("mcp", "ok", f"{name} runs {command}")
 
 

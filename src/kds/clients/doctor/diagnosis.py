@@ -39,6 +39,7 @@ def findings_of(project: Project) -> Iterator[Finding]:
         "trust of Codex": partial(codex_trust, project),
         "skills": lambda: clienthealth.skills(project, library()),
         "pages": partial(clienthealth.pages, project),
+        "commands": partial(clienthealth.commands, project),
         "clients": clienthealth.clients,
     }
     told = set()

@@ -17,7 +17,7 @@ _PART: Final = re.compile(
 )
 
 _COMMAND_MARK: Final = "@KDS@"
-_COMMAND: Final = re.compile(r"`([^`\n]+) route --json 'MESSAGE'`")
+_COMMAND: Final = re.compile(r"`([^`\n]+) route --json(?: 'MESSAGE')?`")
 
 _WHEN: Final = "KDS, for messages that point to something you cannot see, or that ask for KDS."
 
