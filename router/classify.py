@@ -31,6 +31,9 @@ score each of its parts took a third of the time of real messages."""
 _IMAGE: Final = re.compile(r"\[(?:image|screenshot)\b|!\[[^\]]*\]\(", re.IGNORECASE)
 """How chats mark an attached image. A file name is not enough: "rename logo.png"."""
 
+_ANOTHER: Final = "np.one"
+"""The rule of "another one", which is something new."""
+
 READS: Final = frozenset(
     {"message", "history", "context", "references", "expanded", "context_ref", "context_switch"}
 )
@@ -103,7 +106,9 @@ def _agreed(model: IntentModel, turn: Turn) -> IntentVerdict | None:
 
 
 def place_of(turn: Turn) -> Place:
-    """Where a message stands in its conversation, as far as that is known."""
+    """Where a message stands in its conversation, as far as that is known; a switch starts one."""
+    if turn.context_switch:
+        return Place(0, None, False)
     earlier = sum(said.role == "user" for said in turn.history) or len(turn.context)
     previous = turn.context[-1].intent if turn.context else None
     answered = bool(turn.history) and turn.history[-1].role == "assistant"
@@ -117,6 +122,7 @@ def _situation(turn: Turn) -> Situation:
         previous_intent=newest.intent if newest else None,
         has_session=newest is not None and newest.session_id is not None,
         has_reference=bool(turn.references),
+        has_pointer=any(one.text and one.rule != _ANOTHER for one in turn.references),
         has_attachment=_IMAGE.search(turn.message) is not None,
     )
 

@@ -23,6 +23,8 @@ _LEAD_IN: Final = re.compile(
     r"|(?:can|could|would|will) (?:you|u)(?: also| now| just| maybe| please| kindly)?"
     r"|would you mind|i want you to|i(?:'d| would) like you to|i need you to|you should"
     r"|go ahead and"
+    r"|(?:if (?:possible|you can|you have time|it(?:'s|’s| is)(?: not| no)?(?: too much| a| any)?"
+    r" (?:work|trouble|effort|problem|hassle)|it isn['’]t too much (?:work|trouble|effort)))"
     r"|quickly|simply|it(?:'d| would) be (?:nice|great) if you could)\b[,.!:]*\s+)+",
     re.IGNORECASE,
 )

@@ -22,7 +22,7 @@ DEFAULT_PRIORITY: Final = 500
 MOST_SHIFT: Final = 10.0
 """Log odds: more decides alone, and that is for patterns that are `exact`."""
 
-When = Literal["first", "question", "reference", "image"]
+When = Literal["first", "question", "reference", "addition", "image"]
 """Signs of a conversation that may speak for or against an intent; see docs/prompt-files.md."""
 
 Text = Annotated[str, Field(min_length=1, max_length=2000)]

@@ -18,7 +18,9 @@ def read(
     resolver: Resolver, model: IntentModel, decider: Decider | None, message: str, *said: str
 ) -> Turn:
     history = tuple(Utterance(text) for text in said)
-    steps = understanding(resolver, model, sent_along(resolver), decider=decider)
+    steps = understanding(
+        resolver, model, sent_along(resolver), decider=decider, precision=lambda: 1.0
+    )
     turn = Turn(message, AT, history=history)
     return Pipeline(steps, given=GIVEN | {"context"}).run(turn)
 

@@ -1,0 +1,92 @@
+"""Where one thing is in play, its reference is written out in every form (one_thing.yaml).
+
+Each thing is brought up by one opening and changed by every form, with and without a plain reply.
+"""
+
+import re
+from collections import Counter
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kds.api.rehearsal import MinuteClock
+from kds.api.routing import rehearsed, workspace_at
+from kds.api.workspace_parts import Parts
+from kds.brain.turn import Utterance
+
+TABLE: dict[str, Any] = yaml.safe_load(
+    Path(__file__).with_name("one_thing.yaml").read_text(encoding="utf-8")
+)
+POINTING = re.compile(r"\[([^\]]*)\]|\b(?:it|them|this|that)\b")
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
+    return Parts.load(workspace_at(tmp_path_factory.mktemp("one-thing")), may_write=False)
+
+
+def _names(thing: dict[str, Any]) -> list[str]:
+    """What may be written for it: with the article, where it can do without also without."""
+    said = str(thing["said"])
+    article, _, rest = said.partition(" ")
+    return [f"the {rest}"] if article in {"a", "an"} else [said, f"the {said}"]
+
+
+def _accepted(form: str, name: str) -> set[str]:
+    spots = list(POINTING.finditer(form))
+    found = set()
+    for chosen in product((False, True), repeat=len(spots)):
+        if any(chosen):
+            pieces, at = [], 0
+            for written, spot in zip(chosen, spots, strict=True):
+                pieces += [form[at : spot.start()], name if written else spot[1] or spot[0]]
+                at = spot.end()
+            found.add(_plain("".join([*pieces, form[at:]])))
+    return found
+
+
+def _plain(text: str) -> str:
+    return text.rstrip(".?!").lower()
+
+
+@pytest.mark.parametrize("reply", [False, True], ids=["no reply", "plain reply"])
+@pytest.mark.parametrize("number", range(len(TABLE["things"])))
+def test_the_only_thing_in_play_is_written_out(parts: Parts, number: int, reply: bool) -> None:
+    thing = TABLE["things"][number]
+    names = _names(thing)
+    words = {**thing, "the": names[0], "The": names[0][0].upper() + names[0][1:]}
+    outcomes: Counter[str] = Counter()
+    missed = []
+    for at, entry in enumerate(TABLE["many" if thing.get("plural") else "one"]):
+        kind = next(iter(entry))
+        form = entry[kind].format(**words)
+        message = _cased(POINTING.sub(lambda spot: spot[1] or spot[0], form), number + at)
+        opening = TABLE["openings"][(number + at) % len(TABLE["openings"])].format(**words)
+        told = TABLE["replies"][(number * 5 + at) % len(TABLE["replies"])].format(**words)
+        clock = MinuteClock()
+        router = rehearsed(parts, clock)
+        router.route(opening)
+        clock.tick()
+        said = (Utterance(opening), Utterance(told, "assistant")) if reply else ()
+        turn = router.route(message, history=said)
+        accepted = {text for name in names for text in _accepted(form, name)}
+        if "is" in entry:
+            accepted = {_plain(entry["is"].format(**{**words, "the": name})) for name in names}
+        written = _plain(turn.expanded)
+        outcome = (
+            "right" if written in accepted else "missed" if written == _plain(message) else "wrong"
+        )
+        outcomes[outcome] += 1
+        if outcome != "right":
+            missed.append((opening, message, turn.expanded))
+    assert outcomes["wrong"] == 0, missed
+    assert outcomes["missed"] <= 2, missed
+
+
+def _cased(message: str, turn: int) -> str:
+    """In small letters every third time, with a full stop every second time."""
+    cased = message[0].lower() + message[1:] if turn % 3 == 1 else message
+    return f"{cased}." if turn % 2 and not cased.endswith("?") else cased
