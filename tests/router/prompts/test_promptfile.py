@@ -233,7 +233,8 @@ def test_wrong_context_and_absorbs_are_told_with_their_lines() -> None:
     assert [(problem.where, problem.message, problem.hint) for problem in found] == [
         (
             "committer.md:15",
-            "'when' (in context, item 1) must be 'first', 'question', 'reference', 'addition' or 'image', "
+            "'when' (in context, item 1) must be 'first', 'question', 'reference', 'addition' or "
+            "'image', "
             "not 'questoin'",
             "did you mean 'question'?",
         ),
