@@ -31,8 +31,13 @@ PATH_LIMIT = 103
 """Bytes of a socket's path that every system takes (sun_path: 104 on macOS, 108 on Linux,
 the closing zero included)."""
 
+HUNG_NAME = "service.hung"
+"""Names the start of the service that let a hook wait in vain; the service takes it away with the
+next hook that it answers."""
+
 _DESCRIPTORS = "/proc/self/fd"
 _STATE_LIMIT = 2**16
+_GUARDS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}
 
 
@@ -56,6 +61,40 @@ def connect(brain: str, ends: float) -> Call:
         return _over_tcp(brain, ends)
     except (FileNotFoundError, ConnectionRefusedError):
         raise NoService("no service is running") from None
+
+
+def has_hung(brain: str) -> bool:
+    """Whether the service that listens now let a hook wait in vain, and has answered none since."""
+    try:
+        return _read_own(os.path.join(brain, HUNG_NAME)) == _start_of(brain)
+    except (OSError, Trouble):
+        return False
+
+
+def note_hung(brain: str) -> None:
+    """Note that the service that listens now lets hooks wait in vain, if that can be written."""
+    if os.path.islink(brain):
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _GUARDS
+    try:
+        mark = os.open(os.path.join(brain, HUNG_NAME), flags, 0o600)
+        try:
+            os.write(mark, _start_of(brain))
+        finally:
+            os.close(mark)
+    except OSError:  # the next prompt waits as long
+        pass
+
+
+def _start_of(brain: str) -> bytes:
+    """What a restart changes: its socket is another file, as is its state where it has none."""
+    for name in ("service.sock", "service.json"):
+        try:
+            status = os.lstat(os.path.join(brain, name))
+        except OSError:
+            continue
+        return b"%d %d\n" % (status.st_ino, status.st_mtime_ns)
+    return b""
 
 
 def ask(call: Call, content: bytes, ends: float) -> bytes:
@@ -228,8 +267,7 @@ def _read_own(path: str) -> bytes:
 
 def _open_own(path: str) -> int:
     """Open an ordinary file that this user alone may read, as the service leaves its files."""
-    guards = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    file = os.open(path, os.O_RDONLY | guards)
+    file = os.open(path, os.O_RDONLY | _GUARDS)
     try:
         status = os.fstat(file)
         _check_owner(status.st_uid)

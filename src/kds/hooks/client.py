@@ -16,7 +16,7 @@ import sys
 import time
 
 from kds.brain.whereabouts import find_workspace
-from kds.hooks.call import ask, connect
+from kds.hooks.call import ask, connect, has_hung, note_hung
 from kds.hooks.json_text import parsed, written
 from kds.hooks.prompt import EVENTS, is_for_routing
 from kds.hooks.start import start_service
@@ -26,6 +26,10 @@ TIMEOUT_VARIABLE = "KDS_HOOK_TIMEOUT_MS"
 TIMEOUT_MS = 1500
 """A warm service answers in some ms, one that is reloading its rules within a second. The clients
 give a prompt hook 30 s (Claude Code and Copilot CLI): a person should not wait that long."""
+
+HUNG_TIMEOUT_MS = 200
+"""For a service that let a prompt wait in vain and has answered none since: enough for one that is
+well again, and little to wait with every prompt for one that is not."""
 
 TIMEOUT_LIMIT_MS = 25_000
 """What the environment may ask for: below the 30 s after which the clients kill the hook."""
@@ -122,11 +126,20 @@ def _run(folders: list[str], ends: float, *, start: bool) -> None:
 
 
 def _asked(brain: str, prompt: bytes, ends: float) -> bytes:
-    call = connect(brain, ends)
+    hung = has_hung(brain)
+    if hung:
+        ends = min(ends, time.monotonic() + HUNG_TIMEOUT_MS / 1000)
     try:
-        return ask(call, prompt, ends) if prompt else b""
-    finally:
-        call.connection.close()
+        call = connect(brain, ends)
+        try:
+            return ask(call, prompt, ends) if prompt else b""
+        finally:
+            call.connection.close()
+    except (Late, TimeoutError):
+        note_hung(brain)
+        if hung:
+            raise Trouble(f"no answer within {HUNG_TIMEOUT_MS} ms, as before") from None
+        raise
 
 
 def _form(data: dict[str, object]) -> bytes:

@@ -332,6 +332,46 @@ def test_a_service_that_is_too_slow_is_not_waited_for(workspace: Path) -> None:
     assert reasons(workspace) == ["no answer within 300 ms"]
 
 
+def test_a_service_that_hangs_is_asked_for_a_moment_only_until_it_is_another(
+    workspace: Path,
+) -> None:
+    brain = workspace / "kds-brain"
+    with serving(brain, drag):
+        assert was_silent(run(claude(workspace), timeout_ms=300))
+        assert was_silent(run(claude(workspace)))
+        assert was_silent(run(claude(workspace)))
+    assert reasons(workspace) == [
+        *("no answer within 300 ms", *["no answer within 200 ms, as before"] * 2)
+    ]
+    ServiceAddress(brain).socket_path.unlink()
+
+    def slow(connection: socket.socket) -> None:
+        time.sleep(3 * hook.HUNG_TIMEOUT_MS / 1000)
+        connection.sendall(http("200 OK", REPLY))
+
+    with serving(brain, slow):
+        assert run(claude(workspace)).stdout == REPLY + b"\n"
+    assert stat.S_IMODE((brain / hook_call.HUNG_NAME).stat().st_mode) == 0o600
+
+
+def test_a_service_that_hung_and_answers_again_is_heard(workspace: Path) -> None:
+    with serving(workspace / "kds-brain", http("200 OK", REPLY)):
+        hook_call.note_hung(str(workspace / "kds-brain"))
+        assert hook_call.has_hung(str(workspace / "kds-brain"))
+        assert run(claude(workspace)).stdout == REPLY + b"\n"
+
+
+def test_the_note_of_a_hang_does_not_go_through_a_link(workspace: Path, tmp_path: Path) -> None:
+    target = tmp_path / "theirs"
+    target.write_text("theirs")
+    (workspace / "kds-brain" / hook_call.HUNG_NAME).symlink_to(target)
+    with serving(workspace / "kds-brain", drag):
+        assert was_silent(run(claude(workspace), timeout_ms=300))
+        assert was_silent(run(claude(workspace), timeout_ms=301))
+    assert target.read_text() == "theirs"
+    assert reasons(workspace) == ["no answer within 300 ms", "no answer within 301 ms"]
+
+
 def test_an_answer_in_small_pieces_is_put_together(workspace: Path) -> None:
     def trickle(connection: socket.socket) -> None:
         for byte in http("200 OK", REPLY):
@@ -758,6 +798,7 @@ def test_what_it_repeats_of_other_modules_is_equal() -> None:
     for path in paths:
         assert f'"{path.name}"' in source
     assert address.starting_path.name == hook_start.STAMP_NAME
+    assert address.hung_path.name == hook_call.HUNG_NAME
     assert hook.INPUT_LIMIT == BODY_LIMIT
 
 

@@ -29,6 +29,8 @@ class ServiceAddress:
         """The bearer token of the HTTP side, mode 0600."""
         self.starting_path = brain / "service.starting"
         """When a service was last started in the background, and by which process id."""
+        self.hung_path = brain / "service.hung"
+        """Which start of the service let a hook wait in vain: hooks ask it for a shorter time."""
         self.log_path = brain / "service.log"
         """What a service in the background has to say."""
 

@@ -2,6 +2,7 @@
 
 import time
 from collections import OrderedDict
+from contextlib import suppress
 from typing import Final
 
 from fastapi import APIRouter, Request
@@ -13,6 +14,7 @@ from kds.brain.workspace import Workspace
 from kds.service.hook.client_transcript import read_transcript
 from kds.service.hook.hook_call import HookCall, goes_on, read_hook
 from kds.service.hook.hook_reply import hook_output
+from kds.service.resident.address import ServiceAddress
 from kds.service.wire import schemas
 from kds.service.wire.errors import TooLargeError
 from kds.service.wire.operation import documented, router_worker, served_workspace
@@ -73,6 +75,8 @@ async def hook(request: Request) -> Response:
             rewrite=False,  # a hook has 1.5 s, and whoever reads its output is a model
         )
     )
+    with suppress(OSError):
+        ServiceAddress(served.workspace.brain).hung_path.unlink()
     mode = "agent" if call.probe else chosen.hook.mode  # `kds doctor` waits for some answer
     output = hook_output(turn, mode=mode, planning=call.planning)
     return Response(status_code=204) if output is None else JSONResponse(output)

@@ -174,6 +174,13 @@ def test_a_user_may_have_the_prompts_of_the_agents(client: httpx.Client, service
     assert told.status_code == 204
 
 
+def test_an_answered_hook_takes_away_the_note_of_a_hang(client: httpx.Client, service: Any) -> None:
+    mark = service.workspaces[0].brain / "service.hung"
+    mark.write_text("1 2\n")
+    client.post("/hook", json={"session_id": "hung", "cwd": "/x", "prompt": PLAN})
+    assert not mark.exists()
+
+
 def test_the_hook_says_nothing_to_a_slash_command(client: httpx.Client) -> None:
     reply = client.post("/hook", json={"session_id": "s", "prompt": "/help"})
     assert (reply.status_code, reply.content) == (204, b"")
