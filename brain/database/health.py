@@ -71,6 +71,18 @@ def check(database: Database) -> Check:
     return Check(tuple(dict.fromkeys(problems)))
 
 
+def index_sizes(engine: Engine) -> dict[str, int]:
+    """Return the bytes of each search index of a file; on a server it is the server's business."""
+    if not isinstance(engine, Database):
+        return {}
+    with engine.read() as connection:
+        ask = "SELECT total(length(block)) FROM {}_data"
+        return {
+            index: int(connection.execute(ask.format(index)).fetchone()[0])
+            for index in engine.kind.indexes
+        }
+
+
 def mend_index(database: Database) -> bool:
     """Make the search index anew if it is what is damaged; tells whether it was.
 

@@ -136,6 +136,14 @@ class MessageTable:
             ).fetchall()
         return tuple(map(message_of, reversed(rows)))
 
+    def kinds(self) -> dict[str, int]:
+        """Return how many passages there are of each kind: prose, code."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT kind, count(*) FROM chunk GROUP BY kind ORDER BY kind"
+            )
+            return dict(rows.fetchall())
+
     def message(self, message_id: str) -> Message:
         """Return one message. Raises StoreError when there is none."""
         with self.database.read() as connection:

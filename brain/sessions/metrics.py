@@ -16,6 +16,9 @@ from kds.brain.sessions.session_values import Metric
 if TYPE_CHECKING:
     from kds.brain.sessions.memory_store import MemoryStore
 
+EMBEDDING: Final = "embedding"
+"""Name of the measurement of a batch of texts that an embedding model was given."""
+
 RECALL: Final = "recall"
 """Name of the measurement of a recall, for `kds metrics`."""
 

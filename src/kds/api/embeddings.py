@@ -5,14 +5,18 @@ arguments, so that its own settings (environment variables) hold.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from time import perf_counter
 from typing import Any, Final
 
-from kds.brain.errors import KdsError
+from kds.brain.errors import KdsError, StoreError
 from kds.brain.installation import load_extra
 from kds.brain.passages.outbox import Outbox
 from kds.brain.passages.store import Embedder
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.metrics import EMBEDDING
 
 BATCH: Final = 64
 """Texts that are embedded at once: a second or two on one core for a MiniLM-class model."""
@@ -99,6 +103,7 @@ def embed_waiting(
     done = 0
     while goes_on() and (jobs := store.pending_embeddings(batch)):
         ids = [job.chunk_id for job in jobs]
+        started = perf_counter()
         try:
             vectors = embedder.embed_documents([job.text for job in jobs])
         except Exception as error:  # foreign code: its jobs must go back
@@ -107,10 +112,18 @@ def embed_waiting(
                 f"the model '{embedder.name}' failed: {type(error).__name__}: {error}",
                 hint="see whether its service is up; what is done is kept",
             ) from error
+        _measured(store, len(jobs), (perf_counter() - started) * 1000.0)
         done += store.store_embeddings(embedder.name, dict(zip(ids, vectors, strict=True)))
         if tell is not None:
             tell("embedding", done, max(total, done))
     return done
+
+
+def _measured(store: Outbox, texts: int, ms: float) -> None:
+    """Note how long the model took; a document store keeps no measurements."""
+    if isinstance(store, MemoryStore):
+        with suppress(StoreError):
+            store.metrics.add(EMBEDDING, {"texts": texts, "ms": round(ms, 3)})
 
 
 def _made(name: str, module: str, attribute: str) -> object:

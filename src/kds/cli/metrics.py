@@ -22,7 +22,7 @@ from kds.cli.progress import slow
 from kds.cli.stores import looking
 from kds.evaluation.intents.plots import SUFFIXES, load_drawing
 from kds.evaluation.metrics_plots import draw_metrics
-from kds.evaluation.metrics_report import MetricsReport, Recalls, Turns, read_report
+from kds.evaluation.metrics_report import MetricsReport, Recalls, Turns, memory_rows, read_report
 from kds.evaluation.rewriting_figures import Rewrites
 from kds.router.prompts.library import PromptLibrary
 
@@ -95,6 +95,7 @@ def _print(report: MetricsReport, stats: Stats) -> None:
         _print_turns(report.turns)
     if report.recalls is not None:
         _print_recalls(report.recalls)
+    _print_memory_work(report)
     if hits.turns:
         click.echo()
         print_table(("questions in sessions", "", ""), [
@@ -105,6 +106,13 @@ def _print(report: MetricsReport, stats: Stats) -> None:
     click.echo()
     size = f"{counted(stats.sessions, 'session')}, {counted(stats.messages, 'message')}"
     print_line("memory", f"{size}, {mebibytes(stats.size_bytes)}")
+
+
+def _print_memory_work(report: MetricsReport) -> None:
+    """What went to models, what was condensed, and what the embedding model took."""
+    if rows := list(memory_rows(report)):
+        click.echo()
+        print_table(("conversations sent to models", "", ""), rows)
 
 
 def _print_turns(turns: Turns) -> None:
@@ -169,6 +177,8 @@ def _recall_rows(recalls: Recalls) -> Iterable[tuple[str, str, str]]:
     if recalls.budget is not None:
         over = f", {recalls.budget.over} over it" if recalls.budget.over else ""
         yield "budget used", percent(recalls.budget.used), f"of {recalls.budget.recalls}{over}"
+    for flag, on in recalls.flags.items():
+        yield f"with: {flag.replace('_', ' ')}", percent(on), ""
     for surface, count in recalls.surfaces.items():
         yield f"asked by: {surface}", str(count), ""
 

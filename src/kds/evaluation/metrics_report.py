@@ -5,18 +5,19 @@ Only what was measured is reported: a figure that nothing stands behind is None.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final
 
-from kds.api.measures import Spread, mean, rounded, share, spread, tally
+from kds.api.measures import Spread, mean, percentile, rounded, share, spread, tally
 from kds.api.turn_log import TURN
 from kds.brain.clock import moment, utc_now
 from kds.brain.context.journal import MAX_AGE
 from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.metrics import RECALL
+from kds.brain.sessions.metrics import EMBEDDING, RECALL
 from kds.brain.sessions.session_values import Metric
+from kds.brain.sessions.windows import SUMMARY, WINDOW
 from kds.evaluation.rewriting_figures import Rewrites, rewrites_of
 from kds.query.metric import SessionHits, session_hits
 from kds.router.intents.calibration import ReliabilityBin, reliability
@@ -55,6 +56,33 @@ class Recalls:
     """Of each source, a recall on average."""
     budget: Budget | None
     surfaces: Mapping[str, int]
+    flags: Mapping[str, float] = field(default_factory=dict)
+    """Share of the recalls in which each switch was on or each condition held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """What of conversations went to models, and how they were condensed."""
+
+    count: int
+    tokens: float
+    """Of a window, on average."""
+    tokens_p95: float
+    shortened: int
+    """Messages that were cut to fit."""
+    summaries: Mapping[str, int]
+    """How many were made, by their kind and who wrote them: "rolling, extractive"."""
+    fell_back: int
+    """Summaries of a model that were not taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """How long the embedding model took."""
+
+    texts: int
+    ms: Spread
+    """A text, by batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +147,10 @@ class MetricsReport:
     recalls: Recalls | None
     session_memory: SessionHits
     """How often what a session remembered served its questions."""
+    windows: Windows | None
+    embedding: Embedding | None
+    content: Mapping[str, int]
+    """Passages that are stored, by kind: prose, code."""
     buckets: tuple[Bucket, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -134,7 +166,8 @@ def read_report(
     """The figures of the last ``span``; empty ones when nothing was ever remembered."""
     until = utc_now()
     found = store.metrics.since(until - span) if store else ()
-    return report_metrics(found, since=until - span, until=until, corrections=corrections)
+    report = report_metrics(found, since=until - span, until=until, corrections=corrections)
+    return replace(report, content=store.kinds()) if store else report
 
 
 def report_metrics(
@@ -152,8 +185,27 @@ def report_metrics(
         _turns(turns, corrections) if turns else None,
         _recalls([metric.data for metric in recalls]) if recalls else None,
         session_hits(metrics),
+        _windows(metrics),
+        _embedding(metrics),
+        {},
         tuple(_buckets(turns, recalls, since, until)),
     )
+
+
+def memory_rows(report: MetricsReport) -> Iterator[tuple[str, str, str]]:
+    """Yield what is shown of windows, summaries, passages and embedding: name, figure, of."""
+    if (windows := report.windows) is not None:
+        of = f"p95 {windows.tokens_p95:.0f}, {windows.count} windows"
+        yield "tokens of a window", f"{windows.tokens:.0f}", of
+        yield "messages shortened", str(windows.shortened), ""
+        for kind, count in windows.summaries.items():
+            yield f"summaries: {kind}", str(count), ""
+        if windows.fell_back:
+            yield "summaries of a model not taken", str(windows.fell_back), ""
+    for kind, count in report.content.items():
+        yield f"stored passages: {kind}", str(count), ""
+    if (embedding := report.embedding) is not None:
+        yield "ms to embed a text", f"{embedding.ms.p50:.1f}", f"p50 of {embedding.texts}"
 
 
 def _recalls(rows: Sequence[Mapping[str, Any]]) -> Recalls:
@@ -170,7 +222,37 @@ def _recalls(rows: Sequence[Mapping[str, Any]]) -> Recalls:
         candidates=_candidates(rows),
         budget=_budget(rows),
         surfaces=tally(row.get("surface") for row in rows),
+        flags=_flags(rows),
     )
+
+
+def _flags(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    names = dict.fromkeys(name for row in rows for name in _mapping(row.get("flags")))
+    return {name: share(_flag(row, name) for row in rows) or 0.0 for name in names}
+
+
+def _windows(metrics: Sequence[Metric]) -> Windows | None:
+    windows = [one.data for one in metrics if one.name == WINDOW]
+    summaries = [one.data for one in metrics if one.name == SUMMARY]
+    if not (windows or summaries):
+        return None
+    tokens = [_number(row.get("tokens")) for row in windows]
+    return Windows(
+        count=len(windows),
+        tokens=mean(tokens) or 0.0,
+        tokens_p95=percentile(tokens, 95),
+        shortened=_sum(windows, "cut"),
+        summaries=tally(f"{row.get('kind')}, {row.get('source')}" for row in summaries),
+        fell_back=sum(row.get("fell_back") is True for row in summaries),
+    )
+
+
+def _embedding(metrics: Sequence[Metric]) -> Embedding | None:
+    rows = [one.data for one in metrics if one.name == EMBEDDING]
+    texts = [_number(row.get("texts")) for row in rows]
+    taken = [_number(row.get("ms")) for row in rows]
+    times = [ms / count for ms, count in zip(taken, texts, strict=True) if count]
+    return Embedding(round(sum(texts)), spread(times)) if times else None
 
 
 def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from kds.brain.errors import StoreError
+from kds.brain.sessions.metrics import log_recall
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.query.metric import QUERY, query_metric
 from kds.query.passage_search import Findings
@@ -72,10 +73,23 @@ class Keeper:
             return SessionTurn(known.session, known.turn, (), hit), (warning,)
         return SessionTurn(known.session, known.turn, shown, hit), ()
 
-    def measured(self, reply: QueryReply) -> QueryReply:
-        """Note the figures of a turn that was remembered."""
+    def note_recall(self, findings: Findings) -> Warned:
+        """Note the figures of a search of conversations, if one was made."""
+        if findings.conversations is None:
+            return ()
+        noted = log_recall(
+            self._memory.store,
+            findings.conversations,
+            surface=QUERY,
+            budget_tokens=findings.budget_tokens,
+            used_tokens=findings.used_tokens,
+        )
+        return noted.notes[len(findings.conversations.notes) :]
+
+    def measured(self, reply: QueryReply, *, received: int) -> QueryReply:
+        """Note the figures of a turn that was remembered; ``received`` messages came with it."""
         try:
-            self._memory.store.metrics.add(QUERY, query_metric(reply))
+            self._memory.store.metrics.add(QUERY, query_metric(reply, received=received))
         except StoreError as error:
             note = f"not measured: {error.message}"
             return replace(reply, warnings=(*reply.warnings, note))

@@ -36,10 +36,11 @@ class SessionHits(Figures):
     hit_rate: float | None
 
 
-def query_metric(reply: QueryReply) -> Mapping[str, object]:
+def query_metric(reply: QueryReply, *, received: int = 0) -> Mapping[str, object]:
     """Return the record of a question in a session: figures, never a word of it.
 
-    The session's name is hashed: it only has to be the same for its next turn.
+    The session's name is hashed: it only has to be the same for its next turn. ``received``
+    messages of history came with the question.
     """
     assert reply.session is not None  # only sessions are measured
     name = reply.session.id.encode(errors="surrogatepass")
@@ -49,6 +50,7 @@ def query_metric(reply: QueryReply) -> Mapping[str, object]:
         "hit": reply.session.hit,
         "rewritten": reply.rewriting.by,
         "references": len(reply.rewriting.references),
+        "received": received,
         "chunks": len(reply.chunks),
         "answered": reply.answer is not None,
         "failed": reply.answer_error is not None,

@@ -38,6 +38,9 @@ class Findings:
     steered: bool = False
     """Whether the document that the session is about changed what comes first."""
     notes: tuple[str, ...] = ()
+    budget_tokens: int | None = None
+    """Of passages of conversations, and how much of it was used."""
+    used_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,8 @@ class Search:
             found,
             chunks=(*found.chunks, *map(_of_conversation, hits)),
             conversations=recalled,
+            budget_tokens=budget,
+            used_tokens=quoted.tokens,
             notes=(*found.notes, *recalled.notes, *quoted.notes),
         )
 

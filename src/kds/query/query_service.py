@@ -204,7 +204,7 @@ class QueryService:
                 dict.fromkeys((*found.warnings, *found.findings.notes, *warnings, *idle))
             ),
         )
-        return self._measured(reply, stored=found.known is not None)
+        return self._measured(reply, found)
 
     @property
     def rewriting_s(self) -> float:
@@ -267,6 +267,10 @@ class QueryService:
             rewrites=self.memory.flags.enable_query_rewriting,
         )
 
-    def _measured(self, reply: QueryReply, *, stored: bool) -> QueryReply:
+    def _measured(self, reply: QueryReply, found: Understood) -> QueryReply:
         self._counter.note(reply)
-        return self._keeper.measured(reply) if stored and reply.session is not None else reply
+        if notes := self._keeper.note_recall(found.findings):
+            reply = replace(reply, warnings=(*reply.warnings, *notes))
+        if found.known is None or reply.session is None:
+            return reply
+        return self._keeper.measured(reply, received=len(found.query.context or ()))

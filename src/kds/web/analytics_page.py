@@ -11,7 +11,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from kds.api.measures import Spread
-from kds.evaluation.metrics_report import MetricsReport, Recalls, Turns, read_report
+from kds.evaluation.metrics_report import MetricsReport, Recalls, Turns, memory_rows, read_report
 from kds.evaluation.rewriting_figures import Rewrites
 from kds.service.wire.errors import NotServedError
 from kds.web.charts import Series, bars, columns, reliability
@@ -73,6 +73,8 @@ def figures(report: MetricsReport) -> Iterator[Figures]:
         yield from _of_turns(report.turns)
     if report.recalls is not None:
         yield from _of_recalls(report.recalls)
+    if sent := list(memory_rows(report)):
+        yield Figures("memory", "Conversations sent to models", ("", "figure", ""), sent)
     hits = report.session_memory
     if hits.turns:
         rows = [
@@ -182,6 +184,8 @@ def _of_recalls(recalls: Recalls) -> Iterator[Figures]:
     if recalls.budget is not None:
         rows.append(("token budget used", _percent(recalls.budget.used)))
         rows.append(("over the budget", str(recalls.budget.over)))
+    for flag, on in recalls.flags.items():
+        rows.append((f"with: {flag.replace('_', ' ')}", _percent(on)))
     yield Figures("recalls", "Recalls", ("", "figure"), rows)
     if recalls.candidates:
         sources = [(name, (count,)) for name, count in recalls.candidates.items()]

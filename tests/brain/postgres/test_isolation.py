@@ -176,6 +176,7 @@ def _logged(tenant: Tenant, pool: Pool) -> object:
 Request = Callable[[Tenant, Pool], object]
 
 OF_STORE: Mapping[str, Request] = {
+    "kinds": lambda t, p: t.store.kinds(),
     "create_session": lambda t, p: t.store.create_session(
         session_id=p.session(), title=t.secret, document_context=t.secret
     ),

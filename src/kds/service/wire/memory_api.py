@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from kds.brain.clock import utc_now
+from kds.brain.database.health import index_sizes
 from kds.brain.message import MESSAGE_LIMIT
 from kds.brain.passages.query import read_question
 from kds.brain.sessions.memory_store import MemoryStore
@@ -150,12 +151,15 @@ def _stored(kind: type[_Stored], store: MemoryStore | None) -> _Stored:
 
 def _stats(served: ServedWorkspace, waiting: int) -> replies.StatsReply:
     held = served.queries.library.holdings()
-    memory = _stored(replies.MemoryStats, served.memory_if_any())
+    store = served.memory_if_any()
+    memory = _stored(replies.MemoryStats, store)
     queries = replies.QueryStats.model_validate(served.queries.tally)
     embedding = replies.EmbeddingStats.model_validate(served.embedding)
     model = served.memory.settings.current().recall.embeddings
     return replies.StatsReply(
         memory=memory.model_copy(update={"enabled": served.memory.flags.enabled}),
+        index_bytes=index_sizes(store.database) if store else {},
+        consent=store.profile.consent().given if store else False,
         documents=replies.DocumentStats.model_validate(held) if held else replies.DocumentStats(),
         queries=queries.model_copy(update={"waiting": waiting}),
         embedding=embedding.model_copy(update={"model": model}),
@@ -191,5 +195,8 @@ def look(service: QueryService, query: Question) -> replies.RetrievalReply:
         counts=dict(recall.counts) if recall else {},
         flags=dict(recall.flags) if recall else {},
         timings_ms={stage: round(ms, 3) for stage, ms in timings.items()},
+        summaries=[summary.text for summary, _ in recall.summaries] if recall else [],
+        budget_tokens=findings.budget_tokens,
+        used_tokens=findings.used_tokens,
         notes=[*found.warnings, *findings.notes],
     )

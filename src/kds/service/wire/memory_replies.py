@@ -46,6 +46,9 @@ class MetricsReply(Reply):
     until: str
     turns: dict[str, Any] | None
     recalls: dict[str, Any] | None
+    windows: dict[str, Any] | None = None
+    embedding: dict[str, Any] | None = None
+    content: dict[str, int] = Field(default_factory=dict)
     buckets: list[dict[str, Any]]
     memory: StoredReply
     session_memory: SessionHits
@@ -98,6 +101,10 @@ class StatsReply(Reply):
     """What is stored, and how the service is doing."""
 
     memory: MemoryStats
+    index_bytes: dict[str, int] = Field(default_factory=dict)
+    """Of each search index in the files of the workspace."""
+    consent: bool = False
+    """Whether a profile may be kept and used."""
     documents: DocumentStats
     queries: QueryStats
     embedding: EmbeddingStats
@@ -170,4 +177,9 @@ class RetrievalReply(Reply):
     """Candidates of each search of the memory."""
     flags: dict[str, bool]
     timings_ms: dict[str, float]
+    summaries: list[str] = Field(default_factory=list)
+    """Of the conversation, that were found."""
+    budget_tokens: int | None = None
+    used_tokens: int = 0
+    """Tokens of conversations that may be quoted, and those that were."""
     notes: list[str]

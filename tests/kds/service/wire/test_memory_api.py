@@ -101,3 +101,28 @@ def test_consent_is_given_for_a_purpose_and_withdrawal_erases(
 )
 def test_consent_without_a_purpose_is_none(client: httpx.Client, body: Any, status: int) -> None:
     assert client.post("/api/memory/consent", json=body).status_code == status
+
+
+def test_searches_windows_and_kinds_of_passages_are_reported(client: httpx.Client) -> None:
+    client.post("/sessions", json={"id": "earlier"})
+    said = {"role": "user", "content": "The invoice export costs $300 a month."}
+    client.post("/sessions/earlier/messages", json=said)
+    history = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]
+    client.post(
+        "/query",
+        json={"query": "What does the invoice export cost?", "session_id": "now",
+              "conversation_context": history},
+    )  # fmt: skip
+    metrics = client.get("/api/memory/metrics").json()
+    assert metrics["recalls"]["surfaces"]["query"] >= 1
+    assert 0 < metrics["recalls"]["budget"]["used"] < 1
+    assert metrics["recalls"]["flags"]["hybrid"] == 1.0
+    assert metrics["content"]["prose"] >= 2
+    stats = client.get("/api/memory/debug/stats").json()
+    assert stats["index_bytes"]["chunk_fts"] > 0
+    assert stats["consent"] is False
+    look = client.get(
+        "/api/memory/debug/retrieval", params={"q": "invoice export", "scope": "memory"}
+    ).json()
+    assert look["budget_tokens"] == 1000
+    assert 0 < look["used_tokens"] < 1000
