@@ -15,7 +15,9 @@ FAB = "I want to add a FAB button"
 VAGUE = ("login form", "look at the header again", "the design of the login", "header")
 """Messages that call for a question; one of them always does."""
 
-MARKDOWN = "# Done\n\n**Well**, it is in `button.py`:\n\n```python\ndef here():\n    return 1\n```\n"
+MARKDOWN = (
+    "# Done\n\n**Well**, it is in `button.py`:\n\n```python\ndef here():\n    return 1\n```\n"
+)
 
 
 def say(page: Any, message: str) -> Any:
