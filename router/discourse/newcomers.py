@@ -76,7 +76,8 @@ def _is_of_talk(mention: Mention) -> bool:
     """ "The change", "any questions", "in place": the deed and the talk, and no thing."""
     plain = not set(mention.modifiers) - {"new", "requested"}
     doing = not (mention.determiner or mention.modifiers) and mention.head_text.endswith("ing")
-    if mention.determiner in _NONE or is_time(mention) or mention.person or doing:
+    greeting = mention.start == 0 and plain and mention.head in cc.INTERJECTIONS  # "Great, ..."
+    if mention.determiner in _NONE or is_time(mention) or mention.person or doing or greeting:
         return True
     return (plain and mention.head in _TALK) or mention.label in _VALUES
 

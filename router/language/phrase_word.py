@@ -5,6 +5,7 @@ from typing import Final
 from kds.router.language import closed_class as cc
 from kds.router.language.clause_opening import skip_adverbs
 from kds.router.language.function_words import closed_pos
+from kds.router.language.lexicon import readings
 from kds.router.language.tokens import Draft, Sentence
 
 _ADJECTIVE_ENDINGS: Final = ("able", "ible", "ous", "ful", "less", "ish", "ive", "al", "ic")
@@ -58,6 +59,8 @@ def in_phrase(s: Sentence, i: int, verb_seen: bool) -> str:
     token = s.drafts[i]
     before = s.pos(i - 1)
     nominal_next = _nominal_follows(s, i)
+    if before == "NOUN" and not nominal_next and _says_what_it_becomes(s, i):
+        return "ADJ"
     if before in {"NOUN", "PROPN"} and (verdict := _behind_noun(s, i, verb_seen)):
         return verdict
     complement = before == "ADJ" and s.pos(i - 2) in {"NOUN", "PROPN"} and not nominal_next
@@ -80,6 +83,18 @@ def in_phrase(s: Sentence, i: int, verb_seen: bool) -> str:
     if token.reading.adverb:
         return "ADV"
     return "NOUN" if token.gerund or token.base or before in {"DET", "ADJ", "NUM"} else "VERB"
+
+
+def _says_what_it_becomes(s: Sentence, i: int) -> bool:
+    """ "make that form narrower", "make this wizard skippable": forms that no lexicon has."""
+    j = i - 1
+    while s.pos(j) in {"NOUN", "ADJ"}:
+        j -= 1
+    made = s.pos(j) == "DET" and j > 0 and s.drafts[j - 1].reading.verb == "make"
+    word = s.lower(i)
+    stems = (word[:-2], word[:-1], word[:-3]) if word.endswith("er") else ()
+    compared = any(readings(stem).adjective for stem in stems)
+    return made and (compared or word.endswith(("able", "ible", "less")))
 
 
 def _behind_noun(s: Sentence, i: int, verb_seen: bool) -> str:
