@@ -167,9 +167,8 @@ class Resolver:
         self.knowledge = knowledge
         self._switches = tuple(r for r in self.rules if r.signal.kind == "switch")
         self._focus = tuple(r for r in self.rules if r.signal.kind == "focus")
-        self._wordings = tuple(
-            r for r in self.rules if r.signal.kind == "pattern" and r.render.text
-        )
+        self._first = tuple(r for r in self.rules if _serves_first(r))
+        """Rules for a message with nothing of the user before it."""
         self._memo: Callable[[tuple[_Said, ...]], Discourse] = lru_cache(maxsize=REPLAYED)(
             self._replay
         )
@@ -249,7 +248,7 @@ class Resolver:
         self, message: str, discourse: Discourse, history: Sequence[Utterance]
     ) -> Resolution:
         analysis = self.analyse(message)
-        rules = self.rules if discourse else self._wordings
+        rules = self.rules if discourse else self._first
         if not rules or not analysis.words:
             return Resolution()
         scene = Scene(analysis, discourse, self.knowledge, history=history, read=self.analyse)
@@ -293,6 +292,11 @@ class Resolver:
         """What a message sets out to build ("FAB button"), None when it names nothing."""
         mention = feature(self.analyse(message))
         return None if mention is None else mention.text
+
+
+def _serves_first(rule: Rule) -> bool:
+    answers = rule.signal.kind in {"agreement", "option"}
+    return answers or (rule.signal.kind == "pattern" and bool(rule.render.text))
 
 
 def _overlap(a: Found, b: Found) -> bool:

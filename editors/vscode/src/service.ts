@@ -31,7 +31,7 @@ export class Service {
     message: string,
     asked: { conversation: string; history: readonly Said[]; log?: boolean; signal?: AbortSignal },
   ): Promise<Turn> {
-    const history = asked.history.slice(-HISTORY_LIMIT).map((one) => ({ role: one.role, text: one.content }));
+    const history = asked.history.slice(-HISTORY_LIMIT);
     const body = { message, conversation: asked.conversation, history, log: asked.log ?? true };
     return (await this.ask({ method: "POST", path: "/route", body, signal: asked.signal })) as Turn;
   }

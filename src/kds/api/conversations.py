@@ -1,7 +1,7 @@
 """Every conversation of one workspace, over rules, prompts and a model that are loaded once."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 
 from kds.api.learned_parts import Later, LearnedParts, at_once
@@ -13,7 +13,7 @@ from kds.api.workspace_parts import Parts
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.conversations import Contexts
 from kds.brain.context.journal import Journal
-from kds.brain.turn import Turn, Utterance
+from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
 from kds.router.references.resolver import Known
 from kds.router.rewrite import FindRewriter
@@ -96,7 +96,7 @@ class Conversations(Records):
         join: bool = False,
         inherit: bool = True,
         log: bool = True,
-        history: Sequence[Utterance] = (),
+        history: Iterable[object] = (),
         rewrite: bool | None = None,
         known: Sequence[str] | None = None,
         origin: str | None = None,

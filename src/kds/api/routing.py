@@ -1,7 +1,7 @@
 """The router: the steps on one screen, bound to a workspace, behind `Router.route` (DESIGN 2)."""
 
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,8 @@ from kds.brain.context.journal import Journal
 from kds.brain.errors import ConfigError, DispatchError, WorkspaceError
 from kds.brain.message import clean_message
 from kds.brain.settings import load_settings
-from kds.brain.turn import UNKNOWN, StepRecord, Turn, Utterance
+from kds.brain.turn import UNKNOWN, StepRecord, Turn
+from kds.brain.utterances import utterances
 from kds.brain.workspace import Workspace
 from kds.router.answer import make_answer
 from kds.router.classify import WRITES
@@ -148,17 +149,20 @@ class Router:
         return self._parts.warnings
 
     def route(
-        self, message: str, *, history: Sequence[Utterance] = (), rewrite: bool | None = None
+        self, message: str, *, history: Iterable[object] = (), rewrite: bool | None = None
     ) -> Turn:
         """Route ``message`` and remember it.
 
-        ``history``: what was said before, the assistant's replies included, for a model that
-        rewrites the message. ``rewrite``: whether one may; None: as the settings say
-        (docs/rewriting.md). A `#file:` invocation in front is understood: that of `kds.md`
-        routes the text behind it, that of an agent's prompt hands the text to this agent.
+        ``history``: what was said before, oldest first, the assistant's replies included: each a
+        mapping with ``role`` and ``content``, such a pair, an `Utterance`, or a message of
+        LangChain. "Yes" answers its last reply. ``rewrite``: whether a model may rewrite the
+        message; None: as the settings say (docs/rewriting.md). A `#file:` invocation in front is
+        understood: that of `kds.md` routes the text behind it, that of an agent's prompt hands
+        the text to this agent.
 
-        Raises MessageError when it is empty, StoreError when the context cannot be used,
-        DispatchError when the invocation names a prompt that takes no message.
+        Raises MessageError when it is empty or the history holds what is no message,
+        StoreError when the context cannot be used, DispatchError when the invocation names
+        a prompt that takes no message.
         """
         return self._run(self._pipeline, message, history=history, rewrite=rewrite)
 
@@ -176,7 +180,7 @@ class Router:
         """Open a conversation in memory, with an empty context: the workspace sees nothing."""
         return rehearsed(self._parts, clock)
 
-    def __call__(self, message: str, *, history: Sequence[Utterance] = ()) -> Turn:
+    def __call__(self, message: str, *, history: Iterable[object] = ()) -> Turn:
         """Route ``message``, so that a router is a plain function too."""
         return self.route(message, history=history)
 
@@ -220,7 +224,7 @@ class Router:
         pipeline: Pipeline,
         message: str,
         *,
-        history: Sequence[Utterance] = (),
+        history: Iterable[object] = (),
         rewrite: bool | None = None,
     ) -> Turn:
         text, agent = _addressed(clean_message(message), self._parts.library)
@@ -228,7 +232,7 @@ class Router:
             named = _named(agent)
             others = (step for step in pipeline.steps if step.name != "foreign")
             pipeline = Pipeline(named if step.name == named.name else step for step in others)
-        turn = Turn(message=text, at=self._clock(), history=tuple(history), rewrite=rewrite)
+        turn = Turn(message=text, at=self._clock(), history=utterances(history), rewrite=rewrite)
         if pipeline.steps[-1].name != "log":
             return pipeline.run(turn)
         with self._journal.alone():

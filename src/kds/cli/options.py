@@ -14,7 +14,7 @@ import kds
 from kds.brain.context.origin import Kind, terminal_origin
 from kds.brain.errors import WorkspaceError
 from kds.brain.message import clean_message
-from kds.brain.turn import WARNING
+from kds.brain.turn import WARNING, Utterance
 from kds.brain.whereabouts import HOME_VARIABLE
 from kds.brain.workspace import Workspace
 from kds.cli.command import JSON
@@ -149,6 +149,7 @@ def route_message(
     log: bool,
     rewrite: bool | None = None,
     may_start: bool = True,
+    history: Sequence[Utterance] = (),
 ) -> "kds.Turn":
     """Route ``message`` by the service of the workspace where one runs, else in this process.
 
@@ -161,7 +162,12 @@ def route_message(
     desk = Desk(workspace, tell=complain, watch=slow)
     kind: Kind = "prompt-file" if message.startswith("#file:") else "terminal"
     turn = desk.route(
-        message, conversation=context, origin=terminal_origin(kind), log=log, rewrite=rewrite
+        message,
+        conversation=context,
+        origin=terminal_origin(kind),
+        log=log,
+        rewrite=rewrite,
+        history=history,
     )
     for note in dict.fromkeys(turn.why):
         if note.startswith(WARNING):  # of the context: a line that cannot be read

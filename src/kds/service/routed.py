@@ -55,7 +55,7 @@ def _conversations(served: ServedWorkspace, asked: RouteRequest) -> Conversation
 
 
 def _how(asked: RouteRequest) -> dict[str, Any]:
-    history = tuple(Utterance(one.text, one.role) for one in asked.history)
+    history = tuple(Utterance(one.content, one.role) for one in asked.history)
     return {
         "conversation": asked.conversation, "join": asked.join, "history": history,
         "known": asked.known, "origin": asked.origin,

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import AIMessage
 
 from kds.api.routing import Router
 from kds.brain.clock import utc_now
+from kds.brain.errors import MessageError
 from kds.brain.turn import Turn, Utterance
 
 REPLY = """\
@@ -67,3 +69,22 @@ def test_a_rule_of_ones_own_may_leave_the_groups_out(fitted_workspace: Path) -> 
     router = Router.open(fitted_workspace, log=False).rehearse(utc_now)
     assert _answered(router, "aye aye").expanded == "aye aye, Shall I replace create with upsert"
     assert _answered(router, "any of them").expanded == "any of them"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"role": "assistant", "content": REPLY},
+        {"role": "assistant", "text": REPLY},
+        ("assistant", REPLY),
+        AIMessage(REPLY),
+    ],
+)
+def test_a_reply_is_understood_in_every_shape(router: Router, reply: object) -> None:
+    turn = router.route("yes, do it", history=[reply])
+    assert turn.expanded == "yes, replace create with upsert"
+
+
+def test_a_history_that_is_none_is_named(router: Router) -> None:
+    with pytest.raises(MessageError, match=r"history\[1\] has 'bot' for a role"):
+        router.route("yes", history=[("user", "Hi"), {"role": "bot", "content": "Hello"}])

@@ -276,3 +276,31 @@ def test_the_spelling_of_an_example_does_not_matter(message: str, kds_call: Run)
     found = data(kds_call("route", message, "--no-log", "--json"))
     assert found["intent"] == "UNKNOWN"
     assert found["action"] == "abstain"
+
+
+LIMIT = "The pod is full. Should I raise the memory limit to 512Mi?"
+
+
+def test_the_reply_that_a_message_answers_can_be_given(kds_call: Run) -> None:
+    turn = data(kds_call("route", "yes, do it", "--reply", LIMIT, "--json", "--no-log"))
+    assert turn["expanded"] == "yes, raise the memory limit to 512Mi"
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_a_history_comes_from_a_file(form: str, kds_call: Run, tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": LIMIT}]
+    text = json.dumps(said) if form == "json" else "\n".join(map(json.dumps, said))
+    file = tmp_path / f"said.{form}"
+    file.write_text(text, encoding="utf-8")
+    turn = data(kds_call("route", "go ahead", "--history", str(file), "--json", "--no-log"))
+    assert turn["expanded"] == "go ahead and raise the memory limit to 512Mi"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [('[{"role": "bot", "content": "x"}]', "history[0] has 'bot'"), ("{", "JSON")],
+)
+def test_a_bad_history_is_named(text: str, wrong: str, kds_call: Run, tmp_path: Path) -> None:
+    file = tmp_path / "said.json"
+    file.write_text(text, encoding="utf-8")
+    refused(kds_call("route", "go ahead", "--history", str(file)), wrong)

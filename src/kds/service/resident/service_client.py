@@ -73,7 +73,7 @@ class How(TypedDict, total=False):
 
 def route_request(message: str, known: Sequence[str] | None, how: How) -> dict[str, object]:
     """Return what `POST /route` is sent for a message: the latest of what was said and is known."""
-    said = [{"text": _short(one), "role": one.role} for one in how.get("history", ())]
+    said = [{"role": one.role, "content": _short(one)} for one in how.get("history", ())]
     terms = None if known is None else list(known)[-KNOWN_LIMIT:]
     return {**how, "message": message, "history": said[-HISTORY_LIMIT:], "known": terms}
 

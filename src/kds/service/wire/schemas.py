@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field
 
 from kds.brain.context.conversations import NAME_LIMIT
 from kds.brain.context.origin import ORIGIN
@@ -68,9 +68,9 @@ def whole(number: object) -> object:
 
 
 class UtteranceRequest(RequestBody):
-    """Something that was said before."""
+    """Something that was said before; ``text`` is read for ``content``, too."""
 
-    text: str = Field(max_length=MESSAGE_LIMIT)
+    content: str = Field(max_length=MESSAGE_LIMIT, validation_alias=AliasChoices("content", "text"))
     role: Literal["user", "assistant"] = "user"
 
 

@@ -378,3 +378,10 @@ def test_the_hook_names_nothing_where_the_reply_brings_up_something_newer(
     text = told.json()["additionalContext"] if told.content else ""
     assert hint in text
     assert bool(text) == bool(hint)
+
+
+@pytest.mark.parametrize("key", ["content", "text"])
+def test_yes_answers_the_reply_of_the_history(client: httpx.Client, key: str) -> None:
+    history = [{"role": "assistant", key: "Should I raise the memory limit to 512Mi?"}]
+    turn = route(client, "yes, do it", history=history).json()
+    assert turn["expanded"] == "yes, raise the memory limit to 512Mi"
