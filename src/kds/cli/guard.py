@@ -17,7 +17,7 @@ import click
 
 from kds.brain.errors import ConfigError, KdsError, Problem
 from kds.cli.palette import toned
-from kds.cli.terminal import guard_terminals
+from kds.cli.terminal import guard_streams
 
 TESTS_FAILED: Final = 1
 BAD_INPUT: Final = 2
@@ -209,4 +209,4 @@ def _prepare_streams() -> None:
     ):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=errors)
-    guard_terminals()
+    guard_streams()
