@@ -14,6 +14,11 @@ _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """The C0 controls but for tab and line feed, and DEL. Carriage returns are gone before."""
 
+_ESCAPED: Final = re.compile(
+    r"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
+
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
 
@@ -62,3 +67,14 @@ def well_formed(text: str) -> str:
     if _SURROGATES.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def well_formed_json(text: str) -> str:
+    r"""Return JSON without escapes of lone surrogates, which parsers refuse: U+FFFD instead.
+
+    >>> well_formed_json(r'"\ud83d \ud83d\ude00"') == r'"\ufffd \ud83d\ude00"'
+    True
+    """
+    if "\\u" not in text:
+        return text
+    return _ESCAPED.sub(lambda found: r"\ufffd" if found["lone"] else found[0], text)

@@ -15,6 +15,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Final
 
+from kds.brain.message import well_formed_json
 from kds.mcp.greeting import Greeting, Json, method_of
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Lines:
     def _read_all(self) -> None:
         with suppress(OSError, ValueError), self._file as file:  # trouble is the end as well
             for line in file:
-                self._read.put(line.decode("utf-8", "replace"))
+                self._read.put(well_formed_json(line.decode("utf-8", "replace")))
         self._read.put(END)
 
 

@@ -1,7 +1,8 @@
 """The MCP server itself: what it offers, put together, and how changes are announced."""
 
+import inspect
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import IO, Any, Final, cast
 
@@ -87,6 +88,13 @@ class KdsServer(MCPServer[None]):
         add_memory_tools(self, workspace)
         resources.add_resources(self, self.workplace)
         add_completion(self, self.workplace)
+
+    def add_tool(  # type: ignore[override]  # the others go on as they are
+        self, fn: Callable[..., Any], **more: Any
+    ) -> None:
+        """Register a tool, described by its docstring without the indentation of the code."""
+        more.setdefault("description", inspect.getdoc(fn))
+        super().add_tool(fn, **more)
 
     async def list_prompts(self) -> list[Prompt]:
         """List the entrance and the agents, the workspace's own included."""

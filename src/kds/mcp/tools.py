@@ -91,8 +91,9 @@ class _Tools:
     ) -> Annotated[CallToolResult, RoutedMessage] | InputRequiredResult:
         """Route one message of the user: make it self-contained, find its intent, pick the agent.
 
-        Call it with every message of the user before acting on it, and do what `next_step` says:
-        `expanded` is the request with its references filled in, `prompt` are the instructions.
+        Call it when the user asks for KDS, or a message needs what was said in earlier chats to
+        be understood; then do what `next_step` says: `expanded` is the request with its references
+        filled in, `prompt` are the instructions.
         """
         wanted = _Wanted(self._workplace, message, conversation or None, log)
         if not can_ask(ctx.client_capabilities):

@@ -1,6 +1,7 @@
 // Asking the query service of KDS: the reference client for Node (docs/history-transit.md).
 // The same as client.py. Node 18 or newer, no dependencies.
 
+import { randomUUID } from "node:crypto";
 import http from "node:http";
 import https from "node:https";
 
@@ -20,9 +21,12 @@ export class QueryError extends Error {
   }
 }
 
-/** One conversation with the query service: one question at a time. */
+/**
+ * One conversation with the query service: one question at a time. Under `sessionId`, a new UUID
+ * for every client, the service remembers it; with null it remembers nothing.
+ */
 export class QueryClient {
-  constructor(address, { token, sessionId, sourcePath, timeoutS = TIMEOUT_S, ...unknown } = {}) {
+  constructor(address, { token, sessionId = randomUUID(), sourcePath, timeoutS = TIMEOUT_S, ...unknown } = {}) {
     const [option] = Object.keys(unknown);
     if (option) throw new TypeError(`there is no option '${option}'`);
     this.address = address;
@@ -38,7 +42,7 @@ export class QueryClient {
     const data = await this.#post({
       query,
       conversation_context: this.history,
-      session_id: this.sessionId,
+      session_id: this.sessionId ?? undefined,
       source_path: this.sourcePath,
       ...options,
     });

@@ -6,6 +6,7 @@ Standard library only. `client.mjs` is the same for Node, which editor extension
 import http.client
 import json
 import socket
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -62,12 +63,13 @@ class QueryClient:
     """One conversation with the query service; not for several threads at once.
 
     ``address`` is "unix:/path/of/kds-brain/service.sock", or "http://127.0.0.1:8765" with the
-    ``token`` out of `kds-brain/service.token`. With ``session_id`` the service remembers, too.
+    ``token`` out of `kds-brain/service.token`. Under ``session_id``, a new UUID for every client,
+    the service remembers the conversation; with None it remembers nothing.
     """
 
     address: str
     token: str | None = None
-    session_id: str | None = None
+    session_id: str | None = field(default_factory=lambda: str(uuid.uuid4()))
     source_path: str | None = None
     timeout_s: float = TIMEOUT_S
     history: list[Message] = field(default_factory=list)

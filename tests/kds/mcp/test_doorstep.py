@@ -134,6 +134,28 @@ def test_each_request_is_answered_once_whoever_answers_it(
     assert by_id[2]["prompts"]
 
 
+def test_a_message_with_half_an_emoji_is_answered(
+    workspace: Path, environment: dict[str, str]
+) -> None:
+    initialized = '{"jsonrpc": "2.0", "method": "notifications/initialized"}'
+    half = {"name": "resolve_references", "arguments": {"message": "Make it purple \ud83d"}}
+    lines = "\n".join([introduction(), initialized, request("tools/call", 2, **half), ""])
+    with subprocess.Popen(
+        [KDS, "mcp"], cwd=workspace, env=environment, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        print(lines, end="", file=process.stdin, flush=True)
+        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.stdin.close()
+    assert "Make it purple \ufffd" in str(answers[1]["result"])
+
+
+def test_what_a_tool_says_of_itself_is_not_indented() -> None:
+    assert "\\n  " not in (files("kds.mcp") / "greeting.json").read_text(encoding="utf-8")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
 def test_at_a_terminal_it_says_what_it_waits_for_and_how_to_leave(
     workspace: Path, environment: dict[str, str]

@@ -3,6 +3,7 @@
 import json
 import socketserver
 import threading
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -123,6 +124,36 @@ def test_both_clients_say_and_understand_the_same(
     assert _talk(address) == node(TALK, {"address": address})
     assert script.asked[:2] == script.asked[2:]
 
+
+def _sessions(script: Script) -> list[str | None]:
+    return [one.get("session_id") for one in script.asked]
+
+
+@pytest.mark.parametrize("language", ["python", "javascript"])
+def test_a_client_has_a_session_of_its_own_unless_told_otherwise(
+    address: str, script: Script, node: RunNode, language: str
+) -> None:
+    script.answers(*[SECOND] * 4)
+    if language == "python":
+        client = QueryClient(address)
+        clients = [client, client, QueryClient(address), QueryClient(address, session_id=None)]
+        for one in clients:
+            one.ask("When?")
+    else:
+        node(OWN_SESSIONS, {"address": address})
+    first, again, other, none = _sessions(script)
+    assert str(uuid.UUID(first)) == first == again
+    assert str(uuid.UUID(other)) == other != first
+    assert none is None
+
+
+OWN_SESSIONS = """
+const client = new QueryClient(given.address);
+const other = new QueryClient(given.address);
+const none = new QueryClient(given.address, { sessionId: null });
+for (const one of [client, client, other, none]) await one.ask("When?");
+done(true);
+"""
 
 REFUSAL = json.dumps({"error": {"message": "the query is empty", "where": "q", "hint": "ask"}})
 TROUBLES: list[tuple[tuple[int, bytes], tuple[str, int, str | None]]] = [
