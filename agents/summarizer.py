@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kds.brain.passages.values import Message
-from kds.brain.summaries.extractive import SUMMARY_WORDS
 from kds.brain.summaries.sentences import LABELS
+from kds.brain.summaries.summary import Summarizer
 from kds.brain.summaries.transit import mark_code, shorten
 from kds.router.prompts.library import PromptLibrary
 
@@ -22,6 +22,20 @@ MESSAGE_CHARS: Final = 4000
 the facts that `kds.brain.summaries.summary` finds lacking."""
 
 
+MODEL_WORDS: Final = 120
+"""Words that the model is asked for: what it leaves out has room behind them."""
+
+
+def summarizer_of(load: Callable[[], BaseChatModel | None], library: PromptLibrary) -> Summarizer:
+    """Return a summarizer whose model is loaded when it is first asked."""
+
+    def summarize(messages: Sequence[Message], previous: str) -> str:
+        model = load()
+        return ModelSummarizer(model, library)(messages, previous) if model is not None else ""
+
+    return summarize
+
+
 @dataclass(frozen=True, slots=True)
 class ModelSummarizer:
     """A `kds.brain.summaries.summary.Summarizer` that asks a LangChain chat model.
@@ -32,7 +46,7 @@ class ModelSummarizer:
 
     model: BaseChatModel
     library: PromptLibrary
-    words: int = SUMMARY_WORDS
+    words: int = MODEL_WORDS
 
     def __call__(self, messages: Sequence[Message], previous: str) -> str:
         """Return the model's summary. Raises DispatchError when the prompt cannot be rendered."""

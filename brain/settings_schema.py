@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 IDLE_MINUTES: Final = 30.0
 """A coffee break must not cost a cold start of seconds; a closed editor must not keep 200 MB."""
@@ -12,6 +12,8 @@ CONTEXT_LIMIT: Final = 262_144
 """Tokens: the longest conversation that can be sent whole (issue 5)."""
 
 RewritingMode = Literal["rules-only", "rules-first", "model-first"]
+
+SummaryMode = Literal["auto", "extractive", "off"]
 
 HookMode = Literal["line", "agent"]
 
@@ -44,8 +46,13 @@ class MemorySettings(_Section):
     """Whether a session remembers the terms and documents that its questions were about."""
     enable_history_summarization: bool = True
     """Whether older turns go to the model as a summary."""
-    history_max_turns: int = Field(default=4, ge=0, le=1000)
-    """Turns that go to the model verbatim."""
+    summaries: SummaryMode = "auto"
+    """Who summarises. ``auto``: the chat model where there is one, after the answer, and the
+    sentences of the conversation where there is none; ``extractive``: those alone; ``off``: no
+    summary is made at all."""
+    history_max_turns: int = Field(default=10, ge=0, le=1000)
+    """Turns of what was said before that go along with a question: those of a client's history
+    that count, or of a stored session. The last four of them reach the model verbatim."""
     session_memory_ttl_hours: float = Field(default=4.0, gt=0, le=24 * 365, allow_inf_nan=False)
     """Hours since its last use that an entity memory lives."""
     summary_words: int = Field(default=200, ge=0)
@@ -58,6 +65,22 @@ class MemorySettings(_Section):
     """Tokens of the question in what goes to the model."""
     context_limit_tokens: int = Field(default=0, ge=0, le=CONTEXT_LIMIT)
     """Above 0: the whole conversation is sent, and condensed at 95 % of that."""
+
+    @field_validator("summaries", mode="before")
+    @classmethod
+    def _off_is_a_word(cls, value: object) -> object:
+        """In YAML a bare ``off`` is false."""
+        return "off" if value is False else value
+
+    @property
+    def condenses(self) -> bool:
+        """Whether what left the window is summarised."""
+        return self.enable_history_summarization and self.summaries != "off"
+
+    @property
+    def summary_every(self) -> int:
+        """Assistant messages to a periodic summary; 0: none."""
+        return 0 if self.summaries == "off" else self.summary_frequency
 
     @property
     def ttl(self) -> timedelta:

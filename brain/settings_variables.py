@@ -25,6 +25,7 @@ VARIABLES: Final[Mapping[str, Place]] = {
     "KDS_SERVICE_AUTO": ("service", "auto"),
     "KDS_SERVICE_IDLE_MINUTES": ("service", "idle_minutes"),
     MEMORY: ("memory", "enabled"),
+    "KDS_MEMORY_SUMMARIES": ("memory", "summaries"),
     "KDS_MODEL": ("model", "name"),
     "KDS_MODEL_URL": ("model", "base_url"),
     "KDS_MODEL_TIMEOUT_S": ("model", "timeout_s"),

@@ -5,17 +5,20 @@ left since is added without a model whenever a window is made. What is stored is
 what was said, and nothing is summarised before something has left.
 """
 
+import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from threading import Lock
-from typing import Final
+from threading import Lock, Thread, current_thread
+from typing import Final, Literal
 
-from kds.brain.errors import StoreError
+from kds.brain.errors import KdsError, StoreError
 from kds.brain.passages.values import Message, Summary, SummaryKind
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.summaries.extractive import Limit
-from kds.brain.summaries.summary import CheckedSummarizer, Made
+from kds.brain.summaries.summary import CheckedSummarizer, Made, Summarizer
+
+logger = logging.getLogger(__name__)
 
 CONDENSE_AT: Final = 0.95
 """Of the limit of a conversation that is sent whole (issue 5): then the older part is condensed."""
@@ -36,6 +39,8 @@ an imported conversation has more."""
 
 SESSIONS_KNOWN: Final = 64
 """Sessions whose latest summaries are remembered, to read them only once."""
+
+Keep = Literal["due", "always", "never"]
 
 OnMade = Callable[[str, Made], None]
 """Told the kind of each summary and how it was made."""
@@ -78,35 +83,45 @@ class Condensation:
         self._remember(key, found)
         return found
 
-    def cover(
-        self, session_id: str, last_seq: int, *, limit: Limit, store: bool = False
-    ) -> Covered:
+    def cover(self, session_id: str, last_seq: int, *, limit: Limit, keep: Keep = "due") -> Covered:
         """Return a summary of the session up to ``last_seq``, or a little further, at once.
 
-        Made without a model, and stored when enough turns were added or when told to ``store``.
+        Made without a model, and stored when enough turns were added, as ``keep`` says.
         """
         known = self.stored(session_id)
         if last_seq <= known.last_seq:
             return known
         messages = self._since(known, session_id, last_seq)
-        made = self._summarizer.make(_spoken(messages), known.text, limit=limit, with_model=False)
+        made = self._summarizer.make(_spoken(messages), known.text, limit=limit)
         covered = Covered(made.text, last_seq, (*known.notes, *_gap(known, messages)))
-        if store or _is_due(messages):
+        if keep == "always" or (keep == "due" and _is_due(messages)):
             self._on_made("rolling", made)
             return self._store_rolling(session_id, covered)
         return covered
 
-    def advance(self, session_id: str, last_seq: int, *, limit: Limit) -> None:
-        """Store a summary up to ``last_seq`` when enough turns were added; a model may write it."""
+    def advance(
+        self,
+        session_id: str,
+        last_seq: int,
+        *,
+        limit: Limit,
+        model: Summarizer | None = None,
+        early: bool = False,
+    ) -> None:
+        """Store a summary up to ``last_seq``, by the ``model`` if there is one, when enough turns
+        were added, or ``early``."""
         known = self.stored(session_id)
         if last_seq <= known.last_seq:
             return
         messages = self._since(known, session_id, last_seq)
-        if _is_due(messages):
-            made = self._summarizer.make(_spoken(messages), known.text, limit=limit)
-            covered = Covered(made.text, last_seq, (*known.notes, *_gap(known, messages)))
-            self._on_made("rolling", made)
-            self._store_rolling(session_id, covered)
+        if not (early or _is_due(messages)):
+            return
+        made = self._by(model).make(_spoken(messages), known.text, limit=limit)
+        if self.stored(session_id).last_seq > known.last_seq:  # another thread was quicker
+            return
+        covered = Covered(made.text, last_seq, (*known.notes, *_gap(known, messages)))
+        self._on_made("rolling", made)
+        self._store_rolling(session_id, covered)
 
     def within(self, text: str, limit: Limit) -> str:
         """Cut a summary down, when a window has less room for it than usual."""
@@ -115,21 +130,36 @@ class Condensation:
             return text
         return extractive.digest((), text, limit=limit).text
 
-    def periodic(self, session_id: str, newest: Message, *, every: int) -> Summary | None:
-        """Store a summary of what was said since the last one, when ``every`` replies were."""
-        if every < 1 or newest.role != "assistant":
-            return None
+    def periodic(
+        self, session_id: str, last_seq: int, *, every: int, model: Summarizer | None = None
+    ) -> Summary | None:
+        """Store a summary of what was said since the last one up to ``last_seq``, when ``every``
+        replies were."""
         known = self.stored(session_id, "periodic")
-        count = min(newest.seq - known.last_seq, BACKLOG)
-        if count < every:
+        count = min(last_seq - known.last_seq, BACKLOG)
+        if every < 1 or count < every:
             return None
-        messages = self._store.messages(session_id, last=count, before_seq=newest.seq + 1)
+        messages = self._store.messages(session_id, last=count, before_seq=last_seq + 1)
         if sum(message.role == "assistant" for message in messages) < every:
             return None
-        made = self._summarizer.make(_spoken(messages))
-        self._on_made("periodic", made)
-        if not made.text:
+        return self._store_periodic(session_id, messages, model)
+
+    def now(self, session_id: str, *, model: Summarizer | None = None) -> Summary | None:
+        """Store a summary of what was said since the last periodic one; None: there is nothing."""
+        known = self.stored(session_id, "periodic")
+        newest = self._store.session(session_id).message_count
+        count = min(newest - known.last_seq, BACKLOG)
+        messages = self._store.messages(session_id, last=count) if count > 0 else ()
+        return self._store_periodic(session_id, messages, model) if messages else None
+
+    def _store_periodic(
+        self, session_id: str, messages: tuple[Message, ...], model: Summarizer | None
+    ) -> Summary | None:
+        known = self.stored(session_id, "periodic")
+        made = self._by(model).make(_spoken(messages))
+        if not made.text or self.stored(session_id, "periodic").last_seq > known.last_seq:
             return None
+        self._on_made("periodic", made)
         first, last = messages[0].seq, messages[-1].seq
         summary = self._store.add_summary(session_id, first, last, made.text, kind="periodic")
         self._remember((session_id, "periodic"), _covered(summary))
@@ -140,6 +170,9 @@ class Condensation:
         with self._lock:
             for key in [key for key in self._known if key[0] == session_id]:
                 del self._known[key]
+
+    def _by(self, model: Summarizer | None) -> CheckedSummarizer:
+        return replace(self._summarizer, model=model) if model is not None else self._summarizer
 
     def _store_rolling(self, session_id: str, covered: Covered) -> Covered:
         if covered.text:
@@ -164,6 +197,52 @@ class Condensation:
             self._known.move_to_end(key)
             while len(self._known) > 2 * SESSIONS_KNOWN:
                 self._known.popitem(last=False)
+
+
+class Later:
+    """Makes summaries in one thread, a session after the other, while nobody waits.
+
+    The thread is a daemon and ends when there is nothing left to do: it never keeps the process
+    from ending.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._jobs: dict[str, Callable[[], None]] = {}
+        self._running: str | None = None
+        self._thread: Thread | None = None
+
+    def run(self, session: str, job: Callable[[], None]) -> None:
+        """Have ``job`` done; one of the same session that has not begun is replaced."""
+        with self._lock:
+            self._jobs[session] = job
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="kds-summaries", daemon=True)
+                self._thread.start()
+
+    def end(self, wait_s: float) -> tuple[str, ...]:
+        """Wait until all is done; return the sessions for which it was not."""
+        with self._lock:
+            thread = self._thread
+        if thread is not None and thread is not current_thread():
+            thread.join(wait_s)
+        with self._lock:
+            left = tuple(self._jobs)
+            self._jobs.clear()
+            return (*left, *((self._running,) if self._running is not None else ()))
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._jobs:
+                    self._thread = self._running = None
+                    return
+                self._running = next(iter(self._jobs))
+                job = self._jobs.pop(self._running)
+            try:
+                job()
+            except KdsError as error:
+                logger.info("not summarised: %s", error)
 
 
 def _spoken(messages: tuple[Message, ...]) -> tuple[Message, ...]:

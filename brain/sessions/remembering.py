@@ -21,7 +21,8 @@ from kds.brain.passages.query import read_question
 from kds.brain.passages.recall import recall
 from kds.brain.passages.recalled import Recall, RecallSettings, recall_settings
 from kds.brain.passages.store import Embedder
-from kds.brain.passages.values import Message, Role, Scope
+from kds.brain.passages.values import Message, Role, Scope, Summary
+from kds.brain.sessions.condensation import Keep, Later
 from kds.brain.sessions.entities import Antecedent, EntitySession
 from kds.brain.sessions.live_settings import LiveSettings
 from kds.brain.sessions.memory_place import MemoryPlace
@@ -37,7 +38,7 @@ from kds.brain.sessions.prompt_memory import (
 from kds.brain.sessions.session_table import new_id
 from kds.brain.sessions.session_values import Session
 from kds.brain.sessions.window import Window
-from kds.brain.sessions.windows import Windows, empty_window
+from kds.brain.sessions.windows import Windows, window_of
 from kds.brain.settings_schema import MemorySettings
 from kds.brain.summaries.extractive import ExtractiveSummarizer
 from kds.brain.summaries.summary import CheckedSummarizer, Summarizer
@@ -45,6 +46,10 @@ from kds.brain.words.tokens import TokenCounter, estimate_tokens
 from kds.brain.workspace import Workspace
 
 Environ = Mapping[str, str]
+
+CLOSING_S: Final = 10.0
+"""Seconds that closing waits for a model to end its summary: what one on the user's own machine
+takes for 200 words. `kds ask` has printed its answer by then."""
 
 PROMPTING: Final = "put into a prompt"
 """What the audit log of the consent says of a use."""
@@ -72,6 +77,8 @@ class Tools:
     """What a memory works with; everything has a default that needs no model."""
 
     summarizer: Summarizer | None = None
+    find_summarizer: Callable[[], Summarizer | None] = lambda: None
+    """Finds the one of the moment where ``summarizer`` is None; asked each time."""
     embedder: Embedder | None = None
     rewrite: Rewriter | None = None
     count_tokens: TokenCounter = estimate_tokens
@@ -102,6 +109,7 @@ class ConversationMemory:
         self._lock = RLock()
         self._store: MemoryStore | None = None
         self._windows: Windows | None = None
+        self._later = Later()
 
     @classmethod
     def open(
@@ -165,8 +173,7 @@ class ConversationMemory:
             if self._windows is None:
                 count = self.tools.count_tokens
                 extractive = ExtractiveSummarizer(count_tokens=count)
-                checked = CheckedSummarizer(extractive, self.tools.summarizer)
-                self._windows = Windows(self.store, checked, count)
+                self._windows = Windows(self.store, CheckedSummarizer(extractive), count)
             return self._windows
 
     def begin(
@@ -195,8 +202,8 @@ class ConversationMemory:
         """Store a message, and after a reply bring the summaries up to date.
 
         It is stored before anything is summarised. With a model as summariser that may take its
-        time: add with ``summarise=False``, and call `catch_up` when nobody waits. None when the
-        memory is off. Raises StoreError, and ExposedError when git would commit the message.
+        time: add with ``summarise=False``, and call `catch_up_later` after the answer. None when
+        the memory is off. Raises StoreError, and ExposedError when git would commit the message.
         """
         flags = self.flags
         if not flags.enabled:
@@ -208,15 +215,47 @@ class ConversationMemory:
             session, role, content, at=at, speaker=speaker, message_id=message_id
         )
         if summarise and role == "assistant":
-            self.windows.catch_up(session, message, flags)
+            self.windows.catch_up(session, message, flags, self.summarizer)
         return message
+
+    @property
+    def summarizer(self) -> Summarizer | None:
+        """The model that summarises at this moment, if one does."""
+        if self.settings.current().memory.summaries != "auto":
+            return None
+        return self.tools.summarizer or self.tools.find_summarizer()
 
     def catch_up(self, session: str) -> None:
         """Make the summaries that are due, with the model when there is one."""
+        self._catch_up(session, self.summarizer)
+
+    def catch_up_later(self, session: str) -> None:
+        """As `catch_up`, but nobody waits for a model: it is asked in a thread.
+
+        `close` waits a moment for it; what is not there then is summarised without the model.
+        Raises StoreError when there is no model.
+        """
+        model = self.summarizer
+        if model is None:
+            self._catch_up(session, None)
+        else:
+            self._later.run(session, lambda: self._catch_up(session, model))
+
+    def summarise_now(self, session: str) -> Summary | None:
+        """Store a summary of what was said since the last periodic one; None: nothing was.
+
+        Waits for the model where there is one. Raises StoreError.
+        """
+        if not self.flags.enabled or self.flags.summaries == "off":
+            return None
+        return self.windows.summarise_now(session, self.summarizer)
+
+    def _catch_up(self, session: str, model: Summarizer | None) -> None:
         flags = self.flags
-        newest = self.store.messages(session, last=1) if flags.enabled else ()
-        if newest:
-            self.windows.catch_up(session, newest[0], flags)
+        if not flags.enabled or self.store.find_session(session) is None:
+            return
+        if newest := self.store.messages(session, last=1):
+            self.windows.catch_up(session, newest[0], flags, model)
 
     def window(self, session: str, query: str = "") -> Window:
         """Return what to send with ``query``, within the budget; never asks a model.
@@ -225,8 +264,18 @@ class ConversationMemory:
         """
         flags = self.flags
         if not flags.enabled or self.store.find_session(session) is None:
-            return empty_window(query, flags, self.tools.count_tokens)
-        return self.windows.make(session, query, flags)
+            return window_of((), query, flags, self.tools.count_tokens)
+        keep: Keep = "due" if self.summarizer is None else "never"
+        return self.windows.make(session, query, flags, keep=keep)
+
+    def window_of(self, said: Sequence[tuple[Role, str]], query: str) -> Window:
+        """As `window`, of a conversation that is not stored: what a client sent along."""
+        now, count = self.tools.clock(), self.tools.count_tokens
+        messages = tuple(
+            Message("", "", seq, role, text, now, count(text))
+            for seq, (role, text) in enumerate(said, start=1)
+        )
+        return window_of(messages, query, self.flags, count)
 
     def recall(
         self,
@@ -356,8 +405,11 @@ class ConversationMemory:
         self.store.entities.forget(session)
         self.windows.forget(session)
 
-    def close(self) -> None:
-        """Let go of the store. Closing twice is fine."""
+    def close(self, *, wait_s: float = CLOSING_S) -> None:
+        """Let go of the store, once the summaries are made. Closing twice is fine."""
+        for session in self._later.end(wait_s):
+            with suppress(KdsError):
+                self._catch_up(session, None)
         with self._lock:
             if self._store is not None:
                 self._store.close()

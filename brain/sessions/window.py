@@ -11,6 +11,7 @@ from typing import Final
 
 from kds.brain.passages.values import Message, Role
 from kds.brain.summaries.transit import CUT, fit, fits, shorten
+from kds.brain.turn import Utterance
 from kds.brain.words.tokens import TokenCounter
 
 TURNS: Final = 4
@@ -81,6 +82,15 @@ class Window:
     first_seq: int
     """The first message that is sent verbatim; all before it are in the summary."""
     notes: tuple[str, ...] = ()
+
+    def earlier(self) -> tuple[Utterance, ...]:
+        """What stands before the question, for a turn. The summary is told as the user's: some
+        providers take one system message, and no more."""
+        before = self.messages[:-1] if self.tokens.query else self.messages
+        return tuple(
+            Utterance(one.content, "assistant" if one.role == "assistant" else "user")
+            for one in before
+        )
 
     def as_metric(self) -> dict[str, object]:
         """The record for the log of metrics: figures only."""

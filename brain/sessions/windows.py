@@ -5,24 +5,29 @@ from typing import Final
 
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
-from kds.brain.passages.values import Message
+from kds.brain.passages.values import Message, Summary
 from kds.brain.sessions.condensation import (
     CONDENSE_AT,
     CONDENSE_TO,
     STORED_TURNS,
     SUMMARY_SHARE,
     Condensation,
+    Keep,
 )
 from kds.brain.sessions.memory_store import MemoryStore
-from kds.brain.sessions.window import LABEL, Budget, Layout, Window, lay_out
+from kds.brain.sessions.window import LABEL, TURNS, Budget, Layout, Window, lay_out
 from kds.brain.settings_schema import MemorySettings
-from kds.brain.summaries.extractive import Limit
-from kds.brain.summaries.summary import CheckedSummarizer, Made
+from kds.brain.summaries.extractive import ExtractiveSummarizer, Limit
+from kds.brain.summaries.summary import CheckedSummarizer, Made, Summarizer
+from kds.brain.summaries.transit import fit
 from kds.brain.words.tokens import TokenCounter
 
 WINDOW: Final = "window"
 SUMMARY: Final = "summary"
 """Names of the measurements."""
+
+LEAST_SUMMARY: Final = 200
+"""Tokens of the summary of a conversation that is sent whole, whatever its limit."""
 
 USUAL_TURN: Final = 3
 LONGEST_TURN: Final = 24
@@ -40,79 +45,125 @@ class Windows:
         self._count = count
         self._condensation = Condensation(store, summarizer, on_made=self._log_summary)
 
-    def make(self, session_id: str, query: str, flags: MemorySettings) -> Window:
-        """Return the window of a session for a question; never asks a model."""
+    def make(
+        self, session_id: str, query: str, flags: MemorySettings, *, keep: Keep = "due"
+    ) -> Window:
+        """Return the window of a session for a question; never asks a model.
+
+        ``keep`` "never": no summary is stored, because a model will write it (`catch_up`).
+        """
         if flags.context_limit_tokens:
-            window = self._whole(session_id, query, flags)
+            window = self._whole(session_id, query, flags, keep)
         else:
             messages = self._recent(session_id, query, flags)
             layout = self._short(messages, query, flags)
-            window = self._summarised(session_id, layout, _usual(flags, self._count), flags)
+            window = self._summarised(session_id, layout, _usual(flags, self._count), flags, keep)
         notes = self._log(WINDOW, window.as_metric() | {"whole": flags.context_limit_tokens > 0})
         return replace(window, notes=(*window.notes, *notes))
 
-    def catch_up(self, session_id: str, newest: Message, flags: MemorySettings) -> None:
-        """Make the summaries that are due after a message, with the model when there is one."""
-        self._condensation.periodic(session_id, newest, every=flags.summary_frequency)
+    def catch_up(
+        self,
+        session_id: str,
+        newest: Message,
+        flags: MemorySettings,
+        model: Summarizer | None = None,
+    ) -> None:
+        """Make the summaries that are due after a message, by the ``model`` if there is one."""
+        if newest.role == "assistant":
+            every = flags.summary_every
+            self._condensation.periodic(session_id, newest.seq, every=every, model=model)
         known = self._condensation.stored(session_id)
-        too_early = newest.seq - known.last_seq < STORED_TURNS + flags.history_max_turns
-        if flags.enable_history_summarization and not flags.context_limit_tokens and not too_early:
-            layout = self._short(self._recent(session_id, "", flags), "", flags)
-            limit = _usual(flags, self._count)
-            self._condensation.advance(session_id, layout.first_seq - 1, limit=limit)
+        too_early = newest.seq - known.last_seq < STORED_TURNS + TURNS
+        if not flags.condenses or too_early:
+            return
+        if flags.context_limit_tokens:
+            if model is not None:  # without one the next window does it
+                self._condense_whole(session_id, flags, model)
+            return
+        layout = self._short(self._recent(session_id, "", flags), "", flags)
+        limit = _usual(flags, self._count)
+        self._condensation.advance(session_id, layout.first_seq - 1, limit=limit, model=model)
+
+    def summarise_now(self, session_id: str, model: Summarizer | None = None) -> Summary | None:
+        """Store a summary of what was said since the last periodic one; None: nothing was."""
+        return self._condensation.now(session_id, model=model)
 
     def forget(self, session_id: str) -> None:
         """Drop what is remembered of a session that was deleted."""
         self._condensation.forget(session_id)
 
     def _recent(self, session_id: str, query: str, flags: MemorySettings) -> tuple[Message, ...]:
-        usual = USUAL_TURN * (flags.history_max_turns + 1)
-        messages = self._store.messages(session_id, last=usual)
+        turns = _turns(flags)
+        messages = self._store.messages(session_id, last=USUAL_TURN * (turns + 1))
         has_older = bool(messages) and messages[0].seq > 1
-        if has_older and sum(one.role == "user" for one in messages) <= flags.history_max_turns:
-            last = LONGEST_TURN * (flags.history_max_turns + 1)
-            messages = self._store.messages(session_id, last=last)
+        if has_older and sum(one.role == "user" for one in messages) <= turns:
+            messages = self._store.messages(session_id, last=LONGEST_TURN * (turns + 1))
         return _without(messages, query)
 
     def _short(self, messages: tuple[Message, ...], query: str, flags: MemorySettings) -> Layout:
-        return lay_out(
-            messages, query, count=self._count, budget=_budget(flags), turns=flags.history_max_turns
-        )
+        budget, turns = _budget(flags), _turns(flags)
+        return lay_out(messages, query, count=self._count, budget=budget, turns=turns)
 
     def _summarised(
-        self,
-        session_id: str,
-        layout: Layout,
-        limit: Limit,
-        flags: MemorySettings,
-        *,
-        store: bool = False,
+        self, session_id: str, layout: Layout, limit: Limit, flags: MemorySettings, keep: Keep
     ) -> Window:
         """Put before a layout the summary of everything that it does not have verbatim."""
-        if not flags.enable_history_summarization or layout.first_seq <= 1:
+        if not flags.condenses or layout.first_seq <= 1:
             return layout.window("", self._count)
         last_seq = layout.first_seq - 1
-        covered = self._condensation.cover(session_id, last_seq, limit=limit, store=store)
+        covered = self._condensation.cover(session_id, last_seq, limit=limit, keep=keep)
         room = Limit(limit.words, layout.summary_room(self._count))
         text = self._condensation.within(covered.text, room)
         return layout.window(text, self._count, *covered.notes)
 
-    def _whole(self, session_id: str, query: str, flags: MemorySettings) -> Window:
+    def _whole(self, session_id: str, query: str, flags: MemorySettings, keep: Keep) -> Window:
         """Send all since the last summary; near the limit, condense the older half first."""
+        layout, limit = self._full(session_id, query, flags)
+        if layout is None:
+            layout, limit = self._condensed(session_id, query, flags)
+            keep = "always" if keep == "due" else keep
+        return self._summarised(session_id, layout, limit, flags, keep)
+
+    def _condense_whole(
+        self, session_id: str, flags: MemorySettings, model: Summarizer | None
+    ) -> None:
+        """Condense a conversation that is sent whole, once it has reached its limit."""
+        layout, _ = self._full(session_id, "", flags)
+        if layout is None:
+            layout, limit = self._condensed(session_id, "", flags)
+            last_seq = layout.first_seq - 1
+            self._condensation.advance(session_id, last_seq, limit=limit, model=model, early=True)
+
+    def _full(
+        self, session_id: str, query: str, flags: MemorySettings
+    ) -> tuple[Layout | None, Limit]:
+        """Lay out everything since the last summary; None when it exceeds CONDENSE_AT."""
+        known = self._condensation.stored(session_id)
+        summary = self._count(f"{LABEL}\n") + self._count(known.text) if known.text else 0
+        layout, limit = self._long(session_id, query, flags, CONDENSE_AT, summary)
+        is_whole = layout.first_seq == known.last_seq + 1
+        cut = any(sent.cut for sent in layout.verbatim)
+        return layout if is_whole and not cut else None, limit
+
+    def _condensed(
+        self, session_id: str, query: str, flags: MemorySettings
+    ) -> tuple[Layout, Limit]:
+        """Lay out what stays verbatim when the rest is condensed."""
+        summary = max(int(flags.context_limit_tokens * SUMMARY_SHARE), LEAST_SUMMARY)
+        return self._long(session_id, query, flags, CONDENSE_TO, summary)
+
+    def _long(
+        self, session_id: str, query: str, flags: MemorySettings, share: float, summary: int
+    ) -> tuple[Layout, Limit]:
         known = self._condensation.stored(session_id)
         since = self._store.session(session_id).message_count - known.last_seq
         messages = _without(self._store.messages(session_id, last=since), query)
-        budget = _whole_budget(flags.context_limit_tokens, CONDENSE_AT)
-        limit = Limit(budget.summary, max(budget.summary - self._count(f"{LABEL}\n"), 0))
-        layout = self._long(messages, query, budget)
-        is_whole = layout.first_seq == known.last_seq + 1
-        if is_whole and not any(sent.cut for sent in layout.verbatim):
-            return self._summarised(session_id, layout, limit, flags)
-        layout = self._long(messages, query, _whole_budget(flags.context_limit_tokens, CONDENSE_TO))
-        return self._summarised(session_id, layout, limit, flags, store=True)
-
-    def _long(self, messages: tuple[Message, ...], query: str, budget: Budget) -> Layout:
-        return lay_out(messages, query, count=self._count, budget=budget, turns=None, whole=True)
+        total = int(flags.context_limit_tokens * share)
+        asked = self._count(fit(query, total // 10, self._count)) if query.strip() else 0
+        summary = min(summary, total // 4)
+        budget = Budget(summary, total - summary - asked, asked)
+        layout = lay_out(messages, query, count=self._count, budget=budget, turns=None, whole=True)
+        return layout, Limit(summary, max(summary - self._count(f"{LABEL}\n"), 0))
 
     def _log_summary(self, kind: str, made: Made) -> None:
         self._log(SUMMARY, made.as_metric() | {"kind": kind})
@@ -126,9 +177,17 @@ class Windows:
         return ()
 
 
-def empty_window(query: str, flags: MemorySettings, count: TokenCounter) -> Window:
-    """Return the window of a conversation of which nothing is remembered."""
-    return lay_out((), query, count=count, budget=_budget(flags)).window("", count)
+def window_of(
+    messages: tuple[Message, ...], query: str, flags: MemorySettings, count: TokenCounter
+) -> Window:
+    """Return the window of a conversation that is not stored, made without a model."""
+    budget, turns = _budget(flags), _turns(flags)
+    layout = lay_out(messages, query, count=count, budget=budget, turns=turns)
+    older = tuple(one for one in messages if one.seq < layout.first_seq)
+    if not (flags.condenses and older):
+        return layout.window("", count)
+    limit = Limit(flags.summary_words, layout.summary_room(count))
+    return layout.window(ExtractiveSummarizer(limit, count_tokens=count)(older, ""), count)
 
 
 def _budget(flags: MemorySettings) -> Budget:
@@ -140,12 +199,8 @@ def _usual(flags: MemorySettings, count: TokenCounter) -> Limit:
     return Limit(flags.summary_words, max(flags.summary_tokens - label, 0))
 
 
-def _whole_budget(limit: int, share: float) -> Budget:
-    """Divide that share of a context limit: a tenth for the question, the rest verbatim."""
-    total = int(limit * share)
-    summary = min(max(int(limit * SUMMARY_SHARE), 200), total // 4)
-    query = limit // 10
-    return Budget(summary, max(total - summary - query, 0), query)
+def _turns(flags: MemorySettings) -> int:
+    return min(TURNS, flags.history_max_turns)
 
 
 def _without(messages: tuple[Message, ...], query: str) -> tuple[Message, ...]:

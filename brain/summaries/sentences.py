@@ -6,13 +6,22 @@ from dataclasses import dataclass
 from typing import Final
 
 from kds.brain.passages.values import Message
-from kds.brain.summaries.facts import READ_CHARS, Fact, facts_of
+from kds.brain.summaries.facts import READ_CHARS, Fact, FactKind, facts_of
 from kds.brain.summaries.transit import mark_code
 
 LABELS: Final = {"user": "User", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 
-ALSO: Final = "Also:"
-"""Begins the line of facts that stand in a summary without their sentences."""
+LISTED: Final[dict[FactKind, str]] = {
+    "decision": "Decided",
+    "date": "Dates",
+    "amount": "Amounts",
+    "name": "Names",
+    "identifier": "Files and identifiers",
+}
+"""What the lines of facts begin with that stand in a summary without their sentences."""
+
+_STARTS: Final = (*(f"{label}: " for label in LISTED.values()), "Also: ")
+"""The last one is that of summaries which an earlier KDS stored."""
 
 _LEFT_OUT: Final = re.compile(r"\((\d+) more facts? left out\)")
 
@@ -108,8 +117,8 @@ def _read_summary(previous: str) -> tuple[list[Sentence], list[Fact], int]:
     sentences: list[Sentence] = []
     loose: list[Fact] = []
     for line in _LEFT_OUT.sub("", previous).splitlines():
-        if line.startswith(ALSO):
-            items = (item.strip() for item in line.removeprefix(ALSO).split("; "))
+        if start := next((one for one in _STARTS if line.startswith(one)), ""):
+            items = (item.strip() for item in line.removeprefix(start).split("; "))
             loose += [_loose(item) for item in items if item]
             continue
         label, text = _labelled(line)
@@ -131,6 +140,18 @@ def _loose(item: str) -> Fact:
         return found[0]
     whole = next((fact for fact in found if fact.text == item), None)
     return whole or Fact("name", item, item.casefold(), 0, len(item))
+
+
+def listed(facts: Iterable[Fact]) -> Iterator[str]:
+    """Yield a line for each kind of facts that stand in a summary without their sentences.
+
+    >>> list(listed(facts_of("Pay Maria Lopez $1,200, then pay Ann Lee.")))
+    ['Amounts: $1,200', 'Names: Maria Lopez; Ann Lee']
+    """
+    found = tuple(facts)
+    for kind, label in LISTED.items():
+        if texts := [fact.text for fact in found if fact.kind == kind]:
+            yield f"{label}: {'; '.join(texts)}"
 
 
 def left_out_note(count: int) -> str:

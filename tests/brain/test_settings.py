@@ -69,7 +69,11 @@ def test_settings_of_the_memory_are_known_by_their_other_names_too(place: Worksp
 
 def test_the_memory_has_the_defaults_that_were_asked_for(place: Workspace) -> None:
     memory = load_settings(place, environ={}).memory
-    assert (memory.summary_frequency, memory.history_max_turns, memory.summary_words) == (5, 4, 200)
+    assert (memory.summary_frequency, memory.history_max_turns, memory.summary_words) == (
+        5,
+        10,
+        200,
+    )
     assert memory.summary_tokens + memory.verbatim_tokens + memory.query_tokens == 1100
     assert memory.ttl == timedelta(hours=4)
 

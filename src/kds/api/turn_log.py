@@ -22,6 +22,7 @@ from kds.brain.workspace import Workspace, own_settings_path
 
 if TYPE_CHECKING:  # the memory costs 130 ms of imports, and is off as a rule
     from kds.brain.sessions.remembering import ConversationMemory
+    from kds.brain.summaries.summary import Summarizer
 
 logger = logging.getLogger(__name__)
 
@@ -84,13 +85,20 @@ class TurnRecord(ABC):
                 self._memory.close()
                 self._memory = None
 
+    def _find_summarizer(self) -> "Summarizer | None":
+        """The model that condenses what was said; None: there is none."""
+        return None
+
     def _opened(self) -> "ConversationMemory":
         with self._lock:
             if self._memory is None:
                 from kds.brain.sessions.remembering import ConversationMemory, Tools
 
                 tools = Tools(
-                    clock=self._clock, on_by_default=self.on_by_default, surface=self.surface
+                    find_summarizer=self._find_summarizer,
+                    clock=self._clock,
+                    on_by_default=self.on_by_default,
+                    surface=self.surface,
                 )
                 self._memory = ConversationMemory.open(
                     self._workspace, tools, environ=self._environ

@@ -66,7 +66,8 @@ class Keeper:
                 fresh=found.turn.context_switch,
             )
             if answer:
-                self._memory.add(known.session, "assistant", answer)
+                self._memory.add(known.session, "assistant", answer, summarise=False)
+                self._memory.catch_up_later(known.session)
             shown = shown_terms(self._memory, known.session)
         except StoreError as error:
             warning = f"the turn was not remembered: {error.message}"

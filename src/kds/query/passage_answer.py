@@ -14,9 +14,11 @@ from urllib.parse import urlsplit
 from kds.agents.agent import Agent
 from kds.agents.models import load_chat_model, model_label
 from kds.agents.quotation import cited, memory_note, quoted
+from kds.agents.summarizer import summarizer_of
 from kds.brain.errors import KdsError
 from kds.brain.sessions.prompt_memory import PromptMemory
 from kds.brain.settings import ModelSettings
+from kds.brain.summaries.summary import Summarizer
 from kds.brain.turn import Turn
 from kds.query.values import Chunk
 from kds.router.prompts.library import PromptLibrary
@@ -90,6 +92,12 @@ class Answerer:
     def label(self) -> str | None:
         """What to call the model that is asked."""
         return self.models.label(self.settings())
+
+    def summarizer(self) -> Summarizer | None:
+        """What condenses conversations with the model; None without one."""
+        if not self.configured:
+            return None
+        return summarizer_of(lambda: self.models.load(self.settings()), self.library)
 
     def speak(self, turn: Turn, chunks: Sequence[Chunk], memory: PromptMemory = NOTHING) -> Spoken:
         """Ask the model, and wait for it, but no longer than it has; never raises KdsError."""

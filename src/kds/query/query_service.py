@@ -23,7 +23,7 @@ from kds.brain.message import clean_message
 from kds.brain.sessions.prompt_memory import PromptMemory
 from kds.brain.sessions.remembering import ConversationMemory, Tools
 from kds.brain.settings import Settings
-from kds.brain.turn import NOT_ENGLISH
+from kds.brain.turn import NOT_ENGLISH, Turn
 from kds.brain.workspace import Workspace
 from kds.query.document_library import Library
 from kds.query.embedder import EmbedderSlot
@@ -41,6 +41,9 @@ from kds.router.rewrite import FindRewriter
 
 SURFACE: Final = "query"
 """The name of this surface in the memory's measurements."""
+
+CLOSING_S: Final = 1.0
+"""Seconds that a service which stops waits for a model to end a summary."""
 
 EARLIER_SETTINGS: Final = "the settings are those before the last change"
 
@@ -63,7 +66,12 @@ class QueryService:
     ) -> None:
         """``rewriter`` finds the model that rewrites; None: the one that the settings name."""
         self._clock = clock
-        tools = Tools(clock=clock, on_by_default=True, surface=SURFACE)
+        tools = Tools(
+            find_summarizer=lambda: self._answerer.summarizer(),
+            clock=clock,
+            on_by_default=True,
+            surface=SURFACE,
+        )
         self.memory = ConversationMemory.open(parts.workspace, tools, environ=environ)
         self.library = Library(parts.workspace, environ=environ)
         self.embedder = EmbedderSlot(lambda: self._settings().recall.embeddings)
@@ -158,17 +166,18 @@ class QueryService:
         """Ask the model and wait for it; None when none is to be asked. Raises nothing."""
         if not self._asks(found):
             return None
-        return self._answerer.speak(found.turn, found.findings.chunks, self._about_user(found))
+        turn = self._with_window(found)
+        return self._answerer.speak(turn, found.findings.chunks, self._about_user(found))
 
     async def aanswer(self, found: Understood) -> Spoken | None:
         """The same, off the event loop, and no longer than the model's timeout."""
         if not self._asks(found):
             return None
         answerer, started = self._answerer, perf_counter()
-        memory = self._about_user(found)
+        memory, turn = self._about_user(found), self._with_window(found)
         try:
             return await self.speakers.run(
-                lambda: answerer.speak(found.turn, found.findings.chunks, memory),
+                lambda: answerer.speak(turn, found.findings.chunks, memory),
                 timeout_s=answerer.timeout_s,
             )
         except KdsError as error:
@@ -227,7 +236,7 @@ class QueryService:
 
     def close(self) -> None:
         """Let go of the stores. Closing twice is fine."""
-        self.memory.close()
+        self.memory.close(wait_s=CLOSING_S)
         self.library.close()
 
     def __enter__(self) -> Self:
@@ -253,10 +262,27 @@ class QueryService:
         except StoreError:
             return PromptMemory()
 
+    def _with_window(self, found: Understood) -> Turn:
+        """The turn as the model gets it: a summary of what was said before, and the last turns."""
+        query, known = found.query, found.known
+        try:
+            if query.context is not None:
+                said = within_contract(query.context, self.memory.flags)
+                window = self.memory.window_of(
+                    [(one.role, one.content) for one in said], query.text
+                )
+            elif known is not None:
+                window = self.memory.window(known.session, query.text)
+            else:
+                return replace(found.turn, history=())
+        except StoreError:  # the question is answered all the same, as one that stands alone
+            return replace(found.turn, history=())
+        return replace(found.turn, history=window.earlier())
+
     def _read(self, query: Query, known: Recollection | None) -> Reading:
         """What the question means after what was said: sent by the client, else remembered."""
         if query.context is not None:
-            messages = within_contract(query.context)
+            messages = within_contract(query.context, self.memory.flags)
         else:
             messages = known.messages if known else ()
         return self._reader.read(

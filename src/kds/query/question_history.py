@@ -7,6 +7,7 @@ sent it), or out of the stored session. Nothing here touches the disk.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from kds.brain.settings_schema import MemorySettings
 from kds.brain.turn import Utterance
 from kds.router.references.resolver import naming
 from kds.transit.history import Message, transit
@@ -16,9 +17,9 @@ REPLIES_READ: Final = 3
 next to no salience left (0.72 a turn, DESIGN 5), and reading a reply takes 1-3 ms of CPU."""
 
 
-def within_contract(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Return the part of a conversation that counts: ten turns, replies cut, 2,000 tokens."""
-    return tuple(transit(messages))
+def within_contract(messages: Iterable[Message], flags: MemorySettings) -> tuple[Message, ...]:
+    """Return what counts of a conversation: `history_max_turns`, replies cut, 2,000 tokens."""
+    return tuple(transit(messages, turns=flags.history_max_turns))
 
 
 def said_before(messages: Sequence[Message]) -> tuple[Utterance, ...]:

@@ -11,10 +11,10 @@ from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.sessions.session_table import ID_LIMIT
 from kds.brain.sessions.session_values import EntityMemory, Session
 from kds.query.question_history import within_contract
-from kds.transit.history import TURNS, Message
+from kds.transit.history import Message
 
-READ: Final = 3 * TURNS
-"""Messages that are read of a session: two a turn, and some that tools added."""
+A_TURN: Final = 3
+"""Messages that are read for each turn of a session: two, and some that tools added."""
 
 TERMS_SHOWN: Final = 10
 """Terms of a session that a reply names, the latest first."""
@@ -113,13 +113,15 @@ def recollect(
     stored = memory.begin(session) if begins else memory.store.find_session(session)
     if stored is None:
         return None
-    read = memory.store.messages(stored.id, last=READ)
+    flags = memory.flags
+    read = memory.store.messages(stored.id, last=A_TURN * flags.history_max_turns)
     known = _known(memory, session)
     return Recollection(
         session=stored.id,
         turn=count.of(memory.store, stored) + 1,
         messages=within_contract(
-            Message(one.role, one.content) for one in read if one.role in ("user", "assistant")
+            (Message(one.role, one.content) for one in read if one.role in ("user", "assistant")),
+            flags,
         ),
         message_ids=frozenset(one.id for one in read),
         terms=_recent_terms(known),

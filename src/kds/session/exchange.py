@@ -75,6 +75,8 @@ class Exchange:
                 self._change(lambda now: now.idle() if now.exchange == self.id else now)
             if not self._served.forgot:
                 means.memory.close_turn(opening.turn, self._served.said, means.conversation)
+                if self._served.error is None:  # a model that fails would not summarise either
+                    means.memory.condense()
 
     def halt(self) -> str | None:
         """Stop it; returns the name of the agent that was running, if one was.

@@ -15,12 +15,15 @@ from kds.agents.agent import Agent
 from kds.agents.models import checked_model, load_chat_model, model_timeout
 from kds.agents.quotation import memory_note
 from kds.agents.reply import AgentReply
+from kds.agents.summarizer import summarizer_of
 from kds.brain.context.work import Halted
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.prompt_memory import PromptMemory
 from kds.brain.settings import ModelSettings, load_settings
+from kds.brain.summaries.summary import Summarizer
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
+from kds.router.prompts.library import PromptLibrary
 from kds.session.opening import Opening
 from kds.session.run import AgentRun, Speech
 from kds.session.session_memory import Said, SessionMemory
@@ -139,6 +142,10 @@ class AgentDesk:
         """Whether there is a model to ask. It is loaded, and may fail, when it is asked."""
         settings = self._settings
         return bool(self._model is not None or settings.name or settings.base_url)
+
+    def summarizer(self, library: PromptLibrary) -> Summarizer | None:
+        """What condenses conversations with the model; None without one."""
+        return summarizer_of(self._loaded, library) if self.has_model else None
 
     def start(self, assignment: Assignment) -> AgentRun:
         """Have an agent work, in a thread of its own, while it is listened to."""

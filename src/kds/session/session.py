@@ -108,6 +108,7 @@ class Session:
         else:
             conversations = routes(memory)
         notes = (*conversations.take_notes(), *notes)
+        memory.find_summarizer = lambda: desk.summarizer(conversations.library)
         course = Course(conversations.library, str(workspace.root))
         origin = conversations.origin
         work: WorkStore = work_of(workspace, conversation, clock=clock, origin=origin)

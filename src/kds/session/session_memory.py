@@ -18,6 +18,7 @@ from kds.brain.sessions.prompt_memory import PromptMemory
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.sessions.session_table import new_id
 from kds.brain.sessions.session_values import Session
+from kds.brain.summaries.summary import Summarizer
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
 
@@ -60,6 +61,8 @@ class SessionMemory(TurnRecord):
         """The id under which the conversation is remembered, once it is known."""
         self.title: str | None = None
         """What a session that begins here is called; None: as its first message says."""
+        self.find_summarizer: Callable[[], Summarizer | None] = lambda: None
+        """Finds the model that condenses what was said."""
         super().__init__(workspace, clock=clock)
         self._keeps = keeps
         self._trouble: list[str] = []
@@ -102,6 +105,11 @@ class SessionMemory(TurnRecord):
             )
 
         self._kept("what the turn referred to was not remembered", remember)
+
+    def condense(self) -> None:
+        """Make the summaries that are due: behind the answer, so that nobody waits for a model."""
+        if session := self.session:
+            self._kept("not summarised", lambda: self._opened().catch_up_later(session))
 
     def known(self, conversation: str | None = None) -> Callable[[], Iterable[str]]:
         """What the conversation has referred to, for `kds.api.routing.Router`; asked each turn."""
@@ -202,7 +210,10 @@ class SessionMemory(TurnRecord):
             return
         if self.title and memory.store.find_session(self.session) is None:
             memory.begin(self.session, title=self.title)
-        memory.add(self.session, role, text, speaker=speaker, at=at)
+        memory.add(self.session, role, text, speaker=speaker, at=at, summarise=False)
+
+    def _find_summarizer(self) -> Summarizer | None:
+        return self.find_summarizer()
 
     def _kept(self, failing: str, write: Callable[[], None]) -> None:
         if self._keeps and self.enabled:

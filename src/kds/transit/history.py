@@ -11,7 +11,7 @@ from typing import Final, Literal
 Role = Literal["user", "assistant"]
 
 TURNS: Final = 10
-"""Turns that are sent: a user's message with the replies to it."""
+"""Turns that are sent unless told otherwise: a user's message with the replies to it."""
 
 REPLY_CHARS: Final = 500
 """Code points of a reply that are sent, the sign of the cut included."""
@@ -42,7 +42,9 @@ class Message:
         return {"role": self.role, "content": self.content}
 
 
-def transit(messages: Iterable[Message | Mapping[str, object]]) -> list[Message]:
+def transit(
+    messages: Iterable[Message | Mapping[str, object]], *, turns: int = TURNS
+) -> list[Message]:
     """Return the part of a conversation, oldest first, that goes along with the next question.
 
     Messages of other roles and empty ones are left out, and so are replies before the first
@@ -52,10 +54,10 @@ def transit(messages: Iterable[Message | Mapping[str, object]]) -> list[Message]
     >>> [(message.role, len(message.content)) for message in transit(said)]
     [('user', 16), ('assistant', 496)]
     """
-    turns = _turns(_shortened(_clean(messages)))[-TURNS:]
-    while len(turns) > 1 and sum(map(_cost, turns)) > BUDGET_TOKENS:
-        del turns[0]
-    return _squeezed(turns[0]) if len(turns) == 1 else [one for turn in turns for one in turn]
+    sent = _turns(_shortened(_clean(messages)))[-turns:] if turns > 0 else []
+    while len(sent) > 1 and sum(map(_cost, sent)) > BUDGET_TOKENS:
+        del sent[0]
+    return _squeezed(sent[0]) if len(sent) == 1 else [one for turn in sent for one in turn]
 
 
 def tokens(content: str) -> int:

@@ -81,7 +81,7 @@ def test_every_few_replies_make_a_summary_of_their_own(
 ) -> None:
     for turn in range(1, 5):
         talk(store, 1, first=turn)
-        condensation.periodic("chat", store.messages("chat", last=1)[0], every=every)
+        condensation.periodic("chat", 2 * turn, every=every)
     stored = store.summaries("chat", kind="periodic")
     assert [(one.first_seq, one.last_seq) for one in stored] == ranges
 

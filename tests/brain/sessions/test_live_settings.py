@@ -33,7 +33,7 @@ def test_settings_that_break_while_it_runs_leave_the_last_good_ones(place: Works
     live = LiveSettings(place, environ={})
     live.current()
     place.settings_path.write_text("memory: 3\n")
-    assert live.current().memory.history_max_turns == 4
+    assert live.current().memory.history_max_turns == 10
     assert live.problem is not None
     place.settings_path.write_text("memory: {history_max_turns: 9}\n")
     assert live.current().memory.history_max_turns == 9

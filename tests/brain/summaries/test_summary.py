@@ -45,7 +45,8 @@ def test_a_good_summary_of_the_model_is_taken_with_what_it_forgot() -> None:
     [
         (failing, "ConnectionError: no route to the model"),
         (saying("  \n"), "the model said nothing"),
-        (saying("The user wants an export service."), "the model left out"),
+        (saying("I'm sorry, but I cannot help with that."), "the model did not summarise"),
+        (saying(f"{GOOD} Ask Carlos Vega."), "the model told what nobody said: 'Carlos Vega'"),
         (saying(f"{GOOD} It will cost $99,000."), "the model told what nobody said: '$99,000'"),
         (saying(f"{GOOD} See src/other.py:77."), "the model told what nobody said"),
     ],
@@ -76,8 +77,18 @@ def test_a_model_that_says_too_much_is_cut_to_the_limit() -> None:
     assert len(made.text.split()) <= 200
 
 
-def test_the_model_is_not_asked_when_it_must_be_quick() -> None:
-    assert checked(failing).make(MESSAGES, with_model=False).reason is None
+def test_a_short_summary_of_the_model_is_followed_by_what_it_left_out() -> None:
+    made = checked(saying("The user builds an invoice export. Key topics: export, cron.")).make(
+        MESSAGES
+    )
+    assert made.source == "model"
+    assert made.text.startswith("The user builds an invoice export. Key topics: export, cron.\n")
+    assert all(fact in made.text for fact in FACTS)
+
+
+@pytest.mark.parametrize("name", ["PostgreSQL", "Invoices", "the User", "JobExport"])
+def test_another_form_of_what_was_said_is_not_invented(name: str) -> None:
+    assert checked(saying(f"{GOOD} It is about {name}.")).make(MESSAGES).source == "model"
 
 
 def test_measurements_say_nothing_of_what_was_said() -> None:

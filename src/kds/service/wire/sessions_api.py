@@ -174,8 +174,9 @@ async def add_message(request: Request, session: SessionPath, asked: NewMessage)
         try:
             found = served.memory.add(
                 session, asked.role, asked.content,
-                speaker=asked.speaker, at=asked.at, message_id=chosen,
+                speaker=asked.speaker, at=asked.at, message_id=chosen, summarise=False,
             )  # fmt: skip
+            served.memory.catch_up_later(session)
         except StoreError as error:
             if chosen is not None and _holds(store, chosen):
                 raise ConflictError(error.message, where="id", hint=error.hint) from error
