@@ -405,9 +405,9 @@ class ConversationMemory:
         self.store.entities.forget(session)
         self.windows.forget(session)
 
-    def close(self, *, wait_s: float = CLOSING_S) -> None:
+    def close(self, *, wait_s: float | None = None) -> None:
         """Let go of the store, once the summaries are made. Closing twice is fine."""
-        for session in self._later.end(wait_s):
+        for session in self._later.end(CLOSING_S if wait_s is None else wait_s):
             with suppress(KdsError):
                 self._catch_up(session, None)
         with self._lock:

@@ -28,7 +28,7 @@ def test_the_prompt_has_the_messages_and_the_summary_before_them(library: Prompt
     )
     assert "Ann: Make it {{ purple }}" in prompt
     assert "User: wants a button." in prompt
-    assert "at most 200 words" in prompt
+    assert "at most 120 words" in prompt
 
 
 def test_without_a_summary_before_none_is_spoken_of(library: PromptLibrary) -> None:

@@ -267,7 +267,7 @@ class QueryService:
         query, known = found.query, found.known
         try:
             if query.context is not None:
-                said = within_contract(query.context, self.memory.flags)
+                said = within_contract(query.context, turns=self.memory.flags.history_max_turns)
                 window = self.memory.window_of(
                     [(one.role, one.content) for one in said], query.text
                 )
@@ -282,7 +282,7 @@ class QueryService:
     def _read(self, query: Query, known: Recollection | None) -> Reading:
         """What the question means after what was said: sent by the client, else remembered."""
         if query.context is not None:
-            messages = within_contract(query.context, self.memory.flags)
+            messages = within_contract(query.context, turns=self.memory.flags.history_max_turns)
         else:
             messages = known.messages if known else ()
         return self._reader.read(

@@ -7,19 +7,18 @@ sent it), or out of the stored session. Nothing here touches the disk.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from kds.brain.settings_schema import MemorySettings
 from kds.brain.turn import Utterance
 from kds.router.references.resolver import naming
-from kds.transit.history import Message, transit
+from kds.transit.history import TURNS, Message, transit
 
 REPLIES_READ: Final = 3
 """Turns back that replies are read for things to refer to. What only an older reply named has
 next to no salience left (0.72 a turn, DESIGN 5), and reading a reply takes 1-3 ms of CPU."""
 
 
-def within_contract(messages: Iterable[Message], flags: MemorySettings) -> tuple[Message, ...]:
-    """Return what counts of a conversation: `history_max_turns`, replies cut, 2,000 tokens."""
-    return tuple(transit(messages, turns=flags.history_max_turns))
+def within_contract(messages: Iterable[Message], *, turns: int = TURNS) -> tuple[Message, ...]:
+    """Return what counts of a conversation: the last turns, replies cut, 2,000 tokens."""
+    return tuple(transit(messages, turns=turns))
 
 
 def said_before(messages: Sequence[Message]) -> tuple[Utterance, ...]:

@@ -113,15 +113,15 @@ def recollect(
     stored = memory.begin(session) if begins else memory.store.find_session(session)
     if stored is None:
         return None
-    flags = memory.flags
-    read = memory.store.messages(stored.id, last=A_TURN * flags.history_max_turns)
+    turns = memory.flags.history_max_turns
+    read = memory.store.messages(stored.id, last=A_TURN * turns)
     known = _known(memory, session)
     return Recollection(
         session=stored.id,
         turn=count.of(memory.store, stored) + 1,
         messages=within_contract(
             (Message(one.role, one.content) for one in read if one.role in ("user", "assistant")),
-            flags,
+            turns=turns,
         ),
         message_ids=frozenset(one.id for one in read),
         terms=_recent_terms(known),
