@@ -18,6 +18,7 @@ from kds.brain.summaries.extractive import (
 )
 from kds.brain.summaries.facts import Fact, Told, decision_words
 from kds.brain.summaries.sentences import Reading, read
+from kds.brain.words.stem import stem
 
 TIMEOUT_S: Final = 20.0
 """For a model on the user's own machine 200 words take some 10 s."""
@@ -36,8 +37,11 @@ SAME_START: Final = 4
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 _OF_SUMMARIES: Final = frozenset(
-    "user assistant agent tool developer conversation summary key topics topic decided decision "
-    "wants want asked open done".split()
+    map(
+        stem,
+        "user assistant agent tool developer conversation summary key topic decide decision want "
+        "ask open done".split(),
+    )
 )
 """Words with which summaries speak of conversations."""
 
@@ -177,7 +181,7 @@ def _is_named(fact: Fact, words: frozenset[str]) -> bool:
     """Tell whether a name, or an identifier without a digit, is made of words that were said."""
     if fact.kind not in ("name", "identifier") or any(map(str.isdigit, fact.text)):
         return False
-    whole = decision_words(fact.text)
+    whole = map(stem, decision_words(fact.text))
     return all(_is_said(one, words) for one in whole) or all(
         _is_said(one, words) for one in _words(fact.text)
     )
@@ -199,7 +203,7 @@ def _is_said(word: str, words: frozenset[str]) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(decision_words(_CAMEL.sub(" ", text).replace("_", " ")))
+    return frozenset(map(stem, decision_words(_CAMEL.sub(" ", text).replace("_", " "))))
 
 
 def _said(message: Message) -> str:

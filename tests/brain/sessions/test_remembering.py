@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from threading import Event
 
@@ -276,6 +277,40 @@ def test_a_whole_conversation_is_condensed_near_its_limit(chat: Chat) -> None:
     assert 1 < len(rolling) < 8
     assert rolling[-1].last_seq == window.first_seq - 1
     assert "module_40" in window.summary
+
+
+def test_condensing_begins_at_95_percent_of_the_limit(chat: Chat) -> None:
+    chat.workspace.ensure()
+    chat.workspace.settings_path.write_text("memory: {context_limit_tokens: 3000}\n")
+    memory = chat.open()
+    shares = []
+    for turn in range(400):
+        memory.add("s", "user", f"Add field{turn} to module_{turn}.")
+        memory.add("s", "assistant", "All is well.")
+        window = memory.window("s", "next?")
+        shares.append(window.tokens.total / 3000)
+        assert window.tokens.total <= 0.95 * 3000
+    drops = [before for before, after in pairwise(shares) if after < before]
+    assert len(drops) > 1
+    assert min(drops) > 0.94
+
+
+def test_a_model_condenses_a_whole_conversation_behind_the_answer(chat: Chat) -> None:
+    def model(messages: Sequence[Message], previous: str) -> str:
+        return "The user adds fields to a module."
+
+    chat.workspace.ensure()
+    chat.workspace.settings_path.write_text("memory: {context_limit_tokens: 2000}\n")
+    memory = chat.open(summarizer=model)
+    for turn in range(200):
+        memory.add("s", "user", f"Add field{turn} to module_{turn}.")
+        memory.window("s", f"Add field{turn} to module_{turn}.")
+        memory.add("s", "assistant", "All is well.", summarise=False)
+        memory.catch_up_later("s")
+    memory.close()
+    rolling = chat.open().store.summaries("s", kind="rolling")
+    assert rolling
+    assert all(one.text.startswith("The user adds fields to a module.") for one in rolling)
 
 
 def test_a_deleted_session_is_gone_with_all_that_was_known(chat: Chat) -> None:

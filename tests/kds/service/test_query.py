@@ -10,8 +10,10 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.agents.openai_server import Failure, FakeProvider, Slow, Text
+from tests.agents.openai_server import Asked, Failure, FakeProvider, Slow, Text
 
+from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.words.tokens import estimate_tokens
 from kds.brain.workspace import Workspace
 from kds.service.listener import HttpAddress
 from kds.service.service_options import ServiceOptions
@@ -252,6 +254,62 @@ def test_the_knowledge_retriever_answers_from_the_passages(
     assert "12th day of each month" in asked.text
     page = client.get("/sessions/answered").json()["page"]
     assert [message["role"] for message in page] == ["user", "assistant"]
+
+
+def _answering(asked: Asked) -> Text:
+    if "Conversation summarizer" in asked.text:
+        return Text("The user asks about the Determination Date. Key topics: Determination Date.")
+    return Text("The 12th day of each month [1].")
+
+
+@pytest.mark.parametrize("stored", [True, False], ids=["session", "context"])
+def test_the_model_gets_a_summary_and_the_last_four_turns(
+    client: httpx.Client, provider: FakeProvider, stored: bool
+) -> None:
+    provider.default = _answering
+    turns = 12
+    said: list[dict[str, str]] = []
+    for turn in range(turns):
+        question = f"What is the Determination Date of part {turn + 100}? " + "Be exact." * 10
+        more = {"session_id": "windowed"} if stored else {"conversation_context": said[-20:]}
+        reply = ask(client, question, scope="documents", **more)
+        said += [
+            {"role": "user", "content": question},
+            {"role": "assistant", "content": reply["answer"]},
+        ]
+    last = [one for one in provider.asked if "Knowledge retriever" in one.text][-1]
+    _system, *before, _question = last.messages
+    texts = [str(one["content"]) for one in before]
+    assert texts[0].startswith("Earlier in this conversation:")
+    assert [one for one in texts[1:] if "of part" in one] == [
+        one["content"] for one in said[-10:-2:2]
+    ]
+    assert len(texts) == 1 + 2 * 4
+    assert sum(map(estimate_tokens, texts)) <= 1100
+
+
+def test_the_model_condenses_a_queried_session(
+    client: httpx.Client, library: Any, provider: FakeProvider
+) -> None:
+    provider.default = _answering
+    for turn in range(6):
+        ask(client, f"What is the Determination Date of part {turn}?", session_id="condensed")
+    wait_until(lambda: any("Conversation summarizer" in one.text for one in provider.asked))
+    with MemoryPlace.of(library.workspaces[0]).open() as store:
+        wait_until(lambda: store.summaries("condensed"))
+        assert store.summaries("condensed")[0].text.startswith("The user asks about the Det")
+
+
+def test_a_setting_says_how_many_turns_of_a_history_count(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = [
+        {"role": "user", "content": ASKED},
+        {"role": "assistant", "content": "The 12th day of each month."},
+    ]
+    assert ask(client, THEN, conversation_context=context)["rewritten_query"] == REWRITTEN
+    monkeypatch.setenv("history_max_turns", "0")
+    assert ask(client, THEN, conversation_context=context)["rewritten_query"] == THEN
 
 
 def test_without_answer_no_model_is_asked(client: httpx.Client, provider: FakeProvider) -> None:
