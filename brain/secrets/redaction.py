@@ -1,42 +1,45 @@
 """What may be stored of a text: secrets replaced by `[secret: <kind>]`, code by its size.
 
 The one door to the disk: the journal sends every text through `storable` (DESIGN 3). Secrets
-are found by the rules of detect-secrets and by ours (`own_rules` says why there are any).
+are found by the rules of `rules.yaml`; those that several lines make are found by `spread`.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Final, NamedTuple
 
 from kds.brain.message import well_formed
 from kds.brain.secrets.code_block import summarise_code
-from kds.brain.secrets.key_form import PRIVATE_KEY
-from kds.brain.secrets.own_rules import OWN_RULES, STEMS
-from kds.brain.secrets.secret_block import masked_blocks, public_lines
-from kds.brain.secrets.secret_library import LIBRARY_KINDS, library_rules
-from kds.brain.secrets.secret_rule import SecretRule
+from kds.brain.secrets.rules import is_strong, secret_kinds, secret_rules, token_kind, token_pattern
+from kds.brain.secrets.spread import masked_lines, public_lines
 
-PRIVATE_KEY_KIND: Final = "private key"
+_PRIVATE_KEY_KIND: Final = "private key"
 
-KINDS: Final = LIBRARY_KINDS | {rule.kind for rule in OWN_RULES} | {PRIVATE_KEY_KIND}
+KINDS: Final = secret_kinds() | {_PRIVATE_KEY_KIND}
 """The kinds a mark may name. Closed, so that a text cannot hide a secret in a false mark."""
 
 _MARK: Final = re.compile(
     r"\[secret: (?:" + "|".join(sorted(map(re.escape, KINDS), key=len, reverse=True)) + r")\]"
 )
 
-_SIGN: Final = re.compile(r"[^\w\s.,;]|\d|[^\x00-\x7f]")
-_SHAPE: Final = re.compile(
-    r"""://
-      | [\w+/=.\\-]{16}
-      | (?-i:AKC[A-Za-z0-9]|AP[\dA-F][A-Za-z0-9]{8}|eyJ)
-      | xox[a-z]-
-      | \d{8}:
-      | [?&](?:sig|code)
-      | \b(?:mysql|curl|sshpass)
-    """,
-    re.VERBOSE | re.IGNORECASE,
+_PRIVATE_KEY: Final = re.compile(
+    r"""-{4,5}\ ?BEGIN\ (?P<what>[A-Z0-9\ ]{0,30}PRIVATE\ KEY(?:\ BLOCK)?)\ ?-{4,5}
+        (?:
+          (?:(?!-{4,5}\ ?BEGIN\ ).)*?-{4,5}\ ?END\ (?P=what)\ ?-{4,5}     # to its end,
+        | (?:(?:\r?\n|\\r|\\n)[>|\ \t]*(?:[A-Za-z-]{4,20}:\ [^\n]*|[A-Za-z0-9+/=]*)[\ \t"',+]*
+              (?=\r?\n|\\|\Z)
+            |\ [A-Za-z0-9+/=]{20,}
+          )*
+        )
+      | PuTTY-User-Key-File-\d:.*?(?:Private-MAC:\ \w+|\Z)""",
+    re.VERBOSE | re.DOTALL,
 )
+"""The body is the secret, not the first line only. A key without its end goes
+as far as its lines look like one."""
+
+_RUN: Final = re.compile(r"[\w+/=.~-]{16}")
+"""What every token holds: an unbroken run."""
 
 _WINDOW: Final = 1200
 _OVERLAP: Final = 300
@@ -45,6 +48,10 @@ places costs no more than the square of a window. A secret that has more than th
 found by its start and taken to its end."""
 
 _TOKEN_TAIL: Final = re.compile(r"[\w+/=.~-]*(?<![.])")
+_REST: Final = re.compile(r"\s*(?P<rest>[\w+/=-]{6,})[\s\"',]*")
+"""The rest of a token that was wrapped stands alone on the next line."""
+_WRAPPED: Final = 40
+"""Characters: a line that ends in a token and is shorter was not wrapped."""
 
 
 class _Span(NamedTuple):
@@ -82,25 +89,31 @@ def redact_secrets(text: str) -> str:
     """Replace every secret found in ``text`` by its mark, once."""
     if not may_hold_secret(text):
         return text
-    text = PRIVATE_KEY.sub(f"[secret: {PRIVATE_KEY_KIND}]", text)
-    lines = masked_blocks(text.split("\n"))
+    text = _PRIVATE_KEY.sub(f"[secret: {_PRIVATE_KEY_KIND}]", text)
+    lines = masked_lines(text.split("\n"))
     public = public_lines(lines)
-    return "\n".join(
-        line if number in public else _redact_line(line) for number, line in enumerate(lines)
-    )
+    kept: list[str] = []
+    wrapped = False
+    for number, line in enumerate(lines):
+        done = line if number in public else _redact_line(line)
+        if wrapped and (rest := _REST.fullmatch(line)) and is_strong(rest["rest"]):
+            done = f"{line[: rest.start('rest')]}[secret: random text]{line[rest.end('rest') :]}"
+        wrapped = done != line and done.endswith("]") and len(line) > _WRAPPED
+        kept.append(done)
+    return "\n".join(kept)
 
 
 def may_hold_secret(text: str) -> bool:
-    """Say, cheaply, whether any rule could find something; it may be wrong only with yes.
+    """Say, cheaply, whether any rule could find something; it may be wrong only with yes."""
+    return _RUN.search(text) is not None or _needs().search(text.casefold()) is not None
 
-    Every pattern needs one of: a word of STEMS and, on the same line, a digit or a sign
-    other than full stop, comma and semicolon; "://"; an unbroken run of 16 signs; one of the
-    few short forms. A test draws
-    strings from each pattern and holds this function against them.
-    """
-    if _SHAPE.search(text):
-        return True
-    return STEMS.search(text) is not None and _SIGN.search(text) is not None
+
+@cache
+def _needs() -> re.Pattern[str]:
+    """What a text needs for any of the rules."""
+    needles = {needle for rule in secret_rules() for needle in rule.needs}
+    shortest = [one for one in needles if not any(two != one and two in one for two in needles)]
+    return re.compile("|".join(map(re.escape, sorted(shortest))))
 
 
 def _redact_line(line: str) -> str:
@@ -149,25 +162,27 @@ class _Tails:
 
 def _found(tails: _Tails, window: str, offset: int) -> Iterator[_Span]:
     folded = window.casefold()
-    for rule in (*OWN_RULES, *library_rules()):
-        if rule.needles and not any(needle in folded for needle in rule.needles):
+    if _RUN.search(window):
+        for match in token_pattern().finditer(window):
+            yield _span(tails, token_kind(match), match.span(), offset, run=True)
+    for rule in secret_rules():
+        if not any(needle in folded for needle in rule.needs) and rule.needs:
             continue
         for match in rule.pattern.finditer(window):
             if rule.accept(match[rule.group]):
-                yield _span(tails, rule, match.span(rule.group), offset)
+                yield _span(tails, rule.kind, match.span(rule.group), offset, run=rule.run)
 
 
-def _span(tails: _Tails, rule: SecretRule, found: tuple[int, int], offset: int) -> _Span:
+def _span(tails: _Tails, kind: str, found: tuple[int, int], offset: int, *, run: bool) -> _Span:
     part = tails.text
     start, end = found[0] + offset, found[1] + offset
-    reaches_edge = found[1] == _WINDOW
-    if rule.token or reaches_edge:
+    if run or found[1] == _WINDOW:
         end = tails.end(end)
     while start < end and part[start].isspace():
         start += 1
     while end > start and part[end - 1].isspace():
         end -= 1
-    return _Span(start, end, rule.kind)
+    return _Span(start, end, kind)
 
 
 def _joined(spans: Iterable[_Span]) -> Iterator[_Span]:

@@ -6,7 +6,6 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kds.brain.secrets.own_rules import OWN_RULES
 from kds.brain.secrets.redaction import (
     KINDS,
     may_hold_secret,
@@ -14,8 +13,6 @@ from kds.brain.secrets.redaction import (
     redacted,
     storable,
 )
-from kds.brain.secrets.secret_library import library_rules
-from kds.brain.secrets.secret_rule import SecretRule
 
 from ...effort import bounded
 
