@@ -11,7 +11,16 @@ from typing import Final, NamedTuple
 
 from kds.brain.message import well_formed
 from kds.brain.secrets.code_block import summarise_code
-from kds.brain.secrets.rules import is_strong, secret_kinds, secret_rules, token_kind, token_pattern
+from kds.brain.secrets.rules import (
+    LONG_RUN,
+    findings,
+    folded,
+    is_strong,
+    secret_kinds,
+    secret_rules,
+    token_kind,
+    token_pattern,
+)
 from kds.brain.secrets.spread import masked_lines, public_lines
 
 _PRIVATE_KEY_KIND: Final = "private key"
@@ -37,9 +46,6 @@ _PRIVATE_KEY: Final = re.compile(
 )
 """The body is the secret, not the first line only. A key without its end goes
 as far as its lines look like one."""
-
-_RUN: Final = re.compile(r"[\w+/=.~-]{16}")
-"""What every token holds: an unbroken run."""
 
 _WINDOW: Final = 1200
 _OVERLAP: Final = 300
@@ -105,13 +111,13 @@ def redact_secrets(text: str) -> str:
 
 def may_hold_secret(text: str) -> bool:
     """Say, cheaply, whether any rule could find something; it may be wrong only with yes."""
-    return _RUN.search(text) is not None or _needs().search(text.casefold()) is not None
+    return LONG_RUN.search(text) is not None or _needs().search(folded(text)) is not None
 
 
 @cache
 def _needs() -> re.Pattern[str]:
     """What a text needs for any of the rules."""
-    needles = {needle for rule in secret_rules() for needle in rule.needs}
+    needles = {needle for rule in secret_rules() for needle in (rule.needs or [()])[0]}
     shortest = [one for one in needles if not any(two != one and two in one for two in needles)]
     return re.compile("|".join(map(re.escape, sorted(shortest))))
 
@@ -126,14 +132,10 @@ def _redact_line(line: str) -> str:
 
 
 def _redact_part(part: str) -> str:
-    if not may_hold_secret(part):
-        return part
     tails = _Tails(part)
     spans: list[_Span] = []
     for start in range(0, max(len(part) - _OVERLAP, 1), _WINDOW - _OVERLAP):
-        window = part[start : start + _WINDOW]
-        if may_hold_secret(window):
-            spans.extend(_found(tails, window, start))
+        spans.extend(_found(tails, part[start : start + _WINDOW], start))
     redacted: list[str] = []
     at = 0
     for span in _joined(spans):
@@ -161,16 +163,11 @@ class _Tails:
 
 
 def _found(tails: _Tails, window: str, offset: int) -> Iterator[_Span]:
-    folded = window.casefold()
-    if _RUN.search(window):
+    if LONG_RUN.search(window):
         for match in token_pattern().finditer(window):
             yield _span(tails, token_kind(match), match.span(), offset, run=True)
-    for rule in secret_rules():
-        if not any(needle in folded for needle in rule.needs) and rule.needs:
-            continue
-        for match in rule.pattern.finditer(window):
-            if rule.accept(match[rule.group]):
-                yield _span(tails, rule.kind, match.span(rule.group), offset, run=rule.run)
+    for rule, match in findings(window):
+        yield _span(tails, rule.kind, match.span(rule.group), offset, run=rule.run)
 
 
 def _span(tails: _Tails, kind: str, found: tuple[int, int], offset: int, *, run: bool) -> _Span:

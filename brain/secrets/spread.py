@@ -42,13 +42,13 @@ _TOLD: Final = re.compile(
 _ALONE: Final = re.compile(
     r"(?P<before>[\s>]*[\"'`*]{0,3})(?P<value>[^\s\"'`*:]\S{3,200}?)(?P<after>[\"'`*.,]{0,3}\s*)"
 )
-_COLUMN_HINT: Final = re.compile(
-    r"pass|pw|secret|token|key|kennwort|contrase|senha|пароль|密码", re.IGNORECASE
+_HINT: Final = re.compile(
+    r"pass|pw|secret|credential|token|key|kennwort|contrase|senha|пароль|密码", re.IGNORECASE
 )
 _COLUMN: Final = re.compile(
-    r"(?:[\w-]+[ _-]){0,2}(?:(?P<password>pass(?:word|wort|wd|phrase|code)?|pwd?|kennwort|contraseña"
-    r"|senha|mot de passe|пароль|密码)|(?:access |auth |api[ _-]?)?token|(?:client[ _-]?)?secret"
-    r"|(?:api|access|secret)[ _-]?key)",
+    r"(?:[\w-]+[ _-]){0,2}(?:(?P<password>pass(?:word|wort|wd|phrase|code)?|pwd?|kennwort"
+    r"|contraseña|senha|mot de passe|пароль|密码)|(?:access |auth |api[ _-]?)?token"
+    r"|(?:client[ _-]?)?secret|(?:api|access|secret)[ _-]?key)",
     re.IGNORECASE,
 )
 _SEPARATORS: Final = tuple(map(re.compile, (r"\|", r"\t", r";", r",", r"\s{2,}")))
@@ -63,10 +63,12 @@ def masked_lines(lines: Sequence[str]) -> list[str]:
     """Replace the values that stand below their names; returns as many lines."""
     found = list(lines)
     for at, line in enumerate(lines[:-1]):
-        if len(line) > _NAME_LIMIT:
+        if len(line) > _NAME_LIMIT or not _HINT.search(line):
             continue
-        if head := _HEAD.match(line):
-            for row in _below(lines, at, head):
+        head = _HEAD.match(line)
+        below = list(_below(lines, at, head)) if head else []
+        if head and any(lines[row].strip() for row in below):
+            for row in below:
                 found[row] = _masked(found[row], head, whole=bool(head["block"]))
         elif (named := _NAMED.match(line)) and _VALUE_KEY.match(lines[at + 1]):
             found[at + 1] = _masked(found[at + 1], named, whole=False)
@@ -102,7 +104,7 @@ def _mask_columns(lines: list[str]) -> None:
 
 def _separator(line: str) -> "re.Pattern[str] | None":
     """What divides the cells of a line that may be the head of a table."""
-    if len(line) > _NAME_LIMIT or not _COLUMN_HINT.search(line):
+    if len(line) > _NAME_LIMIT or not _HINT.search(line):
         return None
     for sign in _SEPARATORS:
         cells = [cell for cell in sign.split(line) if cell.strip()]
