@@ -107,9 +107,16 @@ def _name_pattern(name: str) -> re.Pattern[str]:
     return re.compile(name, re.IGNORECASE)
 
 
+_PLAIN: Final = {**dict.fromkeys(map(ord, filter(str.isspace, map(chr, range(0x3001)))), " "),
+                 0x131: "i", 0x307: ""}  # fmt: skip
+
+
 def folded(text: str) -> str:
-    """Return ``text`` so that a string is in it wherever a regex that ignores case finds it."""
-    return text.casefold().replace("\u0131", "i").replace("\u0307", "")
+    """Return ``text`` so that a string is in it wherever a regex that ignores case finds it.
+
+    Any white space is a space there.
+    """
+    return text.casefold().translate(_PLAIN)
 
 
 @cache
