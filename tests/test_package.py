@@ -12,7 +12,7 @@ import kds
 import kds.agents
 
 PACKAGES = (kds, kds.agents)
-HEAVY = ("spacy", "sklearn", "langchain_core", "detect_secrets", "numpy", "jinja2", "pydantic")
+HEAVY = ("spacy", "sklearn", "langchain_core", "numpy", "jinja2", "pydantic")
 
 
 def _run(code: str) -> str:
@@ -65,7 +65,7 @@ def test_import_kds_imports_kds_and_nothing_else() -> None:
         ("import kds", HEAVY),
         ("import kds.evaluation.pytest_plugin", HEAVY),
         ("import kds.cli", HEAVY),
-        ("import kds.api.routing", ("spacy", "sklearn", "langchain_core", "detect_secrets")),
+        ("import kds.api.routing", ("spacy", "sklearn", "langchain_core")),
         ("import kds.agents", ("langchain_core",)),
         (
             "from kds.agents import AgentReply, Agent, ModelError, load_chat_model",

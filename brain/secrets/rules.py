@@ -216,10 +216,12 @@ _CHOSEN: Final = re.compile(r"\d{3}|(?i:[a-z]\d+[a-z])|(?<=\w)[@#$%^!]\w")
 _TECHNICAL: Final = re.compile(
     r"""(?:sha|md|aes|rsa|ed|hs|rs|es|ps|utf|base|oauth|http|ipv|argon|pbkdf|x|ecdsa|web|vue
           |python|node)-?\d+(?:i|id|d)?(?:[-./_]\w+)*  # sha256, argon2id, base64-encoded
+      | id_(?:rsa|dsa|ecdsa|ed25519)\w*
       | v\d+(?:(?:alpha|beta|rc)\d*)?(?:[._-]\w+)*     # v2.1, v1beta2
       | \d+(?:\.\d+)*(?:ms|s|m|h|d|px|em|rem|k|[kmg]b|x|st|nd|rd|th|[ -]?bits?)?
       | [\w.\\/-]+\.(?:[chmr]|[jt]sx?|pyi?|json|ya?ml|toml|ini|cfg|conf|env|md|txt|html?|s?css
           |go|rs|java|kt|rb|php|cs|cpp|sh|sql|xml|lock|log|pem|key|csv|vue|swift)(?::\d+)*
+      | [a-z-]+\{[a-z-]+:.*                             # a rule of a style sheet
       | [a-z]+://.*                                    # an address has a rule of its own
       | (?:~|\.{1,2})?/[\w./-]+                        # a path
     """,
@@ -305,6 +307,17 @@ def is_short_key(text: str) -> bool:
     return mixed and is_strong(text) and _RANDOM_RUN.search(text) is not None
 
 
+def is_drawn(text: str) -> bool:
+    """Tell whether a word that nothing names is a password: eight signs, well mixed.
+
+    >>> [is_drawn(text) for text in ("S+0CovFF4WR", "Team2025", "team/app2.git")]
+    [True, False, False]
+    """
+    signs = [any(map(kind, text)) for kind in (str.islower, str.isupper, str.isdigit)]
+    odd = _SIGNS.search(text) is not None or sum(map(str.isupper, text)) > 1
+    return len(text) >= 8 and all(signs) and odd and "/" not in text and is_strong(text)
+
+
 def _is_digits(text: str) -> bool:
     digits = text.strip().rstrip(_CLOSING)
     return digits.isdigit() and 4 <= len(digits) <= 16
@@ -380,6 +393,7 @@ _TESTS: Final[Mapping[str, Callable[[str], bool]]] = {
     "line": is_alone,
     "said": is_said,
     "pair": is_pair,
+    "drawn": is_drawn,
     "digits": _is_digits,
     "pin": _is_digits,
     "key": is_short_key,

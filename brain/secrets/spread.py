@@ -39,11 +39,14 @@ _TOLD: Final = re.compile(
     r"(?:\s(?:is|was|ist|lautet|es|est|é)\s?:?|\s?[:=：])\s*(?:\\)?$",
     re.IGNORECASE,
 )
+_LOGIN: Final = re.compile(r"\s*login\s+\S+\s*")
+_PASSWORD: Final = re.compile(r"(?P<before>\s*password\s+)(?!\[secret: )\S+\s*")
+"""Two lines of a .netrc."""
 _ALONE: Final = re.compile(
     r"(?P<before>[\s>]*[\"'`*]{0,3})(?P<value>[^\s\"'`*:]\S{3,200}?)(?P<after>[\"'`*.,]{0,3}\s*)"
 )
 _HINT: Final = re.compile(
-    r"pass|pw|secret|credential|token|key|kennwort|contrase|senha|пароль|密码", re.IGNORECASE
+    r"pass|pw|secret|credential|token|key|login|kennwort|contrase|senha|пароль|密码", re.IGNORECASE
 )
 _COLUMN: Final = re.compile(
     r"(?:[\w-]+[ _-]){0,2}(?:(?P<password>pass(?:word|wort|wd|phrase|code)?|pwd?|kennwort"
@@ -72,6 +75,8 @@ def masked_lines(lines: Sequence[str]) -> list[str]:
                 found[row] = _masked(found[row], head, whole=bool(head["block"]))
         elif (named := _NAMED.match(line)) and _VALUE_KEY.match(lines[at + 1]):
             found[at + 1] = _masked(found[at + 1], named, whole=False)
+        elif _LOGIN.fullmatch(line) and (word := _PASSWORD.fullmatch(lines[at + 1])):
+            found[at + 1] = f"{word['before']}[secret: password]"
         elif told := _TOLD.search(line):
             _mask_told(found, at + 1, told)
     _mask_columns(found)

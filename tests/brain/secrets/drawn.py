@@ -1,4 +1,4 @@
-"""Values for the templates of `pasted.yaml`: drawn anew from a seed, so that no token is committed."""
+"""Values for the templates of `pasted.yaml`: drawn from a seed, so that no token is committed."""
 
 import base64
 import random
