@@ -192,6 +192,7 @@ _ADDRESS_PLACEHOLDER: Final = re.compile(_VALUES["address"], re.IGNORECASE)
 
 _REFERENCE: Final = re.compile(
     r"""\$\{?[\w.]+(?:\}|$|->|\[|::) | \$\(.*\)?$ | \$\{.*\}?$ | <.*>?$ | \{.*\}?$
+      | [\w.$>-]+\[$                                  # an item: what is in brackets is in quotes
       | %\(?\w+\)?[sd]?$ | %\w+%$ | \[.*\]?$ | ![A-Za-z]+$
       | &?[\w.:>-]+\(.*$                             # a call
       | (?:self|this|os|process|env|config|settings|request|req|props|state|data|args|var|local
