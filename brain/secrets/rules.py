@@ -128,7 +128,7 @@ def token_pattern() -> re.Pattern[str]:
 
 def token_kind(found: re.Match[str]) -> str:
     """The kind of what `token_pattern` found."""
-    return list(_DATA["tokens"])[int(str(found.lastgroup)[1:])]
+    return tuple[str, ...](_DATA["tokens"])[int(str(found.lastgroup)[1:])]
 
 
 def secret_kinds() -> frozenset[str]:
