@@ -134,6 +134,8 @@ def _said_of(error: Exception) -> tuple[str, str | None]:
     """What to say of an error that is none of KDS's own, and how to mend it."""
     if isinstance(error, click.ClickException):
         hint = _usage_hint(error) if isinstance(error, click.UsageError) else None
+        if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
+            return f"no such option '{error.option_name}'", hint  # click would name --version
         return _LINE_ENDS.sub(" ", error.format_message()), hint
     if isinstance(error, OSError):  # outside KDS: a full disk, a terminal that is gone
         message = f"{error.filename}: " if error.filename else ""
@@ -158,6 +160,10 @@ def _usage_hint(error: click.UsageError) -> str:
         return error.hint
     if near := _near_choice(error):
         return f"did you mean '{near}'?"
+    if lister := _lister(error):
+        return f"try {lister}"
+    if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
+        return "options of a command stand behind it: kds status --json"
     if names := _subcommands(error):
         return f"{_alone(error)} has: {', '.join(names)}"
     return f"see {error.ctx.command_path} --help" if error.ctx else "see the command's --help"
@@ -181,6 +187,18 @@ def _subcommands(error: click.UsageError) -> list[str]:
     # Looked up by name, each command would be loaded with all that it needs.
     hidden = {name for name, command in group.commands.items() if command.hidden}
     return [one for one in group.list_commands(click.Context(group)) if one not in hidden]
+
+
+def _lister(error: click.UsageError) -> str | None:
+    """The subcommand that lists, where `list` was meant by another name."""
+    if not error.message.startswith((f"{_NO_COMMAND} 'list'", f"{_NO_COMMAND} 'ls'")):
+        return None
+    ctx, group = error.ctx, error.ctx.command if error.ctx else None
+    if ctx is None or not isinstance(group, click.Group):
+        return None
+    found = ((name, group.get_command(ctx, name)) for name in _subcommands(error))
+    lists = (name for name, one in found if one and (one.help or "").startswith("List"))
+    return next((f"{ctx.command_path} {name}" for name in lists), None)
 
 
 def _near_choice(error: click.UsageError) -> str | None:

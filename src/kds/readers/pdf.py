@@ -150,10 +150,11 @@ def _locked(path: Path) -> DocumentError:
 
 
 def _title(reader: Any) -> str:
-    """Return the title that the file gives itself, unless it is a file's name."""
+    """Return the title that the file gives itself, unless it is a file's name or a placeholder."""
     said = " ".join(str((reader.metadata or {}).get("/Title") or "").split())
     named = "." in said[-6:] or said.casefold().startswith(("untitled", "microsoft word"))
-    return "" if named else said
+    placeholder = said.startswith("(") and said.endswith(")")  # "(anonymous)", "(unspecified)"
+    return "" if named or placeholder else said
 
 
 @contextmanager

@@ -69,6 +69,8 @@ def test_a_file_says_its_title_where_its_pages_do_not() -> None:
     content = read_pdf(pdf_bytes([["plain words only."]], title="My Report"), "file", FILE)
     assert content.title == "My Report"
     assert read_pdf(pdf_bytes([["plain words."]], title="a.doc"), "file", FILE).title == "file"
+    for title in ("(anonymous)", "(unspecified)"):
+        assert read_pdf(pdf_bytes([["plain words."]], title=title), "file", FILE).title == "file"
 
 
 def test_headings_are_told_by_the_size_of_their_type() -> None:

@@ -8,12 +8,21 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
 from kds.brain.context.conversations import NAME_LIMIT
 from kds.brain.context.origin import ORIGIN
 from kds.brain.database.instant import within_reach
 from kds.brain.message import MESSAGE_LIMIT as MESSAGE_LIMIT
+from kds.brain.message import well_formed
 from kds.brain.passages.values import Role
 from kds.brain.sessions.profile import PURPOSE_LIMIT
 from kds.brain.sessions.session_table import ID_LIMIT, TITLE_LIMIT
@@ -57,9 +66,17 @@ WORKSPACE = Field(
 
 
 class RequestBody(BaseModel):
-    """What comes in: strict and frozen."""
+    """What comes in: strict and frozen, and with half a surrogate pair as U+FFFD."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _well_formed(cls, sent: object) -> object:
+        """JSON can hold half an emoji, which pydantic takes for no text."""
+        if not isinstance(sent, dict):
+            return sent
+        return {key: well_formed(one) if isinstance(one, str) else one for key, one in sent.items()}
 
 
 def whole(number: object) -> object:

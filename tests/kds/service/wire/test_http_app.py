@@ -385,3 +385,11 @@ def test_yes_answers_the_reply_of_the_history(client: httpx.Client, key: str) ->
     history = [{"role": "assistant", key: "Should I raise the memory limit to 512Mi?"}]
     turn = route(client, "yes, do it", history=history).json()
     assert turn["expanded"] == "yes, raise the memory limit to 512Mi"
+
+
+@pytest.mark.parametrize("place", ["message", "history"])
+def test_half_an_emoji_is_routed(client: httpx.Client, place: str) -> None:
+    more = {"history": [{"role": "user", "content": "Hi \ud83d"}]} if place == "history" else {}
+    body = json.dumps({"message": "Make it \ud83d purple", **more})
+    reply = client.post("/route", content=body, headers={"content-type": "application/json"})
+    assert reply.json()["message"] == "Make it \ufffd purple"
