@@ -101,6 +101,17 @@ def test_links_inside_the_repository_lead_somewhere(name: str) -> None:
     assert [target for target in targets if not (ROOT / target).exists()] == []
 
 
+def test_no_page_holds_a_figure_that_was_never_filled_in() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    unfilled = re.compile(r"\|\s*(?:([A-Z])\1{2}|TBD|TODO|\?+)\s*\||\b(?:FIXME|TBD)\b")
+    found = [
+        f"{page.name}: {match[0]}"
+        for page in pages
+        for match in unfilled.finditer(page.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
 @pytest.mark.parametrize("name", ["first command", "test command"])
 def test_ci_runs_both_commands_of_the_readme(name: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
