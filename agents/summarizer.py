@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kds.agents.models import load_chat_model
 from kds.brain.passages.values import Message
+from kds.brain.settings_schema import ModelSettings
 from kds.brain.summaries.sentences import LABELS
 from kds.brain.summaries.summary import Summarizer
 from kds.brain.summaries.transit import mark_code, shorten
@@ -34,6 +36,13 @@ def summarizer_of(load: Callable[[], BaseChatModel | None], library: PromptLibra
         return ModelSummarizer(model, library)(messages, previous) if model is not None else ""
 
     return summarize
+
+
+def settings_summarizer(settings: ModelSettings, library: PromptLibrary) -> Summarizer | None:
+    """Return the summarizer with the model of the settings; None where none is set."""
+    if not (settings.name or settings.base_url):
+        return None
+    return summarizer_of(lambda: load_chat_model(settings), library)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ what was said, and nothing is summarised before something has left.
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from threading import Lock, Thread, current_thread
 from typing import Final, Literal
@@ -16,6 +16,7 @@ from kds.brain.errors import KdsError, StoreError
 from kds.brain.passages.values import Message, Summary, SummaryKind
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.summaries.extractive import Limit
+from kds.brain.summaries.sentences import read
 from kds.brain.summaries.summary import CheckedSummarizer, Made, Summarizer
 
 logger = logging.getLogger(__name__)
@@ -129,6 +130,26 @@ class Condensation:
         if len(text.split()) <= limit.words and extractive.count_tokens(text) <= limit.tokens:
             return text
         return extractive.digest((), text, limit=limit).text
+
+    def with_periodic(
+        self, session_id: str, text: str, verbatim: Iterable[str], *, limit: Limit
+    ) -> str:
+        """Add to the summary of a window what the newest periodic summary says besides.
+
+        That is its sentences which neither the summary nor the messages beside it have, as long
+        as there is room: a model's, as a rule. One that the rolling summary covers adds nothing.
+        """
+        known = self.stored(session_id, "periodic")
+        if known.last_seq <= self.stored(session_id).last_seq:
+            return text
+        beside = (text, *verbatim)
+        count = self._summarizer.extractive.count_tokens
+        for sentence in read((), known.text).sentences:
+            longer = f"{text} {sentence.text}".strip()
+            fits = len(longer.split()) <= limit.words and count(longer) <= limit.tokens
+            if fits and not any(sentence.text.rstrip(".!?") in one for one in beside):
+                text = longer
+        return text
 
     def periodic(
         self, session_id: str, last_seq: int, *, every: int, model: Summarizer | None = None

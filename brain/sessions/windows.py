@@ -114,6 +114,8 @@ class Windows:
         covered = self._condensation.cover(session_id, last_seq, limit=limit, keep=keep)
         room = Limit(limit.words, layout.summary_room(self._count))
         text = self._condensation.within(covered.text, room)
+        verbatim = (one.content for one in layout.verbatim)
+        text = self._condensation.with_periodic(session_id, text, verbatim, limit=room)
         return layout.window(text, self._count, *covered.notes)
 
     def _whole(self, session_id: str, query: str, flags: MemorySettings, keep: Keep) -> Window:

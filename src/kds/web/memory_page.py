@@ -1,8 +1,10 @@
 """The page of the memory: search, sessions with what they were about, profile, upkeep."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -82,6 +84,15 @@ async def about(visit: Visit) -> Response:
         "session.html", title=session.title or "A session", session=session, summaries=summaries,
         terms=terms, link=address,
     )  # fmt: skip
+
+
+async def summarise(visit: Visit) -> Response:
+    """Summarise now what was said in a session since its last summary."""
+    name, memory = visit.text("session"), visit.served.memory
+    await visit.archive(lambda: store_of(visit.served, name).session(name))
+    made = await asyncio.to_thread(memory.summarise_now, name)  # a model may be waited for
+    said = "The session is summarized." if made else "There is nothing new to summarize."
+    return visit.go(f"/memory/session?{urlencode({'session': name})}", said)
 
 
 async def grant(visit: Visit) -> Response:
@@ -182,6 +193,7 @@ def _held(store: MemoryStore | None, offset: int) -> Held:
 routes = (
     get("/memory", show),
     get("/memory/session", about),
+    post("/memory/summarize", summarise),
     get("/memory/backup", backup),
     post("/memory/consent", grant),
     post("/memory/revoke", revoke),

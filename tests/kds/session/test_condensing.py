@@ -10,7 +10,7 @@ from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.workspace import Workspace
 
 from ...agents.openai_server import Asked, FakeProvider, Reply, Slow, Text
-from ..conftest import Run, data
+from ..conftest import Run, data, refused
 from .conftest import Chat
 
 THINGS = ("uploader", "downloader", "scheduler", "importer", "exporter", "parser", "renderer")
@@ -111,3 +111,36 @@ def test_a_command_line_conversation_is_condensed(chat: Chat, kds_call: Run) -> 
         kds_call("ask", f"Add a retry to the {thing}", "--session", "retries")
     shown = data(kds_call("memory", "show", "retries", "--json"))
     assert [one["text"].startswith(SUMMARY) for one in shown["summaries"]] == [True]
+
+
+def test_a_periodic_summary_reaches_the_window_of_its_own_session(chat: Chat) -> None:
+    chat.model.default = answering(Text(SUMMARY))
+    talk(chat, 6, name="retries")
+    assert summaries(chat, "rolling") == []
+    assert "Key topics: retry, uploader." in sent(chat.model)[-1].text
+    talk(chat, 6, name="another")
+    assert "Key topics" not in sent(chat.model)[-2].text, "a summary of another session"
+
+
+def test_a_session_is_summarized_on_demand(chat: Chat, kds_call: Run) -> None:
+    chat.model.default = answering(Text(SUMMARY))
+    talk(chat, 2, name="retries")
+    made = data(kds_call("memory", "summarize", "retries", "--json"))["summary"]
+    assert made["text"].startswith(SUMMARY)
+    assert (made["first_seq"], made["last_seq"]) == (1, 4)
+    assert "nothing was said since" in kds_call("memory", "summarize").out
+    found = data(kds_call("memory", "search", "uploader", "--session", "retries", "--json"))
+    assert found["summaries"][0]["text"].startswith(SUMMARY)
+
+
+def test_a_session_is_summarized_on_demand_without_a_model(mute: Chat, kds_call: Run) -> None:
+    kds_call("ask", "Add a retry to the uploader", "--session", "retries")
+    assert "User: Add a retry to the uploader." in kds_call("memory", "summarize").out
+
+
+def test_summaries_that_are_off_are_not_made_on_demand(
+    chat: Chat, kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(chat, 1, name="retries")
+    monkeypatch.setenv("KDS_MEMORY_SUMMARIES", "off")
+    refused(kds_call("memory", "summarize"), "summaries are off")

@@ -44,6 +44,17 @@ def test_sessions_are_listed_and_tell_what_they_were_about(site: Site, visitor: 
     assert visitor.get("/memory/session?session=nothing").status_code == 404
 
 
+def test_a_session_is_summarized_on_demand(site: Site, visitor: Visitor) -> None:
+    name = said(site, "We decided to keep the export in src/jobs/export.py.")
+    page = visitor.get("/memory/session", params={"session": name}).text
+    assert "Summarize now" in page
+    assert "src/jobs/export.py" not in page
+    page = visitor.send_form("/memory/summarize", session=name).text
+    assert "The session is summarized." in page
+    assert "keep the export in src/jobs/export.py" in page
+    assert visitor.send_form("/memory/summarize", session="nothing").status_code == 404
+
+
 def test_nothing_is_kept_about_a_person_before_consent_nor_after_it_is_taken_back(
     site: Site, visitor: Visitor
 ) -> None:

@@ -15,7 +15,7 @@ from kds.cli.command import asked_json, command, group
 from kds.cli.guard import TESTS_FAILED
 from kds.cli.memory.memory_search import search
 from kds.cli.memory.profile import consent, profile
-from kds.cli.memory.session_commands import cleanup, delete, new, rename, show
+from kds.cli.memory.session_commands import cleanup, delete, new, rename, show, summarize
 from kds.cli.memory.transfer import export, import_
 from kds.cli.options import common_options
 from kds.cli.output import fields, mebibytes, print_line, print_table, say
@@ -42,7 +42,9 @@ def memory() -> None:
     """Search, show, export and look after the sessions that are remembered."""
 
 
-for _command in (search, show, new, rename, delete, export, import_, cleanup, profile, consent):
+for _command in (
+    search, show, new, rename, summarize, delete, export, import_, cleanup, profile, consent,
+):  # fmt: skip
     memory.add_command(_command)
 
 

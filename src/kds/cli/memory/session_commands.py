@@ -1,22 +1,28 @@
 """`kds memory show|new|rename|delete|cleanup`: sessions and their messages."""
 
 from collections.abc import Iterable
+from contextlib import closing
 from typing import Any, Final
 
 import click
 
-from kds.api.session_names import NOTHING, find_session
+from kds.agents.summarizer import settings_summarizer
+from kds.api.session_names import LAST, NOTHING, find_session
 from kds.brain.passages.values import Message, Summary
 from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.sessions.remembering import ConversationMemory, Tools
 from kds.brain.sessions.session_values import Session
+from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command
 from kds.cli.completion import completed_by
+from kds.cli.guard import Refusal
 from kds.cli.options import common_options, read_span
 from kds.cli.output import counted, fields, print_json, print_line, print_table, say
 from kds.cli.palette import shown
 from kds.cli.progress import slow, tracked
 from kds.cli.stores import changing, looking
+from kds.router.prompts.library import PromptLibrary
 
 SHOWN_SESSIONS: Final = 20
 
@@ -127,6 +133,36 @@ def cleanup(*, age: str, yes: bool, workspace: Workspace) -> None:
     with looking(MemoryPlace.of(workspace)) as store, slow("looking for old sessions"):
         sessions = store.cleanup(span, dry_run=not yes).sessions if store else ()
     _show_deleted(sessions, done=yes)
+
+
+@command("kds memory summarize", "kds memory summarize 'Dark mode' --json")
+@click.argument("name", metavar="[SESSION]", default=LAST, shell_complete=completed_by("sessions"))
+@common_options
+def summarize(*, name: str, workspace: Workspace) -> None:
+    """Summarize now what was said in SESSION since its last summary.
+
+    Without SESSION it is the last one. With a model it writes the summary (settings
+    memory.summaries), and is waited for; without one it is made of the session's own sentences.
+    """
+    with looking(MemoryPlace.of(workspace)) as store:
+        session = find_session(store, name)
+    settings = load_settings(workspace)
+    library = PromptLibrary.load(workspace.prompts_dir)
+    memory = ConversationMemory.open(
+        workspace, Tools(find_summarizer=lambda: settings_summarizer(settings.model, library))
+    )
+    if not memory.flags.enabled or settings.memory.summaries == "off":
+        raise Refusal("summaries are off", "set memory.enabled and memory.summaries (kds config)")
+    with closing(memory), slow("summarizing"):
+        made = memory.summarise_now(session.id)
+    if made is None:
+        nothing = "No summary: nothing was said since the last one."
+        say({"session": session.id, "summary": None}, nothing)
+        return
+    say(
+        {"session": session.id, "summary": fields(made, _SUMMARY)},
+        lambda: print_line(f"summary of {made.first_seq}-{made.last_seq}", made.text),
+    )
 
 
 def session_dict(session: Session) -> dict[str, Any]:
