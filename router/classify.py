@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kds.brain.turn import Turn
-from kds.router.discourse.consent import agrees
-from kds.router.discourse.reply import proposed
+from kds.router.discourse.consent import agrees, reaction
+from kds.router.discourse.reply import closing_question, proposed, proposes
 from kds.router.intents.context_evidence import Situation
 from kds.router.intents.message_parts import split_message
 from kds.router.intents.model import IntentModel
@@ -52,10 +52,10 @@ def make_classify(model: IntentModel, turns: TurnModel | None = None) -> Step:
     def classify(turn: Turn) -> Turn:
         verdict, requests = first_reading(model, turn)
         notes = tuple(f"{request.verdict.intent}: '{request.text}'" for request in requests)
-        agreed = _agreed(model, turn)
-        if agreed is not None:
-            verdict, requests = agreed, ()
-            notes = ("the intent is that of what the reply proposes",)
+        answered = _answered(model, turn)
+        if answered is not None:
+            verdict, requests = answered, ()
+            notes = ("it answers what the reply proposes",)
         elif turns is not None:
             verdict = turns.read(turn.message, place_of(turn), verdict)
         secondary = dict.fromkeys(request.verdict.intent for request in requests[1:])
@@ -88,17 +88,20 @@ def first_reading(model: IntentModel, turn: Turn) -> tuple[IntentVerdict, Sequen
     return model.score(turn.message, turn.expanded or None, situation), ()
 
 
-def _agreed(model: IntentModel, turn: Turn) -> IntentVerdict | None:
-    """The verdict on what the last reply proposes, where the message says no more than yes.
+def _answered(model: IntentModel, turn: Turn) -> IntentVerdict | None:
+    """The verdict on a message that says no more than yes or no to what the last reply proposes.
 
     "Shall I commit this?" is not written out behind "yes", for it says too little, but it
-    tells what the yes is for.
+    tells what the yes is for. A no asks for nothing: there is nothing to correct yet.
     """
     if not turn.history or turn.history[-1].role != "assistant":
         return None
-    if (turn.expanded or turn.message) != turn.message or not agrees(turn.message):
+    if (turn.expanded or turn.message) != turn.message:
         return None
-    action = proposed(turn.history[-1].text)
+    reply = turn.history[-1].text
+    if reaction(turn.message) == "no" and proposes(closing_question(reply)):
+        return IntentVerdict(model.none, 0.0, (), (), 0.0)
+    action = proposed(reply) if agrees(turn.message) else ""
     verdict = model.score(action, None, _situation(turn)) if action else None
     if verdict is None or verdict.intent == model.none or verdict.confidence < PART_MIN:
         return None

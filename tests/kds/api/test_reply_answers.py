@@ -88,3 +88,20 @@ def test_a_reply_is_understood_in_every_shape(router: Router, reply: object) -> 
 def test_a_history_that_is_none_is_named(router: Router) -> None:
     with pytest.raises(MessageError, match=r"history\[1\] has 'bot' for a role"):
         router.route("yes", history=[("user", "Hi"), {"role": "bot", "content": "Hello"}])
+
+
+@pytest.mark.parametrize(
+    ("message", "reply", "intent"),
+    [
+        ("no", "Should I raise the memory limit?", "UNKNOWN"),
+        ("nah, leave it", "If you like, I can raise the memory limit.", "UNKNOWN"),
+        ("no", "I raised the limit. Does it work now?", "CORRECT"),
+        ("ok", "The fix is in. Shall I commit this?", "COMMIT"),
+        ("yes but only the tests", "The fix is in. Shall I commit this?", "TEST"),
+    ],
+)
+def test_a_yes_or_no_is_for_what_the_reply_proposes(
+    router: Router, message: str, reply: str, intent: str
+) -> None:
+    router.route("the pod gets killed every hour")
+    assert router.route(message, history=[("assistant", reply)]).intent == intent
