@@ -61,9 +61,11 @@ def in_place_of(original: str, text: str) -> str:
 
     >>> in_place_of("It", "the parser"), in_place_of("it", "the parser")
     ('The parser', 'the parser')
-    >>> in_place_of("It", "src/a.py")
-    'src/a.py'
+    >>> in_place_of("It", "src/a.py"), in_place_of("THIS", "the parser")
+    ('src/a.py', 'the parser')
     """
+    if len(original) > 1 and original.isupper():  # it is stressed, or all of the message is
+        return text
     if (
         original[:1].isupper()
         and original != "I"

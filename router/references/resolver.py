@@ -183,8 +183,9 @@ class Resolver:
         return self if same else Resolver(self._language, self.rules, self.knowledge, taught=taught)
 
     def analyse(self, text: str) -> Analysis:
-        """The shallow analysis of a text."""
-        return self._language.analyse(text)
+        """The shallow analysis of a text; one in capitals is read as the same in small letters."""
+        small = text.lower() if text.isupper() and " " in text.strip() else text
+        return self._language.analyse(small if len(small) == len(text) else text)
 
     def discourse(self, context: Sequence[ContextEntry], known: Iterable[str] = ()) -> Discourse:
         """The discourse that a context tells, each message as it was written in the end.

@@ -88,7 +88,8 @@ class Scene:
         Where replies are mentions of the discourse itself, they compete there.
         """
         weighed = any(moment.replies for moment in self.discourse.moments)
-        if self.read is None or not self.history or weighed or is_somebody(chosen):
+        somebody = is_somebody(chosen) and not chosen.label  # "the API client" is nobody
+        if self.read is None or not self.history or weighed or somebody:
             return ""
         strict = self.is_destructive
         several = chosen.number == "pl" and not strict
