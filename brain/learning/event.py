@@ -18,29 +18,28 @@ from kds.brain.message import well_formed
 from kds.brain.secrets.redaction import storable
 from kds.brain.visible import one_line
 
-Evidence = Literal["clarified", "corrected", "told"]
-"""Answered a question of ours; said which intent the message before had; `kds learn correct`."""
+Correction = Literal["clarified", "corrected", "told"]
+"""Answered a question of ours; said which intent the message before had; ran the former command
+`kds learn correct`."""
 
-Decision = Literal["accepted", "adopted", "rejected", "undone", "withdrawn", "refused"]
-"""Taken in by the user, by itself; turned down by the user, for good; taken back by the user, by
-itself when it was contradicted, by itself when the guard found that it does harm."""
+Decision = Literal["accepted", "meant", "undone"]
+"""Taught, a message or what a description means; taken back."""
 
-Pointer = Literal["meant"]
-"""Said which thing a description means; it counts at once, and until it is ``undone``."""
+Earlier = Literal["adopted", "rejected", "withdrawn", "refused"]
+"""What logs of earlier versions hold besides."""
 
-Kind = Evidence | Decision | Pointer
-EVIDENCE: Final[frozenset[str]] = frozenset(get_args(Evidence))
-DECISIONS: Final[frozenset[str]] = frozenset(get_args(Decision))
-POINTERS: Final[frozenset[str]] = frozenset(get_args(Pointer))
+Kind = Correction | Decision | Earlier
+CORRECTIONS: Final[frozenset[str]] = frozenset(get_args(Correction))
+KINDS: Final = CORRECTIONS | {*get_args(Decision), *get_args(Earlier)}
 
 
 @dataclass(frozen=True, slots=True)
 class LearningEvent:
-    """What the user said about a message, or decided about a candidate.
+    """What the user said about a message, or decided about an example.
 
     ``was`` is the intent that the router had found. ``source`` tells conversations apart.
-    ``block`` is what an acceptance added to the learned file, to be taken out again byte for byte;
-    acceptances of one command share a ``group``. What is about a description instead of a message
+    ``block`` is what teaching added to the learned file, to be taken out again byte for byte; what
+    one command taught shares a ``group``. What is about a description instead of a message
     has no intent, but an ``antecedent``: the thing that is meant.
     """
 
@@ -61,21 +60,21 @@ class LearningEvent:
 
     @property
     def id(self) -> str:
-        """The name of the candidate, or of the learned reference, that it is about."""
+        """The name of the example, or of the learned reference, that it is about."""
         if self.antecedent is not None:
             return reference_id(self.text, self.antecedent)
-        return candidate_id(self.text, self.intent)
+        return example_id(self.text, self.intent)
 
     @property
-    def is_evidence(self) -> bool:
-        """Whether it speaks for an intent; else it is a decision."""
-        return self.kind in EVIDENCE
+    def is_correction(self) -> bool:
+        """Whether it says which intent a message has; else it is a decision."""
+        return self.kind in CORRECTIONS
 
 
-def candidate_id(text: str, intent: str) -> str:
+def example_id(text: str, intent: str) -> str:
     """A short name that stays the same: of the normalised message and its intent.
 
-    >>> candidate_id("Sort it out!", "PLAN") == candidate_id("sort it  out", "PLAN")
+    >>> example_id("Sort it out!", "PLAN") == example_id("sort it  out", "PLAN")
     True
     """
     return hashlib.sha256(f"{phrase_key(text)}\n{intent}".encode()).hexdigest()[:8]
@@ -87,7 +86,7 @@ def reference_id(text: str, antecedent: str) -> str:
     >>> reference_id("the button", "FAB button") == reference_id("That button", "a fab button")
     True
     """
-    return candidate_id(thing(text), thing(antecedent))
+    return example_id(thing(text), thing(antecedent))
 
 
 def encode(event: LearningEvent) -> bytes:
@@ -116,7 +115,7 @@ def decode(raw: bytes) -> LearningEvent:
     if not isinstance(record, dict):
         raise ValueError("is no JSON object")
     kind = _text(record, "kind")
-    if kind not in EVIDENCE | DECISIONS | POINTERS:
+    if kind not in KINDS:
         raise ValueError(f"has the unknown kind '{kind}'")
     given = {name: _text(record, name) for name in _OPTIONAL if record.get(name) is not None}
     return LearningEvent(

@@ -1,7 +1,7 @@
 """The events as they are kept: lines that are only ever added, shared by every process.
 
 A damaged line is set aside in a `.bad` text, the rest is kept. Above MAX_EVENTS the oldest
-evidence falls out; decisions stay as long as they matter.
+corrections fall out; decisions stay as long as they matter.
 """
 
 from collections.abc import Iterable, Sequence
@@ -92,14 +92,14 @@ class EventLog:
     def _bounded(
         self, lines: Sequence[tuple[bytes, LearningEvent]]
     ) -> Sequence[tuple[bytes, LearningEvent]]:
-        """Without the oldest evidence, a tenth more than has to go: not a rewrite at every line."""
+        """Without the oldest corrections, a tenth more than it takes: no rewrite at every line."""
         too_many = len(lines) - self._max
         if too_many <= 0:
             return lines
         too_many += self._max // 10
-        evidence = [index for index, (_, event) in enumerate(lines) if event.is_evidence]
-        decisions = [index for index, (_, event) in enumerate(lines) if not event.is_evidence]
-        dropped = {*[*evidence, *decisions][:too_many]}
+        said = [index for index, (_, event) in enumerate(lines) if event.is_correction]
+        decided = [index for index, (_, event) in enumerate(lines) if not event.is_correction]
+        dropped = {*[*said, *decided][:too_many]}
         return [line for index, line in enumerate(lines) if index not in dropped]
 
 

@@ -1,4 +1,4 @@
-"""What was accepted: `learned.yaml`, a text that people read and may change.
+"""What was taught: `learned.yaml`, a text that people read and may change.
 
 An entry, an example of an intent or what a description means, is added as lines at the end and
 taken out as exactly these lines: whatever else stands in the file, a comment or an example written
@@ -6,7 +6,7 @@ by hand, keeps every byte.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Final, Self
@@ -16,21 +16,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from kds.brain.document import decoded, parse_yaml, validate
 from kds.brain.errors import ConfigError, Problem, StoreError
 from kds.brain.kept_text import KeptText
-from kds.brain.learning.candidate import Candidate
-from kds.brain.learning.event import candidate_id, reference_id
+from kds.brain.learning.event import example_id, reference_id
 from kds.brain.learning.reference import LearnedReference
 
 FILE_NAME: Final = "learned.yaml"
 """In the `kds-brain` folder of a workspace, or among the texts of a tenant."""
 
-VERDICT_NAME: Final = "learned-verdict.json"
-"""What `kds.learning.example_guard` found: in the cache folder, or among the texts of a tenant."""
-
-MAX_EXAMPLES: Final = 500
-"""More would outweigh the shipped ones, about 100 an intent."""
-
-LOADED_EXAMPLES: Final = 2_000
-"""What a file may have that was written by hand, or came with a project."""
+MAX_EXAMPLES: Final = 2_000
+"""Examples of a file, whoever wrote them: laid over the model, so many take about a second."""
 
 HEADER: Final = """\
 # Examples that KDS has learned from you, used like those of the prompt files. See docs/learning.md.
@@ -39,8 +32,7 @@ examples:
 """
 
 YOU: Final = "you"
-ITSELF: Final = "itself"
-"""Who accepted an example; one that was written by hand has neither."""
+"""Who taught an example with a command or the page; one that was written by hand has "hand"."""
 
 LOCK_TIMEOUT_S: Final = 5.0
 
@@ -57,8 +49,7 @@ class LearnedExample:
     text: str
     intent: str
     by: str
-    line: int
-    why: str = ""
+    line: int = 0
 
     @property
     def told(self) -> str:
@@ -75,7 +66,6 @@ class _Entry(BaseModel):
     intent: Annotated[str, Field(min_length=1)] | None = None
     antecedent: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     by: str = "hand"
-    why: str = ""
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
@@ -86,7 +76,7 @@ class _Entry(BaseModel):
 
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-    examples: Annotated[list[_Entry], Field(max_length=LOADED_EXAMPLES)] | None = None
+    examples: list[_Entry] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +86,7 @@ class LearnedFile:
     text: KeptText
 
     def load(self) -> tuple[LearnedExample, ...]:
-        """The examples in their order; none when there is no file.
-
-        Raises LearnedFileError with all that is wrong in it.
-        """
+        """The examples alone. Raises LearnedFileError."""
         return tuple(one for one in self.entries() if isinstance(one, LearnedExample))
 
     def references(self) -> tuple[LearnedReference, ...]:
@@ -107,16 +94,16 @@ class LearnedFile:
         return tuple(one for one in self.entries() if isinstance(one, LearnedReference))
 
     def entries(self) -> tuple[Learned, ...]:
-        """All of it, in its order. Raises LearnedFileError."""
+        """All of it in its order; nothing when there is no file.
+
+        Raises LearnedFileError with all that is wrong in it.
+        """
         return self._parsed(self._decoded(self.text))
 
-    def add(
-        self, candidates: Sequence[Candidate | LearnedReference], *, by: str, now: datetime
-    ) -> dict[str, str]:
+    def add(self, new: Sequence[Learned], *, now: datetime) -> dict[str, str]:
         """Write examples at the end, and return the lines that each of them added, by its id.
 
-        ``by`` is YOU or ITSELF. What is there already, perhaps since another process was faster,
-        adds nothing.
+        What is there already, perhaps since another process was faster, adds nothing.
 
         Raises StoreError when the file is full, LearnedFileError when it does not load.
         """
@@ -124,16 +111,16 @@ class LearnedFile:
             text = self._decoded(kept)
             present = self._parsed(text)
             known = {one.id for one in present}
-            new = [one for one in candidates if one.id not in known]
+            new = [one for one in new if one.id not in known]
             if len(present) + len(new) > MAX_EXAMPLES:
                 raise StoreError(
-                    f"there are {len(present)} learned examples, at most {MAX_EXAMPLES} are kept",
+                    f"there are {len(present):,} learned examples, at most {MAX_EXAMPLES:,} count",
                     where=str(self.text),
                     hint="move good ones into a prompt file of yours, and undo them here",
                 )
             text = HEADER if text is None else text
             indent = _indent(text, present)
-            blocks = {one.id: _block(one, by=by, now=now, indent=indent) for one in new}
+            blocks = {one.id: _block(one, now=now, indent=indent) for one in new}
             if text and not text.endswith("\n"):  # as it is, with the line end in front instead
                 blocks = {one: f"\n{block.removesuffix(chr(10))}" for one, block in blocks.items()}
             after = text + "".join(blocks.values())
@@ -211,9 +198,14 @@ class LearnedFile:
         found = validate(document, _File)
         if not isinstance(found, _File):
             raise LearnedFileError(found)
+        entries = found.examples or ()
+        if len(entries) > MAX_EXAMPLES:
+            where = document.where(("examples", MAX_EXAMPLES))
+            message = f"holds {len(entries):,} examples, more than {MAX_EXAMPLES:,}"
+            raise LearnedFileError([Problem(where, message, "remove those you need least")])
         return tuple(
             _learned(entry, document.line(("examples", index)))
-            for index, entry in enumerate(found.examples or ())
+            for index, entry in enumerate(entries)
         )
 
 
@@ -223,8 +215,7 @@ def _learned(entry: _Entry, line: int) -> Learned:
         name = reference_id(entry.text, meant)
         return LearnedReference(name, entry.text, meant, entry.by, line)
     intent = entry.intent.upper()
-    name = candidate_id(entry.text, intent)
-    return LearnedExample(name, entry.text, intent, entry.by, line, entry.why)
+    return LearnedExample(example_id(entry.text, intent), entry.text, intent, entry.by, line)
 
 
 def _indent(text: str, present: Sequence[Learned]) -> str:
@@ -235,30 +226,19 @@ def _indent(text: str, present: Sequence[Learned]) -> str:
     return row[: len(row) - len(row.lstrip())]
 
 
-def _block(one: Candidate | LearnedReference, *, by: str, now: datetime, indent: str) -> str:
-    said, why = _said(one)
-    rows: Iterable[tuple[str, str]] = (
+def _block(one: Learned, *, now: datetime, indent: str) -> str:
+    if isinstance(one, LearnedReference):
+        said = ("antecedent", json.dumps(one.antecedent, ensure_ascii=False))
+    else:
+        said = ("intent", one.intent)
+    rows = (
         ("id", one.id),
         ("text", json.dumps(one.text, ensure_ascii=False)),
-        *said,
-        ("by", by),
+        said,
+        ("by", one.by),
         ("at", f'"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"'),
-        *why,
     )
     lines = [f"{name}: {value}" for name, value in rows]
     return "".join(
         f"{indent}{'  ' if number else '- '}{line}\n" for number, line in enumerate(lines)
-    )
-
-
-def _said(
-    one: Candidate | LearnedReference,
-) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-    """What an entry says of its text, and what speaks for it."""
-    if isinstance(one, LearnedReference):
-        return (("antecedent", json.dumps(one.antecedent, ensure_ascii=False)),), ()
-    return (("intent", one.intent),), (
-        ("times", str(one.occurrences)),
-        ("confidence", f"{one.confidence:.2f}"),
-        ("why", json.dumps(one.why, ensure_ascii=False)),
     )

@@ -1,7 +1,7 @@
 """Which messages may become examples, and when two of them are the same one.
 
-An example speaks for every message like it, for good. So it has to say something by itself, and
-nothing that must not be kept: no secret, no code, no page of text.
+An example speaks for messages like it, for good. So it must hold nothing that must not be kept: no
+secret, no code, no page of text. One that says little by itself speaks for itself alone.
 """
 
 import re
@@ -16,7 +16,7 @@ MAX_CHARACTERS: Final = 200
 
 MIN_CONTENT_WORDS: Final = 2
 """Words that say something. With one ("fix this", "tests?") the conversation decides, not the
-words: as an example it would speak for every message that has this word."""
+words: such an example counts for exactly this message, not for every one that has the word."""
 
 MARK: Final = re.compile(r"\[(?:secret|code): ?[^\]]*\]|\[code\b")
 """What stands for a secret, or for code, that was not kept."""
@@ -62,13 +62,35 @@ def without_marks(text: str) -> str:
     return _SECRET.sub(" ", text)
 
 
+def says_little(text: str) -> bool:
+    """Whether a message has too few words of its own to speak for messages like it.
+
+    >>> says_little("ship it"), says_little("ship the parser")
+    (True, False)
+    """
+    return len(_telling_words(text)) < MIN_CONTENT_WORDS
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a message is an answer or a nod, such as "yes" and "do it again".
+
+    >>> says_nothing("do it again"), says_nothing("ship it")
+    (True, False)
+    """
+    return not _telling_words(text)
+
+
+def _telling_words(text: str) -> set[str]:
+    return {word for word in _WORD.findall(phrase_key(text)) if word not in _EMPTY}
+
+
 def unlearnable(text: str) -> str | None:
     """Why a message can be no example; None when it can.
 
     >>> unlearnable("Sort out the login page") is None
     True
-    >>> unlearnable("do it again")
-    'it says too little by itself'
+    >>> unlearnable("x = load(y)")
+    'it holds code'
     """
     if "\n" in text.strip():
         return "it has more than one line"
@@ -78,7 +100,6 @@ def unlearnable(text: str) -> str | None:
         return "it holds a secret or code"
     if _CODE.search(text):
         return "it holds code"
-    words = {word for word in _WORD.findall(phrase_key(text)) if word not in _EMPTY}
-    if len(words) < MIN_CONTENT_WORDS:
-        return "it says too little by itself"
+    if not _WORD.search(phrase_key(text)):
+        return "it has no word"
     return None

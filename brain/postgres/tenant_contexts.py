@@ -19,7 +19,7 @@ from kds.brain.context.conversations import Marks
 from kds.brain.context.journal import Journal
 from kds.brain.database.engine import Connection
 from kds.brain.errors import OutageError
-from kds.brain.learning.learned_file import FILE_NAME, VERDICT_NAME
+from kds.brain.learning.learned_file import FILE_NAME
 from kds.brain.postgres.context_journal import Known, PostgresJournal
 from kds.brain.postgres.tenancy import Tenancy, tenant_number
 from kds.brain.postgres.waiting import SUFFIX, Waiting
@@ -29,7 +29,7 @@ REMEMBERED: Final = 1000
 """Conversations whose entries the process keeps for an outage, the latest used."""
 
 _MARKS: Final = "SELECT name, mark FROM kept_text WHERE name = ANY(?)"
-_LEARNED: Final = [FILE_NAME, VERDICT_NAME]
+_LEARNED: Final = [FILE_NAME]
 
 
 class PostgresContexts:

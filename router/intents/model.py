@@ -142,6 +142,8 @@ class IntentModel:
         self, message: str, expanded: str | None = None, situation: Situation = NO_SITUATION
     ) -> IntentVerdict:
         """The verdict on a message, from its own words, its expansion and the conversation."""
+        if (own := self._own_example(message)) is not None:
+            return own
         texts = tuple(
             dict.fromkeys(readable(bare_request(text)) for text in (message, expanded or message))
         )
@@ -173,16 +175,35 @@ class IntentModel:
     def score_example(self, message: str) -> IntentVerdict | None:
         """The verdict on a message that is an example of one intent, to the letter; else None.
 
-        What is a fixed phrase as well is scored as such: exact patterns stand above examples.
+        What somebody taught stands above all that ships. A shipped example that is a fixed phrase
+        as well is scored as such: exact patterns stand above examples.
         """
+        if (own := self._own_example(message)) is not None:
+            return own
         owners = taught_labels(message.strip(), self.learned.labels, self.learned.taught)
-        if self.own is not None and (label := self.own.label_of(message)) is not None:
-            owners = (self.learned.labels[label],)
         if not owners:
             return None
         if self.book.is_phrase(readable(message)):
             return self.score(message)
         return self._example_of(owners[0]) if len(owners) == 1 else None
+
+    def leaning(self, message: str) -> str:
+        """The label that the words of a message speak for, unless it was taught as another one.
+
+        Neither patterns nor what the shipped examples say to the letter have a part in it.
+        """
+        if (own := self._own_example(message)) is not None:
+            return own.intent
+        margins = self._margins(self.learned.space.vector(readable(message)))
+        return self.learned.labels[int((margins + self.learned.bias).argmax())]
+
+    def _own_example(self, message: str) -> IntentVerdict | None:
+        """The verdict on a message that was taught, whatever ships says of it."""
+        label = None if self.own is None else self.own.label_of(message)
+        if label is None:
+            return None
+        found = self._example_of(self.learned.labels[label])
+        return replace(found, notes=(f"you taught it as {found.intent}",))
 
     def _verbatim(self, readings: Readings) -> IntentVerdict | None:
         """The verdict on an example of one intent, typed as it stands there."""

@@ -1,10 +1,11 @@
-"""Examples of one person, laid over a model that many share: nothing is fitted for them.
+"""Examples that one person taught, laid over a model that many share: nothing is fitted for them.
 
-A service for hundreds of people cannot keep a fitted model for each, nor fit one (a second of CPU)
-when somebody teaches it a phrase. So the weights of the shared head stay, and each example pushes
-them as an online SVM does (passive-aggressive, Crammer et al. 2006): as far as it takes to stand
-on the right side of every label, in the direction of the example. docs/learning.md has what it
-costs, and how near it comes to a fit.
+Fitting a model takes a second of CPU; somebody who teaches a phrase should not wait for that. So
+the weights of the shared head stay, and each example pushes them as an online SVM does
+(passive-aggressive, Crammer et al. 2006): as far as it takes to stand on the right side of every
+label, in the direction of the example. An example that says too little by itself ("ship it")
+counts for exactly that message and pushes nothing. docs/learning.md has what it costs, and how
+near it comes to a fit.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kds.brain.learning.phrase import phrase_key
+from kds.brain.learning.phrase import phrase_key, says_little
+from kds.router.intents.evidence import bare_request, readings
 from kds.router.intents.features import Floats, Ints, Vector, readable
 
 if TYPE_CHECKING:
@@ -47,27 +49,40 @@ class OwnExamples:
 
     @classmethod
     def of(cls, examples: Sequence[tuple[str, str]], shared: "Learned") -> "OwnExamples | None":
-        """Lay pairs of text and label over a model; None when there are none of its labels."""
+        """Lay pairs of text and label over a model; None when there are none of its labels.
+
+        Of two labels for one message the last one counts.
+        """
         labels, space = shared.labels, shared.space
-        known = [(text, labels.index(label)) for text, label in examples if label in labels]
-        if not known:
+        phrases = {phrase_key(text): labels.index(label) for text, label in examples
+                   if label in labels}  # fmt: skip
+        if not phrases:
             return None
+        telling = {phrase_key(text): text for text, _ in examples if not says_little(text)}
+        known = [(text, phrases[key]) for key, text in telling.items() if key in phrases]
         vectors = [_shortened(space.vector(readable(text))) for text, _ in known]
         own = cls(
-            {phrase_key(text): label for text, label in known},
+            phrases,
             *_stacked(vectors),
-            np.array([label for _, label in known]),
+            np.array([label for _, label in known], dtype=np.int64),
             np.zeros((len(known), len(labels))),
             space.size,
         )
+        alike = np.array([own._alike(vector) for vector in vectors])
         margins = [vector.values @ shared.weights[vector.ids] + shared.bias for vector in vectors]
         for row in list(range(len(vectors))) * ROUNDS:
-            own._push(row, vectors[row], margins[row])
+            own._push(row, alike[row], margins[row])
         return own
 
     def label_of(self, message: str) -> int | None:
-        """The label of an example that the message is, however it is spelt."""
-        return self.phrases.get(phrase_key(message))
+        """The label of an example that the message is, however it is spelt or asked for.
+
+        "Can you ship it?" and "ok, let's ship it" are the example "ship it".
+        """
+        asked_for = readings(readable(bare_request(message)))
+        keys = [phrase_key(message), *(phrase_key(form).rstrip(" ?") for form in asked_for)]
+        found = (self.phrases.get(key) for key in keys)
+        return next((label for label in found if label is not None), None)
 
     def margins(self, vector: Vector) -> Floats:
         """What these examples add to the margin of each label."""
@@ -80,15 +95,17 @@ class OwnExamples:
         return found
 
     def _alike(self, vector: Vector) -> Floats:
+        if not len(self.starts):
+            return np.zeros(0)
         spread = np.zeros(self.size)
         spread[vector.ids] = vector.values
         return np.asarray(np.add.reduceat(spread[self.ids] * self.values, self.starts))
 
-    def _push(self, row: int, vector: Vector, shared: Floats) -> None:
-        square = float(vector.values @ vector.values)
+    def _push(self, row: int, alike: Floats, shared: Floats) -> None:
+        square = float(alike[row])
         if not square:
             return
-        margins = shared + self._alike(vector) @ self.pushes
+        margins = shared + alike @ self.pushes
         wanted = np.full(len(margins), -MARGIN)
         wanted[self.labels[row]] = MARGIN
         limit = np.where(wanted > 0, FOR, AGAINST)
@@ -99,6 +116,8 @@ class OwnExamples:
 
 def _stacked(vectors: Sequence[Vector]) -> tuple[Ints, Ints, Floats]:
     """Where each vector begins, and all their ids and values."""
+    if not vectors:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
     return (
         np.cumsum([0, *(len(vector.ids) for vector in vectors[:-1])]),
         np.concatenate([vector.ids for vector in vectors]),

@@ -4,7 +4,6 @@ Everything is read once, when the library loads; nothing is read from disk after
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -78,22 +77,6 @@ class PromptLibrary:
             raise PromptFileError(problems)
         prompts = [draft.prompt for draft in drafts if draft.prompt]
         return cls(prompts, templates, found.passed_over)
-
-    def with_examples(self, examples: Iterable[tuple[str, str]]) -> "PromptLibrary":
-        """The same prompts, with more examples: pairs of an intent and a message.
-
-        What an intent has already, and what no prompt has as its intent, changes nothing.
-        """
-        more: dict[str, list[str]] = {}
-        for intent, text in examples:
-            more.setdefault(intent, []).append(text)
-        prompts = [
-            replace(prompt, examples=tuple(dict.fromkeys([*prompt.examples, *found])))
-            if (found := more.get(prompt.intent or ""))
-            else prompt
-            for prompt in self._prompts.values()
-        ]
-        return PromptLibrary(prompts, self._templates, self.passed_over)
 
     def prompts(self) -> tuple[PromptFile, ...]:
         """Every prompt file, by its place."""

@@ -14,7 +14,6 @@ import pytest
 
 from kds.brain.workspace import Workspace
 from kds.cli import main
-from kds.learning.example_guard import find_refusals
 from kds.router.intents.model import IntentModel
 from kds.service.resident import background
 
@@ -141,13 +140,8 @@ def done_once() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 @pytest.fixture
-def quick_guard(monkeypatch: pytest.MonkeyPatch, done_once: Callable[..., Any]) -> None:
-    """What is learned is tried against the examples that ship in two turns instead of five.
-
-    And once in a run: that, and the fit with what was learned, are the same in every test.
-    """
-    monkeypatch.setattr("kds.learning.bench.FOLDS", 2)
-    monkeypatch.setattr("kds.learning.library.find_refusals", done_once(find_refusals))
+def fitted_once(monkeypatch: pytest.MonkeyPatch, done_once: Callable[..., Any]) -> None:
+    """The same prompts are fitted once in a run."""
     monkeypatch.setattr(IntentModel, "fit_examples", done_once(IntentModel.fit_examples))
 
 

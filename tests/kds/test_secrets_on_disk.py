@@ -16,12 +16,11 @@ from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.secrets.redaction import storable
 from kds.brain.workspace import Workspace
-from kds.learning.learning import Learning, LearningError
+from kds.learning import Learning, LearningError, teach
 from kds.query.query_service import QueryService
 from kds.query.question_history import REPLIES_READ
 from kds.query.values import Query
 from kds.readers.reading import read_document, read_source
-from kds.router.prompts.library import PromptLibrary
 from kds.transit.history import Message
 
 from ..agents.openai_server import FakeProvider, Text
@@ -125,11 +124,11 @@ def test_conversations_with_a_model_leave_no_secret(place: Workspace, model: Fak
 
 
 def test_what_is_learned_leaves_no_secret(place: Workspace) -> None:
-    learning, library = Learning(place), PromptLibrary.load()
+    learning = Learning(place)
     at = datetime(2025, 11, 3, tzinfo=UTC)
     for text in TOLD:
         with suppress(LearningError):
-            learning.tell(text, "PLAN", library)
+            teach(place, text, "PLAN")
         learning.events.append([LearningEvent(at, "told", text, "PLAN")])
     assert b"[secret: " in (place.brain / EVENTS).read_bytes()
     assert left_in(place.brain, SECRETS) == []

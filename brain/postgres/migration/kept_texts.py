@@ -16,11 +16,10 @@ from kds.brain.errors import StoreError
 from kds.brain.kept_text import KeptText, PrivateText
 from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
-from kds.brain.learning.learned_file import VERDICT_NAME, LearnedFile, LearnedFileError
+from kds.brain.learning.learned_file import LearnedFile, LearnedFileError
 from kds.brain.passages.rows import insert
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.texts import PostgresText
-from kds.brain.receipt import read_own
 from kds.brain.workspace import Workspace
 
 LEARNED_TEXTS: Final = (("learned examples", LEARNED), ("events of learning", EVENTS))
@@ -35,7 +34,7 @@ def copy_texts(workspace: Workspace, target: Tenancy) -> int:
     now = to_micros(target.clock())
     with target.write() as connection:
         known = connection.execute("SELECT name FROM kept_text WHERE name = ANY(?)", [[EVENTS]])
-        left = {LEARNED, VERDICT_NAME} if known.fetchone() else set[str]()
+        left = {LEARNED} if known.fetchone() else set[str]()
         rows = [(name, text, now) for name, text in held.items() if name not in left]
         clash = "ON CONFLICT DO NOTHING"
         return insert(connection, "kept_text", "name, content, at", rows, clash)
@@ -66,8 +65,6 @@ def _held(workspace: Workspace, target: Tenancy) -> Iterator[tuple[str, str]]:
     for name in (LEARNED, EVENTS, *live_work(workspace, target)):
         if (content := PrivateText(workspace.brain / name).read()) is not None:
             yield name, _decoded(content, workspace.brain / name)
-    if (verdict := read_own(workspace.cache_dir / VERDICT_NAME)) is not None:
-        yield VERDICT_NAME, verdict.decode()
 
 
 def _decoded(content: bytes, path: Path) -> str:

@@ -17,7 +17,6 @@ from kds.brain.documents.document_store import DocumentStore
 from kds.brain.documents.document_values import UPLOADS
 from kds.brain.learning.event_log import FILE_NAME as EVENTS_FILE
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED_FILE
-from kds.brain.learning.learned_file import VERDICT_NAME
 from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.shared_database import shared_database
 from kds.brain.workspace import Workspace
@@ -72,7 +71,7 @@ _DATA: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
         ),
     ),
     ("learned", re.compile(rf"{_THERE}(?:learned\.yaml|learning\.jsonl(?:\.bad)?)")),
-    ("learned", re.compile(rf"{ON_SERVER}{re.escape(VERDICT_NAME)}")),
+    ("learned", re.compile(rf"{ON_SERVER}learned-verdict\.json")),  # of earlier versions
     ("work", re.compile(rf"{_THERE}work/[a-z0-9-]+\.json(?:\.bad)?")),
     ("cache", re.compile(r"cache/[\w.-]+")),
     ("documents", re.compile(rf"{UPLOADS}/[^/]+")),

@@ -4,12 +4,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 
-from kds.api.learned_parts import Later, LearnedParts, at_once
 from kds.api.records import Records
 from kds.api.rewriters import RewriterSource
 from kds.api.routing import Router, precision_of, rehearsed
 from kds.api.turn_log import TurnLog, TurnRecord
-from kds.api.workspace_parts import Parts
+from kds.api.workspace_parts import LearnedParts, Parts
 from kds.brain.clock import Clock, utc_now
 from kds.brain.context.conversations import Contexts
 from kds.brain.context.journal import Journal
@@ -30,17 +29,15 @@ class Conversations(Records):
         turns: TurnRecord | None = None,
         environ: Mapping[str, str] = os.environ,
         contexts: Contexts | None = None,
-        later: Later = at_once,
     ) -> None:
-        """``later`` sees to it that the guard tries what was learned on a server."""
+        """``parts`` are as `Parts.load` gives them; what was taught is laid over them here."""
         contexts = contexts or Contexts(parts.workspace, clock=clock, environ=environ)
         turns = turns or TurnLog(parts.workspace, clock=clock, environ=environ)
         super().__init__(
             parts.workspace, parts.library, contexts, clock=clock, turns=turns, environ=environ
         )
         self._base = parts
-        self._later = later
-        self._learned = LearnedParts(parts, environ=environ, later=later)
+        self._learned = LearnedParts(parts, environ=environ)
         self._precision = precision_of(parts.workspace, environ)
         self._rewriter = RewriterSource(
             parts.workspace, parts.library, parts.resolver, environ=environ
@@ -53,7 +50,6 @@ class Conversations(Records):
         *,
         clock: Clock = utc_now,
         turns: TurnRecord | None = None,
-        later: Later = at_once,
     ) -> "Conversations":
         """Load rules, prompts and model of ``workspace``: seconds, not milliseconds.
 
@@ -62,20 +58,15 @@ class Conversations(Records):
         does not load.
         """
         parts = Parts.load(workspace, may_write=workspace.brain.is_dir())
-        return cls(parts, clock=clock, turns=turns, later=later)
+        return cls(parts, clock=clock, turns=turns)
 
     @property
     def parts(self) -> Parts:
         """What is loaded once, and shared by every conversation; and what was learned so far."""
         return self._learned.now
 
-    def _see_to_adopted(self) -> None:
-        """On a server the guard looks at it now, while nobody waits for this conversation."""
-        if self.contexts.marks(look=False) is not None:
-            self._later(self._learned.try_out)
-
     def refreshed(self) -> Parts:
-        """The same with what was learned until now, as far as the server answers."""
+        """The same with what was learned until now, as far as a server answers."""
         return self._learned.at(self.contexts.marks(look=True))
 
     @property
@@ -152,7 +143,7 @@ class Conversations(Records):
     def reloaded(self) -> "Conversations":
         """Return the same with rules and prompts as they are now; raises what `open` raises."""
         parts = Parts.load(self.workspace, may_write=self.workspace.brain.is_dir())
-        return Conversations(parts, clock=self._clock, contexts=self.contexts, later=self._later)
+        return Conversations(parts, clock=self._clock, contexts=self.contexts)
 
     def under(
         self,
@@ -168,5 +159,4 @@ class Conversations(Records):
             turns=turns,
             environ=environ,
             contexts=contexts,
-            later=self._later,
         )

@@ -21,9 +21,9 @@ from kds.brain.context.conversations import Contexts
 from kds.brain.context.journal import MAX_AGE, Journal, LoadedContext
 from kds.brain.turn import NOTED, WARNING, ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
-from kds.learning.learning import standing_of
 from kds.learning.learning_log import LearningLog
 from kds.learning.signs import IntentNames, sign_in
+from kds.learning.teaching import offer
 from kds.router.log import make_log
 from kds.router.pipeline import Pipeline
 from kds.router.prompts.library import PromptLibrary
@@ -118,14 +118,9 @@ class Records:
             return turn
         log = LearningLog(self.workspace, self.library, clock=self._clock, environ=self._environ)
         one = log.note(turn, conversation)
-        if one is not None and one.adopted:
-            self._see_to_adopted()
         if one is None or sign.kind != "corrected":
             return turn
-        return replace(turn, records=(*turn.records, StepRecord(NOTED, (standing_of(one),))))
-
-    def _see_to_adopted(self) -> None:
-        """Something was accepted by itself: whoever loads it next has the guard look at it."""
+        return replace(turn, records=(*turn.records, StepRecord(NOTED, (offer(one),))))
 
     @cached_property
     def _names(self) -> IntentNames:

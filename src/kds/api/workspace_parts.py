@@ -1,18 +1,20 @@
 """What is loaded once for a workspace, and shared by every conversation in it."""
 
+import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Final
 
+from kds.brain.context.conversations import Marks
 from kds.brain.document_cache import DocumentCache
-from kds.brain.errors import ConfigError, StoreError
-from kds.brain.learning.reference import LearnedReference
+from kds.brain.errors import ConfigError, KdsError, StoreError
+from kds.brain.learning.learned_file import FILE_NAME
 from kds.brain.shared_database import shared_database
 from kds.brain.workspace import Workspace
-from kds.learning.library import with_learned
-from kds.learning.references import learned_references
+from kds.learning.learned import Known, known_in
 from kds.router.english import load_english
 from kds.router.hanging import one_budget
 from kds.router.intents.model import IntentModel
@@ -23,6 +25,8 @@ from kds.router.prompts.library import PromptLibrary
 from kds.router.references.decision import Decider, shipped_decider
 from kds.router.references.resolver import Resolver
 from kds.router.references.ruleset import load_rules
+
+logger = logging.getLogger(__name__)
 
 SPACY_MODEL: Final = "KDS_SPACY_MODEL"
 """Environment variable that names an installed spaCy pipeline, such as en_core_web_sm."""
@@ -44,28 +48,23 @@ class Parts:
 
     @classmethod
     def load(cls, workspace: Workspace, *, may_write: bool) -> "Parts":
-        """Read rules, prompts and what was learned, and open the model. Raises ConfigError.
+        """Read rules and prompts, and open the model. Raises ConfigError.
 
-        What was learned on a server is laid over them (`kds.api.learned_parts`): it changes.
+        Without what was taught: `LearnedParts` lays that over them, since it changes meanwhile.
         Unless it ``may_write``, a model that has to be fitted is not kept for the next time.
         """
         cache = DocumentCache.open(workspace.cache_dir)
         try:
             with one_budget():
-                shipped = PromptLibrary.load(workspace.prompts_dir, cache=cache)
-                library, warnings = shipped, tuple[str, ...]()
-                taught: tuple[LearnedReference, ...] = ()
-                if shared_database(workspace) is None:
-                    library, warnings = with_learned(shipped, workspace, may_write=may_write)
-                    taught = learned_references(workspace)
-                resolver = load_resolver(workspace, cache=cache, taught=taught)
+                library = PromptLibrary.load(workspace.prompts_dir, cache=cache)
+                resolver = load_resolver(workspace, cache=cache)
         except ConfigError:
             if may_write:
                 with suppress(StoreError):  # the files that are right need not be checked again
                     cache.save(whole=False)
             raise
         opened = open_model(library.prompts(), workspace.cache_dir, may_write=may_write)
-        warnings = (*warnings, *opened.warnings)
+        warnings = opened.warnings
         if may_write:
             try:
                 cache.save()
@@ -83,11 +82,69 @@ def load_resolver(
     *,
     without: str | None = None,
     cache: DocumentCache | None = None,
-    taught: Sequence[LearnedReference] = (),
 ) -> Resolver:
     """The resolver over the rules of a workspace, but for ``without``. Raises ConfigError."""
     found = load_rules(workspace.rules_dir, cache=cache)
     rules = [rule for rule in found.rules if rule.id != without]
     english = load_english(workspace.english_dir)
     language = open_language(found.entities, os.environ.get(SPACY_MODEL) or None, english)
-    return Resolver(language, rules, found.knowledge, taught=taught)
+    return Resolver(language, rules, found.knowledge)
+
+
+class LearnedParts:
+    """The parts of a workspace with what was taught there, as of the last message.
+
+    The learned file is looked at before each message, which takes microseconds. On a server a turn
+    sees in the transaction of its context whether anybody has taught something since. Only then is
+    it read anew, and nothing is fitted. For any threads.
+    """
+
+    def __init__(self, base: Parts, *, environ: Mapping[str, str] = os.environ) -> None:
+        """``base`` is without anything that was taught. Raises SettingsError."""
+        self.now = base
+        """What was known when it was last looked."""
+        self._base = base
+        self._environ = environ
+        self._in_files = shared_database(base.workspace, environ=environ) is None
+        self._state: object = None
+        self._lock = Lock()
+        self.at(None)
+
+    def at(self, marks: Marks | None) -> Parts:
+        """Return the parts as they are now: in files, or at these marks of a server.
+
+        None of a server: as they were, nobody knows more.
+        """
+        state = _file_state(self._base.workspace) if self._in_files else marks
+        if state is None or state == self._state:
+            return self.now
+        with self._lock:
+            try:
+                self.now = self._read()
+                self._state = state
+            except KdsError as error:  # what was taught so far still counts
+                logger.warning("what was learned is not read anew: %s", error)
+        return self.now
+
+    def _read(self) -> Parts:
+        base = self._base
+        known = known_in(base.workspace, base.library, environ=self._environ)
+        return base if known == Known() else laid_over(base, known)
+
+
+def laid_over(base: Parts, known: Known) -> Parts:
+    """The parts with what was taught in the place of anything that was taught before."""
+    return replace(
+        base,
+        model=base.model.with_own(known.pairs),
+        resolver=base.resolver.with_taught(known.references),
+        warnings=(*base.warnings, *known.warnings),
+    )
+
+
+def _file_state(workspace: Workspace) -> tuple[int, int, int]:
+    try:
+        found = (workspace.brain / FILE_NAME).stat()
+    except OSError:  # none there, or a link to nowhere: a state like any other
+        return -1, -1, -1
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -49,7 +49,7 @@ def _sessions(workspace: Workspace) -> Iterable[str]:
 
 
 def _learning(workspace: Workspace) -> Any:
-    return importlib.import_module("kds.learning.learning").Learning(workspace)
+    return importlib.import_module("kds.learning").Learning(workspace)
 
 
 NAMES: Final[dict[str, Callable[[Workspace], Iterable[str]]]] = {
@@ -58,8 +58,5 @@ NAMES: Final[dict[str, Callable[[Workspace], Iterable[str]]]] = {
     "intents": _intents,
     "sessions": _sessions,
     "settings": lambda _: importlib.import_module("kds.api.settings_keys").KEYS,
-    "proposals": lambda place: (
-        one.id for one in _learning(place).candidates() if one.state != "learned"
-    ),
     "learned": lambda place: (one.id for one in _learning(place).file.entries()),
 }

@@ -16,14 +16,13 @@ from typing import Final
 from kds.api.own_files import OwnFile, OwnFiles
 from kds.api.routing import rehearsed, rewriting_steps
 from kds.api.rule_tests import describe_outcome, run_rule_tests
-from kds.api.workspace_parts import Parts, load_resolver
+from kds.api.workspace_parts import LearnedParts, Parts, load_resolver
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import ConfigError, DialogueFileError, Problem
 from kds.brain.whereabouts import BRAIN
 from kds.brain.workspace import Workspace
 from kds.evaluation.dialogue_file import find_dialogue_files, is_dialogue_file, read_dialogues
 from kds.evaluation.playback import describe, play
-from kds.learning.library import with_learned
 from kds.router.intents.model_cache import open_model
 from kds.router.intents.turn_model import turn_model_for
 from kds.router.prompts.library import PromptLibrary
@@ -105,11 +104,10 @@ def _loaded(parts: Parts, copy: Workspace, file: OwnFile) -> Parts:
     cache = DocumentCache.open(parts.workspace.cache_dir)
     if not file.name.startswith("prompts/"):
         return replace(parts, resolver=load_resolver(copy, cache=cache))
-    shipped = PromptLibrary.load(copy.prompts_dir, cache=cache)
-    library, _ = with_learned(shipped, parts.workspace, may_write=False)
+    library = PromptLibrary.load(copy.prompts_dir, cache=cache)
     model = open_model(library.prompts(), parts.workspace.cache_dir, may_write=False).model
     turns = turn_model_for(model.learned.labels)
-    return replace(parts, library=library, model=model, turns=turns)
+    return LearnedParts(replace(parts, library=library, model=model, turns=turns)).now
 
 
 def _rule_tests(changed: Parts, copy: Workspace, file: OwnFile) -> Iterator[Test]:

@@ -1,7 +1,12 @@
-"""Learning from corrections and clarifications: recorded, guarded, applied to the router."""
+"""What the user taught: kept where it is readable, laid over the router, taken back at will."""
 
-from kds.learning.example_teaching import Taught, teach
-from kds.learning.learning import Learning, LearningError
-from kds.learning.references import TaughtReference, teach_reference
+from kds.learning.teaching import (
+    Learning,
+    LearningError,
+    Taught,
+    TaughtReference,
+    teach,
+    teach_reference,
+)
 
 __all__ = ["Learning", "LearningError", "Taught", "TaughtReference", "teach", "teach_reference"]

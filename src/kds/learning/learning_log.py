@@ -1,4 +1,4 @@
-"""Records what routed turns say about intents, for `kds.learning.learning`. Never stops a turn.
+"""Records what routed turns say about intents, for `kds.learning.teaching`. Never stops a turn.
 
 A turn that says nothing, nearly every one, costs a look at its words; no file is made, and not
 even the settings are read. docs/learning.md has the figures.
@@ -11,12 +11,11 @@ from functools import cached_property
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError
-from kds.brain.learning.candidate import Candidate
 from kds.brain.learning.event import LearningEvent
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.learning.learning import Learning, confirmed_intents
 from kds.learning.signs import IntentNames, choice_in, sign_in
+from kds.learning.teaching import Learning
 from kds.router.prompts.library import PromptLibrary
 
 logger = logging.getLogger(__name__)
@@ -38,10 +37,10 @@ class LearningLog:
         self._clock = clock
         self._environ = environ
 
-    def note(self, turn: Turn, conversation: str | None = None) -> Candidate | None:
+    def note(self, turn: Turn, conversation: str | None = None) -> LearningEvent | None:
         """Record what the turn says about the one before; what goes wrong is logged.
 
-        Returns what it adds up to now, None when nothing was recorded.
+        Returns that, None when it says nothing, or the same was said before.
         """
         return self._record(lambda: sign_in(turn, self._names, conversation))
 
@@ -49,11 +48,11 @@ class LearningLog:
         """Record that the user chose ``intent`` in a form that asked about a message."""
         self._record(lambda: choice_in(asked, intent, conversation))
 
-    def _record(self, look: Callable[[], LearningEvent | None]) -> Candidate | None:
+    def _record(self, look: Callable[[], LearningEvent | None]) -> LearningEvent | None:
         try:
             event = look()
-            if event is not None and self._learning.enabled:
-                return self._learning.record(event, cautious=confirmed_intents(self._library))
+            if event is not None and self._learning.enabled and self._learning.note(event):
+                return event
         except (KdsError, OSError) as error:
             logger.warning("nothing was learned from the turn: %s", error)
         return None

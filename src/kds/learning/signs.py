@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from kds.brain.learning.event import Evidence, LearningEvent
-from kds.brain.learning.phrase import unlearnable
+from kds.brain.learning.event import Correction, LearningEvent
+from kds.brain.learning.phrase import says_nothing, unlearnable
 from kds.brain.secrets.redaction import storable
 from kds.brain.turn import UNKNOWN, ContextEntry, Turn
 from kds.router.intents.terms import stem
@@ -118,9 +118,10 @@ def _meant(context: Sequence[ContextEntry], names: IntentNames) -> ContextEntry 
 
 
 def _event(
-    kind: Evidence, turn: Turn, entry: ContextEntry, intent: str, conversation: str | None
+    kind: Correction, turn: Turn, entry: ContextEntry, intent: str, conversation: str | None
 ) -> LearningEvent | None:
-    if unlearnable(entry.user_message) is not None:
+    said = entry.user_message
+    if says_nothing(said) or unlearnable(said) is not None:
         return None
     source = hashlib.sha256((conversation or "").encode(errors="surrogatepass")).hexdigest()[:12]
     return LearningEvent(

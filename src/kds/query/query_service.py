@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Final, Self
 
 from kds.api.rewriters import RewriterSource
-from kds.api.workspace_parts import Parts
+from kds.api.workspace_parts import LearnedParts, Parts
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.message import clean_message
@@ -86,7 +86,8 @@ class QueryService:
     @classmethod
     def open(cls, workspace: Workspace, *, clock: Clock = utc_now) -> Self:
         """Load rules, prompts and model of a workspace. Raises ConfigError."""
-        return cls(Parts.load(workspace, may_write=workspace.brain.is_dir()), clock=clock)
+        parts = Parts.load(workspace, may_write=workspace.brain.is_dir())
+        return cls(LearnedParts(parts).now, clock=clock)
 
     def use(self, parts: Parts, *, rewriter: FindRewriter | None = None) -> None:
         """Go on with rules and prompts that were read anew."""

@@ -1,8 +1,7 @@
-"""What tells one state of a workspace's prompts, rules and learned examples from another."""
+"""What tells one state of a workspace's prompts and rules from another."""
 
 from pathlib import Path
 
-from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.workspace import Workspace
 from kds.router.prompts.examplefile import SUFFIX
 from kds.router.prompts.texts import FOLDERS
@@ -18,7 +17,6 @@ def fingerprint(workspace: Workspace) -> Fingerprint:
         *(path for name in FOLDERS for path in (workspace.prompts_dir / name).glob(f"*{SUFFIX}")),
         *workspace.rules_dir.glob("*.yaml"),
         *workspace.english_dir.glob("*.yaml"),
-        workspace.brain / LEARNED,
     ]
     return tuple(sorted(_mark(path) for path in files))
 

@@ -12,7 +12,6 @@ from typing import Final
 from fastapi import FastAPI
 
 from kds.api.conversations import Conversations
-from kds.api.learned_parts import in_background
 from kds.brain.clock import moment
 from kds.brain.errors import KdsError, StoreError
 from kds.brain.postgres.upgrade import require
@@ -157,7 +156,7 @@ class Service:
         return claimed
 
     def _load(self, workspace: Workspace) -> ServedWorkspace:
-        conversations = Conversations.open(workspace, later=in_background)
+        conversations = Conversations.open(workspace)
         for warning in conversations.warnings:
             self._log(f"warning: {warning}")
         return ServedWorkspace(conversations)

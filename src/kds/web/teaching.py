@@ -11,9 +11,7 @@ from starlette.responses import Response
 from kds.brain.sessions.session_values import Session
 from kds.brain.turn import Turn
 from kds.learning.antecedents import corrections_of
-from kds.learning.example_teaching import teach
-from kds.learning.learning import Learning, LearningError
-from kds.learning.references import teach_reference
+from kds.learning.teaching import Learning, LearningError, teach, teach_reference
 from kds.router.references.resolver import Resolver
 from kds.service.wire.errors import NotServedError
 from kds.service.workspaces import ServedWorkspace
@@ -84,14 +82,17 @@ async def _turn(visit: Visit) -> tuple[Session, Turn]:
 
 
 async def learn(visit: Visit) -> Response:
-    """Let a message be an example of an intent from now on."""
+    """Let a message be an example of an intent from now on, whatever was taught before."""
     message, intent = visit.text("message"), visit.text("intent")
-    taught = await _learned(visit, partial(teach, visit.served.workspace, message, intent))
+    taught = await _learned(
+        visit, partial(teach, visit.served.workspace, message, intent, force=True)
+    )
     one = taught.example
     said = "Learned" if taught.new else "Learned before"
+    instead = f", no longer {taught.instead_of}" if taught.instead_of else ""
     secret = "; the secret in it is not kept" if taught.redacted else ""
     fields = (("id", one.id), ("session", visit.text("session")))
-    note = Note(f"{said}: “{one.text}” is {one.intent}{secret}.", UNDO, fields)
+    note = Note(f"{said}: “{one.text}” is {one.intent}{instead}{secret}.", UNDO, fields)
     return _told(visit, note)
 
 
@@ -109,14 +110,7 @@ def _told(visit: Visit, note: Note) -> Response:
 
 
 async def _learned(visit: Visit, change: Callable[[], _Result]) -> _Result:
-    """Do it, and route by it from the next message on; the service would see it later."""
-
-    def work() -> _Result:
-        done = change()
-        visit.served.read_anew()
-        return done
-
-    return await asyncio.to_thread(work)
+    return await asyncio.to_thread(change)
 
 
 def _resolver(served: ServedWorkspace) -> Resolver:

@@ -86,7 +86,7 @@ def test_a_line_torn_by_a_crash_does_not_swallow_the_next(log: EventLog) -> None
     assert log.load().events == (told(minutes=5),)
 
 
-def test_events_are_bounded_and_decisions_outlive_evidence(make_text: MakeText) -> None:
+def test_events_are_bounded_and_decisions_outlive_corrections(make_text: MakeText) -> None:
     log = EventLog(make_text("learning.jsonl"), max_events=20)
     rejected = LearningEvent(NOON, "rejected", "sort out the login page", "PLAN")
     log.append([rejected])

@@ -12,9 +12,14 @@ from hypothesis import strategies as st
 from kds.brain.document import MAX_BYTES
 from kds.brain.errors import StoreError
 from kds.brain.kept_text import PrivateText
-from kds.brain.learning.candidate import Candidate
-from kds.brain.learning.event import candidate_id
-from kds.brain.learning.learned_file import MAX_EXAMPLES, YOU, LearnedFile, LearnedFileError
+from kds.brain.learning.event import example_id
+from kds.brain.learning.learned_file import (
+    MAX_EXAMPLES,
+    YOU,
+    LearnedExample,
+    LearnedFile,
+    LearnedFileError,
+)
 from kds.brain.visible import one_line
 
 from ..conftest import MakeText
@@ -30,24 +35,12 @@ examples:
 """
 
 
-def candidate(text: str, intent: str = "PLAN") -> Candidate:
-    return Candidate(
-        candidate_id(text, intent),
-        text,
-        intent,
-        3,
-        0,
-        0.75,
-        "proposed",
-        {"told": 3},
-        NOON,
-        NOON,
-        (),
-    )
+def example(text: str, intent: str = "PLAN") -> LearnedExample:
+    return LearnedExample(example_id(text, intent), text, intent, YOU)
 
 
 def add(file: LearnedFile, *texts: str) -> Sequence[str]:
-    return list(file.add([candidate(text) for text in texts], by=YOU, now=NOON).values())
+    return list(file.add([example(text) for text in texts], now=NOON).values())
 
 
 @pytest.fixture
@@ -60,13 +53,23 @@ def written(file: LearnedFile) -> str | None:
     return None if content is None else content.decode()
 
 
-def test_an_example_says_when_why_and_how_often(file: LearnedFile) -> None:
+def test_an_example_says_what_by_whom_and_when(file: LearnedFile) -> None:
     add(file, "sort out the login page")
     [one] = file.load()
     assert (one.text, one.intent, one.by) == ("sort out the login page", "PLAN", "you")
     text = written(file) or ""
-    for part in ('at: "2026-01-01T12:00:00Z"', "times: 3", "confidence: 0.75", "told 3 times"):
+    for part in ('text: "sort out the login page"', "intent: PLAN", 'at: "2026-01-01T12:00:00Z"'):
         assert part in text
+
+
+def test_a_file_of_an_earlier_version_still_counts(file: LearnedFile) -> None:
+    file.text.replace(
+        b'examples:\n- id: 76b5b4ec\n  text: "sort out the login page"\n  intent: PLAN\n'
+        b'  by: itself\n  at: "2026-01-01T12:00:00Z"\n  times: 6\n  confidence: 0.86\n'
+        b'  why: "told 6 times"\n'
+    )
+    [one] = file.load()
+    assert (one.text, one.by) == ("sort out the login page", "itself")
 
 
 def test_what_was_written_by_hand_is_read_and_keeps_its_bytes(file: LearnedFile) -> None:
@@ -75,15 +78,15 @@ def test_what_was_written_by_hand_is_read_and_keeps_its_bytes(file: LearnedFile)
     assert (mine.intent, mine.by, mine.line) == ("PLAN", "hand", 4)
     file.text.replace(b"examples:\n")
     [block] = add(file, "sort out the login page")
-    assert file.remove(candidate("sort out the login page").id, block)
+    assert file.remove(example("sort out the login page").id, block)
     assert written(file) == "examples:\n"
 
 
 def test_an_example_changed_by_hand_is_still_taken_out(file: LearnedFile) -> None:
     blocks = add(file, "sort out the login page", "tidy up the billing module")
     before = written(file) or ""
-    file.text.replace(before.replace("times: 3", "times: 4", 1).encode())
-    assert file.remove(candidate("sort out the login page").id, blocks[0])
+    file.text.replace(before.replace("by: you", "by: me", 1).encode())
+    assert file.remove(example("sort out the login page").id, blocks[0])
     assert [one.text for one in file.load()] == ["tidy up the billing module"]
 
 
@@ -131,8 +134,15 @@ def test_a_file_that_does_not_load_says_where(file: LearnedFile, raw: bytes, lin
 
 def test_there_is_a_limit(file: LearnedFile) -> None:
     add(file, *(f"sort out page number {number}" for number in range(MAX_EXAMPLES)))
-    with pytest.raises(StoreError, match="at most"):
+    full = written(file) or ""
+    with pytest.raises(StoreError, match="at most 2,000 count"):
         add(file, "one more for the road")
+    file.text.replace(f"{full}- {{text: one more, intent: PLAN}}\n".encode())
+    with pytest.raises(LearnedFileError, match="holds 2,001 examples, more than 2,000") as caught:
+        file.load()
+    line = full.count("\n") + 1
+    assert f"learned.yaml:{line}" in str(caught.value)
+    assert "remove those you need least" in str(caught.value)
 
 
 words = st.text(min_size=1, max_size=60).filter(lambda text: len(one_line(text).strip()) > 1)
@@ -140,7 +150,7 @@ words = st.text(min_size=1, max_size=60).filter(lambda text: len(one_line(text).
 
 @settings(max_examples=40)
 @given(
-    st.lists(words, min_size=1, max_size=6, unique_by=lambda text: candidate_id(text, "PLAN")),
+    st.lists(words, min_size=1, max_size=6, unique_by=lambda text: example_id(text, "PLAN")),
     st.randoms(use_true_random=False),
     st.sampled_from([None, "examples:\n", BY_HAND, BY_HAND.rstrip("\n")]),
 )
@@ -151,8 +161,8 @@ def test_undoing_in_any_order_restores_the_bytes(texts, random, present) -> None
             file.text.replace(present.encode())
         known = {one.id for one in file.load()}
         added = [
-            (one.id, file.add([one], by=YOU, now=NOON)[one.id])
-            for one in map(candidate, map(one_line, texts))
+            (one.id, file.add([one], now=NOON)[one.id])
+            for one in map(example, map(one_line, texts))
             if one.id not in known
         ]
         if present is None or present == "examples:\n":

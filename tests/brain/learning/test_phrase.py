@@ -4,16 +4,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.brain.learning.phrase import MAX_CHARACTERS, phrase_key, unlearnable
+from kds.brain.learning.phrase import (
+    MAX_CHARACTERS,
+    phrase_key,
+    says_little,
+    says_nothing,
+    unlearnable,
+)
 from kds.brain.secrets.redaction import storable
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["it", "yes", "do it", "do it again, please", "the second one", "fix this", "go", "", "???"],
+    ("text", "nothing"),
+    [
+        *((text, True) for text in ("it", "yes", "do it", "do it again, please", "", "???")),
+        *((text, False) for text in ("ship it", "wrap this up", "fix this", "go")),
+    ],
 )
-def test_what_says_too_little_by_itself_is_never_learned(text: str) -> None:
-    assert unlearnable(text) == "it says too little by itself"
+def test_some_messages_say_too_little_to_speak_for_others(text: str, nothing: bool) -> None:
+    assert says_little(text)
+    assert says_nothing(text) == nothing
+
+
+def test_only_words_are_learned() -> None:
+    assert unlearnable("???") == "it has no word"
+    assert unlearnable("do it") is None
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kds.brain.learning.candidate import find_candidates
 from kds.brain.learning.event import LearningEvent, decode, encode, reference_id
 from kds.brain.learning.learned_file import YOU, LearnedFile, LearnedFileError
 from kds.brain.learning.reference import LearnedReference, unteachable
@@ -59,7 +58,7 @@ def test_a_definite_description_is(description: str) -> None:
 def test_it_stands_among_the_examples_and_leaves_by_its_lines(make_text: MakeText) -> None:
     file = LearnedFile(make_text("learned.yaml"))
     file.text.replace(BY_HAND.encode())
-    [block] = file.add([reference("the button", "FAB button")], by=YOU, now=NOON).values()
+    [block] = file.add([reference("the button", "FAB button")], now=NOON).values()
     assert 'text: "the button"\n  antecedent: "FAB button"\n' in block
     assert [(one.text, one.antecedent, one.by, one.line) for one in file.references()] == [
         ("the job", "nightly export", "hand", 2), ("the button", "FAB button", "you", 6),
@@ -79,9 +78,8 @@ def test_an_entry_says_one_thing_of_its_text(make_text: MakeText, said: str) -> 
         file.references()
 
 
-def test_what_is_said_of_a_description_is_an_event_and_no_candidate() -> None:
+def test_what_is_said_of_a_description_is_an_event_of_its_own() -> None:
     meant = LearningEvent(NOON, "meant", "the button", "", antecedent="The FAB  button")
     assert decode(encode(meant)) == meant
     assert b'"intent"' not in encode(meant)
     assert meant.id == reference("That  Button", "FAB button").id
-    assert find_candidates([meant], now=NOON) == ()

@@ -1,25 +1,16 @@
-"""`kds learn`: looking, deciding, taking back."""
+"""`kds learn`: teaching, looking, taking back."""
 
-import sys
 from collections.abc import Callable
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from kds.brain.clock import utc_now
-from kds.brain.kept_text import PrivateText
-from kds.brain.learning.event import LearningEvent
-from kds.brain.learning.event_log import EventLog
 from kds.cli.guard import BAD_INPUT
 
 from ..conftest import Run, data, refused
 
 DASHBOARD = "give the dashboard some love"
-
-pytestmark = pytest.mark.usefixtures("quick_guard")
 
 
 @pytest.fixture
@@ -32,126 +23,82 @@ def learn(kds_call: Run) -> Run:
     return partial(kds_call, "learn")
 
 
-@pytest.fixture
-def said(brain: Path) -> Callable[..., str]:
-    """What the user said in the last days; returns the name of the candidate."""
-
-    def said(times: int = 3, text: str = DASHBOARD, intent: str = "PLAN") -> str:
-        start = utc_now() - timedelta(days=2)
-        events = [
-            LearningEvent(start + timedelta(hours=3 * number), "corrected", text, intent)
-            for number in range(times)
-        ]
-        EventLog(PrivateText(brain / "learning.jsonl")).append(events)
-        return events[0].id
-
-    return said
-
-
-@pytest.mark.parametrize("name", ["status", "list", "review"])
 @pytest.mark.parametrize("as_json", [False, True])
 def test_looking_at_nothing_says_so_and_makes_no_file(
-    learn: Run, name: str, as_json: bool, workspace: Path
+    learn: Run, as_json: bool, workspace: Path
 ) -> None:
-    result = learn(name, *(["--json"] if as_json else []))
+    result = learn("list", *(["--json"] if as_json else []))
     assert (result.code, result.err) == (0, "")
     assert result.out
     assert list((workspace / "kds-brain").iterdir()) == []
 
 
-def test_a_correction_is_noted_and_changes_nothing(learn: Run, brain: Path) -> None:
-    told = data(learn("correct", DASHBOARD, "plan", "--json"))
-    assert (told["state"], told["occurrences"], told["confidence"]) == ("waiting", 1, 0.5)
-    again = learn("correct", DASHBOARD, "plan")
-    assert "said once so far" in again.out
-    assert "nothing changes yet" in again.out
-    assert not (brain / "learned.yaml").exists()
-
-
-def test_a_proposal_shows_its_evidence_and_what_would_change(learn: Run, said: Any) -> None:
-    name = said()
-    [row] = data(learn("review", "--json"))
-    assert (row["id"], row["kinds"]) == (name, {"corrected": 3})
-    assert row["now"]["intent"] != "PLAN"
-    assert (row["then"]["intent"], row["then"]["action"]) == ("PLAN", "route")
-    shown = learn("review").out
-    assert "corrected 3 times" in shown
-    assert "kds learn accept ID" in shown
-
-
-def test_accepting_changes_the_routing_and_undoing_puts_it_back(
-    kds_call: Run, said: Any, brain: Path
+@pytest.mark.parametrize(
+    ("former", "new"),
+    [
+        (("status",), "kds learn list"),
+        (("review",), "kds learn list"),
+        (("correct", DASHBOARD, "PLAN"), "kds learn teach MESSAGE INTENT"),
+        (("accept", "76b5b4ec"), "kds learn teach MESSAGE INTENT"),
+        (("reject", "76b5b4ec"), "what you do not teach changes nothing"),
+    ],
+)
+def test_a_former_command_answers_with_the_new_one(
+    learn: Run, former: tuple[str, ...], new: str
 ) -> None:
-    name = said()
-    assert kds_call("learn", "accept", name).out == (
-        f"learned: '{DASHBOARD}' as PLAN; kds learn undo {name} takes it back\n"
-    )
-    assert data(kds_call("route", DASHBOARD, "--json", "--no-log"))["intent"] == "PLAN"
-    assert data(kds_call("learn", "status", "--json"))["learned"] == 1
-    assert data(kds_call("learn", "undo", "--last", "--json"))["undone"][0]["id"] == name
-    assert not (brain / "learned.yaml").exists()
-    assert data(kds_call("route", DASHBOARD, "--json", "--no-log"))["intent"] != "PLAN"
+    refused(learn(*former), f"`kds learn {former[0]}` is gone", new)
 
 
-def test_what_waits_cannot_be_accepted(learn: Run, said: Any) -> None:
-    refused(learn("accept", said(2)), "was said 2 times at confidence 0.67; it takes 3 and 0.70")
-
-
-def test_what_is_rejected_is_gone_from_the_review(learn: Run, said: Any) -> None:
-    name = said()
-    assert "rejected" in learn("reject", name).out
-    assert data(learn("review", "--json")) == []
-    [row] = data(learn("list", "--json"))["candidates"]
-    assert row["state"] == "rejected"
-
-
-def test_what_was_learned_by_itself_is_reported(learn: Run, said: Any) -> None:
-    said(5)
-    name = data(learn("correct", DASHBOARD, "PLAN", "--json"))["id"]
-    status = learn("status").out
-    assert "1, 1 of them by itself" in status
-    assert f"{name} '{DASHBOARD}' as PLAN" in status
-    assert "itself" in learn("list").out
-
-
-def test_a_review_in_a_terminal_asks_one_by_one(
-    learn: Run,
-    said: Any,
-    brain: Path,
-    typed: Callable[[str], None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    names = [said(), said(4, "is the pipeline happy", "VALIDATE")]
-    typed("a\nr\n")
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    result = learn("review")
-    assert result.code == 0, result.err
-    assert "learned" in result.out
-    assert "rejected" in result.out
-    listed = data(learn("list", "--json"))
-    states = {one["id"]: one["state"] for one in listed["candidates"]}
-    assert sorted(states[name] for name in names) == ["learned", "rejected"]
-
-
-def test_a_damaged_line_is_told_and_the_rest_counts(learn: Run, said: Any, brain: Path) -> None:
-    said()
+def test_a_damaged_line_is_told_and_the_rest_counts(kds_call: Run, brain: Path) -> None:
+    kds_call("learn", "teach", DASHBOARD, "PLAN")
     with (brain / "learning.jsonl").open("a") as file:
         file.write("not json\n")
-    result = learn("list")
+    result = kds_call("learn", "list")
     assert DASHBOARD in result.out
+    assert "learning.jsonl:2: is no JSON" in result.err
 
 
-def test_learning_off_is_said_and_noted_by_nobody(
-    learn: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+def test_learning_off_is_said_and_nothing_is_taught(
+    learn: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KDS_LEARNING", "off")
-    assert "off" in learn("status").out
-    assert learn("correct", DASHBOARD, "PLAN").code == BAD_INPUT
+    assert "off" in learn("list").out
+    assert learn("teach", DASHBOARD, "PLAN").code == BAD_INPUT
+
+
+@pytest.mark.parametrize(
+    ("message", "intent", "changed"),
+    [
+        ("hmm it covers the footer on mobile", "DEBUG", ""),
+        ("wrap this up", "COMMIT", ""),
+        ("ship it", "COMMIT", "also changed: messages like 'ship it' read as COMMIT, not EXECUTE"),
+        ("Run the tests", "PLAN", "messages like 'Run the tests' read as PLAN, not TEST"),
+    ],
+)
+def test_where_a_user_corrects_the_user_is_right_and_told_what_else_changes(
+    kds_call: Run, brain: Path, message: str, intent: str, changed: str
+) -> None:
+    told = kds_call("learn", "teach", message, intent)
+    assert (told.code, told.err) == (0, "")
+    assert told.out.startswith(f"learned: '{message}' as {intent}; kds learn undo ")
+    assert changed in told.out
+    assert ("also changed" in told.out) == bool(changed)
+    assert data(kds_call("route", message, "--json", "--no-log"))["intent"] == intent
+
+
+def test_only_what_was_taught_before_is_refused_and_force_replaces_it(
+    learn: Run, brain: Path
+) -> None:
+    learn("teach", "ship it", "COMMIT")
+    refused(learn("teach", "Ship it!", "PLAN"), "you taught 'Ship it!' as COMMIT", "--force")
+    told = data(learn("teach", "Ship it!", "PLAN", "--force", "--json"))
+    assert (told["intent"], told["instead_of"], told["new"]) == ("PLAN", "COMMIT", True)
+    assert [row["intent"] for row in data(learn("list", "--json"))["examples"]] == ["PLAN"]
 
 
 def test_teaching_counts_at_once_and_says_how_to_take_it_back(kds_call: Run, brain: Path) -> None:
     told = data(kds_call("learn", "teach", DASHBOARD, "plan", "--json"))
-    assert (told["state"], told["new"], told["redacted"]) == ("learned", True, False)
+    assert (told["intent"], told["new"], told["redacted"]) == ("PLAN", True, False)
     assert told["undo"] == f"kds learn undo {told['id']}"
     assert DASHBOARD in Path(told["file"]).read_text()
     assert data(kds_call("route", DASHBOARD, "--json", "--no-log"))["intent"] == "PLAN"
@@ -168,7 +115,7 @@ def test_teaching_counts_at_once_and_says_how_to_take_it_back(kds_call: Run, bra
     [
         (DASHBOARD, "PLN", "did you mean PLAN?"),
         ("", "PLAN", "the message is empty"),
-        ("commit the changes and push them", "PLAN", "clearly for COMMIT"),
+        ("x = load(y)", "PLAN", "it holds code"),
     ],
 )
 def test_what_cannot_be_taught_says_why(
@@ -182,12 +129,15 @@ def test_a_correction_is_answered_with_what_was_noted(kds_call: Run, brain: Path
     before = data(kds_call("route", DASHBOARD, "--json"))
     assert before["noted"] is None
     told = data(kds_call("route", "I meant plan it, not do it", "--json"))
-    assert told["noted"].startswith(f"'{DASHBOARD}' as PLAN, said once so far")
+    assert told["noted"].endswith(f"kds learn teach '{DASHBOARD}' PLAN")
     assert told["noted"] in told["why"]
     assert told["intent"] == "CORRECT"
     again = kds_call("route", "no, I meant test it").out
     assert f"noted      '{DASHBOARD}' as TEST" in again
-    assert EventLog(PrivateText(brain / "learning.jsonl")).load().events[-1].intent == "TEST"
+    assert f"kds learn teach '{DASHBOARD}' TEST" in kds_call("learn", "list").out
+    [row] = data(kds_call("learn", "list", "--json"))["corrections"]
+    assert (row["text"], row["intent"]) == (DASHBOARD, "TEST")
+    assert not (brain / "learned.yaml").exists()
 
 
 def test_a_correction_is_acknowledged_by_ask_and_chat_too(
@@ -224,10 +174,8 @@ def test_what_a_description_means_is_taught_listed_and_taken_back(learn: Run, br
     assert (again["new"], again["antecedent"]) == (False, "FAB button")
     listed = data(learn("list", "--json"))
     assert [row["text"] for row in listed["references"]] == ["the button"]
-    assert listed["candidates"] == []
+    assert listed["corrections"] == []
     assert "FAB button" in learn("list").out
-    assert "1 more say what a description means" in learn("status").out
-    assert data(learn("status", "--json"))["references"] == 1
     undone = data(learn("undo", "--last", "--json"))["undone"]
     assert [row["id"] for row in undone] == [again["id"]]
     assert not (brain / "learned.yaml").exists()

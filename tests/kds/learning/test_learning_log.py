@@ -14,14 +14,12 @@ from kds.brain.clock import utc_now
 from kds.brain.kept_text import KeptText
 from kds.brain.turn import ContextEntry, StepRecord, Turn
 from kds.brain.workspace import Workspace
-from kds.learning.learning import Learning
+from kds.learning import Learning, teach
 from kds.learning.learning_log import LearningLog
 from kds.mcp.workplace import Workplace
 from kds.router.prompts.library import PromptLibrary
 
 from ...effort import LINEAR, growth, steps
-
-pytestmark = pytest.mark.usefixtures("quick_guard")
 
 DASHBOARD = "give the dashboard some love"
 Kept = Callable[[], object]
@@ -87,17 +85,6 @@ def test_a_choice_in_a_form_is_recorded(place: Workspace) -> None:
     assert kinds(place) == [("clarified", asked.message, "PLAN")]
 
 
-@in_files
-def test_an_mcp_server_reads_its_prompts_again_when_something_was_learned(
-    place: Workspace,
-) -> None:
-    workplace = Workplace(place)
-    before = workplace.refresh()
-    assert workplace.refresh() == before
-    (place.brain / "learned.yaml").write_text("examples:\n")
-    assert workplace.refresh() == before + 1
-
-
 def test_what_is_not_logged_teaches_nothing(place: Workspace) -> None:
     here = Conversations.open(place)
     here.route(DASHBOARD)
@@ -113,24 +100,27 @@ def test_learning_off_records_nothing(place: Workspace, monkeypatch: pytest.Monk
     assert kinds(place) == []
 
 
-def test_six_corrections_in_six_sittings_teach_the_router(
-    place: Workspace, clock: MinuteClock, either_engine: str
+def test_the_same_correction_is_offered_once_and_changes_nothing_by_itself(
+    place: Workspace, clock: MinuteClock
 ) -> None:
     here = Conversations.open(place, clock=clock)
-    assert here.route(DASHBOARD, log=False).intent != "PLAN"
+    before = here.route(DASHBOARD, log=False).intent
+    noted = []
     for _ in range(6):
         here.route(DASHBOARD)
-        here.route("I meant plan it")
+        noted.append(here.route("I meant plan it").noted)
         here.clear()
         clock.now += timedelta(hours=3)
-    [example] = Learning(place).examples()
-    assert (example.text, example.intent, example.by) == (DASHBOARD, "PLAN", "itself")
-    if either_engine == "server":  # there is nothing to reload: the next message has it
-        assert here.route(DASHBOARD, log=False).intent == "PLAN"
-    turn = here.reloaded().route(DASHBOARD, log=False)
-    assert (turn.intent, turn.action) == ("PLAN", "route")
-    Learning(place).undo_last()
-    assert here.reloaded().route(DASHBOARD, log=False).intent != "PLAN"
+    command = f"kds learn teach '{DASHBOARD}' PLAN"
+    assert noted == [
+        f"'{DASHBOARD}' as PLAN; so that it counts from now on: {command}", *[None] * 5,
+    ]  # fmt: skip
+    assert Learning(place).examples() == ()
+    assert [one.text for one in Learning(place).corrections()] == [DASHBOARD]
+    assert here.route(DASHBOARD, log=False).intent == before
+    teach(place, DASHBOARD, "PLAN")
+    assert here.route(DASHBOARD, log=True).intent == "PLAN"  # there is nothing to reload
+    assert Learning(place).corrections() == ()
 
 
 @in_files

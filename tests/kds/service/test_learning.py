@@ -1,7 +1,6 @@
 """Learning and forgetting while a service runs: it notices both, and brings nothing back."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +8,12 @@ import httpx
 import pytest
 
 from kds.amnesia.forgetting import forget, restore
-from kds.brain.clock import utc_now
-from kds.brain.learning.event import LearningEvent
 from kds.brain.workspace import Workspace
-from kds.learning import Learning
-from kds.router.prompts.library import PromptLibrary
-from kds.service.fingerprint import fingerprint
+from kds.learning import Learning, teach
 
-from .conftest import running, wait_until
+from .conftest import running
 
 DASHBOARD = "give the dashboard some love"
-
-pytestmark = pytest.mark.usefixtures("quick_guard")
 
 
 @pytest.fixture
@@ -35,34 +28,25 @@ def say(client: httpx.Client, message: str, **options: Any) -> dict[str, Any]:
     return found
 
 
-def reloads(client: httpx.Client) -> int:
-    return int(client.get("/healthz").json()["workspaces"][0]["reload"]["count"])
-
-
-def test_the_fingerprint_of_a_workspace_knows_what_was_learned(place: Workspace) -> None:
-    before = fingerprint(place)
-    (place.brain / "learning.jsonl").write_text("")
-    assert fingerprint(place) == before
-    (place.brain / "learned.yaml").write_text("examples:\n")
-    assert fingerprint(place) != before
-
-
-def test_a_service_learns_what_is_accepted_and_forgets_what_is_undone(place: Workspace) -> None:
-    learning = Learning(place)
-    start = utc_now() - timedelta(days=2)
-    events = [
-        LearningEvent(start + timedelta(hours=hour), "told", DASHBOARD, "PLAN") for hour in range(3)
-    ]
-    learning.events.append(events)
+def test_a_service_takes_up_with_the_next_message_what_is_taught_and_taken_back(
+    place: Workspace,
+) -> None:
     with running(place.root) as service, service.client() as client:
-        before = say(client, DASHBOARD, log=False)["intent"]
-        assert before != "PLAN"
-        learning.accept([events[0].id], PromptLibrary.load(place.prompts_dir))
-        wait_until(lambda: reloads(client) == 1)
+        assert say(client, DASHBOARD, log=False)["intent"] == "EXECUTE"
+        assert say(client, "ship it", log=False)["intent"] == "EXECUTE"
+        teach(place, DASHBOARD, "PLAN")
+        teach(place, "ship it", "COMMIT")
+        for log in (False, True):
+            assert say(client, DASHBOARD, log=log)["intent"] == "PLAN"
+            assert say(client, "please ship it", log=log)["intent"] == "COMMIT"
+        Learning(place).undo_last()
+        assert say(client, "ship it", log=False)["intent"] == "EXECUTE"
         assert say(client, DASHBOARD, log=False)["intent"] == "PLAN"
-        learning.undo_last()
-        wait_until(lambda: reloads(client) == 2)
-        assert say(client, DASHBOARD, log=False)["intent"] == before
+        (place.brain / "learned.yaml").write_text("examples: 3\n")
+        broken = say(client, DASHBOARD, log=False)
+        assert broken["intent"] == "EXECUTE"
+        assert any("nothing learned is used" in note for note in broken["warnings"])
+        assert client.get("/healthz").json()["workspaces"][0]["reload"]["count"] == 0
 
 
 def test_a_service_says_what_it_noted_of_a_correction(place: Workspace) -> None:

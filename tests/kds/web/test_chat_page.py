@@ -5,8 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ...agents.openai_server import FakeProvider, Text, Trickle
 from ...effort import PATIENCE_S
 from .conftest import SMALL, Site
@@ -140,11 +138,7 @@ def test_a_session_is_renamed_exported_deleted_brought_back_and_imported(
     assert browser.locator(".sessions li").count() == 2
 
 
-def test_a_correction_changes_the_next_routing_and_is_undone_in_one_click(
-    browser: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The guard takes four seconds of CPU, and is tried where it is at home (tests/kds/learning).
-    monkeypatch.setattr("kds.learning.library.find_refusals", lambda *_, **__: {})
+def test_a_correction_changes_the_next_routing_and_is_undone_in_one_click(browser: Any) -> None:
     message = "give the dashboard some love"
     turn = say(browser, message)
     assert "EXECUTE" in turn.locator(".chip.intent").inner_text()

@@ -146,8 +146,12 @@ def test_other_patterns_need_no_other_model(library: PromptLibrary) -> None:
 @pytest.fixture(scope="module")
 def grown(library: PromptLibrary) -> IntentModel:
     """The model of the packaged prompts with a few examples more, on top of the one that ships."""
-    more = [("COMMIT", f"stash {what}") for what in ("this", "it for later", "my edits")]
-    return open_model(library.with_examples(more).prompts()).model
+    more = tuple(f"stash {what}" for what in ("this", "it for later", "my edits"))
+    prompts = [
+        replace(one, examples=(*one.examples, *more)) if one.intent == "COMMIT" else one
+        for one in library.prompts()
+    ]
+    return open_model(prompts).model
 
 
 def test_own_examples_are_learned_on_top_of_the_model_that_ships(

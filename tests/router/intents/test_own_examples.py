@@ -35,6 +35,33 @@ def test_an_example_has_its_intent_however_it_is_spelt(own: IntentModel) -> None
             assert (verdict.intent, verdict.confidence > 0.9) == (intent, True)
 
 
+def test_what_is_taught_stands_above_the_phrases_and_examples_that_ship(
+    shared: IntentModel,
+) -> None:
+    own = shared.with_own([("ship it", "COMMIT"), ("Run the tests!", "PLAN"), ("fix it", "DEBUG")])
+    asked = ("ship it", "Ship it!", "please ship it", "SHIP IT", "ok, let's ship it")
+    for text, intent in [
+        *((said, "COMMIT") for said in (*asked, "can you ship it?")),
+        ("run the tests", "PLAN"),
+        ("fix it", "DEBUG"),
+    ]:
+        assert shared.score(text).intent != intent, text
+        for verdict in (own.score(text), own.score_example(text)):
+            assert verdict is not None
+            assert (verdict.intent, verdict.confidence > 0.9) == (intent, True), text
+
+
+def test_what_says_little_by_itself_speaks_for_no_other_message(shared: IntentModel) -> None:
+    own = shared.with_own([("fix this", "PLAN"), ("ship it", "COMMIT")])
+    for text in ("fix this typo in the footer", "fix that", "ship the parser", "skip it"):
+        assert own.score(text) == shared.score(text)
+
+
+def test_of_two_intents_for_one_message_the_last_counts(shared: IntentModel) -> None:
+    own = shared.with_own([(DASHBOARD, "PLAN"), (DASHBOARD.upper(), "TEST")])
+    assert own.score(DASHBOARD).intent == "TEST"
+
+
 def test_messages_like_it_follow_and_others_do_not(shared: IntentModel, own: IntentModel) -> None:
     assert own.score("can you give the dashboard some love?").intent == "PLAN"
     assert own.score("put the billing module through its paces please").intent == "TEST"

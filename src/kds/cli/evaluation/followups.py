@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from kds.api.workspace_parts import Parts
+from kds.api.workspace_parts import LearnedParts, Parts
 from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.errors import KdsError
 from kds.brain.whereabouts import BRAIN
@@ -76,7 +76,7 @@ def follow_ups(*, file: Path, errors: Path | None, workspace: Workspace) -> None
 def _ask(talks: Sequence[Talk], workspace: Workspace) -> list[Asked]:
     """Put all talks to a query service over a workspace of their own, with the user's rules."""
     with slow(LOADING):
-        parts = Parts.load(workspace, may_write=False)
+        parts = LearnedParts(Parts.load(workspace, may_write=False)).now
     with tempfile.TemporaryDirectory(prefix="kds-follow-ups-") as folder:
         root = Path(folder).resolve()
         place = Workspace(root, root / BRAIN)

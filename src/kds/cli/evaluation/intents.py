@@ -8,7 +8,7 @@ import click
 
 from kds.api.measures import rounded
 from kds.api.rehearsal import MinuteClock
-from kds.api.workspace_parts import Parts
+from kds.api.workspace_parts import LearnedParts, Parts
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.guard import Refusal, pass_on
@@ -111,7 +111,7 @@ def _lessons(train: Path) -> tuple[LabelledMessage, ...]:
 
 def _workspace_model(workspace: Workspace) -> IntentModel:
     with slow(LOADING):
-        parts = Parts.load(workspace, may_write=False)
+        parts = LearnedParts(Parts.load(workspace, may_write=False)).now
     pass_on(parts.warnings)
     return parts.model
 

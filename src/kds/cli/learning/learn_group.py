@@ -1,137 +1,105 @@
-"""`kds learn`: what was learned from corrections and clarifications, and deciding about it."""
+"""`kds learn`: teaching an intent or what a description means, looking, and taking it back."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import click
 
-from kds.brain.learning.candidate import Candidate
-from kds.brain.learning.evidence import ACT_MIN, ASK_MIN, MIN_OCCURRENCES
-from kds.brain.learning.learned_file import LearnedExample
+from kds.brain.learning.event import LearningEvent
+from kds.brain.learning.learned_file import Learned, LearnedExample
 from kds.brain.learning.reference import LearnedReference
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, command, group
 from kds.cli.completion import completed_by
 from kds.cli.guard import Refusal, pass_on
-from kds.cli.learning.review import (
-    candidate_dict,
-    example_dict,
-    learned_dict,
-    print_candidates,
-    print_examples,
-    print_references,
-    reference_dict,
-    review,
-)
 from kds.cli.options import common_options
-from kds.cli.output import print_line, say
-from kds.cli.progress import slow
-from kds.learning import example_teaching, references
-from kds.learning.learning import SWITCH_ON, Learning, standing_of
-from kds.router.prompts.library import PromptLibrary
+from kds.cli.output import fields, print_line, print_table, say
+from kds.learning import teaching
+from kds.learning.effects import Change
+from kds.learning.teaching import Learning, Taught, offer
 
 NOTHING: Final = "nothing was learned yet"
+SHOWN_CHANGES: Final = 3
 
-ids_argument = click.argument(
-    "ids", nargs=-1, required=True, metavar="ID...", shell_complete=completed_by("proposals")
-)
+_FORMER: Final[Mapping[str, str]] = {
+    "status": "kds learn list",
+    "review": "kds learn list",
+    "correct": "kds learn teach MESSAGE INTENT",
+    "accept": "kds learn teach MESSAGE INTENT",
+    "reject": "nothing: what you do not teach changes nothing",
+}
+"""What replaces the commands of earlier versions."""
+
+
+class _LearnGroup(click.Group):
+    """Answers with the new command where somebody types a former one."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if new := _FORMER.get(cmd_name):
+            raise Refusal(f"`kds learn {cmd_name}` is gone: what you teach counts at once", new)
+        return super().get_command(ctx, cmd_name)
 
 
 @group(
-    "kds learn status",
-    "kds learn review",
     "kds learn teach 'give the dashboard some love' PLAN",
+    "kds learn list",
+    "kds learn undo --last",
     closing="More: kds help learning",
+    cls=_LearnGroup,
 )
 def learn() -> None:
-    """Review what was learned from your corrections; accept it, or take it back."""
-
-
-@command("kds learn status --json", of=learn)
-@common_options
-def status(*, workspace: Workspace) -> None:
-    """Say how much is waiting, proposed and learned, and whether learning is on."""
-    learning = Learning(workspace)
-    found = learning.candidates()
-    examples, described = learning.examples(), learning.references()
-    counts = Counter[str](one.state for one in found)
-    pass_on(learning.events.load().warnings)
-    say(
-        {
-            "enabled": learning.enabled,
-            "learned": len(examples),
-            "references": len(described),
-            "by_itself": [example_dict(one) for one in examples if one.by == "itself"],
-            "proposed": counts["proposed"] + counts["due"],
-            "waiting": counts["waiting"],
-            "rejected": counts["rejected"],
-            "refused": counts["refused"],
-            "events": str(learning.events.text),
-            "examples": str(learning.file.text),
-        },
-        lambda: _print_status(learning, counts, examples, described),
-    )
+    """Teach KDS what you mean, see what it has learned, and take it back."""
 
 
 @command("kds learn list --json", of=learn, name="list")
 @common_options
 def list_(*, workspace: Workspace) -> None:
-    """List what is learned, and every candidate with what speaks for it."""
+    """List what is learned, and what you corrected in passing and have not taught."""
     learning = Learning(workspace)
-    found, examples = learning.candidates(), learning.examples()
-    described = learning.references()
+    examples, described = learning.examples(), learning.references()
     pass_on(learning.events.load().warnings)
-    open_ones = [one for one in found if one.state != "learned"]
+    corrected = learning.corrections()
     say(
         {
-            "examples": [example_dict(one) for one in examples],
-            "references": [reference_dict(one) for one in described],
-            "candidates": [candidate_dict(one) for one in found],
+            "enabled": learning.enabled,
+            "examples": [_as_dict(one) for one in examples],
+            "references": [_as_dict(one) for one in described],
+            "corrections": [fields(one, "text intent was at") for one in corrected],
+            "file": str(learning.file.text),
         },
-        lambda: _print_list(examples, described, open_ones),
+        lambda: _print_list(learning, examples, described, corrected),
     )
-
-
-@command("kds learn correct 'give the dashboard some love' PLAN", of=learn, cls=MessageCommand)
-@click.argument("message")
-@click.argument("intent", shell_complete=completed_by("intents"))
-@common_options
-def correct(*, message: str, intent: str, workspace: Workspace) -> None:
-    """Say that MESSAGE has INTENT: one event, which changes nothing by itself."""
-    learning = Learning(workspace)
-    if not learning.enabled:
-        raise Refusal("learning is off", SWITCH_ON)
-    one = learning.tell(message, intent, PromptLibrary.load(workspace.prompts_dir))
-    say(candidate_dict(one), f"noted: {standing_of(one)}")
 
 
 @command(
     "kds learn teach 'review my changes before the PR' VALIDATE",
-    "kds learn teach 'give the dashboard some love' PLAN --json",
+    "kds learn teach 'ship it' COMMIT --json",
     of=learn,
     cls=MessageCommand,
 )
 @click.argument("message")
 @click.argument("intent", shell_complete=completed_by("intents"))
+@click.option("--force", is_flag=True, help="Replace what you taught MESSAGE to mean before.")
 @common_options
-def teach(*, message: str, intent: str, workspace: Workspace) -> None:
-    """Make MESSAGE an example of INTENT at once; some seconds for a new model.
+def teach(*, message: str, intent: str, force: bool, workspace: Workspace) -> None:
+    """Let MESSAGE have INTENT from now on, whatever ships says of it.
 
-    Messages like it follow. Refused when it would turn examples that ship with KDS to another
-    intent. Secrets in it are marked before anything is stored.
+    Messages like it follow; which shipped examples read otherwise then is told. Refused when you
+    taught it as another intent. Secrets in it are marked before anything is stored.
     """
-    with slow("trying it against the examples that ship"):
-        done = example_teaching.teach(workspace, message, intent)
+    done = teaching.teach(workspace, message, intent, force=force)
     pass_on(done.warnings)
     one = done.example
-    undo, what = f"kds learn undo {one.id}", "learned" if done.new else "learned before"
-    told = {"new": done.new, "redacted": done.redacted, "undo": undo}
-    secret = "\nthe secret in it is not kept" if done.redacted else ""
-    say(
-        candidate_dict(one) | told | {"file": str(Learning(workspace).file.text)},
-        f"{what}: '{one.text}' as {one.intent}; {undo} takes it back{secret}",
-    )
+    undo = f"kds learn undo {one.id}"
+    told = {
+        "new": done.new,
+        "redacted": done.redacted,
+        "instead_of": done.instead_of or None,
+        "changes": [fields(change, "text intent becomes") for change in done.changes],
+        "undo": undo,
+        "file": str(Learning(workspace).file.text),
+    }
+    say(_as_dict(one) | told, "\n".join(_told(done, undo)))
 
 
 @command("kds learn teach-reference 'the button' 'FAB button'", of=learn)
@@ -143,44 +111,18 @@ def teach_reference(*, description: str, antecedent: str, workspace: Workspace) 
 
     It counts in conversations that have mentioned that thing; nothing changes in others.
     """
-    done = references.teach_reference(workspace, description, antecedent)
+    done = teaching.teach_reference(workspace, description, antecedent)
     one = done.reference
     undo, what = f"kds learn undo {one.id}", "learned" if done.new else "learned before"
     say(
-        reference_dict(one) | {"new": done.new, "undo": undo},
+        _as_dict(one) | {"new": done.new, "undo": undo},
         f"{what}: {one.told}; {undo} takes it back",
     )
 
 
-@command("kds learn accept 76b5b4ec", of=learn)
-@ids_argument
-@common_options
-def accept(*, ids: tuple[str, ...], workspace: Workspace) -> None:
-    """Make proposals examples of their intents, all or none; some seconds for a new model.
-
-    Refused when one would turn examples that ship with KDS to another intent.
-    """
-    learning = Learning(workspace)
-    shipped = PromptLibrary.load(workspace.prompts_dir)
-    with slow("trying it against the examples that ship"):
-        chosen = learning.accept(ids, shipped)
-        warnings = example_teaching.fitted(shipped, learning.place)
-    pass_on(warnings)
-    _show_decided(chosen, "learned", back="kds learn undo")
-
-
-@command("kds learn reject 76b5b4ec", of=learn)
-@ids_argument
-@common_options
-def reject(*, ids: tuple[str, ...], workspace: Workspace) -> None:
-    """Never propose these again."""
-    chosen = Learning(workspace).reject(ids)
-    _show_decided(chosen, "rejected")
-
-
 @command("kds learn undo 76b5b4ec", "kds learn undo --last", of=learn)
 @click.argument("ids", nargs=-1, metavar="[ID...]", shell_complete=completed_by("learned"))
-@click.option("--last", is_flag=True, help="Take back what was accepted last.")
+@click.option("--last", is_flag=True, help="Take back what was taught last.")
 @common_options
 def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
     """Take back what was learned: the file is what it was before, byte for byte."""
@@ -189,56 +131,54 @@ def undo(*, ids: tuple[str, ...], last: bool, workspace: Workspace) -> None:
     learning = Learning(workspace)
     taken = learning.undo_last() if last else tuple(map(learning.undo, ids))
     say(
-        {"undone": [learned_dict(one) for one in taken]},
+        {"undone": [_as_dict(one) for one in taken]},
         "\n".join(f"taken back: {one.told}" for one in taken),
     )
 
 
-learn.add_command(review)
+def _as_dict(one: Learned) -> dict[str, Any]:
+    what = "antecedent" if isinstance(one, LearnedReference) else "intent"
+    return fields(one, f"id text {what} by")
+
+
+def _told(done: Taught, undo: str) -> Iterable[str]:
+    what = "learned" if done.new else "learned before"
+    instead = f", no longer {done.instead_of}" if done.instead_of else ""
+    yield f"{what}: {done.example.told}{instead}; {undo} takes it back"
+    if done.redacted:
+        yield "the secret in it is not kept"
+    if done.changes:
+        yield f"also changed: {_changes(done.changes)}"
+
+
+def _changes(found: Sequence[Change]) -> str:
+    shown = [
+        f"messages like '{one.text}' read as {one.becomes}, not {one.intent}"
+        for one in found[:SHOWN_CHANGES]
+    ]
+    more = len(found) - SHOWN_CHANGES
+    return "; ".join([*shown, f"{more} more"] if more > 0 else shown)
 
 
 def _print_list(
+    learning: Learning,
     examples: Sequence[LearnedExample],
     described: Sequence[LearnedReference],
-    open_ones: Sequence[Candidate],
+    corrected: Sequence[LearningEvent],
 ) -> None:
-    if not (examples or described or open_ones):
+    if not learning.enabled:
+        print_line("learning", "off: nothing is recorded, and nothing learned is used")
+    if not (examples or described or corrected):
         click.echo(NOTHING)
     if examples:
-        print_examples(examples)
+        rows = [(one.id, one.text, one.intent, one.by) for one in examples]
+        print_table(("learned", "message", "intent", "by"), rows)
     if examples and described:
         click.echo()
     if described:
-        print_references(described)
-    if open_ones:
+        rows = [(one.id, one.text, one.antecedent, one.by) for one in described]
+        print_table(("learned", "description", "means", "by"), rows)
+    if (examples or described) and corrected:
         click.echo()
-        print_candidates(open_ones)
-
-
-def _print_status(
-    learning: Learning,
-    counts: Mapping[str, int],
-    examples: Sequence[LearnedExample],
-    described: Sequence[LearnedReference],
-) -> None:
-    off = "off: nothing is recorded, and nothing learned is used"
-    print_line("learning", "on" if learning.enabled else off)
-    own = [one for one in examples if one.by == "itself"]
-    print_line("learned", f"{len(examples)}, {len(own)} of them by itself (>= {ACT_MIN})")
-    for one in own:
-        print_line("", f"{one.id} '{one.text}' as {one.intent}: {one.why}")
-    if described:
-        print_line("", f"{len(described)} more say what a description means: kds learn list")
-    proposed = counts["proposed"] + counts["due"]
-    print_line("proposed", f"{proposed} (>= {ASK_MIN}){'; kds learn review' if proposed else ''}")
-    print_line("waiting", f"{counts['waiting']} (below, or fewer than {MIN_OCCURRENCES} times)")
-    print_line("rejected", f"{counts['rejected']}, {counts['refused']} more would do harm")
-    print_line("file", str(learning.file.text))
-
-
-def _show_decided(chosen: Sequence[Candidate], what: str, *, back: str | None = None) -> None:
-    backs = [f"; {back} {one.id} takes it back" if back else "" for one in chosen]
-    lines = [
-        f"{what}: '{one.text}' as {one.intent}{way}" for one, way in zip(chosen, backs, strict=True)
-    ]
-    say({what: [candidate_dict(one) for one in chosen]}, "\n".join(lines))
+    for one in corrected:
+        print_line("corrected", offer(one))

@@ -12,7 +12,6 @@ from kds.brain.git import exposure, ignore_conversations
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.doctor.finding import Finding
-from kds.learning.library import with_learned
 from kds.router.english import load_english
 from kds.router.intents.model_cache import needs_fit
 from kds.router.prompts.library import PromptLibrary
@@ -144,8 +143,7 @@ def prompts(workspace: Workspace, library: PromptLibrary) -> Iterator[Finding]:
         count = len(library.passed_over)
         found = f"{count} {'file' if count == 1 else 'files'} in {workspace.prompts_dir} without"
         yield Finding("prompts", "note", f"{found} front matter: not of KDS, and passed over")
-    used, _ = with_learned(library, workspace, may_write=False)
-    if needs_fit(used.prompts(), workspace.cache_dir):
+    if needs_fit(library.prompts(), workspace.cache_dir):
         found = "the intent model is not fitted yet: the first message takes some seconds more"
         yield Finding("model", "note", found, "kds service start")
     else:

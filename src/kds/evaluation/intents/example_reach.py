@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kds.brain.clock import utc_now
 from kds.brain.turn import Turn
 from kds.brain.workspace import Workspace
-from kds.learning.library import with_learned
+from kds.learning.learned import known_in
 from kds.router.classify import make_classify
 from kds.router.intents.model_cache import open_model
 from kds.router.intents.turn_model import turn_model_for
@@ -63,8 +63,8 @@ def example_reach(library: PromptLibrary, workspace: Workspace) -> tuple[Example
     They are read by the model that the workspace routes with, what was learned included. Nothing
     is written.
     """
-    learned, _ = with_learned(library, workspace, may_write=False)
-    model = open_model(learned.prompts(), workspace.cache_dir, may_write=False).model
+    shipped = open_model(library.prompts(), workspace.cache_dir, may_write=False).model
+    model = shipped.with_own(known_in(workspace, library).pairs)
     step = make_classify(model, turn_model_for(model.learned.labels))
     at = utc_now()
 

@@ -11,7 +11,7 @@ from kds.router.prompts.library import PromptLibrary
 
 Run = Callable[..., Any]
 
-pytestmark = pytest.mark.usefixtures("quick_guard")
+pytestmark = pytest.mark.usefixtures("fitted_once")
 
 AGENT = """\
 ---

@@ -1,24 +1,24 @@
-"""Teaching: counts at once, through the guard, and is taken back byte for byte."""
+"""Teaching: the user is right, it counts at once, and is taken back byte for byte."""
 
 from collections.abc import Callable
 
 import pytest
 
 import kds
+from kds.brain.clock import utc_now
 from kds.brain.errors import DispatchError, MessageError, WorkspaceError
 from kds.brain.kept_text import KeptText
 from kds.brain.learning.event import LearningEvent
+from kds.brain.learning.learned_file import MAX_EXAMPLES
 from kds.brain.workspace import Workspace
 from kds.learning import Learning, LearningError, teach
-from kds.router.prompts.library import PromptLibrary
+from kds.learning.effects import Change
 
 DASHBOARD = "give the dashboard some love"
 Kept = Callable[[], object]
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 MINE = "# mine\nexamples:\n"
-
-pytestmark = pytest.mark.usefixtures("quick_guard")
 
 
 def intent_of(message: str, place: Workspace) -> str:
@@ -32,21 +32,12 @@ def test_what_is_taught_counts_at_once_and_is_taken_back_byte_for_byte(
     assert intent_of(DASHBOARD, place) != "PLAN"
     done = teach(place, DASHBOARD, "plan")
     assert (done.new, done.redacted, done.warnings) == (True, False, ())
-    assert (done.example.state, done.example.occurrences) == ("learned", 1)
+    assert (done.example.text, done.example.intent, done.changes) == (DASHBOARD, "PLAN", ())
     assert intent_of(DASHBOARD, place) == "PLAN"
     assert intent_of("can you give the dashboard some love?", place) == "PLAN"
     Learning(place).undo(done.example.id)
     assert learned.read() == MINE.encode()
     assert intent_of(DASHBOARD, place) != "PLAN"
-
-
-def test_what_the_prompt_files_say_word_for_word_needs_no_model_to_refuse(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    teach(place, DASHBOARD, "PLAN")
-    monkeypatch.delattr("kds.learning.library.find_refusals")
-    with pytest.raises(LearningError, match="is an example of TEST in its prompt file"):
-        teach(place, "run the tests", "COMMIT")
 
 
 def test_what_was_taken_back_can_be_taught_again_and_taken_back_as_the_last(
@@ -66,56 +57,90 @@ def test_teaching_the_same_twice_changes_nothing_more(place: Workspace, kept: Ke
     assert kept() == before
 
 
-def test_another_intent_for_what_is_learned_names_the_way(place: Workspace) -> None:
+def test_only_what_the_user_taught_before_stands_against_it(place: Workspace) -> None:
     done = teach(place, DASHBOARD, "PLAN")
-    with pytest.raises(LearningError, match="is learned as PLAN") as caught:
+    with pytest.raises(LearningError, match=f"you taught '{DASHBOARD}' as PLAN") as caught:
         teach(place, DASHBOARD, "TEST")
-    assert caught.value.hint == f"kds learn undo {done.example.id} first"
+    assert caught.value.hint is not None
+    assert "--force" in caught.value.hint
+    assert f"kds learn undo {done.example.id}" in caught.value.hint
+    other = teach(place, DASHBOARD, "TEST", force=True)
+    assert (other.new, other.instead_of) == (True, "PLAN")
+    assert [one.intent for one in Learning(place).examples()] == ["TEST"]
+    assert intent_of(DASHBOARD, place) == "TEST"
 
 
-def test_what_was_rejected_once_can_be_taught(place: Workspace) -> None:
-    learning = Learning(place)
-    one = learning.tell(DASHBOARD, "PLAN", PromptLibrary.load())
-    learning.reject([one.id])
-    done = teach(place, DASHBOARD, "PLAN")
-    assert done.example.state == "learned"
-    assert learning.undo(one.id).text == DASHBOARD
-    assert [one.state for one in learning.candidates()] == ["rejected"]
-
-
-def test_what_would_turn_what_ships_is_refused_with_an_example_and_leaves_nothing(
-    place: Workspace, kept: Kept
+@pytest.mark.parametrize(
+    ("message", "intent", "likewise"),
+    [
+        ("hmm it covers the footer on mobile", "DEBUG", "Hmm, it covers the footer on mobile!"),
+        ("ship it", "COMMIT", "ok, ship it"),
+        ("wrap this up", "COMMIT", "can you wrap this up?"),
+        ("commit the changes and push them", "PLAN", "COMMIT THE CHANGES AND PUSH THEM"),
+        ("run the tests", "PLAN", "please run the tests"),
+        ("fix it", "DEBUG", "Fix it."),
+        ("status", "ASK", "Status?"),
+    ],
+)
+def test_the_user_is_right_whatever_ships(
+    message: str, intent: str, likewise: str, place: Workspace
 ) -> None:
-    before = kept()
-    with pytest.raises(
-        LearningError, match=r"clearly for COMMIT.*the nearest is 'Commit the changes"
-    ) as one:
-        teach(place, "commit the changes and push them", "PLAN")
-    assert one.value.hint == "say it in other words, or change the prompt file of PLAN"
-    with pytest.raises(LearningError, match="is an example of TEST in its prompt file"):
-        teach(place, "run the tests", "PLAN")
-    assert kept() == before
+    assert intent_of(message, place) != intent
+    teach(place, message, intent)
+    assert intent_of(message, place) == intent_of(likewise, place) == intent
 
 
-def test_a_fixed_phrase_of_another_intent_is_refused_with_its_place(place: Workspace) -> None:
+def test_what_else_changes_is_told_with_the_nearest_first(place: Workspace) -> None:
+    done = teach(place, "run the tests", "PLAN")
+    assert done.changes[0] == Change("Run the tests", "TEST", "PLAN")
+    assert all((one.intent, one.becomes) == ("TEST", "PLAN") for one in done.changes)
+    assert teach(place, "ship it", "COMMIT").changes == (Change("ship it", "EXECUTE", "COMMIT"),)
+
+
+def test_a_fixed_phrase_of_an_agent_of_ones_own_yields_too(place: Workspace) -> None:
     own = place.prompts_dir / "user"
     own.mkdir(parents=True)
     (own / "waterer.md").write_text(
         "---\nname: waterer\ndescription: Waters.\nintent: WATER\npatterns:\n"
         "- {literal: water plants, exact: true, weight: 0.9}\nexamples: [water them]\n---\nGo.\n"
     )
-    with pytest.raises(LearningError, match=r"a fixed phrase of WATER: .*waterer\.md:6"):
-        teach(place, "Water plants!", "PLAN")
+    assert intent_of("Water plants!", place) == "WATER"
+    teach(place, "Water plants!", "PLAN")
+    assert intent_of("water plants", place) == "PLAN"
+
+
+def test_an_example_of_an_intent_that_nobody_has_is_a_warning(
+    place: Workspace, learned: KeptText
+) -> None:
+    learned.replace(b"examples:\n- {text: water the plants, intent: GARDEN}\n")
+    [warning] = kds.Router.open(place, log=False).warnings
+    assert "learned.yaml:2: 'water the plants' is not used: no prompt file has" in warning
+
+
+def test_a_file_of_too_many_examples_is_not_used_and_says_why(
+    place: Workspace, learned: KeptText
+) -> None:
+    rows = "".join(f"- {{text: page number {n}, intent: PLAN}}\n" for n in range(MAX_EXAMPLES + 1))
+    learned.replace(f"examples:\n{rows}".encode())
+    [warning] = kds.Router.open(place, log=False).warnings
+    assert "learned.yaml:2002: holds 2,001 examples, more than 2,000" in warning
+
+
+def test_what_is_written_by_hand_counts_like_what_is_taught(
+    place: Workspace, learned: KeptText
+) -> None:
+    learned.replace(b"examples:\n- {text: run the tests, intent: plan}\n")
+    assert intent_of("Run the tests", place) == "PLAN"
 
 
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
         ("word " * 60, "longer than 200 characters"),
-        ("do it again", "says too little by itself"),
+        ("???", "has no word"),
         ("first line\nsecond line of it", "more than one line"),
         ("make x = {'a': 1} work", "holds code"),
-        (f"token {TOKEN}", "says too little by itself"),
+        (TOKEN, "has no word"),
     ],
 )
 def test_what_can_be_no_example_says_why(
@@ -157,11 +182,15 @@ def test_a_secret_is_marked_before_anything_is_stored(place: Workspace) -> None:
     assert [one.id for one in Learning(place).undo_last()] == [done.example.id]
 
 
-def test_what_was_said_before_still_counts_as_evidence(place: Workspace) -> None:
-    learning = Learning(place)
-    learning.tell(DASHBOARD, "PLAN", PromptLibrary.load())
-    done = teach(place, DASHBOARD, "PLAN")
-    kinds = [event.kind for event in learning.events.load().events]
-    assert kinds == ["told", "told", "accepted"]
-    assert isinstance(learning.events.load().events[0], LearningEvent)
-    assert done.example.why.startswith("told twice")
+def test_a_log_of_an_earlier_version_is_read_and_what_it_learned_is_undone(
+    place: Workspace, learned: KeptText
+) -> None:
+    log = Learning(place).events
+    for kind in ("told", "adopted", "rejected", "withdrawn", "refused"):
+        log.append([LearningEvent(utc_now(), kind, DASHBOARD, "PLAN")])  # type: ignore[arg-type]
+    learned.replace(
+        f'examples:\n- text: "{DASHBOARD}"\n  intent: PLAN\n  by: itself\n  times: 6\n'.encode()
+    )
+    assert intent_of(DASHBOARD, place) == "PLAN"
+    assert [one.text for one in Learning(place).undo_last()] == [DASHBOARD]
+    assert intent_of(DASHBOARD, place) != "PLAN"

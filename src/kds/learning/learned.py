@@ -1,0 +1,91 @@
+"""What was taught in a workspace, as the router uses it: in its files, or the texts of a tenant."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from kds.brain.errors import OutageError, StoreError
+from kds.brain.kept_text import KeptText, kept_text
+from kds.brain.learning.event_log import FILE_NAME as EVENTS
+from kds.brain.learning.event_log import EventLog
+from kds.brain.learning.learned_file import (
+    FILE_NAME,
+    LearnedExample,
+    LearnedFile,
+    LearnedFileError,
+)
+from kds.brain.learning.reference import LearnedReference
+from kds.brain.settings import load_settings
+from kds.brain.workspace import Workspace
+from kds.router.prompts.library import PromptLibrary
+
+
+@dataclass(frozen=True, slots=True)
+class LearningPlace:
+    """The events and the learned file of one workspace."""
+
+    workspace: Workspace
+    environ: Mapping[str, str]
+    file: LearnedFile
+    events: EventLog
+
+    @classmethod
+    def of(cls, workspace: Workspace, *, environ: Mapping[str, str] = os.environ) -> Self:
+        """Find it. Raises SettingsError when a server may be set wrong."""
+
+        def text(name: str) -> KeptText:
+            return kept_text(workspace, name, environ=environ)
+
+        return cls(workspace, environ, LearnedFile(text(FILE_NAME)), EventLog(text(EVENTS)))
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the user leaves learning on. Raises SettingsError."""
+        return load_settings(self.workspace, environ=self.environ).learning.enabled
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was taught and counts; ``warnings`` name what does not, and why."""
+
+    examples: tuple[LearnedExample, ...] = ()
+    references: tuple[LearnedReference, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Message and intent of each example, as a model takes them."""
+        return [(one.text, one.intent) for one in self.examples]
+
+
+def known_in(
+    workspace: Workspace, library: PromptLibrary, *, environ: Mapping[str, str] = os.environ
+) -> Known:
+    """What was taught in a workspace; nothing while learning is off.
+
+    A file that does not load is a warning: routing goes on as shipped. So is an example of an
+    intent that no prompt of the ``library`` has. Raises SettingsError, and OutageError where a
+    server does not answer.
+    """
+    place = LearningPlace.of(workspace, environ=environ)
+    if not place.file.text.exists or not place.enabled:
+        return Known()
+    try:
+        entries = place.file.entries()
+    except OutageError:
+        raise
+    except (LearnedFileError, StoreError) as error:
+        return Known(warnings=(f"nothing learned is used: {error.where}: {error.message}",))
+    intents = {agent.intent for agent in library.agents()}
+    examples = [one for one in entries if isinstance(one, LearnedExample)]
+    return Known(
+        tuple(one for one in examples if one.intent in intents),
+        tuple(one for one in entries if isinstance(one, LearnedReference)),
+        tuple(
+            f"{place.file.text}:{one.line}: '{one.text}' is not used: no prompt file has the "
+            f"intent {one.intent}"
+            for one in examples
+            if one.intent not in intents
+        ),
+    )

@@ -1,0 +1,255 @@
+"""Teaching KDS which intent a message has, and which thing a description means.
+
+What the user says counts at once and above everything that ships; it is refused only where it
+contradicts what the same user taught before. All of it can be looked at and taken back.
+"""
+
+import os
+import shlex
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from kds.brain.clock import Clock, utc_now
+from kds.brain.document_cache import DocumentCache
+from kds.brain.errors import MessageError, WorkspaceError
+from kds.brain.learning.event import LearningEvent, example_id, reference_id
+from kds.brain.learning.learned_file import YOU, Learned, LearnedExample
+from kds.brain.learning.phrase import MAX_CHARACTERS, phrase_key, unlearnable, without_marks
+from kds.brain.learning.reference import LearnedReference, thing, unteachable, without_article
+from kds.brain.message import clean_message
+from kds.brain.secrets.redaction import storable
+from kds.brain.visible import one_line
+from kds.brain.workspace import Workspace
+from kds.learning.effects import Change, changes
+from kds.learning.learned import LearningPlace, known_in
+from kds.router.prompts.library import PromptLibrary
+
+LIST: Final = "see `kds learn list`"
+SWITCH_ON: Final = "KDS_LEARNING=on, or `learning: {enabled: true}`"
+SHOWN: Final = 60
+"""Characters that an error shows of a message that is too long."""
+
+
+class LearningError(MessageError):
+    """A message cannot be learned, or nothing of that name was learned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """A message as it is learned now; ``redacted`` when a secret in it was marked.
+
+    ``new`` unless it was learned before. ``instead_of`` is the intent that it was taught before,
+    "" if none. ``changes`` are the shipped examples that read otherwise now, the nearest first.
+    """
+
+    example: LearnedExample
+    new: bool
+    redacted: bool
+    instead_of: str = ""
+    changes: tuple[Change, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TaughtReference:
+    """What a description means now; ``new`` unless it did before."""
+
+    reference: LearnedReference
+    new: bool
+
+
+def teach(workspace: Workspace, message: str, intent: str, *, force: bool = False) -> Taught:
+    """Let ``message`` be an example of ``intent`` from now on, for messages like it too.
+
+    It counts at once, in a running service as well, until `Learning.undo` takes it back. Its
+    secrets are marked before anything is stored.
+
+    Raises LearningError when learning is off, when the message can be no example, or was taught
+    as another intent (with ``force`` it takes the place of that); DispatchError for an unknown
+    intent, MessageError for an empty message, WorkspaceError and StoreError when nothing can be
+    kept there, ConfigError when a prompt file does not load.
+    """
+    learning = _opened(workspace)
+    library = PromptLibrary.load(
+        workspace.prompts_dir, cache=DocumentCache.open(workspace.cache_dir)
+    )
+    name = library.intent_named(intent)
+    text = storable(clean_message(message))
+    _check_learnable(without_marks(text))
+    text = one_line(text)
+    learning.check_enabled()
+    one = LearnedExample(example_id(text, name), text, name, YOU)
+    before = known_in(workspace, library)
+    same = [old for old in learning.examples() if phrase_key(old.text) == phrase_key(text)]
+    redacted = without_marks(text) != text
+    if same and all(old.intent == name for old in same):
+        return Taught(same[-1], new=False, redacted=redacted, warnings=before.warnings)
+    instead_of = next((old.intent for old in same if old.intent != name), "")
+    if instead_of and not force:
+        raise LearningError(
+            f"you taught '{text}' as {instead_of}",
+            hint="add --force to replace that, or take it back: "
+            + ", ".join(f"kds learn undo {old.id}" for old in same),
+        )
+    workspace.ensure()
+    for old in same:
+        learning.undo(old.id)
+    learning.take_in([one])
+    found, warnings = changes(workspace, library, before.pairs, known_in(workspace, library).pairs)
+    return Taught(one, True, redacted, instead_of, found, (*before.warnings, *warnings))
+
+
+def teach_reference(workspace: Workspace, description: str, antecedent: str) -> TaughtReference:
+    """Let ``description`` ("the button") mean ``antecedent`` ("FAB button") from now on.
+
+    It counts wherever the conversation has mentioned that thing, until `Learning.undo` takes it
+    back. Of several things that were taught for a description, the one taught last counts first.
+
+    Raises LearningError when learning is off, or for what is no description or no thing;
+    WorkspaceError and StoreError when nothing can be kept there.
+    """
+    learning = _opened(workspace)
+    said, meant = one_line(description), without_article(one_line(antecedent))
+    if reason := unteachable(said, meant):
+        hint = (
+            "name a thing as it was mentioned: kds learn teach-reference 'the button' 'FAB button'"
+        )
+        raise LearningError(f"that cannot be learned: {reason}", hint=hint)
+    learning.check_enabled()
+    one = LearnedReference(reference_id(said, meant), said, meant, YOU)
+    known = [other for other in learning.references() if thing(other.text) == thing(said)]
+    if known and known[-1].id == one.id:
+        return TaughtReference(known[-1], new=False)
+    if any(other.id == one.id for other in known):
+        learning.undo(one.id)  # what was said last stands at the end
+    workspace.ensure()
+    learning.take_in([one])
+    return TaughtReference(one, new=True)
+
+
+def offer(event: LearningEvent) -> str:
+    """How a correction that was said in passing becomes an example, in one line."""
+    command = f"kds learn teach {shlex.quote(event.text)} {event.intent}"
+    return f"'{event.text}' as {event.intent}; so that it counts from now on: {command}"
+
+
+class Learning:
+    """What was taught in one workspace, and what was corrected in passing. Looking makes no file.
+
+    Methods raise StoreError when a file or the server cannot be used, LearnedFileError when the
+    learned file does not load.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        clock: Clock = utc_now,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        """Raises SettingsError when the settings may name a server and are wrong."""
+        self.workspace = workspace
+        self.place = LearningPlace.of(workspace, environ=environ)
+        self.events, self.file = self.place.events, self.place.file
+        self._clock = clock
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the user leaves learning on. Raises SettingsError."""
+        return self.place.enabled
+
+    def check_enabled(self) -> None:
+        """Raise LearningError when learning is off."""
+        if not self.enabled:
+            raise LearningError("learning is off", hint=SWITCH_ON)
+
+    def examples(self) -> tuple[LearnedExample, ...]:
+        """What was taught, or written by hand."""
+        return self.file.load()
+
+    def references(self) -> tuple[LearnedReference, ...]:
+        """What descriptions mean here."""
+        return self.file.references()
+
+    def corrections(self) -> tuple[LearningEvent, ...]:
+        """What was corrected in passing and not taught or taken back since, the newest first."""
+        taught = {phrase_key(one.text) for one in self.examples()}
+        open_ones: dict[str, LearningEvent] = {}
+        for event in self.events.load().events:
+            if event.is_correction and event.key not in taught:
+                open_ones[event.key] = event
+            elif not event.is_correction and event.antecedent is None:
+                open_ones.pop(event.key, None)
+        return tuple(reversed(open_ones.values()))
+
+    def note(self, event: LearningEvent) -> bool:
+        """Keep a correction; False when it says what was said last: nobody is asked twice."""
+        said = [one for one in self.events.load().events if one.key == event.key]
+        if said and said[-1].id == event.id and said[-1].kind != "undone":
+            return False
+        self.workspace.ensure()
+        self.events.append([event])
+        return True
+
+    def take_in(self, new: Sequence[Learned]) -> None:
+        """Add to the file what is learned, and remember how to take it out again."""
+        now, group = self._clock(), uuid.uuid4().hex[:12]
+        blocks = self.file.add(new, now=now)
+        self.events.append(
+            [
+                replace(_event(now, one), block=block, group=group)
+                for one in new
+                if (block := blocks.get(one.id)) is not None
+            ]
+        )
+
+    def undo(self, learned_id: str) -> Learned:
+        """Take back an example, or what a description means."""
+        found = [one for one in self.file.entries() if one.id.startswith(learned_id)]
+        if len(found) != 1 or not learned_id:
+            raise LearningError(f"no one learned example is called '{learned_id}'", hint=LIST)
+        one = found[0]
+        blocks = [event.block for event in self.events.load().events if event.id == one.id]
+        self.file.remove(one.id, next((block for block in reversed(blocks) if block), None))
+        self.events.append([replace(_event(self._clock(), one), kind="undone")])
+        return one
+
+    def undo_last(self) -> tuple[Learned, ...]:
+        """Take back what was taught last, all that one command did."""
+        present = {one.id for one in self.file.entries()}
+        taught = [
+            event
+            for event in self.events.load().events
+            if event.kind in ("accepted", "adopted", "meant") and event.id in present
+        ]
+        if not taught:
+            raise LearningError("there is nothing to undo", hint=LIST)
+        group = taught[-1].group
+        ids = [event.id for event in taught if event.group == group]
+        return tuple(self.undo(one) for one in reversed(list(dict.fromkeys(ids))))
+
+
+def _opened(workspace: Workspace) -> Learning:
+    if not workspace.root.is_dir():
+        hint = "make it, or name another one"
+        raise WorkspaceError("no such folder", where=str(workspace.root), hint=hint)
+    return Learning(workspace)
+
+
+def _event(now: datetime, one: Learned) -> LearningEvent:
+    if isinstance(one, LearnedReference):
+        return LearningEvent(now, "meant", one.text, "", antecedent=one.antecedent)
+    return LearningEvent(now, "accepted", one.text, one.intent)
+
+
+def _check_learnable(message: str) -> None:
+    if reason := unlearnable(message):
+        text = storable(message)
+        shown = text if len(text) <= MAX_CHARACTERS else f"{text[:SHOWN]} ..."
+        raise LearningError(
+            f"'{shown}' cannot be learned: {reason}",
+            hint="write it as an example or as an exact pattern into the prompt file of the intent",
+        )
