@@ -86,7 +86,7 @@ def _teach(folder: Workspace, clock: HandClock) -> None:
     one = LearnedReference(
         reference_id("the button", "FAB button"), "the button", "FAB button", YOU
     )
-    LearnedFile(PrivateText(folder.brain / LEARNED)).add([one], by=YOU, now=clock.now)
+    LearnedFile(PrivateText(folder.brain / LEARNED)).add([one], now=clock.now)
     said = LearningEvent(clock.now, "told", "sort out the walrus page", "PLAN")
     EventLog(PrivateText(folder.brain / EVENTS)).append([said])
     for name, at in (("old", clock.now - timedelta(days=1)), ("workspace", clock.now)):

@@ -173,9 +173,9 @@ def test_names_of_rules_and_prompts_stay_text(
 def test_a_learned_phrase_stays_text(
     site: Site, visitor: Visitor, new_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def taught(workspace: object, message: str, intent: str) -> SimpleNamespace:
+    def taught(workspace: object, message: str, intent: str, **_: object) -> SimpleNamespace:
         example = SimpleNamespace(id=message, text=message, intent=intent)
-        return SimpleNamespace(example=example, new=True, redacted=False)
+        return SimpleNamespace(example=example, new=True, redacted=False, instead_of="")
 
     monkeypatch.setattr(teaching, "teach", taught)  # what is learned is judged elsewhere
     for text in MARKUP:
