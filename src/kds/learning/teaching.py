@@ -83,7 +83,7 @@ def teach(workspace: Workspace, message: str, intent: str, *, force: bool = Fals
     learning.check_enabled()
     one = LearnedExample(example_id(text, name), text, name, YOU)
     before = known_in(workspace, library)
-    same = [old for old in learning.examples() if phrase_key(old.text) == phrase_key(text)]
+    same = [old for old in before.examples if phrase_key(old.text) == phrase_key(text)]
     redacted = without_marks(text) != text
     if same and all(old.intent == name for old in same):
         return Taught(same[-1], new=False, redacted=redacted, warnings=before.warnings)
@@ -98,7 +98,8 @@ def teach(workspace: Workspace, message: str, intent: str, *, force: bool = Fals
     for old in same:
         learning.undo(old.id)
     learning.take_in([one])
-    found, warnings = changes(workspace, library, before.pairs, known_in(workspace, library).pairs)
+    after = [(old.text, old.intent) for old in before.examples if old not in same]
+    found, warnings = changes(workspace, library, before.pairs, [*after, (text, name)])
     return Taught(one, True, redacted, instead_of, found, (*before.warnings, *warnings))
 
 
