@@ -29,7 +29,7 @@ LABELS: Final[Mapping[Kind, str]] = {
     "conversations": "conversations of their own",
     "memory": "long memory and profile",
     "documents": "indexed documents",
-    "learned": "learned examples and what they rest on",
+    "learned": "what was taught and corrected",
     "work": "work in progress",
     "cache": "caches (fitted models; made anew when needed)",
 }
