@@ -191,12 +191,19 @@ def _elsewhere(search: Search, known: list[Hit], limit: int) -> list[Hit]:
 
 
 def _summaries(search: Search, scope: Scope) -> tuple[tuple[Summary, float], ...]:
-    """Summaries speak for their own conversation only."""
-    if scope.session_id is None or not search.question.words:
+    """Summaries speak for their own conversation only. Those with its words come first."""
+    session, vector, store = scope.session_id, search.vector, search.store
+    if session is None:
         return ()
     with search.log.stage("summaries"):
         words = " ".join(search.question.words)
-        return search.store.search_summaries(words, scope.session_id, limit=SUMMARIES)
+        found = store.search_summaries(words, session, limit=SUMMARIES) if words else ()
+        if vector is not None:
+            model = vector.model
+            near = store.near_summaries(vector.values, session, model=model, limit=SUMMARIES)
+            known = {summary.id for summary, _ in found}
+            found = (*found, *(one for one in near if one[0].id not in known))
+        return found[:SUMMARIES]
 
 
 def _one_a_message(hits: Sequence[Hit]) -> list[Hit]:

@@ -117,3 +117,9 @@ class MessageSearch(PassageStore):
         self, query: str, session_id: str, *, limit: int
     ) -> tuple[tuple[Summary, float], ...]:
         """Rank the summaries of one session that share words with ``query``."""
+
+    @abstractmethod
+    def near_summaries(
+        self, vector: Sequence[float], session_id: str, *, model: str, limit: int
+    ) -> tuple[tuple[Summary, float], ...]:
+        """Rank the summaries of one session by their meaning."""

@@ -203,6 +203,15 @@ INSERT INTO chunk_fts(chunk_fts) VALUES ('rebuild');
 """
 """Version 3: the index neither repeats the messages before, nor knows what the system said."""
 
+SUMMARY_VECTORS: Final = """
+CREATE TABLE summary_vector(
+  summary_num INTEGER PRIMARY KEY REFERENCES summary(num) ON DELETE CASCADE,
+  model TEXT NOT NULL,
+  f16 BLOB NOT NULL
+);
+"""
+"""Since version 4: what periodic summaries mean."""
+
 CONTRADICTIONS: Final = {
     "messages are missing in the middle of a session": (
         "SELECT count(*) FROM session WHERE message_count <> "
@@ -251,12 +260,18 @@ def slim_index(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+def add_summary_vectors(connection: sqlite3.Connection) -> None:
+    """Version 4: vectors of summaries."""
+    for statement in statements(SUMMARY_VECTORS):
+        connection.execute(statement)
+
+
 MEMORY: Final = FileKind(
     "the memory",
     APPLICATION_ID,
     INDEXES,
     {"chunk_word": CHUNK_WORDS},
     rebuild="kds memory rebuild",
-    migrations=(begin, add_items, slim_index),
+    migrations=(begin, add_items, slim_index, add_summary_vectors),
     contradictions=CONTRADICTIONS | _IN_A_FILE,
 )

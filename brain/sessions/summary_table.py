@@ -1,14 +1,26 @@
 """Summaries, and their full-text index in SQLite."""
 
+from collections.abc import Sequence
+from typing import Final
+
+from kds.brain.database.database import Database
 from kds.brain.database.engine import Connection, Engine
 from kds.brain.database.health import healing
 from kds.brain.database.instant import from_micros, to_micros
 from kds.brain.database.stored_text import kept_text
 from kds.brain.errors import StoreError
 from kds.brain.passages.rows import session_number
+from kds.brain.passages.store import Embedder
 from kds.brain.passages.text_search import any_of, words_of
 from kds.brain.passages.values import Summary, SummaryKind
+from kds.brain.passages.vector_blob import from_blob, to_blobs
 from kds.brain.sessions.memory_rows import SUMMARY_COLUMNS, summary_of
+
+ALIKE: Final = 0.35
+"""Least cosine at which a summary is about a question, as for the profile."""
+
+BATCH: Final = 32
+"""Summaries that are embedded at once."""
 
 _FROM = "summary JOIN session ON session.num = summary.session_num"
 
@@ -79,3 +91,64 @@ class SummaryTable:
                 (question, number, limit),
             ).fetchall()
         return tuple((summary_of(row[:-1]), row[-1]) for row in rows)
+
+    def summaries_without(self, model: str) -> tuple[Summary, ...]:
+        """Return periodic summaries that have no vector of ``model``, the latest first.
+
+        In the files of a workspace only: on a server summaries are found by their words.
+        """
+        if not isinstance(self.database, Database):
+            return ()
+        with self.database.read() as connection:
+            rows = connection.execute(
+                f"SELECT {SUMMARY_COLUMNS} FROM {_FROM} WHERE summary.kind = 'periodic' AND "
+                "NOT EXISTS (SELECT 1 FROM summary_vector WHERE summary_num = summary.num "
+                "AND model = ?) ORDER BY summary.num DESC LIMIT ?",
+                (model, BATCH),
+            ).fetchall()
+        return tuple(map(summary_of, rows))
+
+    def embed_summaries(self, embedder: Embedder) -> int:
+        """Give some periodic summaries their vectors; returns how many got one.
+
+        Raises StoreError for unusable vectors, and what the model raises.
+        """
+        if not (due := self.summaries_without(embedder.name)):
+            return 0
+        vectors = embedder.embed_documents([one.text for one in due])
+        found = dict(zip((one.id for one in due), vectors, strict=True))
+        _, blobs = to_blobs(found, where=self.database.place)
+        with self.database.write(durable=False) as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO summary_vector(summary_num, model, f16) "
+                "SELECT num, ?, ? FROM summary WHERE num = ?",
+                [(embedder.name, blob, number) for number, blob in blobs.items()],
+            )
+        return len(blobs)
+
+    def near_summaries(
+        self, vector: Sequence[float], session_id: str, *, model: str, limit: int
+    ) -> tuple[tuple[Summary, float], ...]:
+        """Rank the summaries of one session by their meaning (cosine of ALIKE or more)."""
+        if not isinstance(self.database, Database):
+            return ()
+        with self.database.read() as connection:
+            number = session_number(connection, session_id, self.database.place)
+            rows = connection.execute(
+                f"SELECT {SUMMARY_COLUMNS}, f16 FROM {_FROM} "
+                "JOIN summary_vector ON summary_num = summary.num "
+                "WHERE session_num = ? AND model = ?",
+                (number, model),
+            ).fetchall()
+        if not rows:
+            return ()
+        _, blobs = to_blobs({"": vector}, where=self.database.place)
+        asked = from_blob(blobs[""]).astype("f4")
+        vectors = ((row, from_blob(row[-1]).astype("f4")) for row in rows)
+        scored = [
+            (summary_of(row[:-1]), float(one @ asked))
+            for row, one in vectors
+            if one.shape == asked.shape
+        ]
+        near = sorted((one for one in scored if one[1] >= ALIKE), key=lambda one: -one[1])
+        return tuple(near[:limit])

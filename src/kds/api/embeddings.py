@@ -92,7 +92,7 @@ def embed_waiting(
     batch: int = BATCH,
     goes_on: Callable[[], bool] = lambda: True,
 ) -> int:
-    """Give every chunk that waits its vector of ``embedder``; returns how many got one.
+    """Give what waits its vector of ``embedder``: chunks, then summaries; returns how many.
 
     ``goes_on`` is asked before each ``batch``.
 
@@ -116,6 +116,23 @@ def embed_waiting(
         done += store.store_embeddings(embedder.name, dict(zip(ids, vectors, strict=True)))
         if tell is not None:
             tell("embedding", done, max(total, done))
+    return done + _embed_summaries(store, embedder, goes_on)
+
+
+def _embed_summaries(store: Outbox, embedder: Embedder, goes_on: Callable[[], bool]) -> int:
+    done = 0
+    if not isinstance(store, MemoryStore):
+        return done
+    try:
+        while goes_on() and (made := store.embed_summaries(embedder)):
+            done += made
+    except StoreError:
+        raise
+    except Exception as error:  # foreign code
+        raise EmbeddingsError(
+            f"the model '{embedder.name}' failed: {type(error).__name__}: {error}",
+            hint="see whether its service is up; what is done is kept",
+        ) from error
     return done
 
 

@@ -15,6 +15,7 @@ from kds.api.embeddings import embed_waiting
 from kds.brain.errors import KdsError
 from kds.brain.passages.outbox import Outbox
 from kds.brain.passages.store import Embedder
+from kds.brain.sessions.memory_store import MemoryStore
 from kds.service.wire.errors import describe_fault
 from kds.service.workspaces import ServedWorkspace
 
@@ -128,6 +129,8 @@ def _stores(served: ServedWorkspace) -> Iterator[Outbox]:
 
 
 def _waits(store: Outbox, name: str) -> bool:
-    """Whether chunks wait that are still tried, or the store has not heard of the model."""
+    """Whether anything waits that is still tried, or the store has not heard of the model."""
     known = [model for model in store.models() if model.name == name]
-    return not known or any(model.waiting > model.failed for model in known)
+    if not known or any(model.waiting > model.failed for model in known):
+        return True
+    return isinstance(store, MemoryStore) and bool(store.summaries_without(name))

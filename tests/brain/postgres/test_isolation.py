@@ -201,6 +201,11 @@ OF_STORE: Mapping[str, Request] = {
     "search_summaries": lambda t, p: t.store.search_summaries(
         " ".join(_words(p)), p.session(), limit=9
     ),
+    "near_summaries": lambda t, p: t.store.near_summaries(
+        p.vector(), p.session(), model=p.one(*NAMES), limit=9
+    ),
+    "summaries_without": lambda t, p: t.store.summaries_without(p.one(*NAMES)),
+    "embed_summaries": lambda t, p: t.store.embed_summaries(_Ones()),
     "search_words": lambda t, p: t.store.passages(
         [hit.chunk_id for hit in t.store.search_words(
             _words(p), p.one(None, p.session()), limit=9, weights=COLUMN_WEIGHTS

@@ -144,3 +144,18 @@ def test_summaries_that_are_off_are_not_made_on_demand(
     talk(chat, 1, name="retries")
     monkeypatch.setenv("KDS_MEMORY_SUMMARIES", "off")
     refused(kds_call("memory", "summarize"), "summaries are off")
+
+
+def test_periodic_summaries_are_found_by_meaning_in_their_own_session(
+    chat: Chat, kds_call: Run, embeddings: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_EMBEDDINGS", embeddings)
+    talk(chat, 5, name="retries")
+    talk(chat, 1, name="another")
+    assert data(kds_call("memory", "backfill", "--json"))["embedded"] > 0
+    assert "there was nothing to do" in kds_call("memory", "backfill").out
+    for name, count in (("retries", 1), ("another", 0)):
+        found = data(kds_call("memory", "search", "seirter daolpu", "--session", name, "--json"))
+        assert len(found["summaries"]) == count
+    kds_call("memory", "delete", "retries", "--yes")
+    assert data(kds_call("memory", "check", "--json"))["problems"] == []
