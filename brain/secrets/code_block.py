@@ -1,7 +1,7 @@
 """Code pasted into a message, replaced by a short mark: `[code: python, 12 lines]` (DESIGN 3).
 
-The context remembers what was said, not what was pasted. Inline `code` stays, because a name
-in backticks is what the next message refers to.
+The context remembers what was said, not what was pasted. A name, a path or a command in backticks
+stays, because it is what the next message refers to; an inline statement or expression is code.
 """
 
 import re
@@ -9,11 +9,35 @@ from collections.abc import Sequence
 from typing import Final
 
 _OPENING: Final = re.compile(
-    r"""^(?P<lead>[\s>]*|[^`\n]*?[\s:(])      # at the start of the line or after some prose
+    r"""^(?P<lead>[\s>]*|(?:[^`\n]|`[^`\n]+`)*?[\s:(])  # at the start of the line or after prose
          (?P<fence>`{3,}|~{3,})[ \t]*
          (?P<info>[^`\n]*)$""",
     re.VERBOSE,
 )
+
+_INLINE: Final = re.compile(r"(?<!`)(?P<fence>`{1,3})(?!`)(?P<code>[^`\n]+)(?P=fence)(?!`)")
+
+_EXPRESSION: Final = re.compile(
+    r"""\s(?:[-+*/|&^%?:]?=|[=!]==?|[<>]=|&&|\|\||\?\?|<<|>>|\*)\s  # operators with blanks
+      | (?<!Ctrl)(?<!Cmd)(?<!Alt)(?<!Shift)(?<!ctrl)(?<!cmd)(?<!Option)\s\+\s
+      | \w(?:[=!]==?|&&|\|\|)[\w("'!]                 # ... and without
+      | =>\s*(?!\s|\w+\s*$) | \)\s*->\s*\w
+      | [;{]\s*$ | ;\s+\S
+      | \w\([^)\s]+ | \w\(\s*\S+[^)]*\)             # a call with arguments
+      | \{\s*["']?[\w-]+["']?\s*:                    # an object
+      | \w\[[^\]\s]+\]\s*(?:[.=(]|$)
+      | </[A-Za-z] | <[A-Za-z][\w.-]*\s+[\w:@-]+=     # markup
+      | ^\s*(?:def|async|function|await|return|throw|raise|yield|const|let|var)\s\S
+      | ^\s*import\s(?:\w+\.[\w.]+$|\w[\w.]*\sas\s|[\w*{].*\sfrom\s|["']) | ^\s*from\s\S+\simport\s
+      | ^\s*(?:SELECT\s.+\sFROM|INSERT\sINTO|UPDATE\s.+\sSET|DELETE\sFROM|ALTER\sTABLE
+          |CREATE\s(?:TABLE|INDEX)|DROP\sTABLE)\s
+    """,
+    re.VERBOSE,
+)
+"""A statement or an expression. Names, paths, flags and words of a command have none of it."""
+
+_LONGEST_NAME: Final = 200
+"""Characters between backticks. What is longer is data."""
 
 _LANGUAGE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+#.-]{0,15}")
 """What may stand in a mark as a language: the longest common name is 'objective-c++'."""
@@ -54,22 +78,29 @@ _LONGEST_CODE_LINE: Final = 400
 
 
 def summarise_code(text: str) -> str:
-    """Replace blocks of code by marks; text without any comes back as it is.
+    """Replace code by marks; text without any comes back as it is.
 
-    Fenced blocks (``` or ~~~, closed or not), and runs of at least three lines that are
-    clearly code. Logs and lists are no code.
+    Fenced blocks (``` or ~~~, closed or not), runs of at least three lines that are clearly code,
+    and statements and expressions between backticks. Logs, lists and names are no code.
 
     >>> print(summarise_code("Fix this:\\n```python\\nx = 1\\nprint(x)\\n```\\nplease"))
     Fix this:
     [code: python, 2 lines]
     please
     """
-    if "\n" not in text:
-        return text
     lines = text.split("\n")
-    if "```" in text or "~~~" in text:
-        lines = _without_fences(lines)
-    return "\n".join(_without_plain_code(lines))
+    if len(lines) > 1:
+        if "```" in text or "~~~" in text:
+            lines = _without_fences(lines)
+        lines = _without_plain_code(lines)
+    return "\n".join(_INLINE.sub(_inline_mark, line) for line in lines)
+
+
+def _inline_mark(found: re.Match[str]) -> str:
+    code = found["code"]
+    if len(code) <= _LONGEST_NAME and not _EXPRESSION.search(code):
+        return found[0]
+    return _mark("", 1)
 
 
 def _without_fences(lines: Sequence[str]) -> list[str]:

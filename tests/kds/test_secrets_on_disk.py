@@ -1,5 +1,6 @@
 """Secrets of many shapes through every surface that stores: none of them reaches the disk."""
 
+import json
 import random
 import string
 from collections.abc import Iterable
@@ -45,6 +46,11 @@ SHAPES = (
     "curl -H 'Authorization: Bearer {}' fails",
     "deploy --token {} to staging",
     "https://x.y/z?api_key={}&a=b",
+    "here is the password:\n\n{}\n\nwhy does it fail?",
+    "user,password,role\nbob,{},admin",
+    "the page breaks with define('DB_PASSWORD', '{}');",
+    "echo '{}' | sudo -S systemctl restart nginx",
+    "пароль: {}",
 )
 """What a secret stands in; four of each."""
 
@@ -99,6 +105,26 @@ def test_routed_messages_leave_no_secret(place: Workspace, monkeypatch: pytest.M
     log.close()
     assert (place.brain / "memory.db").exists()
     assert left_in(place.brain, SECRETS) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "stored"),
+    [
+        ("the wifi password is swordfish", "the wifi password is [secret: password]"),
+        ("POSTGRES_PASSWORD: swordfish", "POSTGRES_PASSWORD: [secret: password]"),
+        ("the password is wrong", "the password is wrong"),
+        ("why is `API_KEY=your-api-key-here` refused?",) * 2,
+        ("why does `total = price * 2;` fail in `cart.ts`?",
+         "why does [code: 1 line] fail in `cart.ts`?"),
+        ("rename `total` in this: ```ts\ntotal = 1\n```", "rename `total` in this: [code: ts, 1 line]"),
+    ],
+)  # fmt: skip
+def test_the_context_shows_what_was_said_without_secrets_and_code(
+    place: Workspace, told: str, stored: str
+) -> None:
+    kds.Router.open(place.root).route(told)
+    line = json.loads((place.brain / "conversation-context.jsonl").read_text().splitlines()[-1])
+    assert line["user_message"] == stored
 
 
 def test_questions_in_sessions_leave_no_secret(place: Workspace) -> None:

@@ -14,6 +14,11 @@ from kds.brain.secrets.code_block import summarise_code
         ("````md\n```\na\n```\n````", "[code: md, 3 lines]"),
         ('```C++ title="a.cc"\na\n```', "[code: c++, 1 line]"),
         ("why ```py\na\n```\n?", "why [code: py, 1 line]\n?"),
+        (
+            "rename `foo` in this: ```py\na\n``` please do",
+            "rename `foo` in this: [code: py, 1 line] please do",
+        ),
+        ("`a.py` and `b.py`, e.g. ```\na\n```", "`a.py` and `b.py`, e.g. [code: 1 line]"),
         ("see\n```py\na = 1```\nok", "see\n[code: py, 1 line]\nok"),
         ("```\na\n``` make it faster", "[code: 1 line] make it faster"),
         ("> ```\n> a\n> ```", "> [code: 1 line]"),
@@ -70,6 +75,71 @@ def test_text_outside_of_fences_is_not_touched(lines: list[str]) -> None:
     assert summarise_code(text).startswith("before")
 
 
-@given(st.text(alphabet="`~ab \n;={(").filter(lambda text: "\n" not in text))
-def test_a_single_line_is_never_a_block(text: str) -> None:
+@given(st.text(alphabet="`~ab -("))
+def test_a_single_line_without_a_statement_is_never_a_block(text: str) -> None:
+    assert summarise_code(text) == text
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "const total = items.reduce((a, b) => a + b, 0);",
+        "x = y + 1",
+        "if (user == null) return;",
+        "user.save(force=True)",
+        '<Button color="red">Save</Button>',
+        "{ color: 'red' }",
+        "SELECT * FROM users WHERE id = 1",
+        "from a.b import c",
+        "import numpy as np",
+        "return None",
+        "a && b",
+        "rows[0].id",
+        "x => x * 2",
+        "x" * 201,
+    ],
+)
+def test_an_inline_statement_leaves_a_mark(code: str) -> None:
+    assert summarise_code(f"why does `{code}` fail in `app.py`?") == (
+        "why does [code: 1 line] fail in `app.py`?"
+    )
+    assert summarise_code(f"Why?\n```{code}``` fails") == "Why?\n[code: 1 line] fails"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "UserForm",
+        "user_id",
+        "get_user()",
+        "src/app/page.tsx:12",
+        "C:\\src\\app.py",
+        "--force",
+        "make test",
+        "npm run build -- --watch",
+        "old_name => new_name",
+        "Ctrl + Shift + P",
+        "git push origin feature/x-1",
+        "docker compose up -d",
+        "Ctrl + C",
+        "Settings > Profile",
+        "<Button>",
+        "@scope/pkg@1.2.3",
+        "#save-button",
+        ".btn:hover",
+        "data-testid",
+        "*.py",
+        "NODE_ENV=production",
+        "--port=80",
+        "import wizard",
+        "update users",
+        "500 Internal Server Error",
+        "TypeError: x is undefined",
+        "std::vector",
+        "kds-brain/",
+        "v1.2.3",
+    ],
+)
+def test_an_inline_name_path_or_command_stays(name: str) -> None:
+    text = f"rename `{name}` in `app.py` please"
     assert summarise_code(text) == text
