@@ -100,9 +100,10 @@ def _mask_columns(lines: list[str]) -> None:
     while at < len(lines) - 1:
         end = at + 1
         if (sign := _separator(lines[at])) and (columns := _secret_columns(lines[at], sign)):
-            count = len(sign.split(lines[at]))
+            cells = sign.split(lines[at])
+            count, plain = len(cells), _may_be_head(cells[0])
             while end < len(lines) and len(sign.split(lines[end])) == count:
-                lines[end] = _masked_row(lines[end], sign, columns)
+                lines[end] = _masked_row(lines[end], sign, columns, plain=plain)
                 end += 1
         at = end
 
@@ -113,9 +114,14 @@ def _separator(line: str) -> "re.Pattern[str] | None":
         return None
     for sign in _SEPARATORS:
         cells = [cell for cell in sign.split(line) if cell.strip()]
-        if len(cells) > 1 and all(len(cell.split()) <= 3 and "=" not in cell for cell in cells):
+        # The first may have a sentence before it: "use this: user,password".
+        if len(cells) > 1 and all(map(_may_be_head, cells[1:])):
             return sign
     return None
+
+
+def _may_be_head(cell: str) -> bool:
+    return len(cell.split()) <= 3 and "=" not in cell
 
 
 def _secret_columns(line: str, sign: "re.Pattern[str]") -> dict[int, str]:
@@ -124,11 +130,13 @@ def _secret_columns(line: str, sign: "re.Pattern[str]") -> dict[int, str]:
     return {at: "password" if name["password"] else "secret" for at, name in named if name}
 
 
-def _masked_row(line: str, sign: "re.Pattern[str]", columns: Mapping[int, str]) -> str:
+def _masked_row(
+    line: str, sign: "re.Pattern[str]", columns: Mapping[int, str], *, plain: bool
+) -> str:
     cells, signs = sign.split(line), sign.findall(line)
     for at, kind in columns.items():
         body = cells[at].strip(" \"'*`")
-        accept = is_said if kind == "password" else is_strong
+        accept = is_said if kind == "password" and plain else is_strong
         if body and " " not in body and (is_strong(body) or accept(body)):
             cells[at] = cells[at].replace(body, f"[secret: {kind}]")
     return "".join(cell + mark for cell, mark in zip(cells, [*signs, ""], strict=True))

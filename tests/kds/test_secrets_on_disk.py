@@ -116,7 +116,8 @@ def test_routed_messages_leave_no_secret(place: Workspace, monkeypatch: pytest.M
         ("why is `API_KEY=your-api-key-here` refused?",) * 2,
         ("why does `total = price * 2;` fail in `cart.ts`?",
          "why does [code: 1 line] fail in `cart.ts`?"),
-        ("rename `total` in this: ```ts\ntotal = 1\n```", "rename `total` in this: [code: ts, 1 line]"),
+        ("rename `total` in this: ```ts\ntotal = 1\n```",
+         "rename `total` in this: [code: ts, 1 line]"),
     ],
 )  # fmt: skip
 def test_the_context_shows_what_was_said_without_secrets_and_code(
