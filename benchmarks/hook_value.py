@@ -6,8 +6,9 @@
 CHATS is a file of labelled chats (docs/evaluation.md); each is played as the hook sees it, with the
 assistant's replies known. A line is right when every word in it that it explains is explained as
 labelled. With --clients, a folder with `node_modules`, each real client that is there sends
-two messages to a fake model on loopback, with the hook and without: what differs is what the hook
-adds. --write puts the tables between the marks of that page. Tokens are taken to be four
+two messages to a fake model on loopback: without KDS, with what `kds init` writes by default, and
+with `--skills`. What differs in all that a request holds (system prompt, tools, messages) is what
+KDS adds. --write puts the tables between the marks of that page. Tokens are taken to be four
 characters of English each; no tokenizer of a vendor is at hand offline.
 """
 
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
@@ -33,6 +34,7 @@ from kds.service.hook.hook_reply import hook_hint
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the fake model is a test's
 
 from tests.clients.clients import CLIENTS, Client
+from tests.clients.dialects import strings
 from tests.clients.model_server import FakeModel, serving
 
 CHARS_PER_TOKEN = 4
@@ -56,21 +58,24 @@ class Lines:
         yield "prompts", f"{self.prompts:,}"
         yield "prompts with a line", f"{len(self.lines)} ({share:.1%})"
         yield "lines that are right, of those on labelled turns", f"{self.right} of {self.judged}"
-        yield "tokens of a line, mean and most", f"{mean(tokens):.0f}, {max(tokens):.0f}"
+        if tokens:
+            yield "tokens of a line, mean and most", f"{mean(tokens):.0f}, {max(tokens):.0f}"
         yield "tokens a turn", f"{sum(tokens) / self.prompts:.3f}"
 
 
 @dataclass(frozen=True)
 class Arm:
-    """What a client's model read of each message, with the hook or without."""
+    """What a client's model read: of each message, and in each request as a whole."""
 
     texts: list[str]
+    sizes: list[int]
+    """Characters of every string in a request."""
 
-    def added(self, other: "Arm") -> list[int]:
-        """How many characters more than in ``other``."""
-        return [
-            len(ours) - len(theirs) for ours, theirs in zip(self.texts, other.texts, strict=True)
-        ]
+    def added(self, other: "Arm") -> tuple[int, int]:
+        """How many tokens more than in ``other``: in the first request, and with message 2."""
+        more = max(0, self.sizes[0] - other.sizes[0])
+        second = max(0, len(self.texts[1]) - len(other.texts[1]))
+        return round(more / CHARS_PER_TOKEN), round(second / CHARS_PER_TOKEN)
 
 
 def main() -> None:
@@ -82,7 +87,8 @@ def main() -> None:
     given = parser.parse_args()
     parts = [_table(("on real chats", ""), _lines(_played(given.chats)).rows())]
     if given.clients:
-        head = ("client", "version", "added to message 1", "to message 2", "the hint arrived")
+        head = ("client", "version", "tokens a request, by default", "with `--skills`",
+                "tokens of the hint", "the hint arrived")  # fmt: skip
         parts.append(_table(head, _compared(given.clients.resolve())))
     text = "\n".join(parts)
     print(text)  # a program of its own
@@ -116,16 +122,21 @@ def _compared(npm: Path) -> Iterator[tuple[str, ...]]:
     programs = npm / "node_modules" / ".bin"
     for name in CLIENTS:
         if (programs / name).exists():
-            hooked, version = _arm(programs, name, hook=True)
-            bare, _ = _arm(programs, name, hook=False)
-            added = [f"{max(0, more)} characters" for more in hooked.added(bare)]
-            arrived = ["KDS: " in text for text in hooked.texts]
-            wrong = any("KDS: " in text for text in bare.texts) or arrived[0]
-            yield name, version, *added, "no" if wrong or not arrived[1] else "with message 2 alone"
+            bare, version = _arm(programs, name, None)
+            hooked, _ = _arm(programs, name, ())
+            skilled, _ = _arm(programs, name, ("--skills",))
+            each, hint = hooked.added(bare)
+            arrived = ['KDS: "' in text for text in hooked.texts]
+            wrong = any('KDS: "' in text for text in bare.texts) or arrived[0]
+            said = "no" if wrong or not arrived[1] else "with message 2 alone"
+            yield name, version, str(each), str(each + skilled.added(hooked)[0]), str(hint), said
 
 
-def _arm(programs: Path, name: str, *, hook: bool) -> tuple[Arm, str]:
-    """Send the messages in one session, and keep what the model read of each."""
+def _arm(programs: Path, name: str, wished: Sequence[str] | None) -> tuple[Arm, str]:
+    """Send the messages in one session, and keep what the model read of each.
+
+    ``wished`` are the options of `kds init`; None: without KDS.
+    """
     with tempfile.TemporaryDirectory() as folder, serving(FakeModel()) as model:
         project, path = Path(folder, "shop"), Path(folder, "bin")
         (project / "kds-brain").mkdir(parents=True, mode=0o700)
@@ -133,17 +144,25 @@ def _arm(programs: Path, name: str, *, hook: bool) -> tuple[Arm, str]:
         for program in ("kds", "kds-hook"):
             (path / program).symlink_to(PROGRAMS / program)
         subprocess.run(["git", "init", "-q", str(project)], check=True)
-        client = CLIENTS[name](programs, Path(folder, "state"), project, model.url)
+        client = CLIENTS[name](programs, Path(folder, "state"), project, model)
         client.trust()
         try:
-            if hook:
+            if wished is not None:
                 _kds(project, path, "service", "start")
-                _kds(project, path, "init", "--client", name)
+                _kds(project, path, "init", "--client", name, *wished)
+            _commit(project)  # clients show a model what git does not know
             for number, message in enumerate(MESSAGES):
                 client.ask(message, carry_on=number > 0)
         finally:
             _kds(project, path, "service", "stop", "--force")
-        return Arm([turn.newest for turn in model.turns]), _version(client)
+        sizes = [sum(map(len, strings(turn.body))) for turn in model.turns]
+        return Arm([turn.newest for turn in model.turns], sizes), _version(client)
+
+
+def _commit(project: Path) -> None:
+    git = ("git", "-C", str(project), "-c", "user.name=x", "-c", "user.email=x@example.com")
+    for words in (("add", "-A"), ("commit", "-qm", "KDS", "--allow-empty")):
+        subprocess.run([*git, *words], check=True, capture_output=True)
 
 
 def _version(client: Client) -> str:

@@ -139,7 +139,8 @@ def await_service(project: Path) -> None:
 def _kds(folder: Path, *arguments: str, path: str | None = None) -> None:
     command = [str(KDS), *arguments, "--workspace", str(folder)]
     environ = os.environ | ({} if path is None else {"PATH": path})
-    done = subprocess.run(
-        command, cwd=folder, env=environ, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S
-    )
+    done = subprocess.run(  # in a terminal of its own, which is closed then
+        command, cwd=folder, env=environ, capture_output=True, text=True,
+        timeout=COMMAND_TIMEOUT_S, start_new_session=True,
+    )  # fmt: skip
     assert done.returncode == 0, f"{command}:\n{done.stdout}{done.stderr}"
