@@ -87,6 +87,8 @@ class Service:
         self._stopping = asyncio.Event()
         self._owns_process = False
         self._watchdog: threading.Timer | None = None
+        self.replaced = False
+        """Whether it ended because its installation was replaced: it is to be started again."""
         self.ready = threading.Event()
         """Set once connections are accepted."""
 
@@ -238,8 +240,9 @@ class Service:
         self.ready.set()
         with woken_by_signals(self._loop) if self._owns_process else nullcontext():
             await listeners.wait(self._stopping)
-        for instance in instances.values():
+        for workspace, instance in instances.items():
             self._hide(instance)
+            expire_later(workspace)
         for one in served:
             one.queries.stop()
         site.stop()
@@ -249,8 +252,6 @@ class Service:
 
     async def _end_when_idle(self, limit_s: float) -> None:
         await self._attendance.wait_idle(limit_s)
-        for workspace in self._workspaces:
-            expire_later(workspace)
         self.stop(f"no request for {limit_s:g} s")
 
     async def _end_when_replaced(self, served: Iterable[ServedWorkspace], worker: Worker) -> None:
@@ -263,6 +264,7 @@ class Service:
         self._end_replaced()
 
     def _end_replaced(self) -> None:
+        self.replaced = True
         if self._reason is None:  # once: the mark of the next start must stay
             for workspace in self._workspaces:
                 with suppress(OSError):  # clients may start the next service at once

@@ -18,6 +18,10 @@ from kds.service.server import Service
 from kds.service.service_options import ServiceOptions
 from kds.service.wire.errors import AlreadyServedError
 
+START_AGAIN: Final = 75
+"""Exit code of a service whose installation was replaced (EX_TEMPFAIL of sysexits): systemd with
+`Restart=on-failure` starts the new one."""
+
 ALREADY_SERVED: Final = 3
 """Exit code when another process serves the workspace: for a start that is as good."""
 
@@ -47,12 +51,13 @@ def serve_now(
     if json_log:
         log, options = _log_json, replace(options, tell=_tell)
     sys.setswitchinterval(SWITCH_S)
+    service = Service(workspaces, options, log=log, site=_make_site)
     try:
-        Service(workspaces, options, log=log, site=_make_site).run()
+        service.run()
     except AlreadyServedError as error:
         complain_about(error)
         return ALREADY_SERVED
-    return 0
+    return START_AGAIN if service.replaced else 0
 
 
 def _make_site(state: State, port: int) -> Site:
