@@ -68,10 +68,12 @@ class OwnExamples:
             np.zeros((len(known), len(labels))),
             space.size,
         )
-        alike = np.array([own._alike(vector) for vector in vectors])
         margins = [vector.values @ shared.weights[vector.ids] + shared.bias for vector in vectors]
+        moved = np.zeros((space.size, len(labels)))  # what the pushes add to the shared weights
         for row in list(range(len(vectors))) * ROUNDS:
-            own._push(row, alike[row], margins[row])
+            ids, values = vectors[row].ids, vectors[row].values
+            further = own._push(row, margins[row] + values @ moved[ids], float(values @ values))
+            moved[ids] += np.outer(values, further)
         return own
 
     def label_of(self, message: str) -> int | None:
@@ -101,17 +103,16 @@ class OwnExamples:
         spread[vector.ids] = vector.values
         return np.asarray(np.add.reduceat(spread[self.ids] * self.values, self.starts))
 
-    def _push(self, row: int, alike: Floats, shared: Floats) -> None:
-        square = float(alike[row])
-        if not square:
-            return
-        margins = shared + alike @ self.pushes
-        wanted = np.full(len(margins), -MARGIN)
-        wanted[self.labels[row]] = MARGIN
-        limit = np.where(wanted > 0, FOR, AGAINST)
-        lacking = np.maximum(0.0, (wanted - margins) * np.sign(wanted)) / square
-        pushed = np.abs(self.pushes[row]) + lacking
-        self.pushes[row] = np.sign(wanted) * np.minimum(pushed, limit)
+    def _push(self, row: int, margins: Floats, square: float) -> Floats:
+        """Push as far as an example lacks; returns how much further that is than before."""
+        before = self.pushes[row].copy()
+        if square:
+            wanted = np.full(len(margins), -MARGIN)
+            wanted[self.labels[row]] = MARGIN
+            limit = np.where(wanted > 0, FOR, AGAINST)
+            lacking = np.maximum(0.0, (wanted - margins) * np.sign(wanted)) / square
+            self.pushes[row] = np.sign(wanted) * np.minimum(np.abs(before) + lacking, limit)
+        return np.asarray(self.pushes[row] - before)
 
 
 def _stacked(vectors: Sequence[Vector]) -> tuple[Ints, Ints, Floats]:

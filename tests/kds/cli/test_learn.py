@@ -71,8 +71,16 @@ def test_learning_off_is_said_and_nothing_is_taught(
     [
         ("hmm it covers the footer on mobile", "DEBUG", ""),
         ("wrap this up", "COMMIT", ""),
-        ("ship it", "COMMIT", "also changed: messages like 'ship it' read as COMMIT, not EXECUTE"),
-        ("Run the tests", "PLAN", "messages like 'Run the tests' read as PLAN, not TEST"),
+        (
+            "ship it",
+            "COMMIT",
+            "also changed: 'ship it' ships as an example of EXECUTE; yours counts",
+        ),
+        (
+            "Run the tests",
+            "PLAN",
+            "messages like 'run the tests in parallel' read as PLAN, not TEST",
+        ),
     ],
 )
 def test_where_a_user_corrects_the_user_is_right_and_told_what_else_changes(

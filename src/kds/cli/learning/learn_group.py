@@ -7,6 +7,7 @@ import click
 
 from kds.brain.learning.event import LearningEvent
 from kds.brain.learning.learned_file import Learned, LearnedExample
+from kds.brain.learning.phrase import phrase_key
 from kds.brain.learning.reference import LearnedReference
 from kds.brain.workspace import Workspace
 from kds.cli.command import MessageCommand, command, group
@@ -15,7 +16,6 @@ from kds.cli.guard import Refusal, pass_on
 from kds.cli.options import common_options
 from kds.cli.output import fields, print_line, print_table, say
 from kds.learning import teaching
-from kds.learning.effects import Change
 from kds.learning.teaching import Learning, Taught, offer
 
 NOTHING: Final = "nothing was learned yet"
@@ -148,15 +148,18 @@ def _told(done: Taught, undo: str) -> Iterable[str]:
     if done.redacted:
         yield "the secret in it is not kept"
     if done.changes:
-        yield f"also changed: {_changes(done.changes)}"
+        yield f"also changed: {_changes(done)}"
 
 
-def _changes(found: Sequence[Change]) -> str:
+def _changes(done: Taught) -> str:
+    same = phrase_key(done.example.text)
     shown = [
-        f"messages like '{one.text}' read as {one.becomes}, not {one.intent}"
-        for one in found[:SHOWN_CHANGES]
+        f"'{one.text}' ships as an example of {one.intent}; yours counts"
+        if phrase_key(one.text) == same
+        else f"messages like '{one.text}' read as {one.becomes}, not {one.intent}"
+        for one in done.changes[:SHOWN_CHANGES]
     ]
-    more = len(found) - SHOWN_CHANGES
+    more = len(done.changes) - SHOWN_CHANGES
     return "; ".join([*shown, f"{more} more"] if more > 0 else shown)
 
 
