@@ -10,6 +10,8 @@ from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.sessions.session_table import ID_LIMIT
 from kds.brain.sessions.session_values import EntityMemory, Session
+from kds.brain.sessions.window import TURNS as VERBATIM
+from kds.brain.sessions.window import turns_of
 from kds.query.question_history import within_contract
 from kds.transit.history import Message
 
@@ -33,7 +35,7 @@ class Recollection:
     messages: tuple[Message, ...] = ()
     """Within the contract of `kds.transit`."""
     message_ids: frozenset[str] = frozenset()
-    """Of the messages read: they go along with the question, a recall leaves them out."""
+    """Of the last turns: they go to the model word for word, a recall leaves them out."""
     asked: str | None = None
     """Of the question, once it is stored."""
     terms: tuple[str, ...] = ()
@@ -115,6 +117,7 @@ def recollect(
         return None
     turns = memory.flags.history_max_turns
     read = memory.store.messages(stored.id, last=A_TURN * turns)
+    sent = tuple(turns_of(read))[-VERBATIM:]
     known = _known(memory, session)
     return Recollection(
         session=stored.id,
@@ -123,7 +126,7 @@ def recollect(
             (Message(one.role, one.content) for one in read if one.role in ("user", "assistant")),
             turns=turns,
         ),
-        message_ids=frozenset(one.id for one in read),
+        message_ids=frozenset(one.id for turn in sent for one in turn),
         terms=_recent_terms(known),
         documents=known.documents if known else (),
         document=stored.document_context,
