@@ -33,6 +33,10 @@ NOTE_WORDS: Final = 6
 NOTE_TOKENS: Final = 10
 """Kept free for the note on what was left out, and for the names of speakers."""
 
+LIST_SHARE: Final = 0.75
+"""Of the room that facts may take in lists. The rest is for sentences: after thirty turns a summary
+would be nothing but lists, which say what was talked about and not what was said."""
+
 LABEL_COSTS: Final = {kind: (len(label.split()), 5) for kind, label in LISTED.items()}
 """Words and tokens that a line of facts costs besides the facts."""
 
@@ -175,7 +179,8 @@ class _Draft:
         The cube root of the room: else a decision of ten words would count less than five
         numbers, and a date less than an acronym.
         """
-        words, tokens = self.limit.words - NOTE_WORDS, self.limit.tokens - NOTE_TOKENS
+        words = int(LIST_SHARE * (self.limit.words - NOTE_WORDS))
+        tokens = int(LIST_SHARE * (self.limit.tokens - NOTE_TOKENS))
         worth = {
             one: (value + sum(self.values[name] for name in self.inside.get(one, ())))
             / math.cbrt(self.costs[one][1])

@@ -102,3 +102,18 @@ def test_no_summary_is_longer_than_its_limits(
     digest = summarise.digest(spoken(pairs), previous, limit=Limit(words, tokens))
     assert len(digest.text.split()) <= words
     assert estimate_tokens(digest.text) <= tokens
+
+
+def test_after_many_turns_a_summary_still_has_sentences() -> None:
+    text = ""
+    for turn in range(30):
+        pair: tuple[tuple[Role, str], ...] = (
+            ("user", f"Add widget{turn} to the page, it takes {turn} slots"),
+            ("assistant", f"Done: widget{turn} has 0 errors and {turn * 7} tests pass."),
+        )
+        text = summarise(spoken(pair, first_seq=2 * turn + 1), text)
+    sentences, lists = text.split("Amounts: ")
+    assert "User: Add widget" in sentences
+    assert "widget29 has 0 errors and 203 tests pass." in sentences
+    assert "Files and identifiers: widget" in lists
+    assert not re.search(r"[:;] \d+(;|\n|$)", lists), "bare numbers"
