@@ -1,10 +1,12 @@
 """Exports of any size come back, and a search goes on where its embedding model is missing."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from kds.brain.sessions.entities import EntitySession
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.workspace import Workspace
 
@@ -62,3 +64,17 @@ def test_words_are_searched_where_the_embedding_model_cannot_be_imported(
     assert len(json.loads(found.out)["hits"]) > 0
     assert "searching by words alone" in found.err
     refused(kds_call("memory", "search", "billing", "--embeddings", "not_there:Model"), "not_there")
+
+
+def test_a_session_is_shown_with_its_terms_and_where_they_come_from(
+    kds_call: Run, fitted_workspace: Path
+) -> None:
+    _filled(fitted_workspace, 1, 1)
+    with MemoryPlace.of(
+        Workspace(fitted_workspace, fitted_workspace / "kds-brain")
+    ).open() as store:
+        terms = EntitySession(store.entities, "s0", timedelta(hours=4))
+        terms.remember_turn(["time limit"], answer="The time limit is 30 s. It can be raised.")
+    shown = data(kds_call("memory", "show", "s0", "--json"))["terms"]
+    assert [(one["term"], "30 s" in one["snippet"]) for one in shown] == [("time limit", True)]
+    assert "time limit: The time limit is 30 s." in kds_call("memory", "show", "s0").out

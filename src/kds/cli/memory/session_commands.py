@@ -11,7 +11,7 @@ from kds.api.session_names import LAST, NOTHING, find_session
 from kds.brain.passages.values import Message, Summary
 from kds.brain.sessions.memory_place import MemoryPlace
 from kds.brain.sessions.remembering import ConversationMemory, Tools
-from kds.brain.sessions.session_values import Session
+from kds.brain.sessions.session_values import EntityTerm, Session
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command
@@ -63,13 +63,16 @@ def show(
         assert store is not None  # or find_session would have refused
         messages = store.messages(session.id, last=last)
         summaries = store.summaries(session.id)
+        known = store.entities.load(session.id)
+    terms = known.terms if known else ()
     say(
         session_dict(session)
         | {
             "messages": [fields(message, _MESSAGE) for message in messages],
             "summaries": [fields(summary, _SUMMARY) for summary in summaries],
+            "terms": [fields(term, "term snippet turn") for term in terms],
         },
-        lambda: _print_session(session, messages, summaries),
+        lambda: _print_session(session, messages, summaries, terms),
     )
 
 
@@ -202,7 +205,10 @@ def _show_deleted(sessions: tuple[Session, ...], *, done: bool) -> None:
 
 
 def _print_session(
-    session: Session, messages: Iterable[Message], summaries: Iterable[Summary]
+    session: Session,
+    messages: Iterable[Message],
+    summaries: Iterable[Summary],
+    terms: Iterable[EntityTerm],
 ) -> None:
     print_line("session", session.id)
     print_line("title", session.title or "(none yet)")
@@ -212,6 +218,8 @@ def _print_session(
     print_line("changed", shown(session.updated_at))
     print_line("holds", f"{counted(session.message_count, 'message')}, "
                f"about {counted(session.token_count, 'token')}")  # fmt: skip
+    for term in terms:
+        print_line("term", f"{term.term}: {term.snippet}" if term.snippet else term.term)
     for summary in summaries:
         click.echo(f"\nsummary of {summary.first_seq}-{summary.last_seq}: {summary.text}")
     for message in messages:
