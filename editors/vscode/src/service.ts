@@ -2,7 +2,6 @@
 
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Place } from "./place.ts";
 import { run } from "./program.ts";
 import { type Asked, exchange, NotThereError } from "./socket.ts";
@@ -14,7 +13,6 @@ import type { Said } from "@kds/transit";
 /** Messages of the history that the service takes (HISTORY_LIMIT of kds.service.resident.service_client). */
 const HISTORY_LIMIT = 32;
 const START_MS = 60_000;
-const RELOAD_MS = 30_000;
 
 export class Service {
   readonly place: Place;
@@ -113,17 +111,6 @@ export class Service {
 
   async health(): Promise<Health | undefined> {
     return (await this.peek({ method: "GET", path: "/healthz", timeoutMs: 2_000 })) as Health | undefined;
-  }
-
-  /** How often the service has loaded what was changed; undefined where none runs. */
-  async reloads(): Promise<number | undefined> {
-    return (await this.health())?.workspaces.reduce((sum, one) => sum + one.reload.count, 0);
-  }
-
-  /** Wait until the service has loaded what was changed since `before`; not for ever. */
-  async reloaded(before: number | undefined): Promise<void> {
-    const end = Date.now() + RELOAD_MS;
-    while (before !== undefined && (await this.reloads()) === before && Date.now() < end) await sleep(300);
   }
 
   /** Ask; start the service and ask once more where none is there, or where it died meanwhile. */

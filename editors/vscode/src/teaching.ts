@@ -11,8 +11,6 @@ interface Taught {
   readonly id: string;
   readonly text: string;
   readonly intent: string;
-  /** It was not learned before. */
-  readonly new: boolean;
 }
 
 /** Ask what a message meant, the last one where none is `given`, and teach it where it was read. */
@@ -25,14 +23,8 @@ export async function correct(window: Window, given?: string, root?: string): Pr
   const intent = await meant(window, place, message);
   if (intent === undefined) return;
   const told = { location: vscode.ProgressLocation.Notification, title: `KDS learns "${message}" as ${intent}` };
-  const args = ["learn", "teach", "--json", "-w", place.root, "--", message, intent];
-  const taught = await vscode.window.withProgress(told, async () => {
-    const service = window.service(place);
-    const before = await service.reloads();
-    const learned = await runJson<Taught>(place, args);
-    await service.reloaded(learned.new ? before : undefined); // from then on it counts
-    return learned;
-  });
+  const args = ["learn", "teach", "--json", "--force", "-w", place.root, "--", message, intent];
+  const taught = await vscode.window.withProgress(told, () => runJson<Taught>(place, args));
   const [again, undo] = ["Ask Again", "Undo"];
   const done = `KDS: learned "${taught.text}" as ${taught.intent}.`;
   const chosen = await vscode.window.showInformationMessage(done, again, undo);
