@@ -16,7 +16,7 @@ from kds.brain.summaries.transit import mark_code, shorten
 from kds.brain.turn import Utterance
 from kds.brain.visible import one_line
 from kds.router.prompts.library import PromptLibrary
-from kds.router.rewriting.form import OUTPUT_TOKENS
+from kds.router.rewriting.checks import OUTPUT_TOKENS
 
 if TYPE_CHECKING:  # LangChain stands at the edge (decision 4): whoever has a model has imported it
     from langchain_core.language_models import BaseChatModel

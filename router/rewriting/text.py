@@ -6,7 +6,7 @@ the word, numbers count by their digits, code (paths, flags, identifiers) counts
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal
@@ -44,10 +44,11 @@ _FOLDED: Final[Mapping[str, str]] = (
 )
 
 
-_GRAMMATICAL: Final = (
+GRAMMATICAL: Final = (
     cc.DETERMINERS | cc.PERSONAL | cc.PREPOSITIONS | cc.PARTICLES | cc.COORDINATORS
     | cc.SUBORDINATORS | cc.MODALS | cc.NEGATIONS | cc.ADVERBS | cc.NUMBERS | cc.ORDINALS | cc.WH
 )  # fmt: skip
+"""Words of grammar: they say nothing of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def word_key(lower: str) -> str:
     if lower in _FOLDED:
         return _FOLDED[lower]
     key = stem(lower)
-    if lower in _GRAMMATICAL or key in _GRAMMATICAL:  # "one" is no "on", "uses" no "us"
+    if lower in GRAMMATICAL or key in GRAMMATICAL:  # "one" is no "on", "uses" no "us"
         return lower
     forms = FORMS.get(key)
     return stem(forms[0]) if forms else key
@@ -176,42 +177,3 @@ def unaccented(text: str) -> str:
     if text.isascii():
         return text
     return "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
-
-
-def align(before: Sequence[Piece], after: Sequence[Piece]) -> tuple[tuple[int, int], ...]:
-    """Pair the pieces that two texts share, in order: as much of what says something as can be.
-
-    >>> align(read_pieces("Make it red"), read_pieces("Make the big button red"))
-    ((0, 0), (2, 4))
-    """
-    rows, columns = len(before), len(after)
-    best = [[0] * (columns + 1) for _ in range(rows + 1)]
-    for i in range(rows - 1, -1, -1):
-        weight = _weight(before[i])
-        row, below = best[i], best[i + 1]
-        for j in range(columns - 1, -1, -1):
-            found = max(below[j], row[j + 1])
-            if before[i].key == after[j].key:
-                found = max(found, below[j + 1] + weight)
-            row[j] = found
-    return tuple(_path(best, before, after))
-
-
-def _path(
-    best: Sequence[Sequence[int]], before: Sequence[Piece], after: Sequence[Piece]
-) -> Iterator[tuple[int, int]]:
-    i = j = 0
-    while i < len(before) and j < len(after):
-        same = before[i].key == after[j].key
-        if same and best[i][j] == best[i + 1][j + 1] + _weight(before[i]):
-            yield i, j
-            i, j = i + 1, j + 1
-        elif best[i + 1][j] >= best[i][j + 1]:
-            i += 1
-        else:
-            j += 1
-
-
-def _weight(piece: Piece) -> int:
-    light = piece.key in ("the", "a", "'s") or piece.lower in cc.PREPOSITIONS
-    return 2 if light else 10

@@ -1,4 +1,4 @@
-"""Words that a rewrite may leave out, and words that it may bring in.
+"""Words that the checks of a rewrite know, and forms that no message has.
 
 The words are `router/english/rewriting.yaml`. In other languages the checks of a rewrite know no
 such words, and turn more rewrites down.
@@ -19,12 +19,8 @@ NEGATIONS: Final = _keys("negations")
 POINTING: Final = _keys("pointing")
 FILLING: Final = _keys("filling")
 CARRYING: Final = _keys("carrying")
-JOINING: Final = _keys("joining")
-BESIDES: Final = _keys("besides")
-SETTING_APART: Final = _keys("setting_apart")
-RANKING: Final = _keys("ranking")
-SEVERAL: Final = words("rewriting", "several")
-LIMITING: Final = _keys("limiting")
+FAILING: Final = _keys("failing")
+LIGHT: Final = _keys("light")
 
 POLITE: Final = re.compile(
     r"^\s*(?:(?:please|ok|okay|now|also|and|so|then|hey|hi)\b[\s,]*)*"
@@ -33,23 +29,6 @@ POLITE: Final = re.compile(
     re.IGNORECASE,
 )
 """A wish around an order: it may be left out, and the order then stands alone."""
-
-CUE: Final = re.compile(
-    r"^\s*(?:(?:and|but|so|ok|okay|no|nope|nah|sorry|actually|wait|then|now|also|oh|well)\b"
-    r"[\s,.!-]*)*"
-    r"(?P<cue>(?:what|how)(?:\s+about|'s about|\s+of)|(?:(?:do|apply|repeat|make)\s+)?"
-    r"(?:exactly\s+)?(?:the\s+)?same(?:\s+(?:thing|change|rule|question|here))?|(?:do|repeat)\s+(?:it|this|that)"
-    r"(?:\s+again)?|i\s+mean|i\s+meant|make\s+that|likewise|not)?\b",
-    re.IGNORECASE,
-)
-"""The opening of a message that goes on with the sentence before: what follows it is new."""
-
-TAIL: Final = re.compile(
-    r"[\s,;:–—-]+(?:(?:is|does)\s+(?:it|that)\s+)?(?:the\s+)?same(?:\s+(?:thing|rule|question|"
-    r"answer|here|there|for\s+(?:it|that)))?(?:\s+apply)?[\s?.!]*$|[\s,]+(?:too|as well)[\s?.!]*$",
-    re.IGNORECASE,
-)
-"""The end of such a message: "the Closing Date - same rule?"."""
 
 OBEYING: Final = re.compile(
     r"\b(?:ignor|disregard|forget|overrid|bypass)\w*\b.{0,60}\b(?:instruct|prompt|rule|above|"

@@ -14,9 +14,8 @@ from kds.brain.turn import Outcome, Rewriting, Turn, Utterance
 from kds.brain.visible import one_line
 from kds.router.discourse.history import Discourse
 from kds.router.rewriting.asked import Answers, Asked, Key
-from kds.router.rewriting.checks import check
+from kds.router.rewriting.checks import Analyse, Fault, Told, check
 from kds.router.rewriting.text import read_pieces
-from kds.router.rewriting.told import Analyse, Fault, Told
 
 Mode = Literal["rules-only", "rules-first", "model-first"]
 """``rules-only`` never asks a model. ``rules-first`` asks where something points back and the
@@ -71,7 +70,7 @@ class Attempt:
 
 
 class CheckedRewriter:
-    """Asks a `Rewriter` within its time, keeps its answers, and checks them. For any threads."""
+    """Asks a `Rewriter` within its time, and keeps the answers that hold. For any threads."""
 
     def __init__(
         self,
@@ -122,7 +121,7 @@ class CheckedRewriter:
         key = self._key(seen, told.message, told.expanded)
         asked = None if only_kept else self._answers.take_ahead(key)
         if asked is None and (answer := self._answers.kept(key)) is not None:
-            return self._judged(Asked(answer), told, started, cached=True)
+            return self._judged(key, Asked(answer), told, started, cached=True)
         if only_kept:
             return None
         if asked is None and not self._rest.is_over:
@@ -133,7 +132,7 @@ class CheckedRewriter:
             started = perf_counter()
         if asked.answer is None:
             return self._attempt("failed", started, asked, note=asked.note, reason=asked.reason)
-        return self._judged(asked, told, started, cached=False)
+        return self._judged(key, asked, told, started, cached=False)
 
     def _key(self, seen: Sequence[Utterance], message: str, expanded: str) -> Key:
         return (self._rewriter.version, message, expanded, tuple(seen))
@@ -153,10 +152,11 @@ class CheckedRewriter:
             self._rest.renew(self._rest_s)
             ms = (perf_counter() - started) * 1000.0
             return Asked(None, ms, self._rest_reason, _cut(error.message))
-        self._answers.keep(key, answer)
         return Asked(answer, (perf_counter() - started) * 1000.0)
 
-    def _judged(self, asked: Asked, told: Told, started: float, *, cached: bool) -> Attempt:
+    def _judged(
+        self, key: Key, asked: Asked, told: Told, started: float, *, cached: bool
+    ) -> Attempt:
         answer = asked.answer or ""
         outcome = check(answer, told, self._analyse)
         if isinstance(outcome, Fault):
@@ -165,6 +165,7 @@ class CheckedRewriter:
             return self._attempt(
                 "rejected", started, asked, note=note, reason=reason, cached=cached
             )
+        self._answers.keep(key, answer)
         if _same(outcome.text, told.message):
             note = "it leaves the message as it is"
             return self._attempt("unchanged", started, asked, note=note, cached=cached)

@@ -19,7 +19,7 @@ from kds.agents.rewriter import (
 from kds.brain.settings import ModelSettings
 from kds.brain.turn import Utterance
 from kds.router.prompts.library import PromptLibrary
-from kds.router.rewriting.form import OUTPUT_TOKENS
+from kds.router.rewriting.checks import OUTPUT_TOKENS
 
 from .openai_server import Dead, Failure, FakeProvider, Text, garbage
 

@@ -8,7 +8,7 @@ import yaml
 
 from kds.brain.turn import Utterance
 from kds.router.references.resolver import Resolver, apply_edits
-from kds.router.rewriting.told import Told
+from kds.router.rewriting.checks import Told
 
 LIES = Path(__file__).with_name("lying_rewrites.yaml")
 

@@ -1,12 +1,10 @@
 """Texts as pieces that can be compared."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kds.router.rewriting.text import align, keys, read_pieces, straight, word_key
+from kds.router.rewriting.text import keys, read_pieces, straight, word_key
 
 
 @pytest.mark.parametrize(
@@ -56,17 +54,3 @@ def test_pieces_lie_inside_the_text_in_order(text: str) -> None:
     pieces = read_pieces(text)
     assert all(whole[piece.start : piece.end] == piece.text for piece in pieces)
     assert [piece.start for piece in pieces] == sorted(piece.start for piece in pieces)
-
-
-@given(st.text(max_size=60), st.text(max_size=60))
-def test_an_alignment_pairs_equal_pieces_in_order(one: str, two: str) -> None:
-    before, after = read_pieces(one), read_pieces(two)
-    pairs = align(before, after)
-    assert all(before[i].key == after[j].key for i, j in pairs)
-    assert all(a[0] < b[0] and a[1] < b[1] for a, b in pairwise(pairs))
-
-
-@given(st.text(max_size=80))
-def test_a_text_is_aligned_with_itself_wholly(text: str) -> None:
-    pieces = read_pieces(text)
-    assert align(pieces, pieces) == tuple((i, i) for i in range(len(pieces)))

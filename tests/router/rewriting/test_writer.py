@@ -87,7 +87,7 @@ def test_a_good_rewrite_becomes_the_expansion(resolver: Resolver) -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ("The help view is scrollable now.", "new word"),
+        ("The help view is scrollable now.", "no order any more"),
         ("", "empty"),
         ("Make the Berlin view scrollable", "new name"),
         ("Don't make the help view scrollable", "negation"),
@@ -144,6 +144,16 @@ def test_an_answer_is_kept_and_checked_again(resolver: Resolver) -> None:
     assert first.expanded == second.expanded == GOOD
     assert [one.rewriting.cached for one in (first, second) if one.rewriting] == [False, True]
     assert len(scripted.asked) == 1
+
+
+def test_an_answer_that_is_turned_down_is_not_kept(resolver: Resolver) -> None:
+    rewriter, scripted = checked(resolver, "Make the Berlin view scrollable", GOOD)
+    turn = expanded_turn(resolver, VIEWS, SCROLLABLE)
+    first, second = (run(resolver, rewriter, turn) for _ in range(2))
+    assert [one.rewriting.outcome for one in (first, second) if one.rewriting] == [
+        "rejected", "used",
+    ]  # fmt: skip
+    assert (second.expanded, len(scripted.asked)) == (GOOD, 2)
 
 
 def test_another_history_is_another_question(resolver: Resolver) -> None:
