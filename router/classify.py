@@ -6,19 +6,23 @@ Never   decides whether to act on it; that is for dispatch.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kds.brain.turn import Turn
+from kds.brain.turn import UNKNOWN, IntentScore, Turn
 from kds.router.discourse.consent import agrees, reaction
 from kds.router.discourse.reply import closing_question, proposed, proposes
+from kds.router.discourse.symptoms import reports_success, reports_symptom
 from kds.router.intents.context_evidence import Situation
+from kds.router.intents.evidence import RuleBook
 from kds.router.intents.message_parts import split_message
-from kds.router.intents.model import IntentModel
+from kds.router.intents.model import MAX_ALTERNATIVES, IntentModel
+from kds.router.intents.policy import IN_SCOPE_MIN
 from kds.router.intents.turn_model import TurnModel
 from kds.router.intents.turn_signs import Place
 from kds.router.intents.verdict import IntentVerdict
+from kds.router.language.words import Analysis
 from kds.router.step import Step
 
 PART_MIN: Final = 0.6
@@ -27,6 +31,10 @@ PART_MIN: Final = 0.6
 MANY_PARTS: Final = 6
 """A message of more parts is a text: a paste, a list, a specification. It has one intent, and to
 score each of its parts took a third of the time of real messages."""
+
+REPORTED: Final = 0.8
+"""Confidence that a report of a symptom wants the fault found: 80 % of the 93 turns of real chats
+that grammar changed came out right (cross-validated)."""
 
 _IMAGE: Final = re.compile(r"\[(?:image|screenshot)\b|!\[[^\]]*\]\(", re.IGNORECASE)
 """How chats mark an attached image. A file name is not enough: "rename logo.png"."""
@@ -46,8 +54,16 @@ class _Request:
     verdict: IntentVerdict
 
 
-def make_classify(model: IntentModel, turns: TurnModel | None = None) -> Step:
-    """The classify step over a fitted model, and what real turns say beside it."""
+Analyse = Callable[[str], Analysis]
+
+
+def make_classify(
+    model: IntentModel, turns: TurnModel | None = None, *, analyse: Analyse | None = None
+) -> Step:
+    """The classify step over a fitted model, and what real turns say beside it.
+
+    With both, ``analyse`` tells reports of symptoms from requests by their grammar.
+    """
 
     def classify(turn: Turn) -> Turn:
         verdict, requests = first_reading(model, turn)
@@ -57,7 +73,9 @@ def make_classify(model: IntentModel, turns: TurnModel | None = None) -> Step:
             verdict, requests = answered, ()
             notes = ("it answers what the reply proposes",)
         elif turns is not None:
-            verdict = turns.read(turn.message, place_of(turn), verdict)
+            place = place_of(turn)
+            verdict = turns.read(turn.message, place, verdict)
+            verdict = by_grammar(turn.message, place, verdict)
         secondary = dict.fromkeys(request.verdict.intent for request in requests[1:])
         secondary.pop(verdict.intent, None)
         summary = f"intent {verdict.intent}, confidence {verdict.confidence:.2f}"
@@ -70,6 +88,13 @@ def make_classify(model: IntentModel, turns: TurnModel | None = None) -> Step:
             secondary_intents=tuple(secondary),
             notes=(*turn.notes, summary, *notes, *verdict.notes),
         )
+
+    def by_grammar(message: str, place: Place, verdict: IntentVerdict) -> IntentVerdict:
+        rules = model.book.of_symptoms()
+        if analyse is None or rules is None or not may_be_report(verdict, place, model.book):
+            return verdict
+        shouted = message.isupper()
+        return as_report(verdict, rules.intent, analyse(message.lower() if shouted else message))
 
     return Step("classify", READS, WRITES, classify)
 
@@ -116,6 +141,47 @@ def place_of(turn: Turn) -> Place:
     previous = turn.context[-1].intent if turn.context else None
     answered = bool(turn.history) and turn.history[-1].role == "assistant"
     return Place(earlier, previous, answered)
+
+
+def may_be_report(verdict: IntentVerdict, place: Place, book: RuleBook) -> bool:
+    """Whether grammar may overrule a verdict: not a phrase's, nor that of an agent of one's own.
+
+    A complaint behind a reply of the assistant corrects it as often as not; the models tell.
+    """
+    rules = book.of_symptoms()
+    if rules is None or rules.intent not in {*verdict.log_p} - verdict.barred:
+        return False
+    if place.answered and book.corrects(verdict.intent):
+        return False
+    return verdict.intent in rules.symptoms | {rules.intent}
+
+
+def as_report(verdict: IntentVerdict, intent: str, analysis: Analysis) -> IntentVerdict:
+    """``verdict``, but ``intent`` where a symptom is reported; UNKNOWN for good news of its end."""
+    if reports_symptom(analysis):
+        sure = verdict.confidence if verdict.intent == intent else 0.0
+        found = _overruled(verdict, intent, "the message reports a symptom")
+        return replace(
+            found,
+            confidence=max(sure, REPORTED),
+            in_scope=max(verdict.in_scope, IN_SCOPE_MIN),
+        )
+    if reports_success(analysis):
+        return _overruled(verdict, UNKNOWN, "the message says that all is well")
+    return verdict
+
+
+def _overruled(verdict: IntentVerdict, intent: str, note: str) -> IntentVerdict:
+    """``verdict`` for another intent; all others are as likely as such readings are wrong."""
+    scores = (IntentScore(verdict.intent, verdict.confidence), *verdict.alternatives)
+    others = tuple(
+        IntentScore(score.intent, min(score.confidence, 1.0 - REPORTED))
+        for score in scores
+        if score.intent != intent
+    )[:MAX_ALTERNATIVES]
+    notes = (*verdict.notes, note)
+    best = max((score.confidence for score in others), default=0.0)
+    return replace(verdict, intent=intent, confidence=best, alternatives=others, notes=notes)
 
 
 def _situation(turn: Turn) -> Situation:

@@ -36,7 +36,7 @@ def understanding(
         make_decide(decider, precision),
         make_expand(resolver, discourse_of),
         make_rewrite(resolver, rewriter, discourse_of),
-        make_classify(model, turns),
+        make_classify(model, turns, analyse=resolver.analyse),
         make_foreign(),
     )
 

@@ -51,7 +51,8 @@ class IntentRules:
     """The patterns of one intent, those that speak against it, and its priority.
 
     Without one of its ``needs`` in the message, an intent that has any is not chosen. ``context``
-    is what the conversation says about it, ``absorbs`` what sentences after it only spell out.
+    is what the conversation says about it, ``absorbs`` what sentences after it only spell out,
+    ``symptoms`` what reports of symptoms look like, which are this intent's.
     """
 
     intent: str
@@ -61,6 +62,8 @@ class IntentRules:
     needs: tuple[IntentPattern, ...] = ()
     context: tuple[ContextShift, ...] = ()
     absorbs: frozenset[str] = frozenset()
+    symptoms: frozenset[str] = frozenset()
+    corrects: bool = False
 
     @classmethod
     def of(cls, prompt: PromptFile) -> "IntentRules":
@@ -73,6 +76,8 @@ class IntentRules:
             needs=prompt.needs,
             context=prompt.context,
             absorbs=frozenset(prompt.absorbs),
+            symptoms=frozenset(prompt.symptoms),
+            corrects=prompt.corrects,
         )
 
 
@@ -166,6 +171,14 @@ class RuleBook:
     def absorbs(self, intent: str, other: str) -> bool:
         """Whether a sentence of intent ``other``, after one of ``intent``, only spells it out."""
         return any(other in rules.absorbs for rules in self.rules if rules.intent == intent)
+
+    def of_symptoms(self) -> IntentRules | None:
+        """The rules of the intent that reports of symptoms go to, where there is one."""
+        return next((rules for rules in self.rules if rules.symptoms), None)
+
+    def corrects(self, intent: str) -> bool:
+        """Whether messages of ``intent`` put right what came before."""
+        return any(rules.corrects for rules in self.rules if rules.intent == intent)
 
     def is_phrase(self, text: str) -> bool:
         """Whether the whole of ``text`` is a fixed phrase of some intent."""

@@ -77,6 +77,7 @@ class FrontMatter(BaseModel):
     counter_examples: Annotated[list[Text], MANY_EXAMPLES] = []
     context: Annotated[list[ContextShift], MANY_NAMES] = []
     absorbs: Annotated[list[_Intent], MANY_NAMES] = []
+    symptoms: Annotated[list[_Intent], MANY_NAMES] = []
     starts_session: bool = False
     corrects: bool = False
     only_looks: bool = False
@@ -95,7 +96,7 @@ FRONT_MATTER_KEYS: Final = frozenset(
 """Every key that a prompt file may have."""
 
 OF_AN_INTENT: Final = (
-    *("patterns", "not", "needs", "context", "absorbs"),
+    *("patterns", "not", "needs", "context", "absorbs", "symptoms"),
     *("starts_session", "corrects", "only_looks"),
 )
 """Keys that say nothing of a prompt without an intent."""
@@ -114,7 +115,7 @@ def own_problems(found: FrontMatter, front: Document, path: Path) -> list[Proble
                 message = f"has '{key}' and no intent"
                 hint = f"add 'intent: NAME', or remove '{key}'"
                 problems.append(Problem(front.where((key,)), message, hint))
-    for key in ("inputs", "handoffs", "tools", "absorbs"):
+    for key in ("inputs", "handoffs", "tools", "absorbs", "symptoms"):
         problems += _repeats(getattr(found, key), key, front)
     problems += _idle_context(found, front)
     if found.intent is not None and found.intent in found.absorbs:

@@ -16,6 +16,7 @@ BEHAVIOUR: Final[Mapping[str, str]] = {
     "needs": "it is chosen without the words it needs",
     "context": "where a message stands in the conversation no longer counts for it",
     "absorbs": "sentences that only spell it out count as requests of their own",
+    "symptoms": "reports of symptoms go where their words point",
     "starts_session": "it starts no sessions",
     "corrects": "it stops no agents, and corrects nothing",
     "only_looks": "'go ahead' hands on what it has only looked at",

@@ -228,6 +228,8 @@ def _named_intents(prompt: PromptFile) -> Iterator[tuple[NodePath, str, str]]:
         yield ("handoffs", index), "hands off to", intent
     for index, intent in enumerate(prompt.absorbs):
         yield ("absorbs", index), "absorbs", intent
+    for index, intent in enumerate(prompt.symptoms):
+        yield ("symptoms", index), "takes 'symptoms' from", intent
     for index, shift in enumerate(prompt.context):
         for intent in sorted(shift.after):
             yield ("context", index), "has a 'context' after", intent

@@ -48,8 +48,9 @@ class PromptFile:
     the patterns under `not`, ``needs`` those of which a message must have one; ``ask`` is a verb
     phrase for clarifying questions. ``tools`` are names of tools that a model may call,
     ``output`` is the JSON Schema of its structured reply. ``absorbs`` are the intents of sentences
-    that only spell it out; it ``starts_session``, it ``corrects`` what came before, it
-    ``only_looks``: docs/prompt-files.md says what follows from each.
+    that only spell it out, ``symptoms`` those that reports of symptoms look like; it
+    ``starts_session``, it ``corrects`` what came before, it ``only_looks``: docs/prompt-files.md
+    says what follows from each.
     """
 
     name: str
@@ -76,6 +77,7 @@ class PromptFile:
     needs: tuple[IntentPattern, ...] = ()
     context: tuple[ContextShift, ...] = ()
     absorbs: tuple[str, ...] = ()
+    symptoms: tuple[str, ...] = ()
     starts_session: bool = False
     corrects: bool = False
     only_looks: bool = False
@@ -176,6 +178,7 @@ def read_prompt(
         needs=needs,
         context=tuple(found.context),
         absorbs=tuple(found.absorbs),
+        symptoms=tuple(found.symptoms),
         starts_session=found.starts_session,
         corrects=found.corrects,
         only_looks=found.only_looks,

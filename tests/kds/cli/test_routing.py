@@ -304,3 +304,53 @@ def test_a_bad_history_is_named(text: str, wrong: str, kds_call: Run, tmp_path: 
     file = tmp_path / "said.json"
     file.write_text(text, encoding="utf-8")
     refused(kds_call("route", "go ahead", "--history", str(file)), wrong)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "build broken",
+        "the button overlaps the logo",
+        "the sidebar flickers when scrolling",
+        "tests are red",
+        "Tests are red.",
+        "hmm it covers the footer on mobile",
+        "login keeps spinning",
+        "prices are doubled",
+        "the modal won't close",
+        "THE MODAL WON'T CLOSE",
+        "still not aligned",
+        "nothing shows up on the page",
+        "uploads above 5 mb silently fail",
+        "I get kicked out every five minutes",
+        "white flash every time i change routes",
+        "ok so it compiles but crashes right away",
+    ],
+)
+def test_a_reported_symptom_goes_to_the_debugger(message: str, kds_call: Run) -> None:
+    found = data(kds_call("route", message, "--no-log", "--json"))
+    assert (found["intent"], found["action"], found["agent"]) == ("DEBUG", "route", "debugger")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "make the button overlap the logo",
+        "the menu must not overlap the logo",
+        "the button should be green",
+        "add a test that fails when the total is negative",
+        "is the build broken",
+        "which tests cover the login",
+        "tests are green",
+        "the build is green now",
+        "it doesn't crash anymore",
+        "the flicker is gone",
+        "the logo is blue",
+        "the modal closes on escape",
+        "I pushed it",
+        "my train is late again",
+    ],
+)
+def test_requests_questions_and_good_news_report_no_symptom(message: str, kds_call: Run) -> None:
+    found = data(kds_call("route", message, "--no-log", "--json"))
+    assert (found["intent"], found["action"]) != ("DEBUG", "route")
