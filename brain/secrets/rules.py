@@ -256,7 +256,7 @@ def is_bare_value(text: str) -> bool:
 def is_strong(text: str) -> bool:
     """Tell whether a bare value is no word, name, number, file or algorithm.
 
-    >>> [is_strong(text) for text in ("hunter2", "Yzll-cgTAOG", "required", "src/auth2.py")]
+    >>> [is_strong(text) for text in ("hunter2", "Yzll+cgTAOG", "required", "src/auth2.py")]
     [True, True, False, False]
     """
     text = text.strip().rstrip(_CLOSING)

@@ -11,7 +11,7 @@ from kds.brain.sessions.session_values import Session
 from kds.service.wire.errors import TooLargeError
 from kds.service.wire.schemas import MESSAGE_LIMIT
 from kds.session.exchange import Exchange
-from kds.web import session_changes, teaching
+from kds.web import session_changes, taught_turns
 from kds.web.markup import as_html
 from kds.web.session_changes import address, store_of, talks_of
 from kds.web.shown_transcript import Shown, earlier_page, newest_page, unkept
@@ -58,7 +58,7 @@ async def send(visit: Visit) -> Response:
 
 async def mean(visit: Visit) -> Response:
     """Say the message anew with what was meant, and learn that."""
-    visit.visitor.notes.append(await teaching.point(visit))
+    visit.visitor.notes.append(await taught_turns.point(visit))
     return await send(visit)
 
 
@@ -202,5 +202,5 @@ routes = (
     get("/chat/since", since),
     get("/chat/answer", answer),
     *session_changes.routes,
-    *teaching.routes,
+    *taught_turns.routes,
 )
