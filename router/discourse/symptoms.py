@@ -20,7 +20,7 @@ MOST_WORDS: Final = 18
 """Longer messages hold more than a symptom; the model of real turns reads them."""
 
 _MOST_PLAIN: Final = 12
-"""Words of a message whose only sign is that it states what something does."""
+"""Words of good news, and of a message whose only sign is that it states what something does."""
 
 _FLIP_REACH: Final = 3
 """A negation belongs to a quality this many words behind it: "does not look right"."""
@@ -74,11 +74,12 @@ def reports_symptom(analysis: Analysis) -> bool:
 
 def reports_success(analysis: Analysis) -> bool:
     """Whether a message does nothing but tell that something is as it should be."""
-    _, parts = _statements(analysis)
+    said, parts = _statements(analysis)
     balances = [_balance(part, at) for part in parts if (at := _predicate(part)) is not None]
     thanks = all(_predicate(part) or _balance(part, -1) > 0 for part in parts)
     too = any(word.lower == "too" for part in parts for word in part)
-    return bool(balances) and min(balances) > 0 and thanks and not too
+    short = len(said) <= _MOST_PLAIN
+    return short and thanks and not too and bool(balances) and min(balances) > 0
 
 
 def _statements(analysis: Analysis) -> tuple[Part, list[Part]]:

@@ -64,6 +64,8 @@ def test_what_reports_no_fault(resolver: Resolver, message: str) -> None:
         ("the uploads work only on chrome", False),
         ("it compiles but crashes right away", False),
         ("make it green", False),
+        ("they scroll too fast", False),
+        ("@assets/ check assets very well and remove unwanted files to be simple and neat", False),
     ],
 )
 def test_good_news(resolver: Resolver, message: str, good: bool) -> None:
@@ -71,7 +73,7 @@ def test_good_news(resolver: Resolver, message: str, good: bool) -> None:
 
 
 def test_most_reports_are_found_and_nothing_else(resolver: Resolver) -> None:
-    """102 of 120 now, half of which were not looked at before; of the others, 1 of 120."""
+    """104 of 120 reach DEBUG; every second line was held out while this was made (47 of 60)."""
     reports = (SETS / "symptom_reports.txt").read_text(encoding="utf-8").splitlines()
     lines = (SETS / "symptom_others.tsv").read_text(encoding="utf-8").splitlines()
     others = [line.partition("\t")[2] for line in lines]
