@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from kds.router.discourse.history import Moment
-from kds.router.discourse.mention import Mention, is_somebody, is_time
+from kds.router.discourse.mention import Mention, acts, is_somebody, is_time
 from kds.router.discourse.purport import is_of_deed, judged, puts_right
 from kds.router.english import table, words
 from kds.router.language.lexicon import readings
@@ -42,11 +42,15 @@ def reservation(scene: Scene, i: int, choice: Choice, *, plural: bool) -> str:
         return "another word is written onto it"
     if against := _of_number(scene, i, choice, plural=plural and mood != "question"):
         return against
+    if _does_something(scene, i) and not acts(choice.mention):
+        return "a thing does nothing"
     moment = _last_of_substance(scene)
     if moment is None or scene.words[i].lower not in _SINGULAR:
         return ""
     if scene.need_at(i, base=AntecedentNeed()).verb in _HAPPENING:
         return "what happens is no thing"
+    if mood == "question" and i and scene.words[i - 1].lower == "do":
+        return "what is done is no thing"
     if puts_right(moment.analysis) and not _replaces(scene, moment):
         return "the message before puts a value right"
     return "" if mood == "question" else _of_substance(scene, i, choice, moment)
@@ -58,6 +62,11 @@ def borrows_pronoun(text: str, message: str) -> bool:
     """
     said = {word.lower() for word in _PLAIN.findall(message)}
     return any(word not in said for word in map(str.lower, _PLAIN.findall(_DUMMY.sub("", text))))
+
+
+def _does_something(scene: Scene, i: int) -> bool:
+    """ "they do it", "it does that": said of somebody."""
+    return scene.lower(i + 1) in {"do", "does"} and scene.lower(i + 2) in _SINGULAR
 
 
 def _is_glued(scene: Scene, i: int) -> bool:

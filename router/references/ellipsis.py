@@ -25,6 +25,7 @@ _PRONOUNS: Final = frozenset("it they he she that this these those".split())
 _AUXILIARIES: Final = cc.FINITE_AUX | {"ca", "wo"}
 _MEASURE: Final = re.compile(r"how (?:much|high|big|large|strict)$", re.I)
 _DENIAL: Final = re.compile(r"(?:not|no|otherwise)(?:\s+so)?", re.I)
+_FAILING: Final = frozenset({"fail", "refuse", "neglect", "omit", "forget", "decline"})
 _ALLOWED: Final = re.compile(r"(?:\w+ed|able) to (?P<deed>.+)")
 _OTHER: Final = re.compile(r"\bthe other(?: one)?$", re.I)
 _ENDINGS: Final = " \t?!."
@@ -55,12 +56,12 @@ def find_conditions(scene: Scene, rule: Rule) -> Iterator[Found]:
         return
     whether = match.groupdict().get("what") is not None
     rest = scene.analysis.text[match.end() :].strip(_ENDINGS)
-    text = _denied(question) if _DENIAL.fullmatch(rest) else ""
+    text = _denied(question) if _DENIAL.fullmatch(rest) else _failing(scene, question, match.end())
     if text := text or _completed(scene, question, match.end()):
         opening = "What if" if whether else "What happens if"
         whole = _capital(f"{opening} {text}?", scene.analysis.text)
         yield rewritten(scene, rule, whole, question.about)
-    elif not whether and " " in rest:
+    elif not whether and " " in rest and not _fails(_clause(scene, match.end())):
         yield _behind(scene, rule, question, match.start("clause"))
 
 
@@ -133,6 +134,22 @@ def _denied(question: Question) -> str:
     elif said.startswith("be "):
         helper, said = _be(question), said.removeprefix("be ")
     return f"{question.subject_text} {helper} not {said}"
+
+
+def _fails(words: list[Word]) -> bool:
+    """ "he fails": without what he fails to do."""
+    return len(words) > 1 and words[-1].lemma in _FAILING
+
+
+def _failing(scene: Scene, question: Question, offset: int) -> str:
+    """ "he fails" -> "the Servicer fails to make advances"; "" when nothing can be done."""
+    words = _clause(scene, offset)
+    if not _fails(words) or not question.action or question.being:
+        return ""
+    subject = scene.analysis.text[words[0].start : words[-2].end]
+    if subject.lower() in _PRONOUNS:
+        subject = question.subject_text
+    return f"{subject} {words[-1].lower} to {question.action}" if subject else ""
 
 
 def _completed(scene: Scene, question: Question, offset: int) -> str:

@@ -20,25 +20,48 @@ _LEADS: Final = frozenset("so and but then ok okay well".split())
 
 
 def find_both(scene: Scene, rule: Rule) -> Iterator[Found]:
-    """Both, both of them: the two things listed last, or the last two things built."""
+    """Both, either, between them: the two things listed last, or the last two things built."""
     for i, word in enumerate(scene.words):
-        if word.lower != "both" or _quantifies(scene, i):
-            continue
-        if covered(rule, scene.analysis.text, word.start, word.end):
+        said = _of_two(scene, i)
+        if not said or covered(rule, scene.analysis.text, word.start, word.end):
             continue
         pair = _pair(scene, rule.antecedent.max_age)
         if pair is None:
             continue
         end = i + 1
-        if [w.lower for w in scene.words[i + 1 : i + 3]] in (
-            ["of", "them"],
-            ["of", "these"],
-            ["of", "those"],
-        ):
+        behind = [w.lower for w in scene.words[i + 1 : i + 3]]
+        if said != "between" and behind[:1] == ["of"] and set(behind[1:]) <= _OF_THEM:
             end = i + 3
-        text = " and ".join(definite(part) for part in pair)
+        elif said == "between":
+            end = i + 2
+        text = f" {'or' if said == 'either' else 'and'} ".join(definite(part) for part in pair)
         span = (word.start, scene.words[end - 1].end)
-        yield replaced(scene, rule, span, f"both {text}", bare_text(text))
+        yield replaced(scene, rule, span, f"{word.text.lower()} {text}", bare_text(text))
+
+
+def _of_two(scene: Scene, i: int) -> str:
+    """ "both", "either" or "between" where word ``i`` stands for two things; else ""."""
+    lower, follows = scene.words[i].lower, scene.lower(i + 1)
+    if lower == "both":
+        return "" if _quantifies(scene, i) else lower
+    if lower == "between":
+        return lower if follows in {"them", "these", "those", "both"} else ""
+    return lower if lower == "either" and stands_for_one_of_two(scene, i) else ""
+
+
+def stands_for_one_of_two(scene: Scene, i: int) -> bool:
+    """ "Can either be changed?"; not "either A or B", "either party", "I don't like it either"."""
+    before, behind = scene.words[:i], scene.words[i + 1 :]
+    if any(w.lower in cc.NEGATIONS | {"n't"} for w in before):
+        return False
+    if any(w.lower == "or" for w in behind):
+        return False
+    follows = scene.word(i + 1)
+    return (
+        follows is None
+        or follows.pos in {"AUX", "VERB", "PUNCT", "DET"}
+        or (follows.lower == "of" and scene.lower(i + 2) in _OF_THEM)
+    )
 
 
 def _quantifies(scene: Scene, i: int) -> bool:

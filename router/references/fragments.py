@@ -88,6 +88,8 @@ def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) ->
     """The last question with the fragment in it; "" when it has no place for it."""
     tail = SAME_TAIL.search(scene.analysis.text)
     same = "same" in prefix.lower() or (tail is not None and "same" in tail.group().lower())
+    if tail is not None and "rule" in tail.group().lower() and _defines(question):
+        return ""  # "What is the Closing Date?" asks for no rule
     if fragment.label == HEADLESS:
         return asked_of_another(question, fragment)
     if _DOING.match(prefix) and fragment.prep == _FOR:
@@ -101,6 +103,11 @@ def _asked(scene: Scene, question: Question, fragment: Fragment, prefix: str) ->
         same = same or somebody
         return f"{question.text} {fragment.prep or _FOR * same} {fragment.text}?".replace("  ", " ")
     return ""
+
+
+def _defines(question: Question) -> bool:
+    """ "What is the Closing Date?": nothing is said of it."""
+    return question.copular and not question.is_polar and not question.said
 
 
 def _is_asked_about(scene: Scene, question: Question, fragment: Fragment) -> bool:

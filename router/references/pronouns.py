@@ -114,9 +114,18 @@ def _pool(scene: Scene, rule: Rule, i: int, need: Need) -> list[Candidate]:
     pool = scene.candidates(
         need,
         rule.antecedent,
-        among=lambda m: not _said_here(scene, m, i) and not (thing and is_somebody(m)),
+        among=lambda m: (
+            not _said_here(scene, m, i)
+            and not (thing and is_somebody(m))
+            and not (rule.antecedent.person and _is_plain_thing(m))
+        ),
     )
     return _several_first(scene, pool) if need.number == "pl" else pool
+
+
+def _is_plain_thing(mention: Mention) -> bool:
+    """ "May the Landlord enter the Premises?": "he" is not the Premises."""
+    return bool(mention.determiner) and mention.role != "subj" and not acts(mention)
 
 
 def _taken(scene: Scene, rule: Rule, i: int, choice: Choice) -> Found:

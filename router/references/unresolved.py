@@ -11,7 +11,9 @@ from kds.brain.turn import Edit
 from kds.router.discourse.mention import is_time
 from kds.router.language import closed_class as cc
 from kds.router.language.analysis import ANALYSED_CHARS
+from kds.router.language.lexicon import readings
 from kds.router.language.words import Word
+from kds.router.references.enumerations import stands_for_one_of_two
 from kds.router.references.rule import Rule, SignalKind
 from kds.router.references.scene import Found, Scene, covered, search
 
@@ -34,8 +36,9 @@ def find_unresolved(scene: Scene, rules: Iterable[Rule], found: Sequence[Found])
     text = scene.analysis.text
     if not scene.discourse or len(text) >= ANALYSED_CHARS or any(f.whole for f in found):
         return ()
-    left = [one.left for one in found if one.left]
     edits = [edit for one in found for edit in one.edits]
+    written = {word for edit in edits for word in text[edit.start : edit.end].split()}
+    left = [one.left for one in found if one.left and one.left not in written]
     spans = [span for span in _pointing(scene, tuple(rules)) if not _touched(span, edits)]
     words = [text[start:end] for start, end in dict.fromkeys(spans)]
     if not (left or words or edits) and _leans(scene, rules):
@@ -102,6 +105,8 @@ def _is_one(scene: Scene, i: int, word: Word) -> bool:
 
 
 def _is_both(scene: Scene, i: int, word: Word) -> bool:
+    if word.lower == "either":
+        return stands_for_one_of_two(scene, i)
     if word.lower != "both":
         return False
     follows = [w.lower for w in scene.words[i + 1 : i + 3]]
@@ -160,9 +165,15 @@ def _demonstrated(scene: Scene, determiners: set[str]) -> Iterator[_SPAN]:
 
 
 def _remainders(scene: Scene) -> Iterator[_SPAN]:
-    """ "the others", "the rest"; not "the rest of the page"."""
+    """ "the others", "the rest", "the above"; not "the rest of the page", "the above rule"."""
     words = scene.words
     for i, word in enumerate(words):
+        if word.lower == "above" and i and words[i - 1].lower == "the":
+            follows = scene.word(i + 1)
+            asked = i > 1 and words[i - 2].pos == "AUX"  # "Does the above apply to ...?"
+            named = follows is not None and follows.pos in {"NOUN", "PROPN", "ADJ"}
+            if not named or (asked and follows is not None and readings(follows.lower).verb):
+                yield words[i - 1].start, word.end
         if word.lower in _REST and i and words[i - 1].lower == "the":
             follows = words[i + 1].lower if i + 1 < len(words) else ""
             if follows not in {"of", "api", "call", "endpoint", "client"}:

@@ -20,8 +20,13 @@ Resolve = Callable[..., Resolution]
         ("Deploy to staging", "Delete the others", ("the others",)),
         ("Deploy to staging", "Why not?", ("Why not?",)),
         ("Deploy to staging", "Compare it with the former", ("it", "the former")),
+        ("What is the Fee?", "Can either be changed?", ("either",)),
+        ("What is the Fee?", "Does the above apply to the Agency Fee?", ("the above",)),
+        ("What are Servicer Advances?", "When must they do it?", ("they", "it")),
+        ("What is the Maturity Date?", "What about the Closing Date - same rule?",
+         ("What about the Closing Date - same rule?",)),
     ],
-)
+)  # fmt: skip
 def test_what_points_back_without_an_antecedent_is_named(
     resolve: Resolve, said: str, message: str, words: tuple[str, ...]
 ) -> None:
@@ -45,6 +50,8 @@ def test_what_points_back_without_an_antecedent_is_named(
         "ok",
         "What is the rest of the API for?",
         "That's great",
+        "I don't want tabs either",
+        "Apply the above rule",
     ],
 )
 def test_a_message_that_stands_alone_has_nothing_unresolved(resolve: Resolve, message: str) -> None:
