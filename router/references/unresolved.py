@@ -169,10 +169,10 @@ def _remainders(scene: Scene) -> Iterator[_SPAN]:
     words = scene.words
     for i, word in enumerate(words):
         if word.lower == "above" and i and words[i - 1].lower == "the":
-            follows = scene.word(i + 1)
+            after = scene.word(i + 1)
             asked = i > 1 and words[i - 2].pos == "AUX"  # "Does the above apply to ...?"
-            named = follows is not None and follows.pos in {"NOUN", "PROPN", "ADJ"}
-            if not named or (asked and follows is not None and readings(follows.lower).verb):
+            named = after is not None and after.pos in {"NOUN", "PROPN", "ADJ"}
+            if not named or (asked and after is not None and readings(after.lower).verb):
                 yield words[i - 1].start, word.end
         if word.lower in _REST and i and words[i - 1].lower == "the":
             follows = words[i + 1].lower if i + 1 < len(words) else ""
