@@ -73,7 +73,7 @@ def test_only_what_the_user_taught_before_stands_against_it(place: Workspace) ->
 @pytest.mark.parametrize(
     ("message", "intent", "likewise"),
     [
-        ("hmm it covers the footer on mobile", "DEBUG", "Hmm, it covers the footer on mobile!"),
+        ("our old friend the footer is back", "DEBUG", "Our old friend the footer is back!"),
         ("ship it", "COMMIT", "ok, ship it"),
         ("wrap this up", "COMMIT", "can you wrap this up?"),
         ("commit the changes and push them", "PLAN", "COMMIT THE CHANGES AND PUSH THEM"),
