@@ -59,13 +59,13 @@ _connect = socket.socket.connect
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_HOME = os.environ.setdefault("KDS_TESTS_REAL_HOME", str(Path.home()))
-"""Of whoever runs the tests: processes that run some of them have another one by then."""
+"""The home of the user who runs the tests; workers of a run have another one by then."""
 
 USERS = (
     str(ROOT / "kds-brain"),
     *(f"{REAL_HOME}/{one}" for one in (".config/kds", ".local/state/kds", ".cache/kds")),
 )
-"""Folders of whoever runs the tests, which no test may write to, or connect to a socket in."""
+"""The user's own folders: no test may write to them, or connect to a socket in them."""
 
 OUTSIDE = (
     *("KDS_DEBUG", "KDS_CONFIG", "KDS_REWRITING", "KDS_LEARNING", "XDG_CONFIG_HOME", "APPDATA"),
@@ -222,7 +222,7 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _is_ours(path: object) -> bool:
-    """Whether a unix socket is one of a test: not that of a service of whoever runs them."""
+    """Whether a unix socket belongs to a test, and not to the user's own service."""
     if not isinstance(path, str | bytes) or os.fsdecode(path).startswith("\0"):
         return True
     where = os.path.realpath(os.fsdecode(path))  # the client connects from within the folder
