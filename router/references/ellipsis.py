@@ -137,18 +137,16 @@ def _denied(question: Question) -> str:
 
 
 def _fails(words: list[Word]) -> bool:
-    """ "he fails": without what he fails to do."""
-    return len(words) > 1 and words[-1].lemma in _FAILING
+    """ "he fails": without what he, of the question before, fails to do."""
+    return len(words) == 2 and words[0].lower in _PRONOUNS and words[-1].lemma in _FAILING
 
 
 def _failing(scene: Scene, question: Question, offset: int) -> str:
-    """ "he fails" -> "the Servicer fails to make advances"; "" when nothing can be done."""
+    """ "he fails" -> "the Servicer fails to make advances"; "" for anything else."""
     words = _clause(scene, offset)
     if not _fails(words) or not question.action or question.being:
         return ""
-    subject = scene.analysis.text[words[0].start : words[-2].end]
-    if subject.lower() in _PRONOUNS:
-        subject = question.subject_text
+    subject = question.subject_text
     return f"{subject} {words[-1].lower} to {question.action}" if subject else ""
 
 
