@@ -12,13 +12,22 @@ Fingerprint = tuple[tuple[str, int, int, int], ...]
 def fingerprint(workspace: Workspace) -> Fingerprint:
     """Name, time, size and number of every file that counts. A file that is gone, or cannot be
     read, is a state like any other."""
+    prompts = [workspace.prompts_dir / name for name in FOLDERS]
     files = [
-        *(path for name in FOLDERS for path in (workspace.prompts_dir / name).glob("*.md")),
-        *(path for name in FOLDERS for path in (workspace.prompts_dir / name).glob(f"*{SUFFIX}")),
-        *workspace.rules_dir.glob("*.yaml"),
-        *workspace.english_dir.glob("*.yaml"),
+        *(path for folder in prompts for path in _listed(folder, "*.md")),
+        *(path for folder in prompts for path in _listed(folder, f"*{SUFFIX}")),
+        *_listed(workspace.rules_dir, "*.yaml"),
+        *_listed(workspace.english_dir, "*.yaml"),
     ]
     return tuple(sorted(_mark(path) for path in files))
+
+
+def _listed(folder: Path, pattern: str) -> list[Path]:
+    """The files of a folder; none of one that goes away while it is listed."""
+    try:
+        return list(folder.glob(pattern))
+    except OSError:
+        return []
 
 
 def _mark(path: Path) -> tuple[str, int, int, int]:
