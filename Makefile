@@ -10,7 +10,7 @@ SOURCES := src brain router agents prompts tests benchmarks tools editors
 
 install:  ## venv and an editable install with everything the tests need
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -e '.[dev]' --config-settings editable_mode=strict
+	$(BIN)/pip install -e '.[dev]'
 
 check: lint types imports test  ## all of it, as CI runs it
 
@@ -47,7 +47,7 @@ site-serve: $(BIN)/zensical  ## the same at http://localhost:8000, built anew at
 	$(BIN)/zensical serve
 
 $(BIN)/zensical:
-	$(BIN)/pip install -e '.[site]' --config-settings editable_mode=strict
+	$(BIN)/pip install -e '.[site]'
 
 screenshots:  ## the pages of the web, light and dark, taken in Chromium
 	$(BIN)/python tools/screenshots.py

@@ -33,7 +33,9 @@ def test_every_public_name_can_be_imported(package: Any, name: str) -> None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_the_names_for_type_checkers_are_the_lazy_ones(package: Any) -> None:
     tree = ast.parse(Path(package.__file__).read_text())
-    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    guarded = next(
+        node for node in tree.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name)
+    )
     declared = {
         (alias.asname, node.module)
         for node in guarded.body
@@ -47,6 +49,17 @@ def test_the_names_for_type_checkers_are_the_lazy_ones(package: Any) -> None:
 def test_an_unknown_name_is_an_attribute_error(package: Any) -> None:
     with pytest.raises(AttributeError, match="no attribute 'Ruoter'"):
         _ = package.Ruoter
+
+
+def test_a_checkout_without_links_says_how_to_get_them(tmp_path: Path) -> None:
+    (tmp_path / "kds").mkdir()
+    (tmp_path / "kds" / "__init__.py").write_text(Path(kds.__file__).read_text())
+    (tmp_path / "kds" / "brain").write_text("../../brain")  # what git writes on Windows
+    done = subprocess.run(
+        [sys.executable, "-c", "import kds"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "git config core.symlinks true" in done.stderr
 
 
 def test_the_version_is_that_of_the_distribution() -> None:

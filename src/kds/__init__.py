@@ -7,6 +7,15 @@
 Every public name is loaded when it is first used (PEP 562), so `import kds` alone is cheap.
 """
 
+import os.path
+
+if os.path.isfile(os.path.join(os.path.dirname(__file__), "brain")):
+    raise ImportError(
+        "kds was checked out or unpacked without symbolic links, so kds.brain is missing."
+        " Run `git config core.symlinks true` and `git checkout -- src/kds`, then install again"
+        " (on Windows this needs developer mode)."
+    )
+
 TYPE_CHECKING = False  # type checkers take it for true; `typing` would cost the hook 8 ms
 
 if TYPE_CHECKING:

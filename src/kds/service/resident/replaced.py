@@ -40,7 +40,7 @@ class Installation:
         return _mark(self._files()) != self._whole
 
     def _files(self) -> Iterator[Path]:
-        for folder, inner, names in os.walk(self._root, followlinks=False):
+        for folder, inner, names in os.walk(self._root, followlinks=True):
             inner[:] = [name for name in inner if name != "__pycache__"]
             yield from (Path(folder, name) for name in names if name.endswith(_CODE))
 
