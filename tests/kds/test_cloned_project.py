@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import kds
-from kds.amnesia.forgetting import forget
 from kds.brain.document_cache import DocumentCache
 from kds.brain.errors import KdsError, StoreError, WorkspaceError
 from kds.brain.private_file import make_private_folder
@@ -19,6 +18,7 @@ from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.doctor.workspacehealth import make_private
 from kds.clients.doctor.workspacehealth import place as health
+from kds.forget import forget
 from kds.hooks.trouble import note
 from kds.router import hanging
 from kds.router.references.ruleset import PACKAGED

@@ -123,15 +123,12 @@ def test_secrets_are_taken_out_everywhere_and_code_in_the_context(
     assert "[code: python" in (brain / "conversation-context.jsonl").read_text()
 
 
-def test_what_is_taught_is_kept_and_amnesia_deletes_it(brain: Path, kds_call: Run) -> None:
+def test_what_is_taught_is_kept_until_it_is_forgotten(brain: Path, kds_call: Run) -> None:
     words = "give the dashboard some love"
     kds_call("learn", "teach", words, "PLAN")
     assert _holding(brain, words) == {"learning.jsonl", "learned.yaml"}
-    kds_call("amnesia", "--yes")
+    kds_call("forget", "--yes")
     assert _holding(brain, words) == set()
-    (backup,) = (brain / "backups").glob("*.zip")
-    kds_call("amnesia", "backups", "--remove", backup.stem)
-    assert not list((brain / "backups").glob("*.zip"))
 
 
 def test_documents_stay_until_they_are_removed(brain: Path, kds_call: Run) -> None:

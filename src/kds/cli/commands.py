@@ -44,7 +44,7 @@ GROUPS: Final[Sections] = {
         ),
         "docs": ("docs.docs_group:docs", "Add, search and show documents, with citations."),
         "db": ("database.db_group:database", "Make, examine and fill a PostgreSQL database."),
-        "amnesia": ("learning.amnesia:amnesia", "Forget what was learned here, with a way back."),
+        "forget": ("learning.forget:forget", "Forget what was learned here, after a backup."),
     },
     "Serve": {
         "service": ("setup.service:service", "Start, stop or look at the background service."),

@@ -1,6 +1,6 @@
-"""What a confirmed AMNESIA does: `kds.amnesia`, with nothing of the session in its way."""
+"""What a confirmed AMNESIA does: `kds.forget`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kds.brain.clock import Clock, utc_now
@@ -10,9 +10,9 @@ from kds.session.session_memory import SessionMemory
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """Forgets what is remembered of the application, after a backup of it.
+    """Forgets what is remembered of the application, after a backup.
 
-    Its methods raise StoreError when files cannot be used: then everything is as it was.
+    Its methods raise StoreError when files cannot be used: then everything is as before.
     """
 
     workspace: Workspace
@@ -20,32 +20,36 @@ class Forgetting:
     clock: Clock = utc_now
 
     def preview(self) -> str:
-        """What would go and what would stay, for the question."""
-        from kds.amnesia.inventory import survey  # hardly a session forgets
+        """What would be forgotten and what would stay, for the question."""
+        from kds.forget import survey  # few sessions forget
 
         found = survey(self.workspace)
-        going = found.lines() or ("nothing is remembered",)
-        where = f"Forgotten in {self.workspace.root}, after a backup:"
-        return "\n".join((where, *_listed(going), "It leaves alone:", *_listed(found.stays)))
+        return "\n".join(
+            (
+                f"Forgotten in {self.workspace.root}, after a backup:",
+                *_listed(found.items or ["nothing is remembered"]),
+                "It leaves alone:",
+                *_listed(found.stays),
+            )
+        )
 
     def forget(self) -> str:
-        """Do it, and return what was done."""
-        from kds.amnesia.forgetting import forget
+        """Do it, and say what was done."""
+        from kds.forget import forget
 
         self.memory.begin_anew()
         report = forget(self.workspace, clock=self.clock)
         if report.backup is None:
             return "There was nothing to forget."
-        left = report.after.lines()
-        lines = ["Forgotten:", *_listed(report.before.lines())]
-        lines += ["Left:", *_listed(left)] if left else ["Nothing of it is left."]
-        lines += [
-            f"Backup: {report.backup}",
-            "`kds amnesia restore` brings it back.",
-            *report.notes,
-        ]
-        return "\n".join(lines)
+        return "\n".join(
+            (
+                "Forgotten:",
+                *_listed(report.forgotten.items),
+                f"Backup: {report.backup}",
+                "`kds forget --restore` brings it back.",
+            )
+        )
 
 
-def _listed(lines: tuple[str, ...]) -> Iterator[str]:
-    return (f"- {line}" for line in lines)
+def _listed(lines: Iterable[object]) -> list[str]:
+    return [f"- {line}" for line in lines]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import kds
-from kds.amnesia.backup import list_backups
 from kds.brain.clock import utc_now
+from kds.forget import backups
 
 from ...agents.openai_server import FakeProvider, Text
 
@@ -66,4 +66,4 @@ def test_any_prompt_file_can_ask_first(session: kds.Session, model: FakeProvider
 
 def test_a_project_cannot_take_the_question_away(session: kds.Session) -> None:
     assert session.ask("all of it", agent="AMNESIA").question is not None
-    assert list_backups(session.workspace) == ()
+    assert backups(session.workspace) == ()

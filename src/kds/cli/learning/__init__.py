@@ -1,1 +1,1 @@
-"""`kds learn` and `kds amnesia`: what corrections taught, and forgetting it."""
+"""`kds learn` and `kds forget`: what corrections taught, and forgetting it."""

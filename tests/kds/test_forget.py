@@ -1,26 +1,20 @@
-"""Amnesia: what goes is put away first, is gone then, and comes back."""
+"""Forgetting: data is backed up, deleted, and can be restored."""
 
 import json
-import sqlite3
 import stat
 import subprocess
 import threading
-import tracemalloc
 import zipfile
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import kds.amnesia.forgetting
-from kds.amnesia.backup import list_backups
-from kds.amnesia.forgetting import AmnesiaError, forget, remove_backup, restore
-from kds.amnesia.inventory import KINDS, kind_of, survey
+import kds.forget
 from kds.brain.clock import utc_now
 from kds.brain.context.journal import ContextJournal
 from kds.brain.documents.document_store import DocumentStore
@@ -34,6 +28,7 @@ from kds.brain.sessions.sqlite_store import SqliteStore
 from kds.brain.turn import ContextEntry
 from kds.brain.workspace import Workspace
 from kds.cli.guard import BAD_INPUT
+from kds.forget import KINDS, ForgetError, backups, forget, kind_of, restore, survey
 
 from ..effort import PATIENCE_S
 from .conftest import Run, data
@@ -103,7 +98,7 @@ def test_a_survey_counts_every_kind_and_changes_nothing(place: Workspace) -> Non
     assert {item.kind for item in found.items if item.files} == {*KINDS} - {"documents"}
     counts = {item.kind: item.counts for item in found.items}
     assert counts["context"] == {"messages": 1}
-    assert counts["conversations"] == {"conversations": 1, "messages": 1}
+    assert counts["conversations"] == {"messages": 1}
     assert counts["learned"] == {"examples": 1, "events": 1}
     memory = counts["memory"]
     assert (memory["sessions"], memory["messages"], memory["profile fields"]) == (1, 1, 1)
@@ -113,15 +108,14 @@ def test_a_survey_counts_every_kind_and_changes_nothing(place: Workspace) -> Non
 def test_nothing_to_forget_makes_no_file(workspace: Path) -> None:
     place = Workspace.find(workspace)
     report = forget(place)
-    assert report.before.is_empty
+    assert not report.forgotten.files
     assert report.backup is None
     assert list(place.brain.iterdir()) == []
 
 
 def test_what_is_forgotten_is_gone_from_every_file_and_the_rest_stays(place: Workspace) -> None:
-    report = forget(place)
-    assert report.after.is_empty
-    assert not any(any(item.counts.values()) for item in report.after.items)
+    forget(place)
+    assert not survey(place).files
     assert still_holding(place) == []
     assert not list(place.brain.glob("conversations/*"))
     assert set(contents(place)) == {".gitignore", "rules/mine.yaml", "settings.yaml"} & set(
@@ -138,11 +132,7 @@ def test_the_backup_is_private_and_whole(place: Workspace) -> None:
     assert stat.S_IMODE(report.backup.parent.stat().st_mode) == 0o700
     assert [path.name for path in report.backup.parent.iterdir()] == [report.backup.name]
     with zipfile.ZipFile(report.backup) as archive:
-        kept = {
-            name.removeprefix("files/"): archive.read(name)
-            for name in archive.namelist()
-            if name.startswith("files/")
-        }
+        kept = {name: archive.read(name) for name in archive.namelist()}
     plain = {name for name in kept if not name.endswith(".db")}
     assert {name: kept[name] for name in plain} == {name: before[name] for name in plain}
     assert "memory.db" in kept
@@ -180,14 +170,14 @@ def test_newer_data_is_not_overwritten_without_force(place: Workspace) -> None:
     ContextJournal(place.context_path).log(ContextEntry(utc_now(), "Newer words", "PLAN"))
     (place.brain / "learned.yaml").write_text("examples:\n- {text: newer, intent: PLAN}\n")
     present = contents(place)
-    with pytest.raises(AmnesiaError, match="newer data") as caught:
+    with pytest.raises(ForgetError, match="newer data") as caught:
         restore(place)
     assert "--force" in str(caught.value.hint)
     assert contents(place) == present
     restored = restore(place, force=True)
     assert (place.brain / "learned.yaml").read_bytes() == old
-    assert restored.before is not None
-    restore(place, restored.before.stem, force=True)
+    assert restored.replaced is not None
+    restore(place, restored.replaced.stem, force=True)
     assert b"newer" in (place.brain / "learned.yaml").read_bytes()
 
 
@@ -211,7 +201,7 @@ def test_what_is_kept_keeps_every_byte(kept: str, place: Workspace) -> None:
 
 
 def test_an_unknown_kind_is_refused(place: Workspace) -> None:
-    with pytest.raises(AmnesiaError, match="no kind 'rules'"):
+    with pytest.raises(ForgetError, match="unknown kind 'rules'"):
         forget(place, keep=["rules"])
     assert still_holding(place)
 
@@ -236,7 +226,7 @@ def test_links_are_neither_followed_nor_taken(place: Workspace, tmp_path: Path) 
     (place.brain / "conversations").rmdir()
     (place.brain / "conversations").symlink_to(outside)
     report = forget(place)
-    assert {*report.before.links} == {"learning.jsonl", "conversations"}
+    assert {*report.forgotten.links} == {"learning.jsonl", "conversations"}
     assert thesis.read_text() == SECRET
     assert (place.brain / "learning.jsonl").is_symlink()
     assert report.backup is not None
@@ -250,7 +240,7 @@ def test_nothing_is_restored_through_a_link(place: Workspace, tmp_path: Path) ->
     outside.mkdir()
     (place.brain / "work").rmdir()
     (place.brain / "work").symlink_to(outside)
-    with pytest.raises(AmnesiaError, match=r"work/workspace\.json"):
+    with pytest.raises(ForgetError, match=r"work/workspace\.json"):
         restore(place)
     with pytest.raises(StoreError, match="link"):
         restore(place, force=True)
@@ -264,19 +254,14 @@ def test_a_backups_folder_that_leads_elsewhere_is_refused(place: Workspace, tmp_
     assert still_holding(place)
 
 
-def archive(
-    place: Workspace, manifest: bytes | dict[str, Any], files: dict[str, bytes] | None = None
-) -> Path:
-    """A file among the backups that amnesia did not make."""
+def archive(place: Workspace, files: dict[str, bytes]) -> Path:
+    """A zip file among the backups that KDS did not make."""
     folder = place.brain / "backups"
-    folder.mkdir(exist_ok=True)
-    path = folder / f"amnesia-{len(list(folder.iterdir()))}.zip"
+    folder.mkdir()
+    path = folder / "forgotten-1.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
-        for name, content in (files or {}).items():
+        for name, content in files.items():
             made.writestr(name, content)
-        said = {"version": 1, "at": "2025-11-03T09:00:00+00:00", "files": {}, "counts": {}}
-        whole = manifest if isinstance(manifest, bytes) else json.dumps(said | manifest)
-        made.writestr("manifest.json", whole)
     return path
 
 
@@ -289,11 +274,28 @@ def archive(
     ],
 )
 def test_a_backup_that_names_other_files_is_no_backup(place: Workspace, name: str) -> None:
-    path = archive(place, {"files": {name: "0"}}, {f"files/{name}": b"x"})
-    [backup] = list_backups(place)
-    assert "no data of KDS" in str(backup.problem)
-    with pytest.raises(StoreError, match="no data of KDS"):
+    path = archive(place, {name: b"x"})
+    with pytest.raises(StoreError, match="not data of KDS"):
         restore(place, path.stem, force=True)
+
+
+def test_a_backup_that_would_fill_the_disk_is_refused(
+    place: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive(place, {"memory.db": bytes(1 << 20)})
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1 << 20))
+    with pytest.raises(StoreError, match="too much for the disk"):
+        restore(place, force=True)
+
+
+def test_a_backup_of_the_first_version_is_restored(place: Workspace) -> None:
+    brain = place.brain
+    learned = (brain / "learned.yaml").read_bytes()
+    (brain / "learned.yaml").unlink()
+    old = {"manifest.json": b"{}", "files/learned.yaml": learned}
+    archive(place, old).rename(brain / "backups" / "amnesia-20261101T090000Z.zip")
+    assert restore(place).files == ("learned.yaml",)
+    assert (brain / "learned.yaml").read_bytes() == learned
 
 
 def test_a_damaged_backup_is_refused_before_anything_is_touched(place: Workspace) -> None:
@@ -315,7 +317,7 @@ def test_nothing_is_deleted_when_the_backup_cannot_be_made(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("kds.amnesia.backup._write", full)
+    monkeypatch.setattr("zipfile.ZipFile.write", full)
     with pytest.raises(StoreError, match="No space left"):
         forget(place)
     assert {n: c for n, c in contents(place).items() if "-" not in n} == {
@@ -327,7 +329,7 @@ def test_nothing_is_deleted_when_the_backup_cannot_be_made(
 def test_a_file_that_is_busy_all_the_time_stops_it_before_anything_is_gone(
     place: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kds.amnesia.forgetting, "LOCK_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(kds.forget, "_LOCK_TIMEOUT_S", 0.05)
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -349,18 +351,17 @@ def test_a_file_that_is_busy_all_the_time_stops_it_before_anything_is_gone(
 
 DYING = """
 import os
-import kds.amnesia.forgetting
+import kds.forget
 from kds.brain.workspace import Workspace
 left = [{left}]
-remove = kds.amnesia.forgetting.remove_private
+remove = kds.forget.remove_private
 def dying(path):
     if left[0] == 0:
         os._exit(9)
     left[0] -= 1
     remove(path)
-kds.amnesia.forgetting.remove_private = dying
-kds.amnesia.database.remove_private = dying
-kds.amnesia.forgetting.forget(Workspace.find(environ={{"KDS_HOME": {root!r}}}))
+kds.forget.remove_private = dying
+kds.forget.forget(Workspace.find(environ={{"KDS_HOME": {root!r}}}))
 """
 
 
@@ -376,9 +377,8 @@ def test_a_kill_between_backup_and_deletion_loses_nothing(
 ) -> None:
     before = contents(place)
     forget_and_die(place, deleted, launchers)
-    [backup] = list_backups(place)
-    assert backup.problem is None
-    restore(place, backup.name, force=True)
+    [backup] = backups(place)
+    restore(place, backup.stem, force=True)
     after = contents(place)
     for name, content in before.items():
         if kind_of(name) and not name.startswith("memory.db"):
@@ -391,29 +391,16 @@ def test_an_interrupted_forgetting_is_finished_by_the_next(
 ) -> None:
     forget_and_die(place, 3, launchers)
     assert still_holding(place)
-    assert forget(place).after.is_empty
+    assert forget(place).backup
+    assert not survey(place).files
     assert still_holding(place) == []
-
-
-@pytest.mark.parametrize("way", ["the next", "nothing to forget", "a backup removed"])
-def test_what_a_killed_run_left_in_the_backups_goes(place: Workspace, way: str) -> None:
-    backup = None if way == "the next" else forget(place).backup
-    left = place.brain / "backups" / ".memory.db.0123456789ab.tmp"
-    left.parent.mkdir(exist_ok=True)
-    left.write_text(SECRET)
-    if backup is not None and way == "a backup removed":
-        remove_backup(place, backup.stem)
-    else:
-        assert (forget(place).backup is None) is (way == "nothing to forget")
-    assert not left.exists()
 
 
 def test_a_memory_that_is_open_forgets_too_and_goes_on(place: Workspace) -> None:
     with SqliteStore(place.brain / "memory.db") as store:
         assert len(store.sessions()) == 1
         store.append(store.sessions()[0].id, "user", f"more about the {SECRET}")
-        assert forget(place).notes == ()
-        assert _bytes_open("memory.db", SECRET) == []
+        forget(place)
         assert store.sessions() == ()
         session = store.create_session(title="New")
         store.append(session.id, "user", "a new page")
@@ -432,23 +419,13 @@ def test_a_memory_that_is_open_sees_what_is_restored(place: Workspace) -> None:
         assert store.check().sound
 
 
-def test_a_reader_that_never_ends_is_named_and_loses_only_the_file(place: Workspace) -> None:
-    path = place.brain / "memory.db"
-    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
-        reader.execute("BEGIN")
-        reader.execute("SELECT count(*) FROM message").fetchone()
-        report = forget(place)
-        assert not path.exists()
-    assert report.notes == () or "last bytes go" in report.notes[0]
-    assert remembered(place) == ()
-
-
 def test_a_database_that_cannot_be_read_is_put_away_as_it_is(place: Workspace) -> None:
     garbage = b"SQLite format 3\x00" + SECRET.encode() * 500
     for path in place.brain.glob("memory.db*"):
         path.unlink()
     (place.brain / "memory.db").write_bytes(garbage)
-    assert forget(place).after.is_empty
+    assert forget(place).backup
+    assert not survey(place).files
     restore(place)
     assert (place.brain / "memory.db").read_bytes() == garbage
 
@@ -472,17 +449,6 @@ def test_files_that_are_none_of_ours_stay(place: Workspace) -> None:
     assert [(place.brain / name).read_text() for name in names] == ["mine"] * len(names)
 
 
-def test_a_backup_can_be_deleted_and_no_other_file(place: Workspace) -> None:
-    report = forget(place)
-    assert report.backup is not None
-    with pytest.raises(AmnesiaError, match="no backup"):
-        remove_backup(place, "../settings")
-    remove_backup(place, report.backup.stem)
-    assert list_backups(place) == ()
-    with pytest.raises(AmnesiaError, match="no backup to restore"):
-        restore(place)
-
-
 NAMES = st.sampled_from(
     ["conversation-context.jsonl", "learned.yaml", "learning.jsonl", "work/workspace.json",
      f"conversations/a-{'0' * 16}.jsonl", f"conversations/b-{'1' * 16}.jsonl.bad", "cache/x.npz",
@@ -500,44 +466,29 @@ def test_any_bytes_are_forgotten_and_restored_exactly(files: dict[str, bytes]) -
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         before = contents(place)
-        assert forget(place).after.is_empty
+        assert forget(place).backup
         assert contents(place) == {}
         restore(place)
         assert contents(place) == before
 
 
-def _bytes_open(name: str, word: str) -> list[str]:
-    """The files that this process has open, deleted or not, that hold a word."""
-    folder = Path("/proc/self/fd")
-    found = []
-    for one in folder.iterdir() if folder.is_dir() else ():
-        try:
-            target = str(one.readlink())
-            if name in target and word.encode() in one.read_bytes():
-                found.append(target)
-        except OSError:
-            continue
-    return found
-
-
 def test_a_dry_run_shows_what_goes_and_what_stays(kds_call: Run, place: Workspace) -> None:
     before = contents(place)
-    shown = kds_call("amnesia", "--dry-run").out
+    shown = kds_call("forget", "--dry-run").out
     for part in ("conversation context", "1 session, 1 message", "prompts/", "settings.yaml"):
         assert part in shown
-    assert data(kds_call("amnesia", "--dry-run", "--json"))["dry_run"]
+    found = data(kds_call("forget", "--dry-run", "--json"))
+    assert {one["kind"] for one in found["items"]} == {*KINDS} - {"documents"}
     assert contents(place) == before
 
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_without_a_yes_nothing_is_forgotten(kds_call: Run, place: Workspace, as_json: bool) -> None:
-    result = kds_call("amnesia", *(["--json"] if as_json else []))
+    result = kds_call("forget", *(["--json"] if as_json else []))
     assert result.code == BAD_INPUT
-    assert "there was no yes" in result.err
-    assert "kds amnesia --yes" in result.err
+    assert "not confirmed" in result.err
+    assert "kds forget --yes" in result.err
     assert still_holding(place)
-    if as_json:
-        json.loads(result.out)
 
 
 @pytest.mark.parametrize(("answer", "gone"), [("yes", True), ("y", False), ("no", False)])
@@ -545,74 +496,20 @@ def test_in_a_terminal_only_a_whole_yes_does_it(
     kds_call: Run, place: Workspace, typed: Callable[[str], None], answer: str, gone: bool
 ) -> None:
     typed(f"{answer}\n")
-    result = kds_call("amnesia")
+    result = kds_call("forget")
     assert f"for {place.root}?" in result.out
     assert (still_holding(place) == []) is gone
     assert (result.code == 0) is gone
 
 
 def test_forgetting_and_restoring_on_the_command_line(kds_call: Run, place: Workspace) -> None:
-    done = data(kds_call("amnesia", "--yes", "--keep", "cache", "--json"))
-    assert [one["files"] for one in done["after"]["items"]] == [[]] * (len(KINDS) - 1)
-    assert (place.brain / "cache/intents-1.npz").exists()
-    [backup] = data(kds_call("amnesia", "backups", "--json"))
-    assert backup["counts"]["memory"]["sessions"] == 1
-    assert "1 session" in kds_call("amnesia", "backups").out
-    restored = kds_call("amnesia", "restore", backup["name"])
-    assert "restored" in restored.out
-    assert remembered(place) == (f"The {SECRET} page",)
-    assert kds_call("amnesia", "backups", "--remove", backup["name"]).code == 0
-    assert data(kds_call("amnesia", "backups", "--json")) == []
-    refused = kds_call("amnesia", "restore")
+    refused = kds_call("forget", "--restore")
     assert (refused.code, "there is no backup" in refused.err) == (BAD_INPUT, True)
-
-
-def test_the_report_shows_counts_before_and_now(kds_call: Run, place: Workspace) -> None:
-    shown = kds_call("amnesia", "--yes").out
-    assert "1 session, 1 message" in shown
-    assert "nothing" in shown
-    assert "kds amnesia restore" in shown
-    assert "nothing is remembered" in kds_call("amnesia").out
-
-
-@pytest.mark.parametrize("lie", [False, True])
-def test_a_manifest_that_promises_gigabytes_is_not_read(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch, lie: bool
-) -> None:
-    monkeypatch.setattr("kds.amnesia.backup.MANIFEST_BYTES", 1 << 20)
-    size = 64 << 20
-    path = archive(place, b" " * size)
-    if lie:
-        path.write_bytes(path.read_bytes().replace(size.to_bytes(4, "little"), b"\x10\0\0\0"))
-    tracemalloc.start()
-    (found,) = list_backups(place)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert found.problem
-    assert peak < 8 << 20
-
-
-def test_a_manifest_nested_beyond_measure_or_of_a_strange_time_is_no_backup(
-    place: Workspace,
-) -> None:
-    archive(place, b"[" * 200_000)
-    archive(place, {"at": "0001-01-01T00:00:00+14:00"})
-    assert [bool(one.problem) for one in list_backups(place)] == [True, True]
-
-
-def test_a_backup_that_would_fill_the_disk_is_none(place: Workspace) -> None:
-    archive(place, {}, {"files/memory.db": bytes(100 << 20)})
-    (found,) = list_backups(place)
-    assert "unpacks to" in str(found.problem)
-
-
-@pytest.mark.parametrize(
-    "counts", [{"memory": {"\x1b[2Jsessions": 1}}, {"memory": {"sessions": "many"}}, {"memory": 3}]
-)
-def test_strange_counts_of_a_backup_are_a_problem_without_escapes(
-    place: Workspace, counts: object
-) -> None:
-    archive(place, {"counts": counts})
-    (found,) = list_backups(place)
-    assert found.problem is not None
-    assert found.problem.isprintable()
+    done = data(kds_call("forget", "--yes", "--keep", "cache", "--json"))
+    assert (place.brain / "cache/intents-1.npz").exists()
+    [backup] = data(kds_call("forget", "--backups", "--json"))
+    assert backup == done["backup"]
+    assert "nothing is remembered" in kds_call("forget", "--keep", "cache").out
+    assert "restored" in kds_call("forget", "--restore", Path(backup).stem).out
+    assert remembered(place) == (f"The {SECRET} page",)
+    assert "here already" in kds_call("forget", "--restore").out
