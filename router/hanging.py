@@ -15,7 +15,7 @@ from typing import Final
 
 import regex
 
-OPEN_LIMIT_S: Final = 10.0
+OPEN_LIMIT_S: Final = 1.0
 """CPU time that the checks of one start may take. Those of all patterns that ship take 0.3."""
 
 MAX_REPEATED_ALTERNATIVES: Final = 100
@@ -28,7 +28,7 @@ ships needs 0.001."""
 PROBE_LIMIT_S: Final = 0.05
 """Time at which `regex` stops one probe: nothing before it knows how long a probe takes."""
 
-CHECK_LIMIT_S: Final = 3.0
+CHECK_LIMIT_S: Final = 1.0
 """CPU time of all probes of one pattern. The slowest that ships needs 0.02, a cubic one 0.2."""
 
 PROBE_REPEATS: Final = 26

@@ -45,17 +45,29 @@ LINE_LIMIT: Final = 1_000_000
 """Bytes. A message has at most 100,000 characters; six bytes each where a program escapes them."""
 
 
-def decode_lines(content: bytes) -> Iterator[Line]:
+MOST_LINES: Final = 1_000
+"""Lines read, the last ones: ten are kept, and a file of millions would take a minute."""
+
+
+def latest(content: bytes) -> tuple[int, bytes]:
+    """How many lines stand before the last MOST_LINES, and those last ones."""
+    earlier, *last = content.rsplit(b"\n", MOST_LINES)
+    if len(last) < MOST_LINES:
+        return 0, content
+    return earlier.count(b"\n") + 1, b"\n".join(last)
+
+
+def decode_lines(content: bytes, *, first: int = 1) -> Iterator[Line]:
     """Read every line that is not blank; a damaged one says why, and never raises.
 
     The last line may lack its line end. Unknown fields are no damage: a newer KDS may
-    write more.
+    write more. ``first`` is the number of the first line.
     """
     from jsonlines import InvalidLineError, Reader  # 40 ms of imports: late
 
     numbered = [
         (number, raw.strip(b" \t\r"))
-        for number, raw in enumerate(content.split(b"\n"), start=1)
+        for number, raw in enumerate(content.split(b"\n"), start=first)
         if raw.strip(b" \t\r")
     ]
     # The standard parser, whatever else is installed: the same lines are damaged everywhere.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.clock import Clock, utc_now
-from kds.brain.context.entry_line import Line, decode_lines, encode
+from kds.brain.context.entry_line import Line, decode_lines, encode, latest
 from kds.brain.context.origin import within_reach
 from kds.brain.errors import StoreError
 from kds.brain.kept_text import PrivateText
@@ -198,7 +198,8 @@ class ContextJournal(Journal):
         good: list[Line] = []
         damaged: list[Line] = []
         horizon = self._clock() + FUTURE_TOLERANCE
-        for line in decode_lines(content):
+        pushed_out, content = latest(content)
+        for line in decode_lines(content, first=pushed_out + 1):
             if line.entry is None:
                 damaged.append(line)
             elif line.entry.timestamp > horizon:
@@ -206,7 +207,8 @@ class ContextJournal(Journal):
                 damaged.append(replace(line, entry=None, damage=reason))
             else:
                 good.append(line)
-        return replace(self._trim(good), damaged=tuple(damaged))
+        found = self._trim(good)
+        return replace(found, damaged=tuple(damaged), rotated=found.rotated + pushed_out)
 
     def _trim(self, lines: Iterable[Line], *new: Line) -> _Sorted:
         now = self._clock()

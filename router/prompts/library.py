@@ -6,6 +6,7 @@ Everything is read once, when the library loads; nothing is read from disk after
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 from kds.brain.document import NodePath, nearest
 from kds.brain.document_cache import DocumentCache
@@ -15,6 +16,11 @@ from kds.router.prompts.examplefile import ExamplesText
 from kds.router.prompts.promptfile import PromptDraft, PromptFile, read_prompt
 from kds.router.prompts.template import TemplateSet, TemplateSource
 from kds.router.prompts.texts import PromptTexts, gathered, packaged_root
+
+MOST_INTENTS: Final = 50
+MOST_EXAMPLES: Final = 5_000
+"""What the prompts of a workspace may add: the model of intents is fitted before the first answer,
+in three seconds for so many."""
 
 
 class PromptLibrary:
@@ -176,6 +182,7 @@ def _problems_together(
     Unless they are ``complete`` an intent may be unknown because its own file is wrong.
     """
     prompts = [draft.prompt for draft in drafts if draft.prompt and not draft.problems]
+    yield from _too_many([draft.prompt for draft in drafts if draft.prompt])
     yield from _same_names(prompts)
     yield from _same_intents([draft.prompt for draft in drafts if draft.prompt])
     if complete:
@@ -192,6 +199,24 @@ def _template_name(prompt: PromptFile) -> str:
 def _place(problem: Problem) -> tuple[str, int]:
     path, _, line = problem.where.rpartition(":")
     return path, int(line)
+
+
+def _too_many(prompts: list[PromptFile]) -> Iterator[Problem]:
+    """The first prompt of the workspace with which there are too many intents or examples."""
+    intents = examples = 0
+    for prompt in prompts:
+        if prompt.intent is None or Path(prompt.path).is_relative_to(packaged_root()):
+            continue
+        intents += 1
+        examples += len(prompt.examples) + len(prompt.counter_examples)
+        if intents > MOST_INTENTS:
+            message = f"there are more than {MOST_INTENTS} prompts with an intent"
+            yield Problem(prompt.front.where(("intent",)), message, "join some, or move them away")
+            return
+        if examples > MOST_EXAMPLES:
+            message = f"there are more than {MOST_EXAMPLES:,} examples in all prompts together"
+            yield Problem(prompt.front.where(("examples",)), message, "remove some")
+            return
 
 
 def _same_names(prompts: list[PromptFile]) -> Iterator[Problem]:

@@ -35,6 +35,9 @@ _RENDER_FAULTS: Final = (
 )
 """What a template can raise: its expressions, and Python where it compiles one that is too deep."""
 
+MOST_TAGS: Final = 10_000
+"""`{{` and `{%` in all templates together: reading so many takes a second. What ships has 300."""
+
 MAX_REASON: Final = 300
 """Characters of what is wrong: it can quote a text of the template, which may be long."""
 
@@ -76,9 +79,18 @@ class TemplateSet:
         self._sources = dict(sources)
         self._by_path = {source.path: source for source in self._sources.values()}
         self._environment = sandbox(self._load)
-        self._facts = {
-            name: _facts(source, self._environment) for name, source in self._sources.items()
-        }
+        self._facts = dict(self._read_all())
+
+    def _read_all(self) -> Iterator[tuple[str, _Facts]]:
+        tags = 0
+        for name, source in self._sources.items():
+            tags += source.text.count("{{") + source.text.count("{%")
+            if tags > MOST_TAGS:
+                message = f"there are more than {MOST_TAGS:,} template tags in all prompts together"
+                hint = "write fewer {{ ... }} and {% ... %}, or move prompts away"
+                yield name, _Facts(faults=(Problem(source.where(1), message, hint),))
+            else:
+                yield name, _facts(source, self._environment)
 
     def problems(self, name: str) -> tuple[Problem, ...]:
         """What is wrong with one template by itself; its partials are asked on their own."""

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 from .conftest import Run, data, refused
 
 
-def many(folder: str, name: str, text: str) -> Callable[[Path], None]:
+def many(folder: str, name: str, text: str, *, files: int = 201) -> Callable[[Path], None]:
     def write(root: Path) -> None:
         (root / folder).mkdir(parents=True, exist_ok=True)
-        for number in range(201):
+        for number in range(files):
             (root / folder / name.format(number)).write_text(text)
 
     return write
@@ -25,20 +26,89 @@ def many_inputs(root: Path) -> None:
     (folder / "mine.md").write_text(f"{head}Do it.\n")
 
 
+def one(name: str, text: str) -> Callable[[Path], None]:
+    def write(root: Path) -> None:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+    return write
+
+
+def agents(*, files: int, head: str) -> Callable[[Path], None]:
+    def write(root: Path) -> None:
+        (root / "prompts" / "internal").mkdir(parents=True)
+        for number in range(files):
+            intent = f"MINE{chr(65 + number // 26)}{chr(65 + number % 26)}"
+            front = f"name: m{number}\ndescription: mine\nintent: {intent}\n{head}"
+            path = root / "prompts" / "internal" / f"m{number}.md"
+            path.write_text(f"---\n{front}---\nDo it.\n".replace("NUMBER", str(number)))
+
+    return write
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+EXAMPLES = "examples:\n" + "".join(f"  - do the thing NUMBER {n}\n" for n in range(1_001))
+PATTERNS = "patterns:\n" + "".join(
+    f"  - {{regex: 'aNUMBERx?(b{n}|c)+d', weight: 0.5}}\n" for n in range(45)
+)
+CPU_S = 4.0
+"""What a refusal or an answer may take in a process that has everything loaded: 2 s, and as much
+again for a machine that is busy with other tests."""
+
+
 @pytest.mark.parametrize(
     ("way", "said"),
     [
+        (one("kds-brain/settings.yaml", f"# {'a' * 97}\n" * 600_000), "larger than 1000 kB"),
+        (one("kds-brain/settings.yaml", f"memory: {DEEP}\n"), "nested too deeply"),
+        (one("kds-brain/rules/r.yaml", f"rules: {DEEP}\n"), "nested too deeply"),
+        (one("prompts/internal/m.md", f"---\nname: {DEEP}\n---\nDo it.\n"), "nested too deeply"),
+        (
+            one(
+                "prompts/internal/m.md",
+                "---\nname: m\ndescription: m\ninputs: [message]\n---\n"
+                + "{{ message }} " * 40_000,
+            ),
+            "more than 10,000 template tags",
+        ),
+        (many("kds-brain/rules", "r{}.yaml", f"# {'a' * 990_000}\n", files=200), "more than 500"),
+        (many("prompts/internal", "p{}.md", "a" * 990_000, files=200), "more than 500"),
+        (agents(files=51, head="examples: [do my thing NUMBER]\n"), "more than 50 prompts"),
+        (agents(files=5, head=EXAMPLES), "more than 5,000 examples"),
+        (agents(files=50, head=PATTERNS), "was not checked"),
         (many("kds-brain/rules", "r{}.yaml", "rules: []\n"), "holds 201 files, more than 200"),
         (many("kds-brain/english", "w{}.yaml", "a: b\n"), "holds 201 files, more than 200"),
         (many("prompts/internal", "p{}.md", "text\n"), "holds 201 files, more than 200"),
         (many_inputs, "inputs"),
     ],
 )
-def test_too_many_files_or_inputs_are_refused(
+def test_what_is_too_large_too_deep_or_too_many_is_refused_at_once(
     fitted_workspace: Path, kds_call: Run, way: Callable[[Path], None], said: str
 ) -> None:
     way(fitted_workspace)
+    began = process_time()
     refused(kds_call("route", "I want to add a FAB button"), said)
+    assert process_time() - began < CPU_S
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("learned.yaml", f"examples: {DEEP}\n"),
+        ("learned.yaml", "# x\n" * 15_000_000),
+        ("conversation-context.jsonl", "{}\n" * 20_000_000),
+        ("conversation-context.jsonl", "\n" * 60_000_000),
+        ("conversation-context.jsonl", f'{{"user_message": {DEEP}}}\n'),
+    ],
+    ids=["deep learned", "huge learned", "short lines", "blank lines", "deep line"],
+)
+def test_what_only_the_memory_of_a_project_holds_is_set_aside_at_once(
+    fitted_workspace: Path, kds_call: Run, name: str, text: str
+) -> None:
+    (fitted_workspace / "kds-brain" / name).write_text(text)
+    began = process_time()
+    assert data(kds_call("route", "I want to add a FAB button", "--json"))["intent"] == "PLAN"
+    assert process_time() - began < CPU_S
 
 
 def test_a_huge_line_of_the_context_is_set_aside(fitted_workspace: Path, kds_call: Run) -> None:
