@@ -60,8 +60,8 @@ model:  ## what ships fitted: after a change of packaged prompts or rules
 
 DATA ?= ../shared/data
 
-plots:  ## what `kds eval chats` and `intents` draw, with their tables; two minutes of CPU
-	$(BIN)/python tools/pictures.py --data $(DATA)
+plots:  ## recall against precision, and reliability, with their tables; two minutes of CPU
+	$(BIN)/python tools/plots.py $(DATA)
 
 turns:  ## the weights of real turns, from the development data
 	$(BIN)/python -m kds.evaluation.chats.turn_fitting $(DATA) tests/chats router/fitted/turns.npz

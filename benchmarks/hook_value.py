@@ -26,10 +26,9 @@ from common import options, write_between
 
 from kds.api.rehearsal import MinuteClock
 from kds.api.routing import Router
-from kds.evaluation.chats.chat_file import read_chats
-from kds.evaluation.chats.playing import PlayedChatTurn, play_with
 from kds.hooks.prompt import is_for_routing
 from kds.service.hook.hook_reply import hook_hint
+from kds.testing.chats import PlayedChatTurn, play_with, read_chats
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the fake model is a test's
 

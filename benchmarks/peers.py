@@ -31,11 +31,10 @@ from intent_peers import OOS, Pair, Peer, intent_peers
 from kds.api.measures import percentile, share
 from kds.api.workspace_parts import load_resolver
 from kds.brain.workspace import Workspace
-from kds.evaluation.examples import RewriteExample, read_rewrites
-from kds.evaluation.intents.data import LabelledMessage, load_intents
-from kds.evaluation.rewrite_scoring import Rewritten, rewrite, score_rewrites
 from kds.router.discourse.mentions import mentions_in
 from kds.router.references.resolver import Resolver
+from kds.testing.intents import LabelledMessage, load_intents
+from kds.testing.rewrites import RewriteExample, Rewritten, read_rewrites, rewrite, score_rewrites
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"

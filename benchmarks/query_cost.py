@@ -18,10 +18,10 @@ from common import DOCUMENTS, add_documents, options, ranks, show, spent
 
 from kds.brain.clock import utc_now
 from kds.brain.workspace import Workspace
-from kds.evaluation.followup_data import read_follow_ups
 from kds.query.metric import SessionHits, session_hits
 from kds.query.query_service import QueryService
 from kds.query.values import Query, QueryReply
+from kds.testing.follow_ups import read_follow_ups
 from kds.transit.history import Message
 
 OVERHEAD: Final = ("session", "rewriting", "memory")

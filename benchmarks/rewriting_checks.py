@@ -23,9 +23,9 @@ from kds.api.workspace_parts import load_resolver
 from kds.brain.clock import utc_now
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
-from kds.evaluation.examples import read_rewrites
 from kds.router.references.resolver import Resolver, apply_edits
 from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
+from kds.testing.rewrites import read_rewrites
 
 ROUTER_TESTS = Path(__file__).resolve().parent.parent / "tests" / "router"
 LIES = ROUTER_TESTS / "rewriting" / "lying_rewrites.yaml"

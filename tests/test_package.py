@@ -76,7 +76,7 @@ def test_import_kds_imports_kds_and_nothing_else() -> None:
     ("statement", "heavy"),
     [
         ("import kds", HEAVY),
-        ("import kds.evaluation.pytest_plugin", HEAVY),
+        ("import kds.testing.pytest_plugin", HEAVY),
         ("import kds.cli", HEAVY),
         ("import kds.api.routing", ("spacy", "sklearn", "langchain_core")),
         ("import kds.agents", ("langchain_core",)),

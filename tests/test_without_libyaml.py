@@ -21,7 +21,7 @@ import sys
 sys.modules["yaml._yaml"] = None
 import yaml
 from pathlib import Path
-from kds.evaluation.dialogue_file import read_dialogues
+from kds.testing.dialogues import read_dialogues
 from kds.router.english import PACKAGED, table
 from kds.router.prompts.library import PromptLibrary
 from kds.router.references.ruleset import load_rules

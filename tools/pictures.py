@@ -1,14 +1,12 @@
 """The pictures of the documentation, made of what the commands really print.
 
     python tools/pictures.py [--check]       what terminals show: docs/pictures/NAME.svg
-    python tools/pictures.py --data FOLDER   plots of `kds eval chats` and `intents`, with tables
 
 --check writes nothing, and fails when a picture says something else than its commands do now. What
 a picture shows begins with its commands, so tests/kds/test_pictures.py can run them too.
 """
 
 import argparse
-import json
 import os
 import pty
 import re
@@ -19,7 +17,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from html import unescape
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Console
 from rich.text import Text
@@ -40,21 +38,6 @@ FILES: Final = {"conversations.yaml": ROOT / "tests" / "dialogues" / "issue_exam
 
 VARIES: Final = re.compile(r"\d{8}|\d+\.\d+|[\d,]+ characters|\d+ s old")
 """Dates, figures and ages: what differs from day to day and from machine to machine."""
-
-PROMISES: Final = (0.0, 0.25, 0.5, 0.75, 0.93, 1.0)
-"""Of the curve, the points that its table has."""
-
-PLOTTING: Final = "svg.fonttype: none\nsvg.hashsalt: kds\n"
-"""Of matplotlib: text stays text, and the same figures make the same file."""
-
-FIGURES: Final = {
-    "accuracy": "right, in scope",
-    "ece": "error of the confidence",
-    "acted_precision": "right, where KDS would act",
-    "coverage": "acted on, in scope",
-    "oos_acted": "acted on, out of scope",
-}
-"""What the table beside the plot of the intents says."""
 
 # Without the font that rich would fetch from another host; each text brings its own length along.
 SVG: Final = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -159,63 +142,7 @@ def _plain(printed: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(command, Text.from_ansi(output).plain) for command, output in printed]
 
 
-def _plots(data: Path) -> None:
-    chats = _measured("curve", "eval", "chats", data / "chats" / "dev.jsonl")
-    rows = [_row(promise, _at(chats["curve"], promise)) for promise in PROMISES]
-    head = "| promised | edits | right | changed for the worse | written out |"
-    _write_table("references", "curve", [head, "|---|---|---|---|---|", *rows])
-    sets = (data / "intents" / f"clinc150_{part}.jsonl" for part in ("val", "train"))
-    draws = ("--shots", "10", "--seeds", "1")
-    intents = _measured("intents", "eval", "intents", next(sets), "--train", next(sets), *draws)
-    shares = [
-        f"| {said} | {intents[key]:.1%} |".replace("%", " %") for key, said in FIGURES.items()
-    ]
-    _write_table("intents", "reliability", ["| measure | value |", "|---|---|", *shares])
-
-
-def _measured(name: str, *command: str | Path) -> dict[str, Any]:
-    """Draw a plot; what it shows, as JSON has it."""
-    kds = Path(sys.executable).with_name("kds")
-    with tempfile.NamedTemporaryFile("w", suffix="rc") as plotting:
-        plotting.write(PLOTTING)
-        plotting.flush()
-        own = {"MATPLOTLIBRC": plotting.name, "SOURCE_DATE_EPOCH": "0"}
-        done = subprocess.run(
-            [kds, *command, "--plot", PICTURES / f"{name}.svg", "--json"],
-            stdout=subprocess.PIPE, text=True, check=True, env=os.environ | own,
-        )  # fmt: skip
-    report: dict[str, Any] = json.loads(done.stdout)
-    return report
-
-
-def _write_table(page: str, part: str, lines: Sequence[str]) -> None:
-    """Put a table between its marks of a page."""
-    path = ROOT / "docs" / f"{page}.md"
-    begin, end = f"<!-- {part}: begin -->", f"<!-- {part}: end -->"
-    before, _, rest = path.read_text(encoding="utf-8").partition(begin)
-    _, found, after = rest.partition(end)
-    if not found:
-        sys.exit(f"{path} has no marks {begin} and {end}")
-    path.write_text("\n".join([before + begin, *lines, end + after]), encoding="utf-8")
-
-
-def _at(curve: Sequence[Mapping[str, Any]], promise: float) -> Mapping[str, Any]:
-    """The point that holds from the change before it up to its own promise."""
-    nothing = {"edits": 0, "right": 0, "harmed": 0.0, "recall": 0.0}
-    return next((point for point in curve if point["threshold"] >= promise), nothing)
-
-
-def _row(promise: float, point: Mapping[str, Any]) -> str:
-    shares = f"{point['harmed']:.1%} | {point['recall']:.1%}".replace("%", " %")
-    return f"| {promise:.2f} | {point['edits']} | {point['right']} | {shares} |"
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--data", type=Path, metavar="FOLDER")
-    given = parser.parse_args()
-    if given.data:
-        _plots(given.data)
-    else:
-        _terminals(check=given.check)
+    _terminals(check=parser.parse_args().check)

@@ -46,16 +46,6 @@ if TYPE_CHECKING:
     from kds.brain.turn import StepRecord as StepRecord
     from kds.brain.turn import Turn as Turn
     from kds.brain.workspace import Workspace as Workspace
-    from kds.evaluation.dialogue_file import Dialogue as Dialogue
-    from kds.evaluation.dialogue_file import ExpectedTurn as ExpectedTurn
-    from kds.evaluation.dialogue_file import find_dialogue_files as find_dialogue_files
-    from kds.evaluation.dialogue_file import is_dialogue_file as is_dialogue_file
-    from kds.evaluation.dialogue_file import read_dialogues as read_dialogues
-    from kds.evaluation.playback import PlayedDialogue as PlayedDialogue
-    from kds.evaluation.playback import Score as Score
-    from kds.evaluation.playback import describe as describe
-    from kds.evaluation.playback import play as play
-    from kds.evaluation.playback import score as score
     from kds.learning.learning_log import LearningLog as LearningLog
     from kds.router.prompts.library import PromptLibrary as PromptLibrary
     from kds.service.desk import Desk as Desk
@@ -63,6 +53,16 @@ if TYPE_CHECKING:
     from kds.service.resident.background import spawn_service as spawn_service
     from kds.session.answer import Answer as Answer
     from kds.session.session import Session as Session
+    from kds.testing.dialogues import Dialogue as Dialogue
+    from kds.testing.dialogues import ExpectedTurn as ExpectedTurn
+    from kds.testing.dialogues import find_dialogue_files as find_dialogue_files
+    from kds.testing.dialogues import is_dialogue_file as is_dialogue_file
+    from kds.testing.dialogues import read_dialogues as read_dialogues
+    from kds.testing.playing import PlayedDialogue as PlayedDialogue
+    from kds.testing.playing import Score as Score
+    from kds.testing.playing import describe as describe
+    from kds.testing.playing import play as play
+    from kds.testing.playing import score as score
 
 _HOMES = {
     "kds.agents": "RouterRunnable",
@@ -77,11 +77,11 @@ _HOMES = {
     "kds.brain.workspace": "Workspace",
     "kds.api.conversations": "Conversations",
     "kds.service.desk": "Desk open_desk",
-    "kds.evaluation.dialogue_file": (
+    "kds.testing.dialogues": (
         "Dialogue ExpectedTurn find_dialogue_files is_dialogue_file read_dialogues"
     ),
     "kds.learning.learning_log": "LearningLog",
-    "kds.evaluation.playback": "PlayedDialogue Score describe play score",
+    "kds.testing.playing": "PlayedDialogue Score describe play score",
     "kds.router.prompts.library": "PromptLibrary",
     "kds.api.routing": "Router",
     "kds.service.resident.background": "spawn_service",

@@ -14,11 +14,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from kds.evaluation.dialogue_file import DIALOGUE_KEYS, TURN_KEYS
 from kds.router.prompts.examplefile import ExampleSchema
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.references.rule import EntityFile, KnowledgeFile, RuleFile
+from kds.testing.dialogues import DIALOGUE_KEYS, TURN_KEYS
 from kds.transit import transit
 
 HERE: Final = Path(__file__).resolve().parent.parent
@@ -82,7 +82,7 @@ def _name(agent: PromptFile) -> str:
 
 
 def _dialogues() -> dict[str, Any]:
-    """The format of `kds.evaluation.dialogue_file`, whose keys must all be here."""
+    """The format of `kds.testing.dialogues`, whose keys must all be here."""
     text = {"type": "string", "minLength": 1}
     any_of = {"anyOf": [text, {"type": "array", "items": text}]}
     turn = {

@@ -30,7 +30,7 @@ GROUPS: Final[Sections] = {
         "intents": ("library.intent_lint:intents", "Check the examples that intents learn from."),
         "learn": ("learning.learn_group:learn", "Review what was learned from your corrections."),
         "test": ("evaluation.dialogue_tests:test", "Run dialogue files as tests."),
-        "eval": ("evaluation.eval_group:evaluate", "Score the router on annotated data."),
+        "eval": ("evaluation.eval_command:evaluate", "Score the router on annotated data."),
         "metrics": ("metrics:metrics", "KDS's own numbers: recalls, turns, corrections."),
     },
     "Data": {

@@ -20,11 +20,16 @@ from kds.cli.options import check_picture, json_option, read_span, workspace_opt
 from kds.cli.output import counted, fields, mebibytes, percent, print_line, print_table, say
 from kds.cli.progress import slow
 from kds.cli.stores import looking
-from kds.evaluation.intents.plots import SUFFIXES, load_drawing
-from kds.evaluation.metrics_plots import draw_metrics
-from kds.evaluation.metrics_report import MetricsReport, Recalls, Turns, memory_rows, read_report
-from kds.evaluation.rewriting_figures import Rewrites
 from kds.router.prompts.library import PromptLibrary
+from kds.testing.metrics_plot import SUFFIXES, draw_metrics, load_drawing
+from kds.testing.metrics_report import (
+    MetricsReport,
+    Recalls,
+    Rewrites,
+    Turns,
+    memory_rows,
+    read_report,
+)
 
 DEFAULT_SPAN: Final = "7d"
 SHOWN_INTENTS: Final = 8

@@ -1,1 +1,1 @@
-"""Measuring the router on files of examples, for `kds eval`."""
+"""Fits what ships: the weights of real turns and of written references."""

@@ -11,9 +11,15 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from kds.api.measures import Spread
-from kds.evaluation.metrics_report import MetricsReport, Recalls, Turns, memory_rows, read_report
-from kds.evaluation.rewriting_figures import Rewrites
 from kds.service.wire.errors import NotServedError
+from kds.testing.metrics_report import (
+    MetricsReport,
+    Recalls,
+    Rewrites,
+    Turns,
+    memory_rows,
+    read_report,
+)
 from kds.web.charts import Series, bars, columns, reliability
 from kds.web.visit import Visit, download, get
 

@@ -11,11 +11,17 @@ from kds.api.beginning import begin_prompt, begin_rule
 from kds.api.own_files import OwnFile, OwnFiles
 from kds.api.routing import rehearsed
 from kds.brain.errors import ConfigError, KdsError
-from kds.evaluation.dialogue_file import Dialogue
-from kds.evaluation.playback import PlayedTurn, describe, play, turn_by_turn
-from kds.evaluation.trial import check_change, try_change
-from kds.evaluation.typed import as_test, save_test, test_name, typed_dialogue
 from kds.service.workspaces import ServedWorkspace
+from kds.testing.dialogues import Dialogue
+from kds.testing.playground import (
+    as_test,
+    check_change,
+    save_test,
+    test_name,
+    try_change,
+    typed_dialogue,
+)
+from kds.testing.playing import PlayedTurn, describe, play, turn_by_turn
 from kds.web.turn_view import TurnView, view_of
 from kds.web.visit import Visit, get, post
 

@@ -21,7 +21,7 @@ from kds.brain.sessions.metrics import KEPT
 from kds.brain.sessions.remembering import ConversationMemory
 from kds.brain.turn import Turn, Utterance
 from kds.brain.workspace import Workspace
-from kds.evaluation.metrics_report import report_metrics
+from kds.testing.metrics_report import report_metrics
 
 from ...agents.openai_server import Failure, FakeProvider, Slow, Text
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from kds.cli.library.intent_lint import print_findings
-from kds.evaluation.intents.lint import LintFinding
 from kds.router.prompts import library
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.texts import packaged_root
+from kds.testing.prompt_examples import LintFinding
 
 from ..conftest import Run
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from kds.brain.errors import DialogueFileError
-from kds.evaluation.dialogue_file import parse_dialogues
+from kds.testing.dialogues import parse_dialogues
 
 FOLDER = Path(__file__).parents[3] / "editors" / "vscode"
 TIMEOUT_S = 300

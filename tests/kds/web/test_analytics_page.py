@@ -10,8 +10,8 @@ import pytest
 
 from kds.brain.clock import utc_now
 from kds.brain.sessions.sqlite_store import SqliteStore
-from kds.evaluation.metrics_report import report_metrics
 from kds.router.intents.calibration import ReliabilityBin
+from kds.testing.metrics_report import report_metrics
 from kds.web.analytics_page import figures
 from kds.web.assets import Assets
 from kds.web.charts import Series, bars, columns, reliability

@@ -14,9 +14,9 @@ import pytest
 
 from kds.api.routing import rehearsed
 from kds.api.workspace_parts import Parts
-from kds.evaluation.dialogue_file import read_dialogues
-from kds.evaluation.playback import play
 from kds.service.resident.service_client import ServiceClient
+from kds.testing.dialogues import read_dialogues
+from kds.testing.playing import play
 from kds.web import playground_page
 
 from ...effort import PATIENCE_S

@@ -8,7 +8,7 @@ from kds.api.rehearsal import MinuteClock
 from kds.api.routing import rehearsed, workspace_at
 from kds.api.workspace_parts import Parts
 from kds.brain.turn import Utterance
-from kds.evaluation.dialogue_file import Dialogue, find_dialogue_files, read_dialogues
+from kds.testing.dialogues import Dialogue, find_dialogue_files, read_dialogues
 
 FOLDER = Path(__file__).parents[2] / "dialogues"
 KNOWN = {"by when.", "No blue.", "by whom."}

@@ -26,7 +26,7 @@ Talk = list[tuple[str, str]]
 
 
 def _own() -> Iterator[Talk]:
-    from kds.evaluation.dialogue_file import find_dialogue_files, read_dialogues
+    from kds.testing.dialogues import find_dialogue_files, read_dialogues
 
     for path in find_dialogue_files([ROOT / "tests/dialogues"]):
         for dialogue in read_dialogues(path):

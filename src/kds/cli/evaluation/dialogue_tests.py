@@ -1,4 +1,4 @@
-"""`kds test` and `kds eval dialogues`: dialogues with expected outcomes through the router."""
+"""`kds test`: dialogues with expected outcomes through the router."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,31 +12,14 @@ from kds.brain.errors import DialogueFileError, DispatchError, Problem
 from kds.brain.workspace import Workspace
 from kds.cli.command import command
 from kds.cli.guard import TESTS_FAILED
-from kds.cli.options import (
-    common_options,
-    json_option,
-    open_router,
-    workspace_option,
-)
-from kds.cli.output import decimal, fields, percent, print_table, say
+from kds.cli.options import common_options, open_router
+from kds.cli.output import fields, print_table, say
 from kds.cli.palette import compared, toned
 from kds.cli.progress import tracked
-from kds.evaluation.dialogue_file import find_dialogue_files, read_dialogues
-from kds.evaluation.playback import PlayedDialogue, Score, describe, play, score
-
-SHOWN_FAILURES: Final = 10
-"""Failures that `kds eval` lists unless --errors asks for all of them."""
+from kds.testing.dialogues import find_dialogue_files, read_dialogues
+from kds.testing.playing import PlayedDialogue, describe, play
 
 WARM_UP: Final = "I want to add a warm-up lap"
-
-_LABELS: Final = {
-    "intent_accuracy": "intent right",
-    "expanded_exact": "needed expansions exact",
-    "context_ref_accuracy": "context_ref right",
-    "false_rewrites": "kept turns changed wrongly",
-    "switch_accuracy": "topic switch right",
-    "secondary_accuracy": "secondary intents right",
-}
 
 
 @command(
@@ -68,7 +51,7 @@ def test(*, paths: tuple[Path, ...], only_list: bool, workspace: Workspace) -> i
     played = play_all(dialogues, open_router(workspace, log=False))
     failed = [one for one in played if not one.passed]
     say(
-        {"dialogues": len(played), "failed": [_failure_dict(one) for one in failed]},
+        {"dialogues": len(played), "failed": [failure_dict(one) for one in failed]},
         lambda: _show_failed(failed, of=len(played)),
     )
     return TESTS_FAILED if failed else 0
@@ -79,34 +62,6 @@ def _show_failed(failed: Sequence[PlayedDialogue], *, of: int) -> None:
         click.echo(compared(describe(one)) + "\n")
     told = f"{of - len(failed)} passed, {len(failed)} failed"
     click.echo(toned(told, "problem" if failed else "ok"))
-
-
-@command(
-    "kds eval dialogues my-dialogues.yaml",
-    "kds eval dialogues my-dialogues.json --json",
-    closing="""Each dialogue starts with an empty context, its clock moves one minute a turn,
-and nothing is written to the workspace.""",
-)
-@click.argument("file", type=click.Path(path_type=Path))
-@json_option
-@click.option("--errors", is_flag=True, help="List every failure, not the first ten dialogues.")
-@workspace_option
-def dialogues(*, file: Path, errors: bool, workspace: Workspace) -> None:
-    """Score the dialogues of FILE: intents, expansions, references, switches, time."""
-    found = read_dialogues(file)
-    played = play_all(found, open_router(workspace, log=False))
-    result = score(played)
-    say(result.as_dict(), lambda: _show(result, played, whole=errors))
-
-
-def _show(result: Score, played: Sequence[PlayedDialogue], *, whole: bool) -> None:
-    print_table(("measure", "value", "turns"), _score_rows(result, played))
-    failed = [one for one in played if not one.passed]
-    shown = failed if whole else failed[:SHOWN_FAILURES]
-    for one in shown:
-        click.echo("\n" + describe(one))
-    if len(failed) > len(shown):
-        click.echo(f"\n{len(failed) - len(shown)} more dialogues went wrong; --errors shows all")
 
 
 def read_all(paths: Sequence[Path]) -> tuple["kds.Dialogue", ...]:
@@ -135,26 +90,8 @@ def _unknown_intents(
                 yield Problem(turn.where, error.message, error.hint or "correct the intent")
 
 
-def _score_rows(result: Score, played: Sequence[PlayedDialogue]) -> Iterable[tuple[str, str, str]]:
-    counts = {"expanded_exact": result.needed, "false_rewrites": result.kept}
-    checked = {
-        "intent_accuracy": "intent",
-        "context_ref_accuracy": "context_ref",
-        "secondary_accuracy": "secondary",
-    }
-    turns = [turn for one in played for turn in one.turns]
-    for key, label in _LABELS.items():
-        share = getattr(result, key)
-        field = checked.get(key)
-        count = counts.get(key, result.turns)
-        if field:
-            count = sum(getattr(turn.verdict, field) is not None for turn in turns)
-        yield label, percent(share), str(count)
-    yield "CPU ms a turn, half below", decimal(result.ms_p50), str(result.turns)
-    yield "CPU ms a turn, 99 % below", decimal(result.ms_p99), str(result.turns)
-
-
-def _failure_dict(played: PlayedDialogue) -> dict[str, object]:
+def failure_dict(played: PlayedDialogue) -> dict[str, object]:
+    """Return the wrong turns of a dialogue, for JSON."""
     return {
         "id": played.dialogue.id,
         "turns": [

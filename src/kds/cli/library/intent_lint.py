@@ -10,17 +10,14 @@ from kds.cli.command import command, group
 from kds.cli.options import common_options
 from kds.cli.output import print_table, say
 from kds.cli.progress import reported
-from kds.evaluation.intents.lint import LintFinding, lint_intents
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
+from kds.testing.prompt_examples import LintFinding, lint_intents
 
 _MEANINGS: Final = {
     "same": "examples that another intent has too",
-    "near": "examples that are nearly those of another intent",
     "greedy": "patterns that match more of another intent than of their own",
     "silent": "patterns that match no example",
-    "harmful-example": "examples that mislead about others",
-    "harmful-pattern": "patterns that mislead about examples",
 }
 
 
@@ -32,11 +29,9 @@ def intents() -> None:
 @command("kds intents lint", "kds intents lint --json", of=intents)
 @common_options
 def lint(*, workspace: Workspace) -> None:
-    """Name examples and patterns that collide, never fire, or do harm.
+    """Name examples and patterns that collide or never fire.
 
-    Your own files come first. These are hints: nothing is wrong that must be mended, and the exit
-    code is 0. What does harm is found by cross-validation: from the messages that come out right
-    when it is left out.
+    Your own files come first. These are hints: the exit code is 0.
     """
     own = workspace.prompts_dir
     prompts = PromptLibrary.load(own).prompts()

@@ -20,11 +20,11 @@ from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_
 from kds.cli.options import common_options, workspace_option
 from kds.cli.output import fields, print_json, print_table, say
 from kds.cli.progress import slow
-from kds.evaluation.intents.example_reach import ExampleReach, example_reach
 from kds.router.prompts.inheritance import lost_behaviour
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.prompts.strays import stray_files
+from kds.testing.prompt_examples import ExampleReach, example_reach
 
 SHOWN_STRAYS: Final = 3
 """Examples of a prompt that are named one by one where they do not reach it."""

@@ -17,8 +17,8 @@ from kds.cli.options import common_options, open_router, workspace_option
 from kds.cli.output import fields, print_json, print_table, say
 from kds.cli.palette import compared, toned
 from kds.cli.progress import slow
-from kds.evaluation.rule_record import RuleRecord, rule_records
 from kds.router.references.ruleset import load_rules
+from kds.testing.playing import RuleRecord, rule_records
 
 SHOWN_PLACES: Final = 3
 """Wrong turns whose places the table names, for each rule."""

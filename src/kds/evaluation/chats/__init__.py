@@ -1,1 +1,1 @@
-"""Real chats with assistants: played, scored, and what is fitted on them."""
+"""Fitting on real chats."""

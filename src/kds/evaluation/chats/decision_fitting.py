@@ -26,11 +26,10 @@ from kds.api.routing import rehearsed, workspace_at
 from kds.api.same_text import matches
 from kds.api.workspace_parts import Parts
 from kds.brain.turn import Edit, Turn, Utterance
-from kds.evaluation.chats.chat_file import read_chats
-from kds.evaluation.chats.playing import play_with
-from kds.evaluation.dialogue_file import find_dialogue_files, read_dialogues
 from kds.router.references.decision import PRECISION, bar
 from kds.router.references.signs import Signs, edit_signs
+from kds.testing.chats import play_with, read_chats
+from kds.testing.dialogues import find_dialogue_files, read_dialogues
 
 Floats = NDArray[np.float64]
 

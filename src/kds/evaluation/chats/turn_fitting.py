@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kds.api.measures import share
-from kds.evaluation.chats.chat_scores import calibration_error
 from kds.evaluation.chats.turn_lessons import OWN, SEED, TYPED, Lesson, read_lessons
 from kds.router.intents.calibration import sigmoid
 from kds.router.intents.policy import decide
@@ -33,6 +32,7 @@ from kds.router.intents.turn_model import (
 )
 from kds.router.intents.turn_signs import DIMENSION, turn_vector
 from kds.router.intents.verdict import IntentVerdict
+from kds.testing.chats import calibration_error
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

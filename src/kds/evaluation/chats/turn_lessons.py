@@ -17,14 +17,13 @@ from kds.api.rehearsal import MinuteClock
 from kds.api.routing import rehearsed, workspace_at
 from kds.api.workspace_parts import Parts
 from kds.brain.turn import Turn
-from kds.evaluation.chats.chat_file import read_chats
-from kds.evaluation.chats.playing import play_with
-from kds.evaluation.dialogue_file import read_dialogues
 from kds.router.classify import first_reading, place_of
 from kds.router.intents.lessons import lessons
 from kds.router.intents.model import IntentModel
 from kds.router.intents.turn_signs import Place
 from kds.router.intents.verdict import IntentVerdict
+from kds.testing.chats import play_with, read_chats
+from kds.testing.dialogues import read_dialogues
 
 OWN: Final = "own chats"
 TYPED: Final = ("chats", OWN)

@@ -13,7 +13,6 @@ from kds.brain.passages.query import read_question
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.session_table import ID_LIMIT
 from kds.brain.sessions.session_values import Consent
-from kds.evaluation.metrics_report import read_report
 from kds.query.query_service import QueryService
 from kds.query.understood import rewriting_of
 from kds.query.values import DEFAULT_LIMIT, MOST_CHUNKS, Scope
@@ -28,6 +27,7 @@ from kds.service.wire.operation import (
 )
 from kds.service.wire.schemas import PATH_LIMIT, GrantRequest
 from kds.service.workspaces import ServedWorkspace
+from kds.testing.metrics_report import read_report
 
 _Stored = TypeVar("_Stored", bound=replies.StoredReply)
 

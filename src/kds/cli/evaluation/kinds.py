@@ -1,0 +1,363 @@
+"""What each kind of `kds eval` loads, plays and reports."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Final, cast
+
+import kds
+from kds.api.embeddings import embed_waiting, load_embedder
+from kds.api.measures import rounded
+from kds.api.rehearsal import MinuteClock
+from kds.api.rewriters import RewriterSource
+from kds.api.settings_lines import write_values
+from kds.api.workspace_parts import LearnedParts, Parts, load_resolver
+from kds.brain.documents.document_store import DocumentPlace
+from kds.brain.errors import KdsError
+from kds.brain.passages.recalled import recall_settings
+from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.turn import Utterance
+from kds.brain.whereabouts import BRAIN
+from kds.brain.workspace import Workspace
+from kds.cli.evaluation.dialogue_tests import WARM_UP, failure_dict, play_all
+from kds.cli.guard import Refusal, pass_on
+from kds.cli.options import open_router
+from kds.cli.output import fields, percent
+from kds.cli.progress import reported, slow, tracked
+from kds.documents.indexing import add_documents
+from kds.query.query_service import QueryService
+from kds.router.prompts.library import PromptLibrary
+from kds.router.rewriting.writer import Mode
+from kds.service.desk import LOADING
+from kds.testing import chats, follow_ups, intents, retrieval, rewrites
+from kds.testing.dialogues import read_dialogues
+from kds.testing.playing import describe, score
+
+SHOWN: Final = 10
+"""Failures, confusions or wrong messages that are printed."""
+
+Figures = Mapping[str, object]
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
+"""Headings and rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line asks for; each option is for some kinds only."""
+
+    file: Path
+    workspace: Workspace
+    limit: int | None = None
+    no_history: bool = False
+    rewriter: str | None = None
+    train: Path | None = None
+    shots: int | None = None
+    seeds: int | None = None
+    embeddings: str | None = None
+    tune: bool = False
+    write: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The figures, as `--json` prints them; ``wrong`` is what `--errors` writes.
+
+    The rest is for people: figures of a baseline by heading, more tables, and a text.
+    """
+
+    figures: Figures
+    wrong: Sequence[Mapping[str, object]] = ()
+    baselines: Mapping[str, Figures] = field(default_factory=dict)
+    tables: Sequence[Table] = ()
+    text: str = ""
+
+
+def of_dialogues(asked: Asked) -> Report:
+    """Play dialogues: intents, expansions, references, switches, time."""
+    found = read_dialogues(asked.file)[: asked.limit]
+    played = play_all(found, open_router(asked.workspace, log=False))
+    failed = [one for one in played if not one.passed]
+    texts = [describe(one) for one in failed[:SHOWN]]
+    if len(failed) > SHOWN:
+        texts.append(f"{len(failed) - SHOWN} more dialogues went wrong; kds test shows all")
+    figures = score(played).as_dict()
+    return Report(figures, [failure_dict(one) for one in failed], text="\n\n".join(texts))
+
+
+def of_chats(asked: Asked) -> Report:
+    """Play real chats, and two baselines: no rewriting, and the most recent noun."""
+    found = chats.read_chats(asked.file, limit=asked.limit)
+    router = open_router(asked.workspace, log=False)
+    router.rehearse(MinuteClock()).route(WARM_UP)
+    played = [
+        turn
+        for chat in tracked(found, "playing chats")
+        for turn in chats.play_with(chat, router.rehearse, history=not asked.no_history)
+    ]
+    analyse = load_resolver(asked.workspace).analyse
+    left = (replace(one.turn, expanded=one.turn.message) for one in played)
+    plays = {
+        "never": [
+            replace(one, edits=(), turn=turn) for one, turn in zip(played, left, strict=True)
+        ],
+        "recent_noun": [one for chat in found for one in chats.play_baseline(chat, analyse)],
+    }
+    baselines = {
+        name: {key: chats.score_chats(one)[key] for key in chats.COMPARED}
+        for name, one in plays.items()
+    }
+    figures = chats.score_chats(played)
+    wrong = [one for one in played if one.expected.labelled]
+    wrong = [one for one in wrong if one.harmed or one.intent_right is False]
+    return Report(
+        {**figures, "baselines": baselines},
+        list(map(_chat_error, wrong)),
+        {"never": baselines["never"], "most recent noun": baselines["recent_noun"]},
+        [_edit_table(name, figures[f"by_{name}"]) for name in ("rule", "kind")],
+    )
+
+
+def _chat_error(one: chats.PlayedChatTurn) -> dict[str, object]:
+    return {
+        "chat": one.chat,
+        "turn": one.number,
+        "user": one.expected.user,
+        "expanded": one.turn.expanded,
+        "edits": [fields(edit, "said rule outcome") for edit in one.edits],
+        "refs": [fields(ref, "text kind antecedents") for ref in one.expected.references],
+        "intent": one.turn.intent,
+        "confidence": round(one.turn.confidence, 4),
+        "intents": list(one.expected.intents),
+        "why": list(one.turn.why),
+    }
+
+
+def _edit_table(heading: str, counts: object) -> Table:
+    outcomes = ("right", "wrong", "false")
+    rows = [
+        (name or "(nothing refers)", *(str(one[outcome]) for outcome in outcomes))
+        for name, one in cast("Mapping[str, Mapping[str, object]]", counts).items()
+    ]
+    return (heading, *outcomes), rows
+
+
+def of_rewrites(asked: Asked) -> Report:
+    """Rewrite messages by the rules, or by a model with them."""
+    rewrites.load_bleu()
+    examples = rewrites.read_rewrites(asked.file, limit=asked.limit)
+    resolver = load_resolver(asked.workspace)
+    rewriter = None
+    if asked.rewriter not in (None, "rules"):
+        library = PromptLibrary.load(asked.workspace.prompts_dir)
+        mode = cast("Mode", asked.rewriter)
+        # one that fails is asked again at once: each example has its chance
+        rewriter = RewriterSource(asked.workspace, library, resolver, mode=mode, rest_s=0.0)()
+        if rewriter is None:
+            raise Refusal("no model is set up", "set KDS_MODEL, such as openai:gpt-5-mini")
+    warm_up = rewrites.RewriteExample((Utterance(WARM_UP),), "Make it shorter", (), "")
+    rewrites.rewrite(warm_up, resolver)  # the first message loads the language side
+    done = [rewrites.rewrite(one, resolver, rewriter) for one in tracked(examples, "rewriting")]
+    figures = rewrites.score_rewrites(done)
+    wrong = [_rewrite_error(one) for one in done if not one.exact]
+    return Report(figures, wrong, {"copy": cast("Figures", figures["copy"])})
+
+
+def _rewrite_error(one: rewrites.Rewritten) -> dict[str, object]:
+    """A line that `kds eval rewrites` can read again, with what went wrong."""
+    return {
+        "where": one.example.where,
+        "history": [{"role": said.role, "content": said.text} for said in one.example.history],
+        "query": one.example.query,
+        "rewrite": list(one.example.rewrites),
+        "actual": one.text,
+        "needed": one.needed,
+        "changed": one.changed,
+        "why": list(one.notes),
+    }
+
+
+def of_intents(asked: Asked) -> Report:
+    """Score the classifier of the workspace's prompts, or one fitted on --train."""
+    if asked.shots is not None and asked.train is None:
+        raise Refusal("--shots draws from a training set", "add --train FILE")
+    if asked.seeds is not None and asked.shots is None:
+        raise Refusal("--seeds says how often to draw", "add --shots K")
+    messages = intents.load_intents(asked.file, limit=asked.limit)
+    train = intents.load_intents(asked.train) if asked.train else None
+    if train and len({message.intents[0] for message in train}) < 2:
+        raise Refusal(f"{asked.train} has examples of one intent only", "a classifier needs two")
+    model = None if train else _workspace_parts(asked.workspace).model
+    seeds = asked.seeds or intents.SEEDS
+    with reported("scoring") as tell:
+        report = intents.score_intents(
+            messages, model=model, train=train, shots=asked.shots, seeds=seeds, progress=tell
+        )
+    outside = sum(message.out_of_scope for message in messages)
+    figures = rounded(report.figures)
+    std = {"std": rounded(report.std)} if asked.shots is not None else {}
+    counts: dict[tuple[str, str], int] = {}
+    for pair in report.pairs:
+        counts[pair] = counts.get(pair, 0) + (pair[0] != pair[1])
+    worst = sorted((-count, *pair) for pair, count in counts.items() if count)[:SHOWN]
+    return Report(
+        figures | std,
+        (),
+        {"+-": rounded(report.std)} if std else {},
+        [(("expected", "actual", "messages"), [(want, got, str(-n)) for n, want, got in worst])],
+        f"{len(messages)} messages, {outside} of them out of scope",
+    )
+
+
+def _workspace_parts(workspace: Workspace) -> Parts:
+    with slow(LOADING):
+        parts = LearnedParts(Parts.load(workspace, may_write=False)).now
+    pass_on(parts.warnings)
+    return parts
+
+
+def of_multi(asked: Asked) -> Report:
+    """Route messages with several requests: the intents of each, in order."""
+    examples = intents.read_multi(asked.file, limit=asked.limit)
+    router = open_router(asked.workspace, log=False)
+    splits = [
+        intents.split(example, router.rehearse(MinuteClock()))
+        for example in tracked(examples, "routing")
+    ]
+    wrong = [one for one in splits if not one.exact]
+    rows = [
+        (one.example.where, one.example.text, " ".join(one.example.intents), " ".join(one.intents))
+        for one in wrong
+    ]
+    keys = ("where", "text", "intents", "actual")
+    return Report(
+        intents.score_splits(splits),
+        [dict(zip(keys, row, strict=True)) for row in rows],
+        tables=[(("where", "message", "expected", "actual"), rows[:SHOWN])],
+    )
+
+
+def of_retrieval(asked: Asked) -> Report:
+    """Store conversations in a temporary folder, and ask each query in its own."""
+    if asked.write and not asked.tune:
+        raise Refusal("--write has nothing to write", "add --tune")
+    data = retrieval.read_retrieval(asked.file)
+    embedder = load_embedder(asked.embeddings) if asked.embeddings else None
+    settings = recall_settings(kds.load_settings(asked.workspace).recall)
+    pool = retrieval.POOL if asked.tune else None
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kds-retrieval-")))
+        store = stack.enter_context(SqliteStore(folder / SqliteStore.file_name))
+        for conversation in tracked(data.conversations, "storing"):
+            retrieval.store_conversation(store, conversation)
+        if embedder is not None:
+            with reported("embedding") as tell:
+                embed_waiting(store, embedder, tell=tell)
+        retrieved = [
+            retrieval.retrieve(store, query, settings=settings, embedder=embedder, pool=pool)
+            for query in tracked(data.queries[: asked.limit], "asking")
+        ]
+    figures = retrieval.score_retrieval(retrieved)
+    categories = cast("Mapping[str, Figures]", figures["by_category"])
+    rows = [_ranking(f"category {name}", one) for name, one in categories.items()]
+    if not asked.tune:
+        return Report(figures, tables=[(_RANKING, rows)])
+    present = settings.weights
+    tuned = retrieval.tune(retrieved, present=present, dense=embedder is not None)
+    best = tuned.weights
+    if asked.write:
+        asked.workspace.ensure()
+        values = {f"rerank_{name}": value for name, value in asdict(best).items()}
+        write_values(asked.workspace.settings_path, "recall", values)
+    named = [f"{one.alpha:g} / {one.beta:g} / {one.gamma:g}" for one in (best, present)]
+    halves = [
+        _ranking(f"{named[0]}, on the half it was tuned on", asdict(tuned.searched_on)),
+        _ranking(f"{named[0]}, on the other half", asdict(tuned.other_half)),
+        _ranking(f"{named[1]}, as it is set, on the other half", asdict(tuned.before)),
+    ]
+    tables = [(_RANKING, rows), (("weights", *_RANKING[1:]), halves)]
+    return Report(figures | {"tuning": tuned.as_dict()}, tables=tables)
+
+
+_RANKING: Final = ("", "queries", "recall@5", "recall@10", "NDCG@5")
+
+
+def _ranking(name: str, one: Figures) -> Sequence[str]:
+    shares = (one["recall_at_5"], one["recall_at_10"], one["ndcg_at_5"])
+    return (name, str(one["queries"]), *(percent(cast("float | None", share)) for share in shares))
+
+
+def of_follow_ups(asked: Asked) -> Report:
+    """Put questions about documents to a query service over a temporary store."""
+    talks = follow_ups.read_follow_ups(asked.file)[: asked.limit]
+    parts = _workspace_parts(asked.workspace)
+    with tempfile.TemporaryDirectory(prefix="kds-follow-ups-") as folder:
+        root = Path(folder).resolve()
+        place = Workspace(root, root / BRAIN)
+        place.ensure()
+        with slow("indexing the documents"):
+            _index(talks, place)
+        with QueryService(replace(parts, workspace=place)) as service:
+            done = [
+                one
+                for talk in tracked(talks, "asking")
+                for one in follow_ups.ask_all(service, talk)
+            ]
+    shown = follow_ups.CUTOFFS[-1]
+    wrong = [_question_error(one, shown) for one in done]
+    figures = follow_ups.score_follow_ups(done)
+    kinds = {"follow-ups": figures["of_follow_ups"], "other questions": figures["of_others"]}
+    rows = [
+        (f"{kind}, {'as ' if name == 'typed' else ''}{name}", *map(percent, one.values()))
+        for kind, found in kinds.items()
+        for name, one in cast("Mapping[str, Mapping[str, float | None]]", found).items()
+    ]
+    heads = ("", *(f"recall@{depth}" for depth in follow_ups.CUTOFFS))
+    return Report(
+        figures,
+        [row for row in wrong if not row["resolved"] or cast("float", row[f"recall@{shown}"]) < 1],
+        tables=[(heads, rows)],
+    )
+
+
+def _index(talks: Iterable[follow_ups.Talk], place: Workspace) -> None:
+    talks = list(talks)
+    documents = list(dict.fromkeys(talk.path for talk in talks))
+    with DocumentPlace(place).open() as store:
+        for failed in add_documents(store, documents).of("failed"):
+            raise failed.error or KdsError("cannot be read", where=str(failed.path))
+        sections = {path: store.sections(str(path.resolve())) for path in documents}
+    problems = [
+        one for talk in talks for one in follow_ups.unknown_places(talk, sections[talk.path])
+    ]
+    if problems:
+        raise follow_ups.FollowUpFileError(problems)
+
+
+def _question_error(one: follow_ups.Asked, shown: int) -> dict[str, object]:
+    question = one.question
+    return {
+        "talk": one.talk,
+        "turn": one.turn,
+        "user": question.user,
+        "rewritten": one.reply.rewritten_query,
+        "expanded": list(question.expanded),
+        "refers_to": list(question.refers_to),
+        "resolved": one.resolved if question.expanded else one.kept,
+        f"recall@{shown}": one.recall(shown),
+        "wanted": [fields(place, "section contains") for place in question.places],
+        "found": [chunk.citation for chunk in one.reply.chunks[:shown]],
+        "why": list(one.reply.rewriting.why),
+    }
+
+
+RUNNERS: Final[Mapping[str, Callable[[Asked], Report]]] = {
+    "chats": of_chats,
+    "dialogues": of_dialogues,
+    "rewrites": of_rewrites,
+    "intents": of_intents,
+    "multi": of_multi,
+    "retrieval": of_retrieval,
+    "follow-ups": of_follow_ups,
+}

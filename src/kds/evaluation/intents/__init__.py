@@ -1,1 +1,0 @@
-"""Intents: data files, scores, plots, and what is wrong with a set of examples."""

@@ -1,0 +1,265 @@
+"""Measures follow-up questions about documents: is each understood, and is its answer found?
+
+Every conversation is put to the query service as its clients do: a session, the document in view,
+all documents searched. Beside it stands the same question searched as it was typed.
+docs/evaluation.md has the form of the file. A turn with `expanded` is a follow-up: it needs what
+was said before. A turn without it stands alone, and must come back unchanged.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import process_time
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, Field, RootModel, model_validator
+
+from kds.api.measures import mean, percentile, rounded, share
+from kds.api.same_text import matches
+from kds.brain.document import Document, parse_yaml, read_text, validate
+from kds.brain.documents.document_values import Section
+from kds.brain.errors import ConfigError, Problem
+from kds.query.metric import FROM_TURN
+from kds.query.query_service import QueryService
+from kds.query.values import Chunk, Query, QueryReply
+from kds.testing.example_files import Strict, Text, listed
+
+FOLLOW_UP_FORM: Final = """\
+- id: agreement-dates
+  document: pooling-agreement.md
+  turns:
+    - user: What is the Determination Date?
+      find: {section: Section 1.01, contains: the 15th day}
+    - user: And what happens if it falls on a weekend?
+      expanded: And what happens if the Determination Date falls on a weekend?
+      refers_to: Determination Date
+      find: {section: Section 1.02, contains: not a Business Day}"""
+
+DEPTH: Final = 10
+"""Passages that are asked for."""
+
+CUTOFFS: Final = (1, 3, 5)
+
+
+class FollowUpFileError(ConfigError):
+    """A follow-up file cannot be used."""
+
+
+_Texts = Annotated[list[Text], BeforeValidator(listed)]
+
+
+class Place(Strict):
+    """A passage: how the heading of its section begins, and some words of it ("": any)."""
+
+    section: Text
+    contains: str = ""
+    _where: str = ""
+
+
+_Places = Annotated[list[Place], BeforeValidator(listed)]
+
+
+class Question(Strict):
+    """One turn: the question, how it reads on its own, and where the answer is.
+
+    ``refers_to`` are names that a self-contained wording contains. Any one of ``find`` answers
+    the question; or it takes all of ``find_all``.
+    """
+
+    user: Text
+    expanded: _Texts = Field(default=[])
+    refers_to: _Texts = Field(default=[])
+    find: _Places = Field(default=[])
+    find_all: _Places = Field(default=[])
+    note: str = ""
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """All places that are named."""
+        return (*self.find, *self.find_all)
+
+    def resolved(self, text: str) -> bool:
+        """Tell whether ``text`` says on its own what the turn means.
+
+        It is one of the accepted wordings, or it names everything that the turn refers to.
+        """
+        if matches(text, self.expanded):
+            return True
+        said = f" {plain(text)} "
+        return bool(self.refers_to) and all(f" {plain(name)}" in said for name in self.refers_to)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Question":
+        if self.find and self.find_all:
+            raise ValueError("has both 'find' and 'find_all': keep one")
+        if self.refers_to and not self.expanded:
+            raise ValueError("has 'refers_to' but no 'expanded': add how it reads on its own")
+        return self
+
+
+class Talk(Strict):
+    """A conversation about one document."""
+
+    id: Text
+    document: Text
+    turns: Annotated[list[Question], Field(min_length=1)]
+    note: str = ""
+    _folder: Path = Path()
+
+    @property
+    def path(self) -> Path:
+        """Where the document is."""
+        return self._folder / self.document
+
+
+def plain(text: str) -> str:
+    """``text`` in lower case, without articles, punctuation and markup, for comparing.
+
+    >>> plain("The **Closing Date** means April 28, 2021.")
+    'closing date means april 28 2021'
+    """
+    words = "".join(sign if sign.isalnum() or sign in "&%$€£" else " " for sign in text.lower())
+    return " ".join(word for word in words.split() if word not in ("a", "an", "the"))
+
+
+def read_follow_ups(path: Path) -> tuple[Talk, ...]:
+    """Read a follow-up file, YAML. Raises FollowUpFileError with all its problems."""
+    text = read_text(path)
+    if isinstance(text, Problem):
+        raise FollowUpFileError([text])
+    document = parse_yaml(text, path=str(path))
+    if not isinstance(document.data, list) or document.problems:
+        problem = Problem(f"{path}:1", "a list of conversations is expected", "begin with - id:")
+        raise FollowUpFileError(document.problems or [problem])
+    found = validate(document, RootModel[list[Talk]])
+    problems = [*(found if isinstance(found, tuple) else ()), *_missing(document, path)]
+    if problems or isinstance(found, tuple):
+        raise FollowUpFileError(problems)
+    for index, talk in enumerate(found.root):
+        talk._folder = path.parent
+        for turn, question in enumerate(talk.turns):
+            key = "find" if question.find else "find_all"
+            for place in question.places:
+                place._where = document.where((index, "turns", turn, key))
+    return tuple(found.root)
+
+
+def _missing(document: Document, path: Path) -> Iterator[Problem]:
+    """Yield the documents that do not exist."""
+    for index, talk in enumerate(document.data if isinstance(document.data, list) else ()):
+        name = talk.get("document") if isinstance(talk, dict) else None
+        if isinstance(name, str) and name and not (path.parent / name).is_file():
+            yield Problem(
+                document.where((index, "document")),
+                f"there is no document '{name}'",
+                f"name a file, from {path.parent} on",
+            )
+
+
+def unknown_places(talk: Talk, sections: Sequence[Section]) -> Iterator[Problem]:
+    """Yield the places of ``talk`` that are nowhere in its document."""
+    for place in (place for question in talk.turns for place in question.places):
+        headed = [one for one in sections if _heads(place, one.path[-1] if one.path else "")]
+        if not any(plain(place.contains) in plain(one.text) for one in headed):
+            said = f"has '{place.contains}'" if headed else "has a heading that begins so"
+            yield Problem(
+                place._where,
+                f"no section '{place.section}' of {talk.path.name} {said}",
+                f"see `kds docs show {talk.path.name}` after `kds docs add`",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its reply; ``typed`` is what its bare words find.
+
+    ``turn`` counts from 1. ``cpu_ms`` is that of the process, for the whole query.
+    """
+
+    talk: str
+    turn: int
+    question: Question
+    reply: QueryReply
+    typed: tuple[Chunk, ...]
+    cpu_ms: float
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the question was rewritten to something that stands alone and means the same."""
+        return self.question.resolved(self.reply.rewritten_query)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the question came back as it was."""
+        return matches(self.reply.rewritten_query, [self.question.user])
+
+    def recall(self, depth: int, *, typed: bool = False) -> float:
+        """Share of what answers the question among the first ``depth`` passages."""
+        chunks = (self.typed if typed else self.reply.chunks)[:depth]
+        if self.question.find:
+            return float(any(_found(place, chunks) for place in self.question.find))
+        return mean(float(_found(place, chunks)) for place in self.question.find_all) or 0.0
+
+
+def ask_all(service: QueryService, talk: Talk) -> Iterator[Asked]:
+    """Put the questions of ``talk`` to ``service``, in a session of its own."""
+    for turn, question in enumerate(talk.turns, start=1):
+        query = Query(
+            question.user,
+            session=talk.id,
+            source=str(talk.path.resolve()),
+            scope="documents",
+            limit=DEPTH,
+            answer=False,
+        )
+        started = process_time()
+        reply = service.ask(query)
+        cpu_ms = (process_time() - started) * 1000.0
+        bare = replace(query, session=None, context=())
+        typed = service.search(service.understand(bare, remembers=False)).findings.chunks
+        yield Asked(talk.id, turn, question, reply, typed, cpu_ms)
+
+
+def score_follow_ups(asked: Sequence[Asked]) -> dict[str, object]:
+    """Add up what `kds eval follow-ups` reports; docs/evaluation.md explains the keys."""
+    following = [one for one in asked if one.question.expanded]
+    others = [one for one in asked if not one.question.expanded]
+    times = [one.cpu_ms for one in asked]
+    later = [one.reply.session for one in asked if one.turn >= FROM_TURN]
+    return rounded({
+        "talks": len({one.talk for one in asked}),
+        "questions": len(asked),
+        "follow_ups": len(following),
+        "resolved": share(one.resolved for one in following),
+        "exact": share(
+            matches(one.reply.rewritten_query, one.question.expanded) for one in following
+        ),
+        "kept": share(one.kept for one in others),
+        "of_follow_ups": _recalls(following),
+        "of_others": _recalls(others),
+        "session_hits": share(session is not None and session.hit for session in later),
+        "ms_p50": percentile(times, 50),
+        "ms_p95": percentile(times, 95),
+    })  # fmt: skip
+
+
+def _recalls(asked: Iterable[Asked]) -> dict[str, object]:
+    counted = [one for one in asked if one.question.places]
+    return {
+        name: {
+            f"recall@{depth}": mean(one.recall(depth, typed=typed) for one in counted)
+            for depth in CUTOFFS
+        }
+        for name, typed in (("rewritten", False), ("typed", True))
+    }
+
+
+def _found(place: Place, chunks: Iterable[Chunk]) -> bool:
+    words = plain(place.contains)
+    return any(
+        _heads(place, chunk.section or "") and words in plain(chunk.text) for chunk in chunks
+    )
+
+
+def _heads(place: Place, heading: str) -> bool:
+    return f"{plain(heading)} ".startswith(f"{plain(place.section)} ")

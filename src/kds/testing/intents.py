@@ -1,0 +1,347 @@
+"""Measures the intent classifier on messages with known intents, single and several.
+
+Either a fitted model (that of the workspace's prompts), or the product's classifier fitted anew
+on a training set, whole or with a few examples an intent.
+"""
+
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, pstdev
+from time import process_time
+from typing import Final
+
+import numpy as np
+
+from kds.api.measures import mean, rounded, share
+from kds.brain.errors import ConfigError, Problem
+from kds.brain.turn import UNKNOWN, Turn
+from kds.router.intents.calibration import ReliabilityBin, expected_calibration_error, reliability
+from kds.router.intents.context_evidence import Situation
+from kds.router.intents.model import IntentModel
+from kds.router.intents.policy import decide
+from kds.router.intents.verdict import IntentVerdict
+from kds.testing.example_files import AnyOf, Loose, Said, read_rows
+
+INTENT_FORM: Final = '{"text": "Make it purple", "intent": "EXECUTE"}'
+MULTI_FORM: Final = '{"text": "Fix the login and run the tests", "intents": ["EXECUTE", "TEST"]}'
+
+OUT_OF_SCOPE: Final = frozenset({"OOS", UNKNOWN})
+"""In upper case: the intents that mean "none of those known"."""
+
+SEEDS: Final = 5
+ACCEPTED: Final = 0.95
+"""Share of the messages in scope that are accepted when out-of-scope recall is taken."""
+
+IN_CONVERSATION: Final = Situation(has_session=True)
+"""Messages are scored as if work were under way: a set of single messages has no first one."""
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and of how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledMessage:
+    """A message, its accepted intents, and its place ("file:line").
+
+    ``intents`` holds UNKNOWN alone when the message is out of scope. For a message with several
+    requests, they are the intents in order.
+    """
+
+    text: str
+    intents: tuple[str, ...]
+    where: str = ""
+
+    @property
+    def out_of_scope(self) -> bool:
+        """Whether the message belongs to none of the intents."""
+        return self.intents == (UNKNOWN,)
+
+
+class _Single(Loose):
+    text: Said
+    intent: AnyOf
+
+
+class _Several(Loose):
+    text: Said
+    intents: AnyOf
+
+
+def load_intents(path: Path, *, limit: int | None = None) -> tuple[LabelledMessage, ...]:
+    """Read a file of messages, JSON lines. Raises ExampleFileError with all its problems."""
+    return tuple(
+        LabelledMessage(row.text, tuple(dict.fromkeys(map(intent_name, row.intent))), where)
+        for row, where in read_rows(path, _Single, form=INTENT_FORM, limit=limit)
+    )
+
+
+def read_multi(path: Path, *, limit: int | None = None) -> tuple[LabelledMessage, ...]:
+    """Read a file of messages with several intents in order. Raises ExampleFileError."""
+    return tuple(
+        LabelledMessage(row.text, tuple(intent_name(one).upper() for one in row.intents), where)
+        for row, where in read_rows(path, _Several, form=MULTI_FORM, limit=limit)
+    )
+
+
+def intent_name(text: str) -> str:
+    """The intent that ``text`` names; every way to say "none of them" is UNKNOWN.
+
+    >>> intent_name(" oos "), intent_name("card_arrival")
+    ('UNKNOWN', 'card_arrival')
+    """
+    name = text.strip()
+    return UNKNOWN if name.upper() in OUT_OF_SCOPE else name
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A message with its expected intents, and those the router gave it."""
+
+    example: LabelledMessage
+    intents: tuple[str, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the same intents came out in the same order."""
+        return self.intents == self.example.intents
+
+
+def split(example: LabelledMessage, route: Callable[[str], Turn]) -> Split:
+    """Route the message of ``example``, with nothing said before."""
+    turn = route(example.text)
+    return Split(example, (turn.intent, *turn.secondary_intents))
+
+
+def score_splits(splits: Sequence[Split]) -> dict[str, object]:
+    """Add up what `kds eval multi` reports; docs/evaluation.md explains the keys."""
+    found = [intent in one.intents for one in splits for intent in one.example.intents]
+    single = [one for one in splits if len(one.example.intents) == 1]
+    return rounded({
+        "exact": share(one.exact for one in splits),
+        "recall": share(found),
+        "false_splits": share(len(one.intents) > 1 for one in single),
+    })  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class IntentReport:
+    """How a classifier did. Shares between 0 and 1; None where the set says nothing about it.
+
+    ``figures`` have the keys of `kds eval intents --json`, ``std`` their deviation over the
+    seeds. ``pairs`` are the expected and the given intent of every message, ``bins`` compare the
+    confidence with whether the best real intent was right.
+    """
+
+    figures: Mapping[str, float | None]
+    std: Mapping[str, float]
+    pairs: tuple[tuple[str, str], ...]
+    bins: tuple[ReliabilityBin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    message: LabelledMessage
+    verdict: IntentVerdict
+    cpu_ms: float
+
+    @property
+    def right(self) -> bool:
+        return self.verdict.intent in self.message.intents
+
+    @property
+    def ranked(self) -> list[str]:
+        """The real intents, best first."""
+        first = [] if self.verdict.intent == UNKNOWN else [self.verdict.intent]
+        return [*first, *(score.intent for score in self.verdict.alternatives)]
+
+    def right_among(self, best: int) -> bool:
+        return not set(self.ranked[:best]).isdisjoint(self.message.intents)
+
+    @property
+    def acted(self) -> bool:
+        found = self.verdict
+        decision = decide(
+            found.intent, found.confidence, found.alternatives, in_scope=found.in_scope
+        )
+        return decision.action == "route"
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Expected and given; where any of several intents is right, the given one."""
+        given = self.verdict.intent
+        return (given if self.right else self.message.intents[0]), given
+
+
+def score_intents(
+    test: Sequence[LabelledMessage],
+    *,
+    model: IntentModel | None = None,
+    train: Sequence[LabelledMessage] | None = None,
+    shots: int | None = None,
+    seeds: int = SEEDS,
+    progress: Progress | None = None,
+) -> IntentReport:
+    """Score ``model``, or the product's classifier fitted on ``train``; give just one of them.
+
+    With ``shots``, that many examples are drawn of each label of ``train`` (out of scope is one
+    of them), once for each seed, and the figures are means over the seeds. Raises ConfigError
+    when ``test`` has intents that the model does not know, ValueError for other misuse.
+    """
+    if (model is None) == (train is None) or (shots is not None and train is None):
+        raise ValueError("give a model, or a training set (shots need one)")
+    if not test or (shots is not None and shots < 1) or seeds < 1:
+        raise ValueError("there must be messages, and at least one shot and one seed")
+    tell = progress or (lambda what, done, total: None)
+    runs: list[Mapping[str, float | None]] = []
+    scored: list[_Scored] = []
+    for fitted, train_s in _models(model, train, shots, seeds, tell):
+        _check_labels(test, fitted)
+        run = _score_all(test, fitted, tell)
+        runs.append(_figures(run, train_s))
+        scored += run
+    inside = [one for one in scored if not one.message.out_of_scope]
+    columns = {key: [v for run in runs if (v := run[key]) is not None] for key in runs[0]}
+    return IntentReport(
+        figures={key: mean(values) for key, values in columns.items()},
+        std={key: pstdev(values or [0.0]) for key, values in columns.items()},
+        pairs=tuple(one.pair for one in scored),
+        bins=reliability(*_confidence_and_right(inside)) if inside else (),
+    )
+
+
+def draw(train: Sequence[LabelledMessage], shots: int, seed: int) -> list[LabelledMessage]:
+    """Draw so many examples of each label, or all where there are fewer; the same for a seed."""
+    by_label: dict[str, list[LabelledMessage]] = {}
+    for message in train:
+        by_label.setdefault(message.intents[0], []).append(message)
+    chance = random.Random(seed)
+    return [
+        message
+        for label in sorted(by_label)
+        for message in chance.sample(by_label[label], min(shots, len(by_label[label])))
+    ]
+
+
+def _models(
+    model: IntentModel | None,
+    train: Sequence[LabelledMessage] | None,
+    shots: int | None,
+    seeds: int,
+    tell: Progress,
+) -> Iterator[tuple[IntentModel, float]]:
+    if model is not None:
+        yield model, 0.0
+    if train is None:
+        return
+    rounds = 1 if shots is None else seeds
+    for seed in range(rounds):
+        tell("fitting", seed, rounds)
+        lessons = train if shots is None else draw(train, shots, seed)
+        began = process_time()
+        fitted = IntentModel.fit_examples([(one.text, one.intents[0]) for one in lessons])
+        yield fitted, process_time() - began
+
+
+def _check_labels(test: Sequence[LabelledMessage], model: IntentModel) -> None:
+    known = {*model.learned.labels, UNKNOWN}
+    hint = f"the model knows {', '.join(sorted(known)[:20])}"
+    problems = [
+        Problem(message.where or message.text[:40], f"unknown intent '{name}'", hint)
+        for message in test
+        for name in message.intents
+        if name not in known
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _score_all(
+    test: Sequence[LabelledMessage], model: IntentModel, tell: Progress
+) -> list[_Scored]:
+    for message in test[:30]:  # patterns are joined after the first messages
+        model.score(message.text)
+    scored = []
+    for number, message in enumerate(test):
+        if number % 200 == 0:
+            tell("scoring", number, len(test))
+        began = process_time()
+        verdict = model.score(message.text, None, IN_CONVERSATION)
+        scored.append(_Scored(message, verdict, (process_time() - began) * 1e3))
+    return scored
+
+
+def _figures(scored: Sequence[_Scored], train_s: float) -> dict[str, float | None]:
+    inside = [one for one in scored if not one.message.out_of_scope]
+    outside = [one for one in scored if one.message.out_of_scope]
+    times = [one.cpu_ms for one in scored]
+    return {
+        "accuracy": share(one.right for one in inside),
+        "macro_f1": macro_f1([one.pair for one in scored]),
+        "top2": share(one.right_among(2) for one in inside),
+        "oos_recall_at_95": _rejected(inside, outside),
+        "oos_auroc": auroc(_scopes(inside), _scopes(outside)),
+        "ece": expected_calibration_error(*_confidence_and_right(inside)) if inside else None,
+        "acted_precision": share(one.right for one in scored if one.acted),
+        "coverage": share(one.acted for one in inside),
+        "oos_acted": share(one.acted for one in outside),
+        "train_s": train_s,
+        "ms_p50": float(np.percentile(times, 50)),
+        "ms_p99": float(np.percentile(times, 99)),
+        "peak_mb": _peak_mb(),
+    }
+
+
+def _confidence_and_right(inside: Sequence[_Scored]) -> tuple[list[float], list[bool]]:
+    """The confidence is that of the best real intent, also when the verdict is UNKNOWN."""
+    return [one.verdict.confidence for one in inside], [one.right_among(1) for one in inside]
+
+
+def _scopes(scored: Sequence[_Scored]) -> list[float]:
+    return [one.verdict.in_scope for one in scored]
+
+
+def _rejected(inside: Sequence[_Scored], outside: Sequence[_Scored]) -> float | None:
+    """Share out of scope below the threshold that keeps ACCEPTED of those in scope."""
+    if not inside or not outside:
+        return None
+    threshold = np.quantile(_scopes(inside), 1.0 - ACCEPTED)
+    return fmean(scope < threshold for scope in _scopes(outside))
+
+
+def macro_f1(pairs: Sequence[tuple[str, str]]) -> float | None:
+    """F1 of each expected intent but UNKNOWN, and their mean; None when there is none.
+
+    >>> macro_f1([("on", "on"), ("off", "on"), ("UNKNOWN", "off")])
+    0.3333333333333333
+    """
+    labels = sorted({truth for truth, _ in pairs} - {UNKNOWN})
+    return mean(
+        2 * sum(pair == (label, label) for pair in pairs) / sum(pair.count(label) for pair in pairs)
+        for label in labels
+    )
+
+
+def auroc(inside: Sequence[float], outside: Sequence[float]) -> float | None:
+    """Chance that one of ``inside`` is above one of ``outside``; equal ones count half.
+
+    >>> auroc([0.9, 0.5], [0.5, 0.1])
+    0.875
+    """
+    if not inside or not outside:
+        return None
+    ordered = np.sort(outside)
+    below = np.searchsorted(ordered, inside, "left") + np.searchsorted(ordered, inside, "right")
+    return float(below.mean() / 2 / len(outside))
+
+
+def _peak_mb() -> float | None:
+    """Peak memory of this process so far, in MB (of 10**6 bytes); None on Windows."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6

@@ -1,0 +1,325 @@
+"""Measures recall on conversations with known answers, and searches the weights of its ranking.
+
+A file has conversations, and questions with the ids of the messages that answer each:
+{"conversations": [{"id", "messages": [{"id", "role", "speaker", "at", "content"}]}],
+ "queries": [{"conversation", "query", "relevant": [id], "category"}]}
+``speaker``, ``at`` and ``category`` may be absent; a single id stands for a list of one.
+
+Every query is asked in its own conversation. recall@k is the share of a query's relevant messages
+among the first k, NDCG@5 weighs them by their place (1/log2(place + 1)) against the best order.
+"""
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, Field, field_validator
+
+from kds.api.measures import Figures, mean, percentile, rounded
+from kds.brain.document import Document, validate
+from kds.brain.errors import ExampleFileError, Problem
+from kds.brain.passages.fusion import Weights, weigh
+from kds.brain.passages.recall import recall
+from kds.brain.passages.recalled import Hit, RecallSettings
+from kds.brain.passages.store import Embedder
+from kds.brain.passages.values import Role, Scope
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.testing.example_files import Loose, in_json, listed, parse_json, read_file, shown
+
+RETRIEVAL_FORM: Final = (
+    '{"conversations": [{"id": "c1", "messages": [{"id": "m1", "role": "user", '
+    '"content": "Staging listens on port 8081."}]}], '
+    '"queries": [{"conversation": "c1", "query": "Which port has staging?", "relevant": ["m1"]}]}'
+)
+
+EPOCH: Final = datetime(2020, 1, 1, tzinfo=UTC)
+"""Start of conversations without times: their messages follow each other by a minute."""
+
+TIME_FORMATS: Final = (
+    "%I:%M %p on %d %B, %Y",  # as the LoCoMo dialogues have it
+    "%d %B, %Y", "%d %B %Y", "%B %d, %Y", "%Y/%m/%d %H:%M", "%Y/%m/%d (%a) %H:%M",
+)  # fmt: skip
+"""Accepted beside ISO 8601."""
+
+DEPTH: Final = 10
+
+POOL: Final = 60
+"""Chunks kept of each query where weights are searched: more than the first ten messages need."""
+
+ALPHAS: Final = tuple(step / 20 for step in range(15))
+"""Weights of meaning to try: 0 to 0.7."""
+
+GAMMAS: Final = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4)
+"""Weights of identifiers to try. Words get the rest, up to 1."""
+
+NOTICEABLE: Final = 0.0005
+"""The least gain in NDCG@5 that changes the weights: half of a rounding."""
+
+_BETWEEN: Final = "/"
+
+
+def _text(value: Any) -> Any:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _moment(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    for parse in (datetime.fromisoformat, *(_parser(form) for form in TIME_FORMATS)):
+        try:
+            found = parse(value.strip())
+        except ValueError:
+            continue
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    raise ValueError("must be a time, such as 2025-11-03 09:00:00")
+
+
+def _parser(form: str) -> Any:
+    return lambda text: datetime.strptime(text, form)  # the caller adds the time zone
+
+
+_Name = Annotated[str, BeforeValidator(_text), Field(min_length=1)]
+
+
+class Message(Loose):
+    """A message of a conversation; its ``id`` is unique there only."""
+
+    id: _Name
+    role: Role = "user"
+    speaker: str | None = None
+    at: Annotated[datetime | None, BeforeValidator(_moment)] = None
+    content: str
+
+
+class Conversation(Loose):
+    """Messages in order."""
+
+    id: _Name
+    messages: list[Message] = Field(min_length=1)
+
+    @field_validator("messages")
+    @classmethod
+    def _timed(cls, messages: list[Message]) -> list[Message]:
+        return [
+            one if one.at else one.model_copy(update={"at": EPOCH + timedelta(minutes=number)})
+            for number, one in enumerate(messages)
+        ]
+
+
+class RetrievalQuery(Loose):
+    """A question about one conversation, and the ids of the messages that answer it."""
+
+    conversation: _Name
+    query: str = Field(min_length=1)
+    relevant: Annotated[list[_Name], BeforeValidator(listed)] = Field(min_length=1)
+    category: Annotated[str | None, BeforeValidator(_text)] = None
+
+
+class RetrievalSet(Loose):
+    """The contents of a file."""
+
+    conversations: list[Conversation] = Field(min_length=1)
+    queries: list[RetrievalQuery] = Field(min_length=1)
+
+
+def read_retrieval(path: Path) -> RetrievalSet:
+    """Read a file, JSON. Raises ExampleFileError with all its problems."""
+    text = read_file(path)
+    data = text if isinstance(text, Problem) else parse_json(text, path, form=RETRIEVAL_FORM)
+    if isinstance(data, Problem):
+        raise ExampleFileError([data])
+    document = Document(str(path), data, {})
+    found = validate(document, RetrievalSet)
+    if isinstance(found, tuple):
+        raise ExampleFileError(shown(in_json(found, RETRIEVAL_FORM), path))
+    hint = "name each once, and only what is there"
+    if problems := [Problem(document.where(), said, hint) for said in _misnamed(found)]:
+        raise ExampleFileError(shown(problems, path))
+    return found
+
+
+def _misnamed(file: RetrievalSet) -> Iterator[str]:
+    """Yield what validates piece by piece and still does not fit together."""
+    known: dict[str, Counter[str]] = {}
+    for one in file.conversations:
+        if one.id in known:
+            yield f"there are several conversations '{one.id}'"
+        known[one.id] = Counter(said.id for said in one.messages)
+        for name in (name for name, count in known[one.id].items() if count > 1):
+            yield f"conversation '{one.id}' has several messages '{name}'"
+    for number, query in enumerate(file.queries, start=1):
+        if query.conversation not in known:
+            yield f"item {number} (in queries): there is no conversation '{query.conversation}'"
+            continue
+        for name in sorted(set(query.relevant) - known[query.conversation].keys()):
+            yield f"'relevant' (in queries, item {number}): there is no message '{name}'"
+
+
+def store_conversation(store: MemoryStore, conversation: Conversation) -> None:
+    """Put a conversation into the store, as if it had been held there."""
+    store.create_session(session_id=conversation.id)
+    for said in conversation.messages:
+        if said.content.strip():
+            store.append(
+                conversation.id,
+                said.role,
+                said.content,
+                at=said.at,
+                speaker=said.speaker,
+                message_id=f"{conversation.id}{_BETWEEN}{said.id}",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """A query, its hits, and the milliseconds without the embedding model's own."""
+
+    query: RetrievalQuery
+    hits: tuple[Hit, ...]
+    ms: float
+
+    def found(self, weights: Weights | None = None) -> tuple[str, ...]:
+        """Return the ids of the messages found, best first; under other weights when given."""
+        hits: Sequence[Hit] = self.hits
+        if weights is not None:
+            named = any(hit.parts.code for hit in hits)
+            hits = sorted(hits, key=lambda hit: -weigh(hit.parts, weights, named=named))
+        passages = (hit.passage for hit in hits)
+        ids = (one.message_id.removeprefix(f"{one.session_id}{_BETWEEN}") for one in passages)
+        return tuple(dict.fromkeys(ids))
+
+
+def retrieve(
+    store: MemoryStore,
+    query: RetrievalQuery,
+    *,
+    settings: RecallSettings,
+    embedder: Embedder | None = None,
+    pool: int | None = None,
+) -> Retrieved:
+    """Ask one query, and keep ``pool`` chunks, or as many as ten messages may need."""
+    found = recall(
+        store,
+        query.query,
+        scope=Scope(session_id=query.conversation),
+        limit=pool or 2 * DEPTH,
+        settings=settings,
+        embedder=embedder,
+    )
+    return Retrieved(query, found.hits, found.timings_ms["total"])
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Means over queries, in [0, 1]; None when there is no query."""
+
+    queries: int
+    recall_at_5: float | None
+    recall_at_10: float | None
+    ndcg_at_5: float | None
+
+
+def ranking(retrieved: Iterable[Retrieved], weights: Weights | None = None) -> Ranking:
+    """Return the means over queries."""
+    rows = [(one.found(weights), frozenset(one.query.relevant)) for one in retrieved]
+    return Ranking(
+        len(rows),
+        mean(recall_at(found, relevant, 5) for found, relevant in rows),
+        mean(recall_at(found, relevant, 10) for found, relevant in rows),
+        mean(ndcg_at(found, relevant, 5) for found, relevant in rows),
+    )
+
+
+def recall_at(found: Sequence[str], relevant: frozenset[str], depth: int) -> float:
+    """Return the share of the relevant messages that are among the first ones found.
+
+    >>> recall_at(["a", "b", "c"], frozenset({"b", "x"}), 2)
+    0.5
+    """
+    return len(relevant.intersection(found[:depth])) / len(relevant)
+
+
+def ndcg_at(found: Sequence[str], relevant: frozenset[str], depth: int) -> float:
+    """Return the discounted gain of ``found``, divided by the best possible.
+
+    >>> round(ndcg_at(["x", "a"], frozenset({"a"}), 5), 3)
+    0.631
+    """
+    gains = (_discount(place) for place, one in enumerate(found[:depth]) if one in relevant)
+    return sum(gains) / sum(map(_discount, range(min(depth, len(relevant)))))
+
+
+def _discount(place: int) -> float:
+    return 1.0 / math.log2(place + 2)
+
+
+def score_retrieval(retrieved: Sequence[Retrieved]) -> dict[str, object]:
+    """Add up what `kds eval retrieval` reports; docs/evaluation.md explains the keys."""
+    times = [one.ms for one in retrieved]
+    names = sorted({one.query.category for one in retrieved if one.query.category is not None})
+    by_category = {
+        name: asdict(ranking(one for one in retrieved if one.query.category == name))
+        for name in names
+    }
+    times_ms = {"ms_p50": percentile(times, 50), "ms_p95": percentile(times, 95)}
+    return rounded(asdict(ranking(retrieved)) | {"by_category": by_category} | times_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning(Figures):
+    """The best weights on one half of the queries, and what they do on the other.
+
+    ``before``: the weights in use, on the other half.
+    """
+
+    weights: Weights
+    searched_on: Ranking
+    other_half: Ranking
+    before: Ranking
+
+
+def tune(retrieved: Sequence[Retrieved], *, present: Weights, dense: bool) -> Tuning:
+    """Search the weights that are best for NDCG@5; ``dense`` False keeps the weight of meaning.
+
+    Of weights that do as well, those in use stay.
+    """
+    first, second = halves(retrieved)
+    best, best_ndcg = present, (ranking(first, present).ndcg_at_5 or 0.0) + NOTICEABLE
+    for weights in _grid(present, dense=dense):
+        ndcg = ranking(first, weights).ndcg_at_5 or 0.0
+        if ndcg > best_ndcg:
+            best, best_ndcg = weights, ndcg
+    return Tuning(best, ranking(first, best), ranking(second, best), ranking(second, present))
+
+
+def halves(retrieved: Sequence[Retrieved]) -> tuple[list[Retrieved], list[Retrieved]]:
+    """Divide the queries: by conversation where there are several, else by a hash of the text.
+
+    So no conversation is in both, and the halves are the same in every run.
+    """
+    names = list(dict.fromkeys(one.query.conversation for one in retrieved))
+    odd = set(names[::2]) if len(names) > 1 else None
+
+    def is_first(one: Retrieved) -> bool:
+        return _is_odd(one.query.query) if odd is None else one.query.conversation in odd
+
+    return [one for one in retrieved if is_first(one)], [
+        one for one in retrieved if not is_first(one)
+    ]
+
+
+def _grid(present: Weights, *, dense: bool) -> Iterator[Weights]:
+    total = present.alpha + present.beta + present.gamma
+    for alpha in ALPHAS if dense else (present.alpha / total,):
+        for gamma in GAMMAS:
+            if (beta := 1.0 - alpha - gamma) > 0.0:
+                yield Weights(round(alpha, 4), round(beta, 4), gamma)
+
+
+def _is_odd(text: str) -> bool:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[0] % 2 == 1

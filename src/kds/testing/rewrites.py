@@ -1,0 +1,182 @@
+"""Measures the reference resolver on rewrites: its output against what people wrote.
+
+A turn *needs* a rewrite when none of its accepted rewrites equals the message, but for case,
+punctuation and spaces. Beside the resolver stands the copy baseline: the message as it is.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import thread_time
+from types import ModuleType
+from typing import Final, Literal
+
+from kds.api.measures import mean, percentile, rounded, share
+from kds.api.same_text import bare, matches
+from kds.brain.clock import utc_now
+from kds.brain.installation import load_extra
+from kds.brain.turn import Rewriting, Turn, Utterance
+from kds.brain.wire import rewriting_to_wire
+from kds.router.references.resolver import Resolver, apply_edits
+from kds.router.rewriting.writer import CheckedRewriter, rewrite_turn
+from kds.testing.example_files import AnyOf, CleanText, Loose, Said, read_rows
+from kds.testing.metrics_report import rewrites_of
+
+REWRITE_FORM: Final = (
+    '{"history": [{"role": "user", "content": "Add a FAB button"}], '
+    '"query": "Make it purple", "rewrite": ["Make the FAB button purple"]}'
+)
+_TOKEN: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteExample:
+    """A message after a history, and the self-contained forms that count as right."""
+
+    history: tuple[Utterance, ...]
+    query: str
+    rewrites: tuple[str, ...]
+    where: str
+
+
+class _Message(Loose):
+    role: Literal["user", "assistant"]
+    content: CleanText
+
+
+class _Row(Loose):
+    history: list[_Message] | None = None
+    query: Said
+    rewrite: AnyOf
+
+
+def read_rewrites(path: Path, *, limit: int | None = None) -> tuple[RewriteExample, ...]:
+    """Read a file of rewrites, JSON lines. Raises ExampleFileError."""
+    return tuple(
+        RewriteExample(
+            tuple(Utterance(said.content, said.role) for said in row.history or ()),
+            row.query,
+            tuple(row.rewrite),
+            where,
+        )
+        for row, where in read_rows(path, _Row, form=REWRITE_FORM, limit=limit)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """An example with the resolver's output, its reasons, and the CPU time in milliseconds.
+
+    ``rewriting`` is None when no model was asked.
+    """
+
+    example: RewriteExample
+    text: str
+    notes: tuple[str, ...]
+    cpu_ms: float
+    rewriting: Rewriting | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the output is an accepted rewrite."""
+        return matches(self.text, self.example.rewrites)
+
+    @property
+    def needed(self) -> bool:
+        """Whether the message could not stay as it was."""
+        return not matches(self.example.query, self.example.rewrites)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the resolver changed the message."""
+        return bare(self.text) != bare(self.example.query)
+
+
+def rewrite(
+    example: RewriteExample, resolver: Resolver, rewriter: CheckedRewriter | None = None
+) -> Rewritten:
+    """Resolve the message of ``example`` in its history; ``rewriter`` may ask a model as well."""
+    started = thread_time()
+    discourse = resolver.replay(example.history)
+    resolution = resolver.resolve(example.query, discourse)
+    turn = Turn(
+        example.query,
+        utc_now(),
+        history=example.history,
+        edits=resolution.edits,
+        unresolved=resolution.unresolved,
+        expanded=apply_edits(example.query, resolution.edits),
+        context_switch=resolver.switch(example.query, discourse) is not None,
+        notes=resolution.notes,
+    )
+    if rewriter is not None:
+        turn = rewrite_turn(turn, discourse, rewriter)
+    cpu_ms = (thread_time() - started) * 1000.0
+    return Rewritten(example, turn.expanded, turn.notes, cpu_ms, turn.rewriting)
+
+
+def score_rewrites(rewritten: Sequence[Rewritten]) -> dict[str, object]:
+    """Add up what `kds eval rewrites` reports; docs/evaluation.md explains the keys.
+
+    Shares in [0, 1], BLEU in [0, 100], None when nothing counts. KdsError without sacrebleu.
+    """
+    needed = [one for one in rewritten if one.needed]
+    times = [one.cpu_ms for one in rewritten]
+    accepted = [one.example.rewrites for one in rewritten]
+    asked = [rewriting_to_wire(one.rewriting) for one in rewritten if one.rewriting is not None]
+    by_model = rewrites_of(asked)
+    return rounded({
+        "turns": len(rewritten),
+        "exact": share(one.exact for one in rewritten),
+        "bleu": bleu([one.text for one in rewritten], accepted),
+        "rouge1_recall": mean(rouge1_recall(one.text, one.example.rewrites) for one in rewritten),
+        "needed": len(needed),
+        "needed_exact": share(one.exact for one in needed),
+        "needed_bleu": bleu([one.text for one in needed], [one.example.rewrites for one in needed]),
+        "signal_precision": share(one.needed for one in rewritten if one.changed),
+        "signal_recall": share(one.changed for one in needed),
+        "false_rewrites": share(one.changed for one in rewritten if not one.needed),
+        "copy": {
+            "exact": share(not one.needed for one in rewritten),
+            "bleu": bleu([one.example.query for one in rewritten], accepted),
+        },
+        "ms_p50": percentile(times, 50),
+        "ms_p99": percentile(times, 99),
+        **({"rewrites": asdict(by_model)} if by_model else {}),
+    })  # fmt: skip
+
+
+def load_bleu() -> ModuleType:
+    """Import sacrebleu. KdsError when it is not installed."""
+    return load_extra("sacrebleu", extra="eval", purpose="measure BLEU")
+
+
+def bleu(texts: Sequence[str], accepted: Sequence[Sequence[str]]) -> float | None:
+    """Corpus BLEU of sacrebleu, lowercased, its default tokeniser; None for no texts at all.
+
+    Each text has one accepted form or several. KdsError when sacrebleu is not installed.
+    """
+    if not texts:
+        return None
+    sacrebleu = load_bleu()
+    width = max(len(forms) for forms in accepted)
+    # sacrebleu wants one list a rank of reference, with None where a text has fewer
+    ranks = [[forms[rank] if rank < len(forms) else None for forms in accepted]
+             for rank in range(width)]  # fmt: skip
+    return float(sacrebleu.corpus_bleu(list(texts), ranks, lowercase=True).score)
+
+
+def rouge1_recall(text: str, accepted: Iterable[str]) -> float:
+    """The share of an accepted form's words that ``text`` has; of the form that does best.
+
+    >>> rouge1_recall("Make it purple", ["Make the button purple"])
+    0.5
+    """
+    has = Counter(_TOKEN.findall(text.lower()))
+    recalls = []
+    for form in accepted:
+        wanted = Counter(_TOKEN.findall(form.lower()))
+        recalls.append((has & wanted).total() / wanted.total() if wanted else 0.0)
+    return max(recalls, default=0.0)

@@ -1,0 +1,314 @@
+"""`kds eval KIND FILE`, as a user runs it, and `kds rules check --dialogues`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from kds.brain.installation import install_line
+
+from ..conftest import BAD_INPUT, Run, data, jsonl, refused
+from ..testing.test_follow_ups import DOCUMENT, TALKS
+
+pytestmark = pytest.mark.usefixtures("workspace")
+
+DOCUMENTS: Final = Path(__file__).resolve().parents[2] / "documents"
+HISTORY = [{"role": "user", "content": "I want to add a FAB button"}]
+IT = {"text": "it", "kind": "pronoun", "antecedents": ["FAB button"], "source": "user",
+      "must": True}  # fmt: skip
+TURNS = [
+    {"user": "I want to add a FAB button", "labelled": True, "intents": ["PLAN"], "refs": []},
+    {"user": "Make it purple", "labelled": True, "intents": ["TEST"], "refs": [IT]},
+]
+REWRITES = (
+    {"history": HISTORY, "query": "Make it purple", "rewrite": ["Make the FAB button purple"]},
+    {"history": HISTORY, "query": "Make it blue", "rewrite": ["Paint it black"]},
+    {"history": HISTORY, "query": "Run the tests", "rewrite": ["Run the tests"]},
+)
+MULTI = (
+    {"text": "Fix the login bug and run the tests", "intents": ["EXECUTE", "TEST"]},
+    {"text": "I want to add a FAB button", "intents": ["PLAN"]},
+    {"text": "Commit my changes", "intents": ["METRICS"]},
+)
+DIALOGUE = """
+- id: fab
+  turns:
+    - {user: I want to add a FAB button}
+    - {user: Make it purple, expanded: Make the FAB button purple}
+    - {user: Make it round, expanded: Make the moon round}
+"""
+TRAIN = tuple(
+    {"text": text.format(thing), "intent": intent}
+    for thing in ("lamp", "heater", "radio", "kitchen light", "fan", "oven", "coffee machine", "tv")
+    for text, intent in (
+        ("switch the {} on", "on"),
+        ("turn the {} off please", "off"),
+        ("how much power does the {} need", "power"),
+        ("tell me a story about a {}", "oos"),
+    )
+)
+INTENTS = (
+    {"text": "switch the heater on now", "intent": "on"},
+    {"text": "turn my lamp off", "intent": ["off", "power"]},
+    {"text": "how much power does it need", "intent": "off"},
+    {"text": "tell me a story about dragons", "intent": "oos"},
+)
+TALK = ("Which port does staging use?", "It listens on 8081.", "Thanks!", "I went to the dentist.")
+MEMORIES = {
+    "conversations": [
+        {"id": name, "messages": [{"id": str(at), "content": said} for at, said in enumerate(TALK)]}
+        for name in ("a", "b")
+    ],
+    "queries": [
+        {"conversation": name, "query": query, "relevant": [relevant], "category": category}
+        for name in ("a", "b")
+        for query, relevant, category in (
+            ("staging port", "1", "port"), ("When did I go to the dentist?", "3", "time"),
+        )
+    ],
+}  # fmt: skip
+
+KEYS = {
+    "chats": "turns follow_ups changed edits_right edits_wrong edits_false precision harmed "
+    "must_user must_recall_user must_assistant must_recall_assistant intents acted "
+    "intent_right_when_acted ece ms_p50 ms_p99 by_rule by_kind baselines",
+    "dialogues": "dialogues turns intent_accuracy needed expanded_exact context_ref_accuracy kept "
+    "false_rewrites switch_accuracy secondary_accuracy ms_p50 ms_p99",
+    "rewrites": "turns exact bleu rouge1_recall needed needed_exact needed_bleu signal_precision "
+    "signal_recall false_rewrites copy ms_p50 ms_p99",
+    "intents": "accuracy macro_f1 top2 oos_recall_at_95 oos_auroc ece acted_precision coverage "
+    "oos_acted train_s ms_p50 ms_p99 peak_mb",
+    "multi": "exact recall false_splits",
+    "retrieval": "queries recall_at_5 recall_at_10 ndcg_at_5 by_category ms_p50 ms_p95",
+    "follow-ups": "talks questions follow_ups resolved exact kept of_follow_ups of_others "
+    "session_hits ms_p50 ms_p95",
+}
+"""Keys of `--json`, which programs elsewhere rely on."""
+
+SHOWN = {
+    "chats": ("most recent noun", "turns changed for the worse", "2 references", "pron.it"),
+    "dialogues": ("needed expansions exact", "50.0%", "a.yaml:6", "- Make the moon round"),
+    "rewrites": ("66.7%", "33.3%", "kept turns changed wrongly"),
+    "intents": ("66.7%", "4 messages, 1 of them out of scope", "off       power   1"),
+    "multi": ("Commit my changes", "METRICS"),
+    "retrieval": ("category port", "100.0%", "ms a case"),
+    "follow-ups": ("follow-ups, rewritten", "follow-ups, as typed"),
+}
+
+
+def _file(kind: str) -> list[str]:
+    """Write a file of that kind; the arguments that measure on it."""
+    match kind:
+        case "chats":
+            return [kind, jsonl("chats.jsonl", ({"id": "a", "turns": [*TURNS, TURNS[1]]},))]
+        case "rewrites" | "multi":
+            return [kind, jsonl("rows.jsonl", REWRITES if kind == "rewrites" else MULTI)]
+        case "intents":
+            train = jsonl("train.jsonl", TRAIN)
+            return [kind, jsonl("test.jsonl", INTENTS), "--train", train]
+        case "dialogues":
+            name, text = "a.yaml", DIALOGUE
+        case "retrieval":
+            name, text = "r.json", json.dumps(MEMORIES)
+        case _:
+            Path("agreement.md").write_text(DOCUMENT)
+            name, text = "talks.yaml", TALKS
+    Path(name).write_text(text)
+    return [kind, name]
+
+
+def _wrong(path: str = "wrong.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_each_kind_prints_its_keys_and_leaves_the_workspace_alone(
+    kind: str, kds_call: Run, fitted_workspace: Path
+) -> None:
+    arguments = _file(kind)
+    before = sorted(fitted_workspace.rglob("*"))
+    result = kds_call("eval", *arguments, "--json")
+    assert (result.code, result.err) == (0, "")
+    assert list(json.loads(result.out)) == KEYS[kind].split()
+    assert sorted(fitted_workspace.rglob("*")) == before
+    shown = kds_call("eval", *arguments).out
+    assert [part for part in SHOWN[kind] if part not in shown] == []
+
+
+def test_the_figures_are_those_of_the_examples(kds_call: Run, fitted_workspace: Path) -> None:
+    found = {kind: data(kds_call("eval", *_file(kind), "--json")) for kind in KEYS}
+    chats, rewrites, recalled = found["chats"], found["rewrites"], found["retrieval"]
+    assert (chats["turns"], chats["must_user"], chats["baselines"]["never"]["harmed"]) == (3, 2, 0)
+    assert (rewrites["turns"], rewrites["needed"], rewrites["exact"]) == (3, 2, 0.6667)
+    assert (rewrites["needed_exact"], rewrites["copy"]["exact"]) == (0.5, 0.3333)
+    assert found["multi"] == {"exact": 0.6667, "recall": 0.75, "false_splits": 0.0}
+    assert found["intents"]["accuracy"] == 0.6667
+    assert recalled["recall_at_5"] == recalled["recall_at_10"] == 1.0
+    assert set(recalled["by_category"]) == {"port", "time"}
+    assert found["dialogues"]["expanded_exact"] == 0.5
+
+
+def test_wrong_outcomes_are_written_with_the_reasons(kds_call: Run, fitted_workspace: Path) -> None:
+    found = {}
+    for kind in ("chats", "dialogues", "rewrites", "multi"):
+        kds_call("eval", *_file(kind), "--errors", "wrong.jsonl")
+        found[kind] = _wrong()
+    chat = found["chats"][0]
+    assert (chat["chat"], chat["turn"], chat["intents"]) == ("a", 2, ["TEST"])
+    assert chat["why"]
+    assert found["dialogues"][0]["turns"][0]["where"] == "a.yaml:6"
+    assert found["multi"][0]["actual"] == "COMMIT"
+    (rewrite,) = found["rewrites"]
+    assert (rewrite["where"], rewrite["actual"]) == ("rows.jsonl:2", "Make the FAB button blue")
+    assert rewrite["needed"]
+    assert rewrite["changed"]
+    assert rewrite["why"]
+    Path("again.jsonl").write_text(json.dumps(rewrite))
+    assert data(kds_call("eval", "rewrites", "again.jsonl", "--json"))["turns"] == 1
+
+
+def test_follow_ups_that_went_wrong_can_be_read(kds_call: Run, fitted_workspace: Path) -> None:
+    arguments = _file("follow-ups")
+    text = TALKS.replace("refers_to: Determination", "refers_to: Closing")
+    Path("talks.yaml").write_text(text.replace("expanded: What happens if", "expanded: Which"))
+    kds_call("eval", *arguments, "--errors", "wrong.jsonl")
+    (wrong,) = _wrong()
+    assert (wrong["turn"], wrong["resolved"], wrong["recall@5"]) == (2, False, 0.5)
+    assert wrong["found"]
+
+
+def test_an_answer_that_is_nowhere_is_a_problem_of_the_file(kds_call: Run) -> None:
+    arguments = _file("follow-ups")
+    text = TALKS.replace("in May", "in June").replace('"2 Days"', '"9 Days"')
+    Path("talks.yaml").write_text(text)
+    result = kds_call("eval", *arguments)
+    assert result.code == BAD_INPUT
+    assert "talks.yaml:9: no section '9 Days' of agreement.md has a heading" in result.err
+    assert "talks.yaml:13: no section '3' of agreement.md has 'in June'" in result.err
+
+
+@pytest.mark.usefixtures("fitted_workspace")
+def test_sixty_follow_ups_are_understood_by_the_rules_alone_and_answered(kds_call: Run) -> None:
+    found = data(kds_call("eval", "follow-ups", str(DOCUMENTS / "follow_ups.yaml"), "--json"))
+    assert found["follow_ups"] == 60
+    assert found["resolved"] >= 0.90
+    assert found["kept"] == 1.0
+    recalls = found["of_follow_ups"]
+    assert recalls["rewritten"]["recall@5"] >= 0.85
+    assert recalls["rewritten"]["recall@5"] >= recalls["typed"]["recall@5"] + 0.2
+    assert found["session_hits"] >= 0.60
+
+
+def test_only_the_first_examples_count(kds_call: Run) -> None:
+    assert data(kds_call("eval", *_file("rewrites"), "--limit", "1", "--json"))["turns"] == 1
+
+
+def test_draws_report_how_far_they_differ(kds_call: Run) -> None:
+    report = data(kds_call("eval", *_file("intents"), "--shots", "3", "--seeds", "2", "--json"))
+    assert list(report) == [*KEYS["intents"].split(), "std"]
+    assert set(report["std"]) == set(KEYS["intents"].split())
+
+
+def test_tuned_weights_are_written_on_request(kds_call: Run, workspace: Path) -> None:
+    result = kds_call("eval", *_file("retrieval"), "--tune", "--write", "--json")
+    weights = json.loads(result.out)["tuning"]["weights"]
+    written = yaml.safe_load((workspace / "kds-brain" / "settings.yaml").read_text())
+    assert written["recall"] == {f"rerank_{name}": value for name, value in weights.items()}
+
+
+def test_an_embedding_model_of_the_users_own_is_used(
+    kds_call: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workspace / "tiny_model.py").write_text(
+        "class Tiny:\n"
+        "    def embed_query(self, text): return [float('8081' in text or 'port' in text), 0.1]\n"
+        "    def embed_documents(self, texts): return [self.embed_query(text) for text in texts]\n"
+    )
+    monkeypatch.syspath_prepend(workspace)
+    arguments = (*_file("retrieval"), "--embeddings", "tiny_model:Tiny", "--json")
+    assert data(kds_call("eval", *arguments))["recall_at_10"] == 1.0
+
+
+def test_without_sacrebleu_the_extra_is_named(
+    kds_call: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sacrebleu", None)
+    refused(kds_call("eval", *_file("rewrites")), f"{install_line('eval')}")
+
+
+def test_odd_text_is_measured(kds_call: Run) -> None:
+    odd = ({"query": "\ud800 \x00 it", "rewrite": ["x"]}, {"query": "it " * 500, "rewrite": ["é"]})
+    file = jsonl("r.jsonl", odd)
+    assert kds_call("eval", "rewrites", file, "--errors", "wrong.jsonl", "--json").code == 0
+    assert _wrong()[0]["query"] == "�  it"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["chats", "none.jsonl"], "none.jsonl"),
+        (["chats", "bad.json"], "bad.json:1"),
+        (["chats", "bad.json", "--errors", "bad.json"], "names the file of examples itself"),
+        (["follow-ups", "none.yaml"], "none.yaml"),
+        (["follow-ups", "bad.yaml"], "bad.yaml:5"),
+        (["follow-ups", "bad.yaml", "--errors", "no/such/x.jsonl"], "no such folder 'no/such'"),
+        (["retrieval", "bad.json", "--write"], "add --tune"),
+        (["retrieval", "bad.json"], "bad.json:1: key 'queries' is missing"),
+        (["retrieval", "bad.json", "--errors", "x"], "--errors does not apply to retrieval"),
+        (["rewrites", "bad.json", "--errors", "./bad.json"], "fix: give it a name of its own"),
+        (["rewrites", "bad.json", "--tune"], "fix: it is for retrieval: leave it out"),
+        (["intents", "test.jsonl", "--shots", "3"], "add --train"),
+        (["intents", "test.jsonl", "--train", "one.jsonl", "--seeds", "3"], "add --shots"),
+        (["intents", "test.jsonl", "--train", "one.jsonl"], "a classifier needs two"),
+        (["intents", "test.jsonl", "--train", "nowhere.jsonl"], "check the path"),
+        (["intents", "odd.jsonl", "--train", "train.jsonl"], "odd.jsonl:1: unknown intent 'boom'"),
+        (["intent", "test.jsonl"], "did you mean 'intents'?"),
+    ],
+)
+def test_bad_arguments_are_refused_with_a_fix(
+    kds_call: Run, arguments: list[str], said: str
+) -> None:
+    Path("bad.json").write_text('{"conversations": []}\n')
+    Path("bad.yaml").write_text(DOCUMENT)
+    _file("intents")
+    jsonl("one.jsonl", TRAIN[:1])
+    jsonl("odd.jsonl", ({"text": "explode", "intent": "boom"},))
+    refused(kds_call("eval", *arguments), said)
+
+
+@pytest.mark.parametrize("kind", ["rewrites", "multi"])
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "x.jsonl: holds no examples"),
+        ("{}\nnonsense\n", "x.jsonl:2: the line is not JSON"),
+        ("[]\n", "x.jsonl:1: the line must be an object"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_every_problem(
+    kind: str, content: str, problem: str, kds_call: Run
+) -> None:
+    Path("x.jsonl").write_text(content)
+    result = kds_call("eval", kind, "x.jsonl", "--json")
+    assert result.code == BAD_INPUT
+    told = json.loads(result.out)["error"]["problems"]
+    assert problem in [f"{one['where']}: {one['message']}"[: len(problem)] for one in told]
+    assert problem in result.err
+    assert ("x.jsonl:1: " in result.err) == bool(content)
+
+
+def test_the_record_of_the_rules_on_dialogues(kds_call: Run, fitted_workspace: Path) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        Path(name).write_text(DIALOGUE)
+    report = data(kds_call("rules", "check", "--dialogues", "a.yaml", "b.yaml", "--json"))
+    records = {record["rule"]: record for record in report["record"]}
+    it = records["pron.it"]
+    assert (it["fired"], it["right"], it["wrong"]) == (4, 2, 2)
+    assert it["wrong_at"] == ["a.yaml:6", "b.yaml:6"]
+    assert records["pron.person"]["fired"] == 0
+    assert "a.yaml:6" in kds_call("rules", "check", "--dialogues", "a.yaml").out
+    assert kds_call("rules", "check", "b.yaml").code == BAD_INPUT
+    assert "record" not in data(kds_call("rules", "check", "--json"))

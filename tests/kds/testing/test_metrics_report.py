@@ -1,0 +1,177 @@
+"""Working out KDS's own numbers from measurements."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from kds.api.turn_log import TURN, turn_metric
+from kds.brain.passages.recall import recall
+from kds.brain.sessions.metrics import RECALL, log_recall
+from kds.brain.sessions.session_values import Metric
+from kds.brain.sessions.sqlite_store import SqliteStore
+from kds.brain.turn import StepRecord, Turn
+from kds.testing.metrics_report import MetricsReport, report_metrics
+
+NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
+WEEK = timedelta(days=7)
+
+
+def turn(
+    minute: float, intent: str, *, conversation: str = "a", action: str = "route", ms: float = 1.0
+) -> Metric:
+    made = Turn("secret text", NOW, intent=intent, action=action, confidence=0.8,  # type: ignore[arg-type]
+                records=(StepRecord("classify", (), ms), StepRecord("log", (), 1.0)))  # fmt: skip
+    data = dict(turn_metric(made, conversation))
+    return Metric(NOW - timedelta(hours=5) + timedelta(minutes=minute), TURN, data)
+
+
+def recalled(hits: int, ms: float = 5.0, **more: Any) -> Metric:
+    data: dict[str, object] = {
+        "hits": hits,
+        "counts": {"lexical": hits, "code": 0},
+        "timings_ms": {"lexical": ms / 2, "total": ms},
+        "top_scores": [0.9] * hits,
+        "flags": {"in_conversation": True, "widened": hits == 0},
+    }
+    return Metric(NOW - timedelta(hours=1), RECALL, data | more)
+
+
+def report(*metrics: Metric, span: timedelta = WEEK) -> MetricsReport:
+    found = sorted(metrics, key=lambda metric: metric.at)
+    return report_metrics(found, since=NOW - span, until=NOW, corrections={"CORRECT"})
+
+
+def test_nothing_measured_is_none_and_not_zero() -> None:
+    empty = report()
+    assert (empty.turns, empty.recalls) == (None, None)
+    assert empty.as_dict()["turns"] is None
+    assert {bucket.turns for bucket in empty.buckets} == {0}
+
+
+def test_a_turn_is_corrected_when_the_next_one_of_its_conversation_is_correct() -> None:
+    found = report(
+        turn(0, "EXECUTE"),
+        turn(1, "PLAN", conversation="b"),
+        turn(2, "CORRECT"),
+        turn(3, "EXECUTE"),
+        turn(4, "TEST"),
+    ).turns
+    assert found is not None
+    judged = found.corrections
+    assert (judged.judged, judged.corrected, judged.accuracy) == (2, 1, 0.5)
+    assert judged.by_intent == {"EXECUTE": 1}
+
+
+def test_turns_that_nothing_followed_in_time_are_not_judged() -> None:
+    found = report(turn(0, "EXECUTE"), turn(121, "CORRECT")).turns
+    assert found is not None
+    assert (found.corrections.judged, found.corrections.accuracy) == (0, None)
+
+
+def test_questions_back_and_corrections_are_not_judged_themselves() -> None:
+    found = report(
+        turn(0, "EXECUTE", action="clarify"), turn(1, "CORRECT"), turn(2, "CORRECT")
+    ).turns
+    assert found is not None
+    assert found.corrections.judged == 0
+
+
+def test_turns_are_counted_by_intent_action_and_conversation() -> None:
+    found = report(
+        turn(0, "PLAN"), turn(1, "PLAN"), turn(2, "UNKNOWN", action="abstain", conversation="b")
+    ).turns
+    assert found is not None
+    assert found.intents == {"PLAN": 2, "UNKNOWN": 1}
+    assert found.actions == {"route": 2, "abstain": 1}
+    assert found.conversations == 2
+    assert found.confidence == pytest.approx(0.8)
+
+
+def test_times_are_percentiles_of_each_stage_and_of_the_sum() -> None:
+    found = report(*(turn(at, "PLAN", ms=float(at)) for at in range(1, 101))).turns
+    assert found is not None
+    classify = found.stages_ms["classify"]
+    assert (classify.p50, classify.p95, classify.p99) == (50.0, 95.0, 99.0)
+    assert found.cpu_ms.p50 == 51.0
+
+
+def test_recalls_are_counted_with_hit_rate_sources_and_latency() -> None:
+    found = report(recalled(2, 4.0, surface="cli"), recalled(0, 8.0, surface="mcp")).recalls
+    assert found is not None
+    assert (found.count, found.hit_rate, found.widened, found.top_score) == (2, 0.5, 0.5, 0.9)
+    assert found.candidates == {"lexical": 1.0, "code": 0.0}
+    assert (found.latency_ms.p50, found.latency_ms.p95) == (4.0, 8.0)
+    assert found.stages_ms["lexical"].p95 == 4.0
+    assert found.surfaces == {"cli": 1, "mcp": 1}
+    assert found.budget is None
+
+
+def test_the_use_of_the_budget_is_of_those_that_had_one() -> None:
+    found = report(
+        recalled(1, budget_tokens=100, used_tokens=50),
+        recalled(1, budget_tokens=100, used_tokens=100),
+        recalled(1),
+    ).recalls
+    assert found is not None
+    assert found.budget is not None
+    assert (found.budget.recalls, found.budget.used, found.budget.over) == (2, 0.75, 0)
+
+
+@pytest.mark.parametrize(("span", "count", "step"), [
+    (WEEK, 8, timedelta(days=1)), (timedelta(hours=24), 25, timedelta(hours=1)),
+])  # fmt: skip
+def test_buckets_cover_the_span_without_gaps(span: timedelta, count: int, step: timedelta) -> None:
+    found = report(turn(0, "PLAN"), recalled(1), recalled(0), span=span)
+    starts = [bucket.start for bucket in found.buckets]
+    assert len(starts) == count
+    assert {later - earlier for earlier, later in pairwise(starts)} == {step}
+    assert sum(bucket.turns for bucket in found.buckets) == 1
+    assert sum(bucket.recalls for bucket in found.buckets) == 2
+    assert sum(bucket.found for bucket in found.buckets) == 1
+
+
+@pytest.mark.parametrize("data", [
+    {}, {"hits": None, "counts": None, "timings_ms": None, "top_scores": None, "flags": None},
+    {"hits": "2", "counts": {"lexical": "many"}, "timings_ms": {"total": None}, "top_scores": []},
+])  # fmt: skip
+def test_rows_of_another_version_do_no_harm(data: Mapping[str, object]) -> None:
+    found = report(Metric(NOW, RECALL, dict(data)), Metric(NOW, TURN, dict(data)))
+    assert found.recalls is not None
+    assert found.recalls.count == 1
+    assert found.as_dict()["turns"]["count"] == 1
+
+
+def test_the_measurement_of_a_turn_holds_no_text() -> None:
+    text = str(dict(turn_metric(Turn("secret text", NOW, expanded="secret"), "window-7")))
+    assert "secret" not in text
+    assert "window-7" not in text
+
+
+def test_a_recall_is_logged_with_its_budget_and_without_its_text(tmp_path: Any) -> None:
+    with SqliteStore(tmp_path / "memory.db") as store:
+        session = store.create_session()
+        store.append(session.id, "user", "Staging uses port 8443.")
+        found = recall(store, "staging port")
+        kept = log_recall(store, found, surface="test", budget_tokens=100, used_tokens=40)
+        [metric] = store.metrics.since(datetime(2020, 1, 1, tzinfo=UTC), name=RECALL)
+    assert kept == found
+    assert "staging" not in str(metric.data).lower()
+    assert (metric.data["budget_tokens"], metric.data["surface"]) == (100, "test")
+
+
+def test_a_recall_on_a_memory_that_cannot_be_written_says_so_and_finds_all(
+    tmp_path: Any,
+) -> None:
+    with SqliteStore(tmp_path / "memory.db") as store:
+        session = store.create_session()
+        store.append(session.id, "user", "Staging uses port 8443.")
+    (tmp_path / "memory.db").chmod(0o400)
+    with SqliteStore(tmp_path / "memory.db") as store:
+        if not store.database.read_only:
+            pytest.skip("this user may write to read-only files")
+        found = log_recall(store, recall(store, "staging"), surface="test")
+    assert found.hits
+    assert found.notes[-1].startswith("not measured: ")
