@@ -263,7 +263,7 @@ def test_dialogues_are_scored(kds_call: Run, fitted_workspace: Path) -> None:
     assert (result["turns"], result["needed"], result["kept"]) == (3, 1, 2)
     assert result["intent_accuracy"] == pytest.approx(2 / 3, abs=1e-4)
     assert (result["expanded_exact"], result["false_rewrites"]) == (0.0, 0.0)
-    shown = kds_call("eval", "dialogues", str(path), "--errors").out
+    shown = kds_call("eval", "dialogues", str(path)).out
     assert "66.7%" in shown
     assert "wrong, turn 2 of 2" in shown
     assert said_in(fitted_workspace) == []

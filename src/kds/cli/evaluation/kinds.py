@@ -161,7 +161,18 @@ def of_rewrites(asked: Asked) -> Report:
     done = [rewrites.rewrite(one, resolver, rewriter) for one in tracked(examples, "rewriting")]
     figures = rewrites.score_rewrites(done)
     wrong = [_rewrite_error(one) for one in done if not one.exact]
-    return Report(figures, wrong, {"copy": cast("Figures", figures["copy"])})
+    tables = [_model_table(cast("Mapping[str, object]", found))
+              for found in (figures.get("rewrites"),) if found]  # fmt: skip
+    return Report(figures, wrong, {"copy": cast("Figures", figures["copy"])}, tables)
+
+
+def _model_table(found: Mapping[str, object]) -> Table:
+    """What became of the turns that a model was to rewrite."""
+    counts = {f"the model's rewrite: {name}": found[name] for name in ("used", "unchanged")}
+    for outcome in ("rejected", "failed"):
+        reasons = cast("Mapping[str, object]", found[outcome])
+        counts |= {f"{outcome}: {reason}": count for reason, count in reasons.items()}
+    return ("rewriting", "turns"), [(name, str(count)) for name, count in counts.items()]
 
 
 def _rewrite_error(one: rewrites.Rewritten) -> dict[str, object]:
