@@ -1,4 +1,4 @@
-"""Looking at a server: what it is, who we are on it, and how much it holds. Changes nothing."""
+"""Looking at a server: what it is, and who we are on it. Changes nothing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,22 +16,6 @@ SELECT current_setting('server_version_num')::int, current_setting('server_versi
   EXISTS (SELECT 1 FROM pg_roles AS member
     WHERE member.rolname = %s AND pg_has_role(current_user, member.oid, 'SET'))
 FROM pg_roles WHERE rolname = current_user
-"""
-
-_SIZES: Final = b"""
-SELECT pg_database_size(current_database()),
-  coalesce((SELECT greatest(reltuples, 0)::bigint FROM pg_class
-    WHERE oid = to_regclass('kds.chunk')), 0),
-  (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()),
-  (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
-  current_setting('max_connections')::int
-"""
-
-_INDEXES: Final = b"""
-SELECT relname, pg_relation_size(pg_class.oid) AS size FROM pg_class
-WHERE relkind = 'i'
-  AND relnamespace IN (to_regnamespace('kds'), to_regnamespace('kds_documents'))
-ORDER BY size DESC, relname
 """
 
 
@@ -85,34 +69,9 @@ class ServerState:
             yield f"a newer KDS made the tables (version {self.steps}): update this one soon"
 
 
-@dataclass(frozen=True, slots=True)
-class ServerSizes:
-    """How much a database holds, of all tenants."""
-
-    database_bytes: int
-    passages: int
-    """About: as the server last counted them."""
-    connections: int
-    """To this database."""
-    connections_of_all: int
-    connections_allowed: int
-    indexes: tuple[tuple[str, int], ...]
-    """Each with its size, the largest first."""
-
-
 def state_of(server: Server) -> ServerState:
     """Ask a server what it is. Raises StoreError when it cannot be reached."""
     with server.transaction(server.begin) as connection:
         number, named, vector, *role = cast("Any", connection.execute(_STATE, (MEMBER,)).fetchone())
         steps = steps_of(connection)
     return ServerState(number, named.partition(" ")[0], vector, steps, *role)
-
-
-def sizes_of(server: Server) -> ServerSizes:
-    """Ask a server how much it holds. Raises StoreError when it cannot be reached."""
-    with server.transaction(server.begin) as connection:
-        row: Any = connection.execute(_SIZES).fetchone()
-        indexes = connection.execute(_INDEXES).fetchall()
-    here, passages, connections, of_all, allowed = map(int, row)
-    sizes = tuple((str(name), int(size)) for name, size in indexes)
-    return ServerSizes(here, passages, connections, of_all, allowed, sizes)

@@ -8,6 +8,7 @@ The JSON of one or several sessions::
                    "summaries": [{"first_seq", "last_seq", "text", "at", "kind"}]}]}
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -85,6 +86,20 @@ def to_json(archives: Iterable[Archive]) -> str:
     """Write sessions as JSON."""
     data = {"kds_memory": VERSION, "sessions": [_session_data(found) for found in archives]}
     return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+def checksum(archives: Iterable[Archive]) -> str:
+    """Return 16 hex digits that are equal for equal sessions, in any order and under any ids.
+
+    Export and import both print it, so that a memory that was moved can be compared.
+    """
+    parts = []
+    for found in archives:
+        data = _session_data(found)
+        rows = [one | {"id": None} for one in data.pop("messages")]
+        text = json.dumps(data | {"id": None, "messages": rows}, sort_keys=True, default=str)
+        parts.append(hashlib.sha256(text.encode(errors="replace")).hexdigest())
+    return hashlib.sha256("".join(sorted(parts)).encode()).hexdigest()[:16]
 
 
 def from_json(text: str, *, where: str = "the archive") -> tuple[Archive, ...]:

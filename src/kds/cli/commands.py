@@ -43,7 +43,7 @@ GROUPS: Final[Sections] = {
             "Search, show and look after remembered sessions.",
         ),
         "docs": ("docs.docs_group:docs", "Add, search and show documents, with citations."),
-        "db": ("database.db_group:database", "Make, examine and fill a PostgreSQL database."),
+        "db": ("database.db_group:database", "Make and examine a PostgreSQL database."),
         "forget": ("learning.forget:forget", "Forget what was learned here, after a backup."),
     },
     "Serve": {

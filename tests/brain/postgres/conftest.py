@@ -1,19 +1,15 @@
 """Memories and documents on a real server; its fixtures are those of tests/postgres.py."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from conformance import HandClock
 
-from kds.brain.postgres.migration.migrate import Migrated
-from kds.brain.postgres.migration.migrate import migrate as copy
 from kds.brain.postgres.postgres_documents import PostgresDocuments
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.server import Server
-from kds.brain.postgres.tenancy import Tenancy, tenant_number
-from kds.brain.workspace import Workspace
+from kds.brain.postgres.tenancy import tenant_number
 
 from ...postgres import driver, of_database
 
@@ -65,21 +61,3 @@ def open_documents(shared_server: Server, clock: HandClock) -> Iterator[OpenDocu
     yield open_it
     for store in opened:
         store.close()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Workspace:
-    """What moves to the server."""
-    return Workspace(tmp_path, tmp_path / "kds-brain")
-
-
-@pytest.fixture
-def migrate(server: Server, folder: Workspace, clock: HandClock) -> Callable[..., Migrated]:
-    """Copies the workspace for a person, so few messages at once that a small memory takes many."""
-
-    def run(person: str = "ann", *, tenancy: type[Tenancy] = Tenancy, **options: int) -> Migrated:
-        number = tenant_number(server, ("acme", person, "shop"))
-        target = tenancy(server, number, clock=clock, **options)
-        return copy(folder, target, tell=lambda *_: None, at_once=4)
-
-    return run

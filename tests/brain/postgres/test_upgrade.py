@@ -6,13 +6,16 @@ that need nothing of the later steps: its SQL is theirs.
 
 import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from itertools import count
 
 import pytest
-from conformance import HandClock
+from conformance import CODE, HandClock, say
 from document_texts import LEASE, source_of
 
 from kds.brain.errors import StoreError
+from kds.brain.passages.lexical import COLUMN_WEIGHTS
+from kds.brain.passages.text_search import words_of
 from kds.brain.patience import Patience
 from kds.brain.postgres import upgrade as upgrading
 from kds.brain.postgres.postgres_documents import PostgresDocuments
@@ -23,14 +26,65 @@ from kds.brain.postgres.team import Team, person_of
 from kds.brain.postgres.tenancy import Tenancy, tenant_number
 from kds.brain.postgres.tenant_contexts import PostgresContexts
 from kds.brain.postgres.upgrade import require, upgrade
+from kds.brain.sessions.memory_store import MemoryStore
+from kds.brain.sessions.portable import archive
+from kds.brain.sessions.session_values import Profile
 from kds.brain.turn import ContextEntry
 from kds.readers.plain import read_plain
 
 from ...effort import PATIENCE_S
-from .test_migration import all_of, fill, found
 
 DOCUMENTS_CAME = 2
 """The version with tables of documents."""
+
+
+def fill(store: MemoryStore, clock: HandClock) -> None:
+    """Something of every kind."""
+    store.create_session(title="empty", document_context="spec.md")
+    long = store.create_session(session_id="long")
+    say(store, long, *(f"the walrus said {number}" for number in range(11)))
+    store.add_summary(long.id, 1, 5, "a walrus speaks", kind="rolling")
+    for name in ("one", "two"):
+        clock.move(minutes=1)
+        session = store.create_session(session_id=name)
+        store.append(session.id, "user", f"Hello {name} é🎉", speaker="Ann", at=clock.now)
+        store.append(session.id, "assistant", CODE, message_id=f"{name}-answer")
+    store.use_model("m")
+    jobs = store.pending_embeddings(9)
+    store.store_embeddings("m", {job.chunk_id: [1.0, job.chunk_id % 7, 0.3] for job in jobs})
+    store.entities.note("long", terms={"walrus": "it speaks"}, documents=["spec.md"])
+    store.items.put(("a", "b"), "k", {"x": [1, "é"]}, texts=["a purple walrus"])
+    store.items.put(("a",), "short", {"y": 1}, lifetime=timedelta(days=1))
+    store.profile.grant("answers that suit me")
+    store.profile.save(Profile(name="Ada", languages=("en", "de")))
+    for _ in range(2):  # two that are alike are two
+        store.metrics.add("recall", {"ms": 3})
+    store.metrics.add("turn", {"ms": 4})
+
+
+def all_of(store: MemoryStore) -> list[object]:
+    """All that a memory holds, without what only its engine has: numbers, sizes."""
+    sessions = store.sessions(limit=99)
+    whole = [archive(store, session.id) for session in sessions]
+    models = store.models()
+    return [
+        [
+            (one.session.id, one.session.title, one.session.created_at, one.session.updated_at,
+             one.session.document_context, one.session.message_count, one.session.token_count,
+             one.messages, [(s.first_seq, s.last_seq, s.text, s.at, s.kind) for s in one.summaries])
+            for one in whole
+        ],
+        [(one.name, one.dimensions, one.state, one.vectors, one.waiting) for one in models],
+        store.entities.load("long"),
+        store.items.under(),
+        store.profile.events(),
+        store.metrics.since(whole[0].session.created_at - timedelta(days=1)),
+    ]  # fmt: skip
+
+
+def found(store: MemoryStore, text: str) -> list[str]:
+    hits = store.search_words(words_of(text), limit=9, weights=COLUMN_WEIGHTS)
+    return [one.body for one in store.passages([hit.chunk_id for hit in hits])]
 
 
 @pytest.fixture(params=range(1, len(STEPS)))

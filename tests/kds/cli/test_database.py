@@ -48,7 +48,7 @@ def remembered(workspace: Path) -> Path:
         return store.path
 
 
-COMMANDS = (["upgrade"], ["upgrade", "--check"], ["check"], ["stats"], ["migrate", "--from=sqlite"])
+COMMANDS = (["upgrade"], ["upgrade", "--check"], ["check"])
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -69,13 +69,6 @@ def test_a_server_that_is_away_is_told_of_without_its_password(
     assert "cannot be reached" in error["message"]
     assert error["where"] == "postgresql://127.0.0.1:9/team"
     assert "hunter2" not in result.out + result.err
-
-
-@pytest.mark.parametrize("command", [["stats"], ["migrate", "--from=sqlite"]], ids=" ".join)
-def test_where_there_are_no_tables_it_says_how_to_make_them(
-    command: list[str], kds_call: Run, empty: str, remembered: Path
-) -> None:
-    refused(kds_call("db", *command), "no tables of KDS", "kds db upgrade")
 
 
 def test_an_upgrade_makes_the_tables_once(kds_call: Run, empty: str) -> None:
@@ -104,7 +97,7 @@ def test_a_check_says_what_the_server_is_and_warns_of_a_superuser(
 
 
 def test_a_check_finds_what_is_wrong(kds_call: Run, named: str, remembered: Path) -> None:
-    kds_call("db", "migrate", "--from", "sqlite")
+    kds_call("memory", "new", "Dark mode")
     with driver().connect(named, autocommit=True) as admin:
         admin.execute("UPDATE kds.session SET token_count = token_count + 1")
     found = data(kds_call("db", "check", "--json"), TESTS_FAILED)
@@ -112,13 +105,8 @@ def test_a_check_finds_what_is_wrong(kds_call: Run, named: str, remembered: Path
     assert "count their tokens wrong" in kds_call("db", "check").out
 
 
-def test_what_was_learned_is_counted_and_examined(
-    kds_call: Run, named: str, workspace: Path
-) -> None:
+def test_what_was_learned_is_examined(kds_call: Run, named: str, workspace: Path) -> None:
     kds_call("learn", "teach-reference", "the button", "save button")
-    own = data(kds_call("db", "stats", "--json"))["own"]
-    assert (own["learned"], own["events"], own["work"]) == (1, 1, 0)
-    assert "learned" in kds_call("db", "stats").out
     assert not (workspace / "kds-brain" / "learned.yaml").exists()
     with driver().connect(named, autocommit=True) as admin:
         admin.execute("UPDATE kds.kept_text SET content = content || 'what'")
@@ -132,35 +120,25 @@ def test_a_check_without_tables_is_a_finding(kds_call: Run, empty: str) -> None:
     assert found["problems"] == ["the database has no tables of KDS: run `kds db upgrade`"]
 
 
-def test_a_memory_is_copied_and_the_statistics_count_it(
-    kds_call: Run, named: str, remembered: Path
+def test_a_memory_moves_to_the_server_and_back_with_one_checksum(
+    kds_call: Run, named: str, remembered: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = kds_call("db", "migrate", "--from", "sqlite")
-    assert (first.code, first.err) == (0, "")
-    assert "copied 2 messages to postgresql://" in first.out
-    assert "is as it was, and not used while the database is named" in first.out
-    again = data(kds_call("db", "migrate", "--from", "sqlite", "--json"))
-    assert (again["copied_messages"], again["complete"]) == (0, True)
-    assert {one["what"]: one["on_server"] for one in again["compared"]}["messages"] == 2
-    own = data(kds_call("db", "stats", "--json"))
-    assert (own["own"]["sessions"], own["own"]["messages"]) == (1, 2)
-    assert own["tenant"]["person"] == "ann"
-    assert own["connections"] >= 1
-    assert own["indexes"]["chunk_words"] > 0
-    assert "largest indexes" in kds_call("db", "stats").out
+    monkeypatch.delenv("KDS_DATABASE")
+    there = data(kds_call("memory", "export", "--all", "--to", "there.json", "--json"))
+    assert (there["sessions"], there["messages"]) == (1, 2)
+    monkeypatch.setenv("KDS_DATABASE", named)
+    assert (
+        data(kds_call("memory", "import", "there.json", "--json"))["checksum"] == there["checksum"]
+    )
     assert "dark" in kds_call("memory", "show", "--json").out
-
-
-def test_what_differs_on_the_server_is_named_and_exits_with_1(
-    kds_call: Run, named: str, remembered: Path
-) -> None:
-    kds_call("db", "migrate", "--from", "sqlite")
-    with driver().connect(named, autocommit=True) as admin:
-        admin.execute("UPDATE kds.message SET content = 'x' WHERE seq = 1")
-    result = kds_call("db", "migrate", "--from", "sqlite")
-    assert result.code == TESTS_FAILED
-    assert "sessions: dark differs there, and was left as it is" in result.out
-    assert "not used" not in result.out
+    back = data(kds_call("memory", "export", "--all", "--to", "back.json", "--json"))
+    assert back["checksum"] == there["checksum"]
+    assert Path("back.json").read_text() == Path("there.json").read_text()
+    with SqliteStore(remembered) as store:
+        store.append("dark", "user", "Make it purple")
+    monkeypatch.delenv("KDS_DATABASE")
+    changed = data(kds_call("memory", "export", "--all", "--to", "more.json", "--json"))
+    assert changed["checksum"] != there["checksum"]
 
 
 def test_a_role_of_its_own_makes_tables_and_works_without_a_warning(
@@ -179,9 +157,7 @@ def test_a_role_of_its_own_makes_tables_and_works_without_a_warning(
         assert kds_call("db", "upgrade").code == 0
         checked = kds_call("db", "check")
         assert (checked.code, checked.err) == (0, "")
-        with SqliteStore(workspace / "kds-brain" / "memory.db") as store:
-            store.append(store.create_session().id, "user", "hello")
-        assert kds_call("db", "migrate", "--from", "sqlite").code == 0
+        assert kds_call("memory", "new", "Hello").code == 0
     finally:
         with driver().connect(empty, autocommit=True) as admin:
             admin.execute(f"REASSIGN OWNED BY kds_{name} TO current_user")

@@ -296,7 +296,8 @@ def test_an_export_does_not_overwrite_unasked(kds_call: Run, staging: Session) -
     assert (result.code, Path("all.json").read_text()) == (BAD_INPUT, "mine")
     assert kds_call("memory", "export", "--all", "--to", "all.json", "--force").code == 0
     told = ("memory", "export", "--all", "--to", "all.json", "--force", "--json")
-    assert data(kds_call(*told)) == {"sessions": 2, "messages": 6, "path": "all.json"}
+    written = data(kds_call(*told))
+    assert (written["sessions"], written["messages"], written["path"]) == (2, 6, "all.json")
 
 
 def test_markdown_on_stdout_does_not_go_with_json(memory: Run) -> None:
@@ -318,7 +319,7 @@ def test_importing_what_is_here_copies_it_or_leaves_it_out(memory: Run, staging:
     assert "imported 1 session, 4 messages" in copy.out
     assert len(data(memory("show", "--json"))) == 3
     skipped = memory("import", "one.json", "--skip-known")
-    assert skipped.out == "imported 0 sessions, 0 messages\n"
+    assert skipped.out.startswith("imported 0 sessions, 0 messages")
 
 
 def test_a_wrong_import_names_the_place_and_stores_nothing(

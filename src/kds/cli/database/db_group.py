@@ -1,50 +1,38 @@
-"""`kds db`: the server that keeps conversations for many: its tables, health and sizes."""
+"""`kds db`: the server that keeps conversations for many: its tables and health."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
 
 import click
 
-from kds.brain.context.work_file import FOLDER
 from kds.brain.errors import ConfigError
 from kds.brain.learning.event_log import FILE_NAME as EVENTS
 from kds.brain.learning.event_log import EventLog
 from kds.brain.learning.learned_file import FILE_NAME as LEARNED
 from kds.brain.learning.learned_file import LearnedFile
-from kds.brain.postgres.inspection import ServerSizes, ServerState, sizes_of, state_of
+from kds.brain.postgres.inspection import ServerState, state_of
 from kds.brain.postgres.postgres_store import PostgresStore
 from kds.brain.postgres.steps import STEPS
-from kds.brain.postgres.texts import PostgresText, texts_of
+from kds.brain.postgres.texts import PostgresText
 from kds.brain.postgres.upgrade import upgrade as upgrade_tables
 from kds.brain.postgres.upgrade import version
-from kds.brain.sessions.session_values import Stats
 from kds.brain.shared_database import SharedDatabase
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
-from kds.cli.database.migrate import migrate
 from kds.cli.database.named_server import named_database, opened
 from kds.cli.guard import TESTS_FAILED, pass_on
 from kds.cli.options import common_options
-from kds.cli.output import fields, mebibytes, print_line, print_table, say
+from kds.cli.output import fields, print_line, say
 from kds.cli.progress import slow
-from kds.cli.stores import count_rows, model_dict
-
-INDEXES_SHOWN: Final = 8
-"""The largest; `--json` has them all."""
 
 
 @group(
     "kds db upgrade",
     "kds db check --json",
-    "kds db migrate --from sqlite",
     closing="""KDS_DATABASE names the server, or `database.url` in your own settings.
 More: kds help operations""",
 )
 def database() -> None:
-    """Make, examine and fill the PostgreSQL database that you named."""
-
-
-database.add_command(migrate)
+    """Make and examine the PostgreSQL database that you named."""
 
 
 @command("kds db upgrade", "kds db upgrade --check", of=database)
@@ -96,18 +84,6 @@ def check(*, workspace: Workspace) -> int:
     return TESTS_FAILED if problems else 0
 
 
-@command("kds db stats", of=database)
-@common_options
-def stats(*, workspace: Workspace) -> None:
-    """Say how much you have on the server, and how large and busy the database is."""
-    named = named_database(workspace)
-    with opened(named) as server, slow("asking the database"):
-        with PostgresStore.of(named) as store:
-            own = store.stats()
-        sizes, kept = sizes_of(server), _counts(named)
-    say(_stats_dict(own, kept, sizes, named), lambda: _print_stats(own, kept, sizes, named))
-
-
 def _own_problems(named: SharedDatabase) -> tuple[str, ...]:
     with PostgresStore.of(named) as store:
         return (*store.check().problems, *_problems(named))
@@ -122,57 +98,6 @@ def _print_state(state: ServerState, problems: Sequence[str], named: SharedDatab
     print_line("tenant", " / ".join(named.tenant))
     for line in problems or ["the database is in order"]:
         click.echo(line)
-
-
-def _stats_dict(
-    own: Stats, kept: Mapping[str, int], sizes: ServerSizes, named: SharedDatabase
-) -> dict[str, Any]:
-    organisation, person, project = named.tenant
-    return {
-        "database": str(named),
-        "tenant": {"organisation": organisation, "person": person, "project": project},
-        "own": fields(own, "sessions messages tokens chunks summaries size_bytes")
-        | {"models": [model_dict(model) for model in own.models]}
-        | dict(kept),
-        **fields(
-            sizes,
-            "database_bytes passages connections connections_of_all connections_allowed",
-        ),
-        "indexes": dict(sizes.indexes),
-    }
-
-
-def _print_stats(
-    own: Stats, kept: Mapping[str, int], sizes: ServerSizes, named: SharedDatabase
-) -> None:
-    rows = [
-        *count_rows(own),
-        *((name, f"{count:,}") for name, count in kept.items()),
-        ("size", mebibytes(own.size_bytes)),
-    ]
-    print_table((f"of {' / '.join(named.tenant)}", ""), rows)
-    click.echo()
-    print_line("database", f"{named}: {mebibytes(sizes.database_bytes)}")
-    print_line("parts", f"about {sizes.passages:,}, of all tenants")
-    print_line(
-        "connected",
-        f"{sizes.connections} here, {sizes.connections_of_all} in all "
-        f"of {sizes.connections_allowed} allowed",
-    )
-    click.echo()
-    largest = sizes.indexes[:INDEXES_SHOWN]
-    print_table(("largest indexes", "size"), [(name, mebibytes(size)) for name, size in largest])
-
-
-def _counts(named: SharedDatabase) -> dict[str, int]:
-    """How much was learned there, and is under way."""
-    found = texts_of(named)
-    learned = found.get(LEARNED, b"").splitlines()
-    return {
-        "learned": sum(line.lstrip().startswith(b"- ") for line in learned),
-        "events": len(found.get(EVENTS, b"").splitlines()),
-        "work": sum(name.startswith(f"{FOLDER}/") for name in found),
-    }
 
 
 def _problems(named: SharedDatabase) -> Iterator[str]:

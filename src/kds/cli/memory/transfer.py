@@ -14,7 +14,14 @@ from kds.api.session_names import all_sessions, find_session
 from kds.brain.errors import StoreError
 from kds.brain.private_file import replace_private
 from kds.brain.sessions.memory_place import MemoryPlace
-from kds.brain.sessions.portable import archive, from_json, stream_json, to_json, to_markdown
+from kds.brain.sessions.portable import (
+    archive,
+    checksum,
+    from_json,
+    stream_json,
+    to_json,
+    to_markdown,
+)
 from kds.brain.sessions.session_values import Archive, Session
 from kds.brain.workspace import Workspace
 from kds.cli.command import asked_json, command
@@ -94,7 +101,8 @@ def import_(*, file: Path, skip_known: bool, workspace: Workspace) -> None:
                 for found in tracked(_archives(text, where), "importing", count=len(ids))
                 if found.session.id not in known
             ]
-    _show_imported(restored)
+            sums = checksum(archive(store, session.id) for session in restored)
+    _show_imported(restored, sums)
 
 
 def _check_export(
@@ -148,15 +156,22 @@ def _show_written(archives: list[Archive], target: Path) -> None:
     sessions = len(archives)
     messages = sum(len(found.messages) for found in archives)
     say(
-        {"sessions": sessions, "messages": messages, "path": str(target)},
-        f"{counted(sessions, 'session')}, {counted(messages, 'message')} in {target}",
+        {
+            "sessions": sessions,
+            "messages": messages,
+            "checksum": checksum(archives),
+            "path": str(target),
+        },
+        f"{counted(sessions, 'session')}, {counted(messages, 'message')} in {target}, "
+        f"checksum {checksum(archives)}",
     )
 
 
-def _show_imported(sessions: list[Session]) -> None:
+def _show_imported(sessions: list[Session], sums: str) -> None:
     messages = sum(session.message_count for session in sessions)
-    told = f"imported {counted(len(sessions), 'session')}, {counted(messages, 'message')}"
+    counts = f"{counted(len(sessions), 'session')}, {counted(messages, 'message')}"
+    told = f"imported {counts}, checksum {sums}"
     if sessions and not asked_json():
         print_sessions(sessions)
         told = f"\n{told}"
-    say({"sessions": [session_dict(session) for session in sessions]}, told)
+    say({"sessions": [session_dict(session) for session in sessions], "checksum": sums}, told)
