@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools editors
 
 .PHONY: install check format lint types imports test explore docs man site site-serve pictures screenshots plots \
-  model turns decision language bench bench-costs bench-peers test-clients bench-service \
-  bench-hook bench-team bench-web bench-memory bench-hook-value vscode test-vscode
+  model turns decision language bench bench-peers test-clients bench-service \
+  bench-hook bench-memory bench-hook-value vscode test-vscode
 
 install:  ## venv and an editable install with everything the tests need
 	$(PYTHON) -m venv $(VENV)
@@ -76,9 +76,6 @@ bench:  ## harm and help on real chats, then what a turn costs
 	test ! -f $(DATA)/chats/dev.jsonl || $(BIN)/kds eval chats $(DATA)/chats/dev.jsonl
 	$(BIN)/python benchmarks/turn_cost.py
 
-bench-costs:  ## what must stay cheap: import, rendering, hostile texts and documents
-	$(BIN)/python benchmarks/costs.py
-
 bench-peers:  ## KDS beside what else runs offline; QUICK=--quick, ONLY=intents|rewrites for less
 	$(BIN)/python benchmarks/peers.py $(QUICK) $(if $(ONLY),--only $(ONLY)) \
 	  $(if $(QUICK),,--write docs/benchmarks.md)
@@ -111,15 +108,8 @@ test-vscode:  ## the journeys in a real VS Code, where its packages are (docs/vs
 	  KDS_TEST_VSCODE="$(abspath $(VSCODE_PACKAGES))" npm run --silent journeys; \
 	else echo "skipped: no code-server in $(VSCODE_PACKAGES) (docs/vscode.md says how)"; fi
 
-bench-service:  ## clients, pace, memory and sudden death of the resident service
-	for load in clients pace memory kill; do $(BIN)/python benchmarks/service_load.py $$load; done
-
-bench-team:  ## services that share one PostgreSQL, beside one with its files; and recall there
-	$(BIN)/python benchmarks/team_load.py
-	$(BIN)/python benchmarks/postgres_recall.py
-
-bench-web:  ## the web page: first visit, a turn, 10,000 messages, layout shift, unused files
-	$(BIN)/python benchmarks/web_page.py
+bench-service:  ## latency and memory of the resident service
+	for load in pace memory; do $(BIN)/python benchmarks/service_load.py $$load; done
 
 bench-hook:  ## what a hook call costs, with and without a service
 	$(BIN)/python benchmarks/hook_cost.py
@@ -128,5 +118,6 @@ bench-hook-value:  ## what the hook says on real chats, and adds in the clients,
 	$(BIN)/python benchmarks/hook_value.py $(DATA)/chats/dev.jsonl --clients $(NPM_CLIENTS) \
 	  --write docs/clients-tested.md
 
-bench-memory:  ## the conversation memory, written to docs/memory-benchmarks.md; QUICK=--quick for less
-	$(BIN)/python benchmarks/memory_page.py $(QUICK) $(if $(QUICK),,--write docs/memory-benchmarks.md)
+bench-memory:  ## the conversation memory at 100,000 messages, and code found by its names
+	$(BIN)/python benchmarks/memory_cost.py
+	$(BIN)/python benchmarks/code_identifiers.py

@@ -10,7 +10,6 @@ is put to all conversations at once. It is answered when the function is among t
     variant    the name in the other case     parseContentType
     called     a function that only this one of the 600 calls
     docstring  the first sentence of the docstring, which has been cut out of the code
-    kept       the same where the code still has it (not in the total)
 
 Beside KDS: the index's own ranking (SQLite's FTS5 over the text as it is), and with --embeddings
 the nearest vectors alone.
@@ -55,7 +54,6 @@ class Function:
     """A function of a library. ``bare`` is its source without the docstring."""
 
     name: str
-    source: str
     bare: str
     docstring: str
     calls: frozenset[str]
@@ -85,23 +83,14 @@ def main() -> None:
 
 def _measured(
     folder: Path, functions: Sequence[Function], queries: Sequence[Query], embedder: Embedder | None
-) -> dict[str, Mapping[str, float]]:
-    named = [query for query in queries if query.kind in KINDS]
-    kept = [query for query in queries if query.kind == "kept"]
-    rows: dict[str, Mapping[str, float]] = {}
-    for label, asked, code in (
-        ("bare", named, [function.bare for function in functions]),
-        ("whole", kept, [function.source for function in functions]),
-    ):
-        store = _stored(folder / f"{label}.db", functions, code)
+) -> dict[str, dict[str, float]]:
+    code = [function.bare for function in functions]
+    with _stored(folder / "code.db", functions, code) as store:
         searches = {"FTS5": _plain(functions, code), "KDS": _kds(store, None)}
         if embedder is not None:
             embed_waiting(store, embedder)
             searches |= {"dense": _dense(store, embedder), "KDS+model": _kds(store, embedder)}
-        for name, search in searches.items():
-            rows[name] = dict(rows.get(name, {})) | _recalls(asked, search)
-        store.close()
-    return rows
+        return {name: _recalls(queries, search) for name, search in searches.items()}
 
 
 def _recalls(queries: Sequence[Query], search: Search) -> dict[str, float]:
@@ -167,7 +156,6 @@ def _queries(functions: Sequence[Function]) -> Iterator[Query]:
         if own:
             yield Query("called", max(own, key=lambda call: (len(call), call)), function.name)
         yield Query("docstring", " ".join(first.split()), function.name)
-        yield Query("kept", " ".join(first.split()), function.name)
 
 
 def _other_case(name: str, words: Sequence[str]) -> str:
@@ -235,7 +223,6 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str, docstring
     bare = [*source[:start], *source[end + 1 :]]
     return Function(
         node.name,
-        "\n".join(source),
         "\n".join(bare),
         docstring,
         frozenset(call for call in calls if len(_words(call)) >= 2),
@@ -254,7 +241,7 @@ def _report(rows: Mapping[str, Mapping[str, float]], functions: int, *, as_json:
     if as_json:
         print(json.dumps({"functions": functions, "recall_at_5": table}, indent=2))
         return
-    columns = (*KINDS, "kept", "identifiers", "all")
+    columns = (*KINDS, "identifiers", "all")
     print(f"{functions} functions, recall@5 in %")
     print(f"{'':<10}" + "".join(f"{column:>12}" for column in columns))
     for name, row in table.items():

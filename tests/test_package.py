@@ -67,7 +67,7 @@ def test_the_version_is_that_of_the_distribution() -> None:
 
 
 def test_import_kds_imports_kds_and_nothing_else() -> None:
-    """So it is cheap, as issue 2 asks; benchmarks/costs.py measures it."""
+    """So it is cheap, as issue 2 asks."""
     code = "import sys; before = set(sys.modules); import kds; print(set(sys.modules) - before)"
     assert _run(code) == "{'kds'}"
 

@@ -185,7 +185,7 @@ def test_an_earlier_message_is_cut() -> None:
 
 
 def test_a_prompt_is_compiled_once(library: PromptLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiling takes fifty times as long as rendering; benchmarks/costs.py has the figures."""
+    """Compiling takes fifty times as long as rendering."""
     prompt = library.get("intent-router")
     text = library.render(prompt, FULL)
 

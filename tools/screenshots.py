@@ -19,9 +19,9 @@ from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the fake model is a test's
 
-from benchmarks.web_place import Page, Place, workspace
 from PIL import Image
 from tests.agents.openai_server import FakeProvider, Text, serving
+from web_place import Page, Place, workspace
 
 from kds.brain.clock import utc_now
 from kds.brain.sessions.sqlite_store import SqliteStore

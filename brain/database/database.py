@@ -30,7 +30,7 @@ from kds.brain.private_file import is_read_only
 
 TIMEOUT_S: Final = 30.0
 """How long a write waits for other writers. Eight processes that write without a pause keep one
-waiting for 2.5 s at worst (benchmarks/memory_writers.py); who holds the lock this long hangs."""
+waiting for 2.5 s at worst; who holds the lock this long hangs."""
 
 CACHE_KIB: Final = 16 * 1024
 """Of pages, a connection: the upper levels of the index of 100k messages."""

@@ -1,9 +1,11 @@
 """Several processes on one memory, and processes that die: real ones, no sleeps."""
 
-import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from kds.brain.sessions.sqlite_store import SqliteStore
 
@@ -11,9 +13,7 @@ from ...effort import PATIENCE_S
 
 PROCESSES = 8
 MESSAGES = 25
-"""Each. The issue's figure, 200, is what benchmarks/memory_writers.py runs."""
-
-KILL = Path(__file__).resolve().parents[3] / "benchmarks" / "memory_kill.py"
+"""Each."""
 
 WRITER = """
 import sys
@@ -26,6 +26,30 @@ sys.stdin.readline()
 with SqliteStore(path) as store:
     for number in range(count):
         store.append("shared", "user", f"{name} says {number}", message_id=f"{name}-{number}")
+"""
+
+DOOMED = """
+import sys
+from itertools import count
+from pathlib import Path
+from kds.brain.sessions.sqlite_store import SqliteStore
+
+store = SqliteStore(Path(sys.argv[1]))
+store.use_model("m")
+session = store.create_session().id
+for number in count():
+    text = f"Message {number} changes `get_user_{number}` in the header. " + "word " * number
+    message = store.append(session, "user", text, message_id=f"{sys.argv[2]}-{number}")
+    print(message.id, flush=True)
+    if number % 5 == 4:
+        jobs = store.pending_embeddings(8)
+        store.store_embeddings("m", {job.chunk_id: [1.0, number, 2.0] for job in jobs})
+    if number % 7 == 6:
+        store.add_summary(session, 1, message.seq, text, kind="periodic")
+    if number % 12 == 11:
+        doomed = store.create_session().id
+        store.append(doomed, "assistant", text)
+        store.delete_session(doomed)
 """
 
 
@@ -83,16 +107,26 @@ def test_processes_that_open_a_new_memory_at_once_make_one(
         assert len(store.sessions()) == 4
 
 
-def test_killed_writers_lose_nothing_that_was_acknowledged() -> None:
-    """A short run of benchmarks/memory_kill.py, which runs 100 rounds."""
-    done = subprocess.run(
-        [sys.executable, str(KILL), "--rounds", "2", "--messages", "8", "--json"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.stderr == "", done.stderr
-    found = json.loads(done.stdout)
-    assert found["acknowledged"] >= 4
-    assert (found["acknowledged_lost"], found["inconsistencies"]) == (0, 0)
+@pytest.mark.parametrize("known", [0, 8])
+def test_killed_writers_lose_nothing_that_was_acknowledged(memory_path: Path, known: int) -> None:
+    """On a new memory, and again on what the first writers left."""
+    told: set[str] = set()
+    for number in range(1 + bool(known)):
+        command = [sys.executable, "-c", DOOMED, str(memory_path)]
+        writers = [
+            subprocess.Popen([*command, f"{number}-{name}"], stdout=subprocess.PIPE, text=True)
+            for name in "ab"
+        ]
+        for writer in writers:
+            assert writer.stdout
+            told |= {writer.stdout.readline().strip() for _ in range(2 + known)}
+        for writer in writers:
+            writer.kill()
+        for writer in writers:
+            rest, _ = writer.communicate(timeout=PATIENCE_S)
+            assert writer.returncode == -signal.SIGKILL
+            told |= set(rest[: rest.rfind("\n") + 1].split())  # the last line may be half a line
+    with SqliteStore(memory_path) as store:
+        stored = {one.id for session in store.sessions() for one in store.messages(session.id)}
+        assert told <= stored
+        assert (store.warnings, store.check().problems) == ((), ())

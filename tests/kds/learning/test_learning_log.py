@@ -150,7 +150,7 @@ def test_a_broken_setting_does_not_stop_a_turn(place: Workspace) -> None:
 def test_a_turn_that_says_nothing_costs_a_look_at_its_words(
     place: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even the settings are read; benchmarks/costs.py has the time that it takes."""
+    """Not even the settings are read."""
     log = LearningLog(place, PromptLibrary.load())
     entries = tuple(ContextEntry(utc_now(), f"message {number}", "PLAN") for number in range(10))
     records = tuple(StepRecord(name) for name in ("load", "resolve", "answer", "dispatch"))

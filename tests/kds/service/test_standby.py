@@ -1,7 +1,6 @@
 """A primary that is lost: what was acknowledged is on the standby, and services go on there.
 
-Two real servers; commits wait for the standby. `benchmarks/postgres_kill.py` does it with
-processes that write without a pause, round after round.
+Two real servers; commits wait for the standby.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A real service with its page, in a temporary workspace: for benchmarks and pictures."""
+"""A real service with its page, in a temporary workspace: for pictures."""
 
 import json
 import os
