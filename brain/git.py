@@ -26,6 +26,9 @@ CONVERSATION: Final = (
 """What in ``kds-brain`` holds messages of the user. A folder has to be ignored as a whole: then no
 rule inside it counts."""
 
+DOCUMENT_FILES: Final = ("documents.db", "documents.db-wal", "uploads/")
+"""What in ``kds-brain`` holds the text of documents, which may lie outside of the project."""
+
 TIMEOUT_S: Final = 2.0
 """A question takes 1 to 3 ms; in a repository of a million files it stays below a second. A pattern
 of many stars can take git for ever, on names that only KDS asks about."""
@@ -60,14 +63,14 @@ class Exposure:
     def as_error(self, brain: Path) -> ExposedError:
         """Say what is wrong, and what mends it."""
         if self.hangs:
-            message = f"git took over {TIMEOUT_S:g} s to say whether it ignores the conversation"
+            message = f"git took over {TIMEOUT_S:g} s to say what of it a commit would hold"
             hint = "look for long patterns in the .gitignore files of the project"
             return ExposedError(message, where=str(brain), hint=hint)
         names = self.tracked or self.let_through
         shown = ", ".join(names[:_SHOWN])
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         if self.tracked:
-            message = f"git tracks {shown}{more}: the next commit would hold the conversation"
+            message = f"git tracks {shown}{more}: the next commit would hold what is private"
             hint = f"git -C {_quoted(brain)} rm -r --cached {' '.join(map(_quoted, names))}"
             return ExposedError(message, where=str(brain), hint=hint)
         by = f" (rule {self.rule})" if self.rule else ""
@@ -78,13 +81,13 @@ class Exposure:
 NOTHING: Final = Exposure()
 
 _Marks = tuple[tuple[int, ...], ...]
-_found: dict[str, tuple[float, _Marks, Exposure]] = {}
+_found: dict[tuple[str, tuple[str, ...]], tuple[float, _Marks, Exposure]] = {}
 """When git was last asked of each workspace, how the files were that decide it, and the answer.
 What a user can mend by one command is asked each time."""
 
 
-def keep_private(workspace: Workspace) -> None:
-    """Make the folder of the workspace, and see that git would commit no conversation in it.
+def keep_private(workspace: Workspace, names: tuple[str, ...] = CONVERSATION) -> None:
+    """Make the folder of the workspace, and see that git would commit none of ``names`` in it.
 
     A folder without a ``.gitignore`` gets one first. An answer is kept while the ignore files and
     the index stay as they are, so this may be asked before every message.
@@ -92,26 +95,26 @@ def keep_private(workspace: Workspace) -> None:
     Raises ExposedError when git would, and WorkspaceError as `Workspace.ensure` does.
     """
     workspace.ensure()
-    brain = str(workspace.brain)
+    asked = str(workspace.brain), names
     marks, now = tuple(_marks(_real(workspace))), time.monotonic()
-    at, before, found = _found.get(brain, (now, (), NOTHING))
+    at, before, found = _found.get(asked, (now, (), NOTHING))
     if marks != before or now - at >= FRESH_S:
-        found = exposure(workspace)
+        found = exposure(workspace, names)
         if found.let_through and not os.path.lexists(workspace.brain / ".gitignore"):
             ignore_conversations(workspace)
-            found = exposure(workspace)
+            found = exposure(workspace, names)
         if found.hangs or not found:
-            _found[brain] = (now, marks, found)
+            _found[asked] = (now, marks, found)
     if found:
         raise found.as_error(workspace.brain)
 
 
-def exposure(workspace: Workspace) -> Exposure:
-    """Ask git what it would commit of the conversations; nothing where there is no repository."""
+def exposure(workspace: Workspace, names: tuple[str, ...] = CONVERSATION) -> Exposure:
+    """Ask git what it would commit of ``names``; nothing where there is no repository."""
     found = NOTHING
     brain = _real(workspace)
     for folder in _repositories(brain):
-        found = _asked(folder, brain)
+        found = _asked(folder, brain, names)
         if not found.unknown:
             break
     return found
@@ -145,10 +148,10 @@ def is_tracked(folder: Path, name: str) -> bool:
     return False
 
 
-def _asked(folder: Path, brain: Path) -> Exposure:
+def _asked(folder: Path, brain: Path, names: tuple[str, ...]) -> Exposure:
     """Ask the repository of ``folder``, in which ``brain`` is."""
     inside = "" if folder == brain else f"{brain.relative_to(folder).as_posix()}/"
-    paths = {f"{inside}{name}": name for name in CONVERSATION}
+    paths = {f"{inside}{name}": name for name in names}
     try:
         code, listed, said = _git(folder, "--literal-pathspecs", "ls-files", "-z", "--", *paths)
         if code != 0:

@@ -9,6 +9,7 @@ from kds.brain.database.migrations import version_of
 from kds.brain.documents.document_schema import DOCUMENTS
 from kds.brain.documents.document_values import Holdings
 from kds.brain.documents.documents import Documents
+from kds.brain.git import DOCUMENT_FILES
 from kds.brain.passages.passage_file import PassageFile
 from kds.brain.passages.place import Place
 from kds.brain.shared_database import SharedDatabase
@@ -40,6 +41,9 @@ class DocumentPlace(Place[Documents]):
     def path(self) -> Path:
         """The file, whether it is used or not."""
         return DocumentStore.path_in(self.workspace)
+
+    def _private(self) -> tuple[str, ...]:
+        return DOCUMENT_FILES
 
     def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> Documents:
         from kds.brain.postgres.postgres_documents import PostgresDocuments  # for who has a server

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Generic, Self, TypeVar
 
 from kds.brain.clock import Clock, utc_now
+from kds.brain.git import keep_private
 from kds.brain.passages.store import PassageStore
 from kds.brain.shared_database import SharedDatabase, shared_database
 from kds.brain.words.tokens import TokenCounter, estimate_tokens
@@ -56,12 +57,20 @@ class Place(ABC, Generic[S]):
         if self.shared is not None:
             return self._on_server(self.shared, clock, count_tokens)
         if not self.path.exists():
-            self._ensure()
+            self.prepare()
         return self._in_file(clock, count_tokens)
 
-    def _ensure(self) -> None:
-        """Make the folder that a new file goes into."""
-        self.workspace.ensure()
+    def prepare(self) -> None:
+        """Make the folder of the file, and see that git would not commit what is to be stored.
+
+        Raises WorkspaceError, such as ExposedError.
+        """
+        if self.shared is None:
+            keep_private(self.workspace, self._private())
+
+    @abstractmethod
+    def _private(self) -> tuple[str, ...]:
+        """What in `kds-brain` no commit may hold."""
 
     @abstractmethod
     def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> S:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kds.brain.clock import Clock
-from kds.brain.git import keep_private
+from kds.brain.git import CONVERSATION
 from kds.brain.passages.place import Place
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.sqlite_store import SqliteStore
@@ -21,8 +21,8 @@ class MemoryPlace(Place[MemoryStore]):
         """The file, whether it is used or not."""
         return SqliteStore.path_in(self.workspace)
 
-    def _ensure(self) -> None:
-        keep_private(self.workspace)
+    def _private(self) -> tuple[str, ...]:
+        return CONVERSATION
 
     def _on_server(self, shared: SharedDatabase, clock: Clock, count: TokenCounter) -> MemoryStore:
         from kds.brain.postgres.postgres_store import PostgresStore  # for who has a server

@@ -15,7 +15,6 @@ from typing import Final
 
 from kds.brain.clock import Clock, utc_now
 from kds.brain.errors import KdsError, StoreError
-from kds.brain.git import keep_private
 from kds.brain.passages.assembly import Assembled, assemble
 from kds.brain.passages.query import read_question
 from kds.brain.passages.recall import recall
@@ -135,8 +134,7 @@ class ConversationMemory:
             return MemoryPlace.of(workspace, environ=environ).exists
 
         def check() -> None:
-            if MemoryPlace.of(workspace, environ=environ).shared is None:
-                keep_private(workspace)
+            MemoryPlace.of(workspace, environ=environ).prepare()
 
         return cls(open_store, exists, settings, chosen, check)
 
@@ -160,6 +158,12 @@ class ConversationMemory:
             if self._store is None:
                 self._store = self._open_store()
             return self._store
+
+    @property
+    def store_for_writing(self) -> MemoryStore:
+        """The store. Raises StoreError, and ExposedError when git would commit what is stored."""
+        self._check()
+        return self.store
 
     @property
     def exists(self) -> bool:

@@ -8,6 +8,7 @@ counts for exactly that message and pushes nothing. docs/learning.md has what it
 near it comes to a fit.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -33,6 +34,9 @@ ROUNDS: Final = 3
 """Examples that are alike push one another; after three rounds nothing moves any more."""
 
 
+_WORDS: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?|\?|[^\w\s,;:.!()\"]")
+
+
 @dataclass(frozen=True, slots=True)
 class OwnExamples:
     """The examples as vectors of the shared space, one after the other, and their pushes."""
@@ -54,11 +58,11 @@ class OwnExamples:
         Of two labels for one message the last one counts.
         """
         labels, space = shared.labels, shared.space
-        phrases = {phrase_key(text): labels.index(label) for text, label in examples
+        phrases = {_key(text): labels.index(label) for text, label in examples
                    if label in labels}  # fmt: skip
         if not phrases:
             return None
-        telling = {phrase_key(text): text for text, _ in examples if not says_little(text)}
+        telling = {_key(text): text for text, _ in examples if not says_little(text)}
         known = [(text, phrases[key]) for key, text in telling.items() if key in phrases]
         vectors = [_shortened(space.vector(readable(text))) for text, _ in known]
         own = cls(
@@ -82,7 +86,7 @@ class OwnExamples:
         "Can you ship it?" and "ok, let's ship it" are the example "ship it".
         """
         asked_for = readings(readable(bare_request(message)))
-        keys = [phrase_key(message), *(phrase_key(form).rstrip(" ?") for form in asked_for)]
+        keys = [_key(message), *(_key(form).rstrip(" ?") for form in asked_for)]
         found = (self.phrases.get(key) for key in keys)
         return next((label for label in found if label is not None), None)
 
@@ -113,6 +117,15 @@ class OwnExamples:
             lacking = np.maximum(0.0, (wanted - margins) * np.sign(wanted)) / square
             self.pushes[row] = np.sign(wanted) * np.minimum(np.abs(before) + lacking, limit)
         return np.asarray(self.pushes[row] - before)
+
+
+def _key(text: str) -> str:
+    """What the spellings of an example share: case and signs do not count, but for a question.
+
+    >>> _key("Hmm, it covers the footer!"), _key("is it green?")
+    ('hmm it covers the footer', 'is it green ?')
+    """
+    return " ".join(_WORDS.findall(phrase_key(text)))
 
 
 def _stacked(vectors: Sequence[Vector]) -> tuple[Ints, Ints, Floats]:

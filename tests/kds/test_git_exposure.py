@@ -160,3 +160,32 @@ def test_without_git_the_conversation_is_kept(
     git(fitted_workspace, "init", "-q")
     monkeypatch.setattr("kds.brain.git.which", lambda name: None)
     assert kds_call("route", SAID).err == ""
+
+
+@pytest.mark.parametrize(
+    ("let_through", "closed"),
+    [
+        ("memory.db", {"memory.db", "learned.yaml"}),
+        ("documents.db", {"documents.db"}),
+        ("learned.yaml", set()),
+    ],
+)
+def test_what_is_stored_beside_the_conversation_is_kept_unless_git_would_commit_it(
+    fitted_workspace: Path, kds_call: Run, tmp_path: Path, let_through: str, closed: set[str]
+) -> None:
+    """A team may share what it taught; neither its talks nor the text of its documents."""
+    document, export = tmp_path / "lease.md", tmp_path / "talks.json"
+    document.write_text("# Lease\nThe rent is due on the first.\n")
+    kds_call("ask", SAID)
+    kds_call("memory", "export", "--all", "--to", str(export))
+    git(fitted_workspace, "init", "-q")
+    (fitted_workspace / "kds-brain" / ".gitignore").write_text(f"/*\n!/{let_through}\n")
+    for file, command in {
+        "memory.db": ("memory", "import", str(export)),
+        "documents.db": ("docs", "add", str(document)),
+        "learned.yaml": ("learn", "teach", "wrap this up", "COMMIT"),
+    }.items():
+        if file in closed:
+            refused(kds_call(*command), f"git does not ignore {let_through}", "kds doctor --fix")
+        else:
+            assert kds_call(*command).code == 0

@@ -42,7 +42,11 @@ def looking(place: Place[S]) -> Iterator[S | None]:
 
 @contextmanager
 def changing(place: Place[S]) -> Iterator[S]:
-    """Open a store, made if there is none, and pass on its warnings."""
+    """Open a store, made if there is none, and pass on its warnings.
+
+    Raises ExposedError when git would commit what is stored there.
+    """
+    place.prepare()
     with place.open() as store:
         pass_on(store.warnings)
         yield store

@@ -72,14 +72,17 @@ class ServedWorkspace:
         return self.memory.store if self.memory.exists else None
 
     def memory_for_writing(self) -> MemoryStore:
-        """The memory's store, made when there is none. Raises ConflictError where it is off."""
+        """The memory's store, made when there is none.
+
+        Raises ConflictError where it is off, ExposedError when git would commit what is stored.
+        """
         if not self.memory.flags.enabled:
             raise ConflictError(
                 "the memory is switched off",
                 where="memory.enabled",
                 hint="switch it on in kds-brain/settings.yaml, or with KDS_MEMORY=on",
             )
-        return self.memory.store
+        return self.memory.store_for_writing
 
     def consent(self, purpose: str) -> None:
         """Note that a profile may be kept for a purpose. Raises ConflictError, as above, and

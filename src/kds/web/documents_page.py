@@ -108,6 +108,8 @@ def place(chunk: Chunk) -> str:
 
 def _read(workspace: Workspace, files: Sequence[tuple[str, bytes]], path: str) -> Report:
     """Keep the files and read them, and what stands at a path of the workspace, if any."""
+    place = DocumentPlace.of(workspace)
+    place.prepare()
     kept: list[Path] = []
     refused: list[Outcome] = []
     for name, content in files:
@@ -117,8 +119,7 @@ def _read(workspace: Workspace, files: Sequence[tuple[str, bytes]], path: str) -
             refused.append(Outcome(error.path, "failed", error=error))
     if path:
         kept.append(workspace.root / _at_home(path))
-    workspace.ensure()
-    with DocumentPlace.of(workspace).open() as store:
+    with place.open() as store:
         report = add_documents(store, kept)
     for one in report.of("failed"):
         if one.path.parent == workspace.brain.resolve() / UPLOADS:

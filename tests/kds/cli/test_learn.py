@@ -94,6 +94,18 @@ def test_where_a_user_corrects_the_user_is_right_and_told_what_else_changes(
     assert data(kds_call("route", message, "--json", "--no-log"))["intent"] == intent
 
 
+@pytest.mark.parametrize(
+    "message",
+    ["Hmm, it covers the footer!", "hmm... it covers the footer", "Hmm it covers (the footer)."],
+)
+def test_what_was_taught_counts_however_it_is_punctuated(
+    kds_call: Run, brain: Path, message: str
+) -> None:
+    """Without it, such a message reports a symptom."""
+    kds_call("learn", "teach", "hmm it covers the footer", "PLAN")
+    assert data(kds_call("route", message, "--json", "--no-log"))["intent"] == "PLAN"
+
+
 def test_only_what_was_taught_before_is_refused_and_force_replaces_it(
     learn: Run, brain: Path
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from kds.brain.context.journal import ContextJournal
-from kds.brain.git import exposure, ignore_conversations
+from kds.brain.git import CONVERSATION, DOCUMENT_FILES, exposure, ignore_conversations
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.clients.doctor.finding import Finding
@@ -56,10 +56,10 @@ def committed(workspace: Workspace) -> Iterator[Finding]:
     """Whether git would commit what is stored: then nothing is."""
     if not workspace.brain.is_dir():
         return
-    found = exposure(workspace)
+    found = exposure(workspace, (*CONVERSATION, *DOCUMENT_FILES))
     if found:
         error = found.as_error(workspace.brain)
-        yield Finding("git", "problem", f"{error.message}; nothing is remembered", error.hint or "")
+        yield Finding("git", "problem", f"{error.message}; nothing is kept there", error.hint or "")
     elif found.unknown:
         yield Finding("git", "note", f"git does not say what it would commit: {found.unknown}")
     else:
@@ -71,7 +71,10 @@ def leave_out(workspace: Workspace) -> bool:
 
     What git tracks already stays tracked: the user's next commit has to take it out.
     """
-    if not workspace.brain.is_dir() or not exposure(workspace).let_through:
+    if (
+        not workspace.brain.is_dir()
+        or not exposure(workspace, (*CONVERSATION, *DOCUMENT_FILES)).let_through
+    ):
         return False
     ignore_conversations(workspace)
     return True

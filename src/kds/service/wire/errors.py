@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse
 
 from kds.brain.errors import (
     DispatchError,
+    ExposedError,
     KdsError,
     MessageError,
     OutageError,
@@ -94,6 +95,7 @@ _STATUS: Final[tuple[tuple[type[KdsError], int], ...]] = (
     (TooLargeError, 413),
     (BusyError, 503),
     (OutageError, 503),
+    (ExposedError, 503),
     (MessageError, 400),
     (UnknownNameError, 404),
     (DispatchError, 400),

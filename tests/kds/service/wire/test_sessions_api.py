@@ -1,5 +1,6 @@
 """Sessions over HTTP: begun, listed, read in pages, changed, written out, erased."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -39,6 +40,22 @@ def test_a_session_is_begun_and_read(client: httpx.Client) -> None:
     ]
     assert {key: shown[key] for key in begun} == begun
     assert (shown["page"], shown["next_offset"]) == ([], None)
+
+
+def test_nothing_goes_into_a_memory_that_git_would_commit(tmp_path: Path) -> None:
+    (tmp_path / "kds-brain").mkdir()
+    with running(tmp_path) as service, service.client() as client:
+        begun = new_session(client)["id"]
+        subprocess.run(["git", "init", "-q", tmp_path], check=True)
+        (tmp_path / "kds-brain" / ".gitignore").write_text("!*\n")
+        for path, body in {
+            "/sessions": {"title": "Closing"},
+            f"/sessions/{begun}/messages": {"role": "user", "content": "Make it purple"},
+        }.items():
+            reply = client.post(path, json=body)
+            assert reply.status_code == 503
+            assert "git does not ignore" in reply.text
+        assert client.delete(f"/sessions/{begun}").status_code == 200
 
 
 def test_an_id_may_be_chosen_and_holds_one_session_only(client: httpx.Client) -> None:
