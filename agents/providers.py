@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from kds.agents.model_error import ModelError
-from kds.agents.model_http import async_client, async_options, sync_client, sync_options
+from kds.agents.model_http import OPTIONS, async_client, sync_client
 from kds.brain.errors import KdsError
 from kds.brain.installation import load_extra
 from kds.brain.settings import ModelSettings
@@ -125,12 +125,8 @@ def _anthropic(wanted: Wanted) -> Options:
 
 def _ollama(wanted: Wanted) -> Options:
     settings = wanted.settings
-    client: Options = {"timeout": settings.timeout_s}
-    options: Options = {
-        "client_kwargs": client,
-        "sync_client_kwargs": sync_options(),
-        "async_client_kwargs": async_options(),
-    }
+    client: Options = {"timeout": settings.timeout_s, **OPTIONS}
+    options: Options = {"client_kwargs": client}
     if settings.max_tokens is not None:
         options["num_predict"] = settings.max_tokens
     if wanted.url is not None:

@@ -1,24 +1,21 @@
 """The conversation memory of one tenant on a server: `memory_store.MemoryStore`, put together."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import ClassVar, Final
 
 from kds.brain.database.engine import Connection
-from kds.brain.database.instant import to_micros
 from kds.brain.passages.outbox import read_models
-from kds.brain.passages.rows import insert, session_number
+from kds.brain.passages.rows import session_number
 from kds.brain.passages.text_search import WordForms, words_of
 from kds.brain.passages.values import Summary
 from kds.brain.postgres.postgres_passages import PostgresPassages, steps_taken, stored_bytes
 from kds.brain.postgres.tenancy import Tenancy
 from kds.brain.postgres.word_index import any_of, indexed, question
-from kds.brain.sessions.item_table import ALIVE, ItemTable, best_scores
 from kds.brain.sessions.memory_rows import SUMMARY_COLUMNS, summary_of
 from kds.brain.sessions.memory_schema import CONTRADICTIONS, UNCUT
 from kds.brain.sessions.memory_store import MemoryStore
 from kds.brain.sessions.message_table import Draft
-from kds.brain.sessions.session_values import Namespace, Stats
+from kds.brain.sessions.session_values import Stats
 
 _TEXTS: Final = (
     "SELECT chunk.id, header, substr(content, start + 1, length) AS body, "
@@ -41,11 +38,6 @@ class PostgresStore(PostgresPassages, MemoryStore):
     holders = "session"
     texts = _TEXTS
     contradictions: ClassVar[Mapping[str, str]] = CONTRADICTIONS | {UNCUT: _UNCUT}
-
-    @cached_property
-    def items(self) -> "PostgresItems":
-        """What agents keep."""
-        return PostgresItems(self.database)
 
     def index_passages(
         self, connection: Connection, session_num: int, seq: int, ids: Sequence[int], draft: Draft
@@ -98,34 +90,6 @@ class PostgresStore(PostgresPassages, MemoryStore):
         return Stats(
             sessions, int(messages), int(chunks), summaries, int(tokens), models, size, steps
         )
-
-
-class PostgresItems(ItemTable):
-    """The tables of items, found by the full text of the server."""
-
-    def add_texts(self, connection: Connection, item: int, texts: Sequence[str]) -> None:
-        """Add what an item is found by, within a transaction."""
-        with WordForms() as forms:
-            rows = [(item, text, indexed(forms, ("", text)).words) for text in texts]
-        insert(connection, "item_text", "item_num, text, words", rows)
-
-    def search_words(
-        self, query: str, prefix: Namespace = ()
-    ) -> dict[tuple[Namespace, str], float]:
-        """Score the items that share words with ``query``: higher is better."""
-        with WordForms() as forms:
-            asked = _asked(forms, query)
-        if not asked:
-            return {}
-        with self.database.read() as connection:
-            rows = connection.execute(
-                "SELECT item.namespace, item.key, ts_rank_cd(words, CAST(? AS tsquery), 1) "
-                "FROM item_text JOIN item ON item.num = item_text.item_num "
-                f"WHERE words @@ CAST(? AS tsquery) AND {ALIVE} "
-                "AND item.namespace >= ? AND item.namespace < ?",
-                (asked, asked, to_micros(self.database.clock()), *self.range_of(prefix)),
-            ).fetchall()
-        return best_scores(rows)
 
 
 def _asked(forms: WordForms, query: str) -> str:

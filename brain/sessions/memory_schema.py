@@ -183,7 +183,7 @@ CREATE TRIGGER item_unindexed BEFORE DELETE ON item_text BEGIN
   INSERT INTO item_fts(item_fts, rowid, text) VALUES ('delete', old.num, old.text);
 END;
 """
-"""Since version 2: values that agents keep under a key (`item_table`)."""
+"""Since version 2: values of a LangGraph store that KDS had. Nothing reads them any longer."""
 
 SLIM_TABLES: Final = f"""
 DROP TRIGGER chunk_indexed;

@@ -16,7 +16,6 @@ from kds.brain.database.stored_text import kept_text
 from kds.brain.passages.store import MessageSearch
 from kds.brain.passages.values import Message
 from kds.brain.sessions.entities import EntityTable
-from kds.brain.sessions.item_table import ItemTable
 from kds.brain.sessions.message_table import Draft, MessageTable
 from kds.brain.sessions.metrics import MetricTable
 from kds.brain.sessions.profile import ProfileTable
@@ -43,11 +42,6 @@ class MemoryStore(SessionTable, MessageTable, SummaryTable, MessageSearch):
     def metrics(self) -> MetricTable:
         """What recalls measured."""
         return MetricTable(self.database)
-
-    @cached_property
-    def items(self) -> ItemTable:
-        """What agents keep."""
-        return ItemTable(self.database)
 
     @healing
     def restore(self, archive: Archive) -> Session:

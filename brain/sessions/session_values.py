@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from kds.brain.passages.values import EmbeddingModel, Message, Summary
 
-Namespace = tuple[str, ...]
 """Labels from the outermost inwards; none of them empty."""
 
 ConsentAction = Literal["granted", "revoked", "changed", "used"]
@@ -139,22 +138,3 @@ class ConsentEvent:
     at: datetime
     action: ConsentAction
     purpose: str
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A value under its key. Secrets in its texts are replaced by marks."""
-
-    namespace: Namespace
-    key: str
-    value: Mapping[str, object]
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ItemText:
-    """A text of an item that waits for its vector."""
-
-    id: int
-    text: str

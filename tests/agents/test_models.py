@@ -54,7 +54,7 @@ def test_ollama_needs_no_key_and_keeps_colons() -> None:
     model = _load("ollama:llama3.1:8b", environ={}, timeout_s=7, max_tokens=99)
     assert isinstance(model, ChatOllama)
     assert (model.model, model.num_predict) == ("llama3.1:8b", 99)
-    assert model.client_kwargs == {"timeout": 7}
+    assert model.client_kwargs == {"timeout": 7, "follow_redirects": False}
     assert model_label(model) == "llama3.1:8b"
 
 

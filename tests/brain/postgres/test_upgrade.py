@@ -53,8 +53,6 @@ def fill(store: MemoryStore, clock: HandClock) -> None:
     jobs = store.pending_embeddings(9)
     store.store_embeddings("m", {job.chunk_id: [1.0, job.chunk_id % 7, 0.3] for job in jobs})
     store.entities.note("long", terms={"walrus": "it speaks"}, documents=["spec.md"])
-    store.items.put(("a", "b"), "k", {"x": [1, "é"]}, texts=["a purple walrus"])
-    store.items.put(("a",), "short", {"y": 1}, lifetime=timedelta(days=1))
     store.profile.grant("answers that suit me")
     store.profile.save(Profile(name="Ada", languages=("en", "de")))
     for _ in range(2):  # two that are alike are two
@@ -76,7 +74,6 @@ def all_of(store: MemoryStore) -> list[object]:
         ],
         [(one.name, one.dimensions, one.state, one.vectors, one.waiting) for one in models],
         store.entities.load("long"),
-        store.items.under(),
         store.profile.events(),
         store.metrics.since(whole[0].session.created_at - timedelta(days=1)),
     ]  # fmt: skip
@@ -132,7 +129,6 @@ class Person:
             all_of(store),
             store.search_dense([1.0, 0.5, 0.3], model="m", limit=9),
             store.search_summaries("walrus", "long", limit=9),
-            store.items.search_words("purple"),
             store.profile.consent(),
             self.contexts.journal("c").load(),
         ]
