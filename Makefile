@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := src brain router agents prompts tests benchmarks tools editors
 
-.PHONY: install check format lint types imports test explore docs man site site-serve pictures screenshots plots \
+.PHONY: install check format lint types imports test explore docs site site-serve pictures screenshots plots \
   model turns decision language bench bench-peers test-clients bench-service \
   bench-hook bench-memory bench-hook-value vscode test-vscode
 
@@ -35,10 +35,7 @@ explore:  ## what properties hold for: other examples than those of every run, a
 	$(BIN)/pytest --hypothesis-profile explore
 
 docs:  ## write docs/cli.md anew from the commands themselves
-	$(BIN)/python -m kds.cli.reference > docs/cli.md
-
-man:  ## the same as man pages, in build/man/man1
-	$(BIN)/python -m kds.cli.reference --man build/man/man1
+	$(BIN)/python tools/cli_reference.py > docs/cli.md
 
 site: $(BIN)/zensical  ## the documentation as a site, in site/; broken links are errors
 	$(BIN)/zensical build --clean --strict

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from kds.brain.settings_variables import PLACES
-from kds.cli.app import app
+from kds.cli.main import app
 
 DEPLOY = Path(__file__).resolve().parent.parent / "docs" / "deploy"
 OTHERS = {"KDS_HOME", "KDS_PASSWORD"}

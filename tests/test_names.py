@@ -14,8 +14,7 @@ import pytest
 
 from kds.brain.settings import Settings
 from kds.brain.turn import Turn
-from kds.cli.app import app
-from kds.cli.commands import GROUPS
+from kds.cli.main import GROUPS, app
 from kds.router.prompts.library import PromptLibrary
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -78,7 +78,7 @@ def test_with_the_memory_switched_off_asking_keeps_no_reply(
     kds_call("ask", TEXT)
     assert _holding(brain, REPLY) == set()
     assert not (brain / "memory.db").exists()
-    assert "on nowhere" in kds_call("status").out
+    assert "memory     off" in kds_call("status").out
 
 
 def test_with_the_memory_switched_on_routed_messages_stay(brain: Path, kds_call: Run) -> None:

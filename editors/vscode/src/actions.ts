@@ -26,7 +26,7 @@ export function registerCommands(window: Window, extension: string): vscode.Disp
     }),
     on("copyPrompt", async (prompt: string) => vscode.env.clipboard.writeText(prompt)),
     on("doctor", () => inTerminal(window, "doctor", ["doctor"])),
-    on("logs", () => inTerminal(window, "logs", ["logs", "-n", "100"])),
+    on("logs", () => inTerminal(window, "logs", ["service", "logs", "-n", "100"])),
     on("init", () => init(window)),
     on("service", () => startOrStop(window)),
     on("install", install),

@@ -1,5 +1,5 @@
 """The command line: `main` is what the `kds` script calls."""
 
-from kds.cli.app import main
+from kds.cli.main import main
 
 __all__ = ["main"]

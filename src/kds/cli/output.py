@@ -13,7 +13,7 @@ import click
 
 from kds.brain.clock import moment
 from kds.brain.context.origin import is_same_terminal, terminal_origin
-from kds.brain.turn import ContextEntry, StepRecord, Turn
+from kds.brain.turn import ContextEntry, Turn
 from kds.cli.command import asked_json
 from kds.cli.palette import COLUMNS, STYLES, Tone, asked_plain, coloured, marked, shown, toned
 from kds.router.intents.policy import ACT_MIN
@@ -63,18 +63,14 @@ def print_turn(turn: Turn) -> None:
     print_lines(_turn_lines(turn))
 
 
-def print_why(turn: Turn) -> None:
-    """Print the reasons of every step."""
-    for index, note in enumerate(turn.why or ("no reasons were recorded",)):
-        print_line("why" if index == 0 else "", note)
-
-
-def print_steps(records: Sequence[StepRecord]) -> None:
+def print_steps(turn: Turn) -> None:
     """Print what every step recorded, with its CPU time."""
-    for record in records:
+    for record in turn.records:
         print_line(record.step, f"{record.cpu_ms:.1f} ms")
         for note in record.notes:
             print_line("", note)
+    if not turn.records:
+        print_line("why", "no step ran")
 
 
 def print_line(label: str, text: str, *, tone: Tone = "label") -> None:

@@ -70,7 +70,7 @@ class SiteHost:
             raise ConflictError(
                 f"the page is open at {self._address.url} already",
                 where="port",
-                hint="use that one, or end it: kds service restart",
+                hint="use that one, or end it: kds service stop",
             )
         return self._address.url, f"{self._address.url}{self._site.admit(root)}"
 

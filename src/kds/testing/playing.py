@@ -5,18 +5,16 @@ written to the workspace.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import process_time
 from typing import Any, Final, Protocol
 
 from kds.api.measures import Figures, percentile, share
 from kds.api.rehearsal import MinuteClock
-from kds.api.rule_tests import fired_rules
 from kds.api.same_text import bare, matches
 from kds.brain.clock import Clock
 from kds.brain.turn import UNKNOWN, Turn, Utterance
-from kds.router.references.rule import Rule
 from kds.testing.dialogues import Dialogue, ExpectedTurn
 
 _ARTICLE: Final = re.compile(r"^\s*(?:an?|the)\s+", re.IGNORECASE)
@@ -217,38 +215,3 @@ def _wrong_turns(played: PlayedDialogue) -> Iterator[list[str]]:
         lines += [("why" if at == 0 else "", note) for at, note in enumerate(turn.turn.why)]
         head = f"{turn.expected.where}: {played.dialogue.id}, turn {number} of {len(played.turns)}"
         yield [head, *(f"  {label:<11}  {text}" for label, text in lines)]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleRecord:
-    """How often a reference rule fired on dialogues, and the turns it got right and wrong.
-
-    ``wrong_at`` has the place of each wrong turn, ``path:line``.
-    """
-
-    rule: str
-    fired: int
-    right: int
-    wrong: int
-    wrong_at: tuple[str, ...]
-
-
-def rule_records(rules: Iterable[Rule], played: Sequence[PlayedDialogue]) -> tuple[RuleRecord, ...]:
-    """Return the record of every rule on what was played, the rules in their order.
-
-    A turn is right for a rule that rewrites when its expansion was accepted, for one that sees
-    topic switches when the switch was expected. Rules that move the focus are left out: they
-    act through the rule that points there later.
-    """
-    turns = [turn for dialogue in played for turn in dialogue.turns]
-    return tuple(
-        _record(rule, [turn for turn in turns if rule.id in fired_rules(turn.turn)])
-        for rule in rules
-        if rule.signal.kind != "focus"
-    )
-
-
-def _record(rule: Rule, turns: Sequence[PlayedTurn]) -> RuleRecord:
-    field = "switch" if rule.signal.kind == "switch" else "expanded"
-    wrong = tuple(turn.expected.where for turn in turns if not getattr(turn.verdict, field))
-    return RuleRecord(rule.id, len(turns), len(turns) - len(wrong), len(wrong), wrong)

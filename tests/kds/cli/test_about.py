@@ -9,9 +9,8 @@ from click.shell_completion import ShellComplete
 
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
-from kds.cli.about import help as help_module
-from kds.cli.app import app
-from kds.cli.commands import GROUPS
+from kds.cli.commands import help as help_module
+from kds.cli.main import GROUPS, app
 
 from ..conftest import BAD_INPUT, Run, data, refused
 
@@ -182,17 +181,17 @@ def test_status_shows_the_rest_where_a_part_of_it_is_damaged(
 
 
 def test_logs_show_hook_and_service_by_time(workspace: Path, kds_call: Run) -> None:
-    assert kds_call("logs").out == "nothing was written down\n"
+    assert kds_call("service", "logs").out == "nothing was written down\n"
     brain = workspace / "kds-brain"
     (brain / "hook.log").write_text("2025-11-03T09:00:00Z no service\n2025-11-03T09:02:00Z late\n")
     (brain / "service.log").write_text("2025-11-03T09:01:00Z started\n  and a trace\n")
     (brain / "hook.log").chmod(0o600)
     (brain / "service.log").chmod(0o600)
-    shown = [line["text"] for line in data(kds_call("logs", "--json"))]
+    shown = [line["text"] for line in data(kds_call("service", "logs", "--json"))]
     assert shown == ["no service", "started", "  and a trace", "late"]
-    newest = data(kds_call("logs", "-n", "1", "--json"))
+    newest = data(kds_call("service", "logs", "-n", "1", "--json"))
     assert newest == [{"log": "hook", "at": "2025-11-03T09:02:00Z", "text": "late"}]
-    assert "late" not in kds_call("logs", "--log", "service").out
+    assert "late" not in kds_call("service", "logs", "--log", "service").out
 
 
 def test_a_new_agent_passes_the_check_and_takes_its_message(
@@ -200,7 +199,7 @@ def test_a_new_agent_passes_the_check_and_takes_its_message(
 ) -> None:
     path = Path(kds_call("prompts", "new", NEW_AGENT).out.splitlines()[0])
     assert path == fitted_workspace / "prompts" / "internal" / "deploy-runner.md"
-    agents = data(kds_call("agents", "--json"))
+    agents = data(kds_call("prompts", "list", "--json"))
     assert {"DEPLOY_RUNNER"} <= {agent["intent"] for agent in agents}
     report = data(kds_call("prompts", "check", "--json"))
     assert (report["problems"], report["strays"]) == ([], [])
@@ -210,14 +209,13 @@ def test_a_new_agent_passes_the_check_and_takes_its_message(
 
 
 def test_an_agent_is_shown_by_its_name_or_intent(kds_call: Run) -> None:
-    shown = kds_call("agents", "show", "commit-handler").out
-    assert kds_call("agents", "show", "commit").out == shown
-    for part in ("COMMIT", "asks you before it begins", "such as 'Commit'", "hands to   EXECUTE"):
-        assert part in shown
+    shown = kds_call("prompts", "show", "commit-handler").out
+    assert kds_call("prompts", "show", "commit").out == shown
     card = data(kds_call("agents", "show", "COMMIT", "--json"))
     assert (card["confirm"], card["handoffs"]) == (True, ["EXECUTE"])
-    assert Path(card["prompt_file"]).is_file()
-    assert "did you mean COMMIT?" in kds_call("agents", "show", "COMIT").err
+    assert (card["name"], bool(card["patterns"])) == ("commit-handler", True)
+    assert Path(card["path"]).is_file()
+    assert "did you mean COMMIT?" in kds_call("prompts", "show", "COMIT").err
 
 
 def test_a_new_rule_passes_the_check(fitted_workspace: Path, kds_call: Run) -> None:

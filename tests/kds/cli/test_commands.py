@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
-from kds.cli.app import app
 from kds.cli.guard import guarded
+from kds.cli.main import app
 
 from ...effort import PATIENCE_S
 from ..conftest import BAD_INPUT, KDS, Run, data, refused
@@ -62,7 +62,11 @@ def test_the_version_is_printed(kds_call: Run) -> None:
         (["context", "log", "--message", "x", "--intent", "EXECUT"], "EXECUT", "mean EXECUTE?"),
         (["context", "log", "--message", " ", "--intent", "PLAN"], "message is empty", "write"),
         (["prompts", "show", "work-planer"], "no prompt file", "did you mean 'work-planner'?"),
-        (["prompts", "render", "work-planner", "--set", "expandd=x"], "sets no input", "expanded"),
+        (
+            ["prompts", "show", "work-planner", "--render", "--set", "expandd=x"],
+            "sets no input",
+            "expanded",
+        ),
         (["test", "nowhere.yaml"], "no such file", "check the path"),
         (["eval", "dialogues", "nowhere.json"], "cannot be read", "check the path"),
         (["make", "it", "purple"], "no such command 'make'", "try kds route 'make it purple'"),
@@ -82,11 +86,11 @@ def test_the_version_is_printed(kds_call: Run) -> None:
         (["metrics", "--since", "31d"], "longer than measurements are kept", "at most 30d"),
         (["metrics", "--plot", "kds.txt"], "cannot draw", ".png or .svg"),
         (["metrics", "--plot", "no/where.png"], "no such folder", "make it"),
-        (["forget", "--restore"], "there is no backup to restore", ""),
         (["forget", "--restore", "lunch"], "no backup 'lunch'", "there is none"),
         (["forget", "--keep", "rules"], "rules", ""),
-        (["service", "nope"], "No such command", "has: restart, start, status, stop"),
-        (["agents", "list"], "No such command 'list'", "try kds agents alone; it also has: show"),
+        (["service", "nope"], "No such command", "has: logs, start, status, stop"),
+        (["config", "list"], "No such command 'list'", "try kds config alone; it also has: get"),
+        (["service", "restart"], "`kds service restart` is gone", "kds service stop, then kds"),
         (["docs", "add", ""], "the path is empty", "see kds docs add --help"),
         (["export", "skills", "--to", ""], "the path is empty", "see kds export --help"),
         (["status", "--workspace", ""], "the path is empty", "see kds status --help"),
@@ -179,7 +183,7 @@ def test_the_path_of_the_context_is_printed_and_nothing_is_made(
     kds_call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    path = kds_call("context", "path").out.strip()
+    path = kds_call("context", "load", "--path").out.strip()
     assert path == str(tmp_path / "kds-brain" / "conversation-context.jsonl")
     assert list(tmp_path.iterdir()) == [] or not (tmp_path / "kds-brain").exists()
 
@@ -215,7 +219,9 @@ def test_a_prompt_is_shown_as_its_file_stands(kds_call: Run) -> None:
 
 
 def test_a_prompt_is_rendered_with_the_inputs_given(kds_call: Run) -> None:
-    result = kds_call("prompts", "render", "code-executor", "--set", "expanded=Paint the door")
+    result = kds_call(
+        "prompts", "show", "code-executor", "--render", "--set", "expanded=Paint the door"
+    )
     assert result.code == 0
     assert "Paint the door" in result.out
 

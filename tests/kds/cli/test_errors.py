@@ -118,7 +118,9 @@ def test_json_that_is_a_word_of_the_message_asks_for_none(kds_call: Run) -> None
     assert (result.code, result.out) == (BAD_INPUT, "")
 
 
-@pytest.mark.parametrize("arguments", [["context", "load"], ["context", "path"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [["context", "load"], ["context", "load", "--path"]], ids=" ".join
+)
 def test_a_home_that_is_not_there_is_no_empty_workspace(
     arguments: list[str], kds_call: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

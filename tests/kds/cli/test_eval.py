@@ -298,17 +298,3 @@ def test_a_wrong_file_is_refused_with_every_problem(
     assert problem in [f"{one['where']}: {one['message']}"[: len(problem)] for one in told]
     assert problem in result.err
     assert ("x.jsonl:1: " in result.err) == bool(content)
-
-
-def test_the_record_of_the_rules_on_dialogues(kds_call: Run, fitted_workspace: Path) -> None:
-    for name in ("a.yaml", "b.yaml"):
-        Path(name).write_text(DIALOGUE)
-    report = data(kds_call("rules", "check", "--dialogues", "a.yaml", "b.yaml", "--json"))
-    records = {record["rule"]: record for record in report["record"]}
-    it = records["pron.it"]
-    assert (it["fired"], it["right"], it["wrong"]) == (4, 2, 2)
-    assert it["wrong_at"] == ["a.yaml:6", "b.yaml:6"]
-    assert records["pron.person"]["fired"] == 0
-    assert "a.yaml:6" in kds_call("rules", "check", "--dialogues", "a.yaml").out
-    assert kds_call("rules", "check", "b.yaml").code == BAD_INPUT
-    assert "record" not in data(kds_call("rules", "check", "--json"))

@@ -1,4 +1,4 @@
-"""`kds intents lint`, on few prompts with a pair among them that collides."""
+"""`kds prompts check --lint`, on few prompts with a pair among them that collides."""
 
 import json
 import shutil
@@ -6,11 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kds.cli.library.intent_lint import print_findings
 from kds.router.prompts import library
-from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.texts import packaged_root
-from kds.testing.prompt_examples import LintFinding
 
 from ..conftest import Run
 
@@ -48,31 +45,16 @@ def colliding(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_collides_or_never_fires_is_named(colliding: Path, kds_call: Run) -> None:
-    result = kds_call("intents", "lint", "--json")
-    report = json.loads(result.out)
+    result = kds_call("prompts", "check", "--lint", "--json")
+    linted = json.loads(result.out)["lint"]
     assert (result.code, result.err) == (0, "")
-    found = {(one["kind"], one["intent"], one["text"]) for one in report["findings"]}
+    found = {(one["kind"], one["intent"], one["text"]) for one in linted}
     assert ("same", "SING", "sing the song of the sea") in found
     assert ("same", "HUM", "sing the song of the sea") in found
     assert {intent for kind, intent, _ in found if kind == "silent"} >= {"SING", "HUM"}
-    assert sum(report["counts"].values()) == len(report["findings"])
-    assert {"kind", "where", "intent", "text", "message"} == set(report["findings"][0])
+    assert {"kind", "where", "intent", "text", "message"} == set(linted[0])
     assert not list(colliding.glob("kds-brain/*"))
-
-
-def test_a_person_reads_files_as_the_prompts_list_names_them(
-    colliding: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    prompts = PromptLibrary.load(colliding / "prompts").prompts()
-    path = colliding / "prompts" / "internal" / "sea-singer.md"
-    finding = LintFinding("same", f"{path}:7", "SING", "sing", "is an example of HUM too")
-    print_findings([finding], prompts)
-    out = capsys.readouterr().out
-    assert out.startswith("same: examples that another intent has too\n")
-    assert "prompts/internal/sea-singer.md:7" in out
-    assert out.endswith("1 to look at\n")
-
-
-def test_when_all_is_well_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    print_findings([], [])
-    assert capsys.readouterr().out == "nothing to look at\n"
+    shown = kds_call("intents", "lint").out
+    assert "same: examples that another intent has too\n" in shown
+    assert "prompts/internal/sea-singer.md:7" in shown
+    assert "lint" not in json.loads(kds_call("prompts", "check", "--json").out)

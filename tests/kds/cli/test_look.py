@@ -11,9 +11,9 @@ import pytest
 
 from kds.brain.clock import moment
 from kds.cli import palette
-from kds.cli.app import app, main
+from kds.cli.commands.talk import Prose
+from kds.cli.main import app, main
 from kds.cli.palette import ago, shown, shown_text
-from kds.cli.talk.answering import Prose
 
 from ..conftest import Result
 

@@ -62,7 +62,7 @@ def test_a_message_with_a_dash_and_no_command_is_told_the_command(kds_call: Run)
 def test_people_see_expansion_intent_and_agent(kds_call: Run) -> None:
     kds_call("route", FAB)
     shown = kds_call("route", "Make it purple", "--why").out
-    for part in ("Make the FAB button purple", "EXECUTE", "code-executor", "FAB button", "why"):
+    for part in ("Make the FAB button purple", "EXECUTE", "code-executor", "FAB button", "resolve"):
         assert part in shown
 
 
@@ -72,14 +72,16 @@ def test_the_prompt_alone_can_be_printed(kds_call: Run) -> None:
 
 def test_no_log_leaves_the_context_alone(kds_call: Run, fitted_workspace: Path) -> None:
     kds_call("route", FAB, "--no-log")
-    kds_call("explain", FAB)
     assert said_in(fitted_workspace) == []
 
 
-def test_explain_shows_every_step(kds_call: Run) -> None:
-    steps = data(kds_call("explain", FAB, "--json"))["steps"]
+def test_why_shows_every_step(kds_call: Run, fitted_workspace: Path) -> None:
+    steps = data(kds_call("route", FAB, "--why", "--no-log", "--json"))["steps"]
     assert (steps[0]["step"], steps[-1]["step"]) == ("load", "dispatch")
-    assert "classify" in kds_call("explain", FAB).out
+    former = kds_call("explain", FAB)
+    assert "classify" in former.out
+    assert former.err == "kds: `kds explain` is now `kds route --why --no-log`\n"
+    assert said_in(fitted_workspace) == []
 
 
 def test_a_message_may_come_through_a_pipe(kds_spawn: Run) -> None:

@@ -47,7 +47,7 @@ def test_a_service_is_used_when_it_runs_and_the_answer_is_the_same(
     health = data(kds_call("service", "status", "--json"))
     assert health["turns"] == 2
     assert "2 turns" in kds_call("service", "status").out
-    assert kds_call("explain", "Make it round", "--json").code == 0
+    assert kds_call("route", "--no-log", "Make it round", "--json").code == 0
     assert len(data(kds_call("context", "load", "--json"))["entries"]) == 2
     assert kds_call("service", "stop").out == "stopped\n"
 
@@ -151,7 +151,6 @@ def test_the_first_use_starts_one_for_the_next(
     [
         (("route", "Add a map"), True),
         (("route", "Add a map", "--no-log"), False),
-        (("explain", "Add a map"), True),
         (("ask", "Add a map"), True),
         (("ask", "Add a map", "--no-log"), False),
         (("ask", "Add a map", "--dry-run"), False),
@@ -171,7 +170,7 @@ def test_a_look_makes_no_workspace_and_starts_nothing_there(
 ) -> None:
     (tmp_path / "new").mkdir()
     monkeypatch.chdir(tmp_path / "new")
-    assert kds_call("explain", "Add a map").code == 0
+    assert kds_call("route", "--no-log", "Add a map").code == 0
     assert list(Path.cwd().iterdir()) == []
     assert started == []
 
@@ -302,7 +301,8 @@ def test_a_service_that_does_not_answer_is_not_said_to_be_starting(
 
 
 def test_a_restart_is_another_process(place: Workspace, kds_call: Run) -> None:
-    first = data(kds_call("service", "restart", "--json"))
-    second = data(kds_call("service", "restart", "--json"))
+    first = data(kds_call("service", "start", "--json"))
+    kds_call("service", "stop")
+    second = data(kds_call("service", "start", "--json"))
     assert first["status"] == second["status"] == "ok"
     assert first["pid"] != second["pid"]

@@ -1,4 +1,4 @@
-"""Playing dialogues: each turn compared with what is expected, the sums, the record of rules."""
+"""Playing dialogues: each turn compared with what is expected, and the sums."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -11,17 +11,14 @@ from hypothesis import strategies as st
 
 from kds.api.same_text import bare, matches
 from kds.brain.clock import Clock
-from kds.brain.turn import Reference, StepRecord, Turn, Utterance
-from kds.router.references.rule import Rule, Signal
-from kds.testing.dialogues import Dialogue, ExpectedTurn, parse_dialogues
+from kds.brain.turn import Turn, Utterance
+from kds.testing.dialogues import ExpectedTurn, parse_dialogues
 from kds.testing.playing import (
     PlayedDialogue,
-    PlayedTurn,
     Route,
     describe,
     judge,
     play,
-    rule_records,
     score,
 )
 
@@ -187,46 +184,3 @@ def test_secondary_intents_compare_as_sets() -> None:
     expected = _expected(secondary=("TEST", "COMMIT"))
     assert judge(expected, _turn(secondary_intents=("COMMIT", "TEST"))).secondary
     assert judge(expected, _turn(secondary_intents=("TEST",))).secondary is False
-
-
-IT = Rule("pron.it", 1, Signal("pronoun"))
-SWITCH = Rule("switch.now", 2, Signal("switch"))
-FOCUS = Rule("focus.wrong", 3, Signal("focus"))
-
-
-def _fired(message: str, expanded: str, *rules: str, switch: str | None = None) -> Turn:
-    notes = (f"the topic changes ({switch}): earlier messages no longer count",) if switch else ()
-    return Turn(
-        message, AT, expanded=expanded, context_switch=switch is not None,
-        references=tuple(Reference("it", 0, 2, "x", rule, 1.0) for rule in rules),
-        records=(StepRecord("expand", notes),),
-    )  # fmt: skip
-
-
-def _turns(*pairs: tuple[ExpectedTurn, Turn]) -> PlayedDialogue:
-    turns = tuple(PlayedTurn(want, turn, judge(want, turn), 1.0) for want, turn in pairs)
-    return PlayedDialogue(Dialogue("a", (), "a.yaml:1"), turns)
-
-
-def test_a_rewriting_rule_is_right_when_the_expansion_was_accepted() -> None:
-    right = ExpectedTurn("Fix it", "a.yaml:3", expanded=("Fix the bug",))
-    wrong = ExpectedTurn("Run it", "a.yaml:4")
-    played = _turns(
-        (right, _fired("Fix it", "Fix the bug", "pron.it")),
-        (wrong, _fired("Run it", "Run the bug", "pron.it")),
-    )
-    (record,) = rule_records([IT], [played])
-    assert (record.fired, record.right, record.wrong) == (2, 1, 1)
-    assert record.wrong_at == ("a.yaml:4",)
-
-
-def test_a_switching_rule_is_right_when_the_switch_was_expected() -> None:
-    expected = ExpectedTurn("New topic", "a.yaml:3", switch=True)
-    surprise = ExpectedTurn("And now", "a.yaml:4")
-    played = _turns(
-        (expected, _fired("New topic", "New topic", switch="switch.now")),
-        (surprise, _fired("And now", "And now", switch="switch.now")),
-    )
-    it, switch = rule_records([IT, SWITCH, FOCUS], [played])
-    assert it.fired == 0
-    assert (switch.right, switch.wrong_at) == (1, ("a.yaml:4",))

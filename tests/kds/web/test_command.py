@@ -43,4 +43,4 @@ def test_the_browser_is_opened_where_it_can_show_itself(
 def test_another_port_than_the_one_in_use_is_refused(site: Site, kds_call: Call) -> None:
     done = kds_call("web", "--port", "1", "-w", str(site.root))
     assert done.code == 2
-    assert "kds service restart" in done.err
+    assert "kds service stop" in done.err

@@ -2,25 +2,29 @@
 
 import json
 import os
+import re
 import sys
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
 import click
 
-from kds.brain.clock import utc_now
+from kds.brain.clock import moment, utc_now
 from kds.brain.errors import KdsError
+from kds.brain.private_file import read_private
 from kds.brain.settings import load_settings
 from kds.brain.workspace import Workspace
 from kds.cli.command import command, group
 from kds.cli.options import common_options, workspace_option
 from kds.cli.output import counted, print_line, print_lines, say
-from kds.cli.palette import ago, for_people
+from kds.cli.palette import ago, for_people, shown_text
 from kds.cli.progress import slow
 from kds.hooks import start as hook_start
+from kds.hooks.log import read_hook_log
 from kds.service.resident import background
+from kds.service.resident.address import ServiceAddress
 from kds.service.resident.background import standing_of
 from kds.service.resident.service_client import reach
 
@@ -30,6 +34,10 @@ NOT_RUNNING: Final = 3
 """Exit code of `kds service status` without a service, as LSB init scripts have it."""
 
 DEGRADED: Final = 1
+
+SHOWN_LINES: Final = 20
+
+_STAMP: Final = re.compile(r"(?P<at>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?) (?P<text>.*)")
 
 _NEXT: Final = {
     "not running": "start it: kds service start",
@@ -106,19 +114,6 @@ def stop(*, force: bool, workspace: Workspace) -> None:
     say({"status": outcome}, f"the service is {outcome}" if outcome == "not running" else outcome)
 
 
-@command("kds service restart", of=service)
-@click.option("--force", is_flag=True, help="Kill it when it does not end by itself.")
-@common_options
-def restart(*, force: bool, workspace: Workspace) -> None:
-    """End the service if it runs, and start it anew, as the settings have it now."""
-    idle = load_settings(workspace).service.idle_minutes  # settings that are wrong end nothing
-    with slow(STOPPING):
-        background.stop(workspace, force=force)
-    with slow("waiting for the service to load"):
-        health = background.start(workspace, idle_minutes=idle)
-    _show(health)
-
-
 @command("kds service status --json", of=service)
 @common_options
 @click.pass_context
@@ -166,6 +161,50 @@ def _print(health: Mapping[str, Any]) -> None:
 def _since(started_at: str) -> str:
     started = datetime.fromisoformat(started_at)
     return ago(started, now=utc_now()) if for_people() else f"{started:%Y-%m-%d %H:%M:%S} UTC"
+
+
+@command(
+    "kds service logs", "kds service logs --log hook -n 5", "kds service logs --json", of=service
+)
+@click.option("-n", "count", type=click.IntRange(min=1), default=SHOWN_LINES, show_default=True,
+              help="How many of the newest lines.")  # fmt: skip
+@click.option("--log", type=click.Choice(["hook", "service"]), help="Only this one.")
+@common_options
+def logs(*, count: int, log: str | None, workspace: Workspace) -> None:
+    """Show the logs of the service and of the hook, the newest line last.
+
+    They never hold what you wrote. Times are UTC.
+    """
+    lines = [*_hook_log(workspace), *_service_log(workspace)]
+    timed, last = [], ""
+    for line in lines:  # a line without a time belongs to the one before it
+        last = line["at"] or last
+        timed.append((last, line))
+    lines = [line for _, line in sorted(timed, key=lambda pair: pair[0])]
+    lines = [line for line in lines if log in (None, line["log"])][-count:]
+    rows = [
+        (
+            str(line["log"]),
+            f"{shown_text(at)} {line['text']}" if (at := line["at"]) else str(line["text"]),
+        )
+        for line in lines
+    ]
+    say(lines, (lambda: print_lines(rows)) if lines else "nothing was written down")
+
+
+def _hook_log(workspace: Workspace) -> Iterator[dict[str, str | None]]:
+    for trouble in read_hook_log(workspace.brain):
+        at = moment(trouble.at) if trouble.at else None
+        yield {"log": "hook", "at": at, "text": trouble.reason}
+
+
+def _service_log(workspace: Workspace) -> Iterator[dict[str, str | None]]:
+    content = read_private(ServiceAddress(workspace.brain).log_path) or b""
+    for line in content.decode("utf-8", "replace").splitlines():
+        if found := _STAMP.fullmatch(line):
+            yield {"log": "service", "at": found["at"], "text": found["text"]}
+        elif line.strip():
+            yield {"log": "service", "at": None, "text": line}
 
 
 _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY")

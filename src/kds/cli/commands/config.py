@@ -1,4 +1,4 @@
-"""`kds config`: every setting with its value and where that comes from; changing one."""
+"""`kds config`: every setting with its value and its source; changing one."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ own_option = click.option(
 def config(ctx: click.Context, *, workspace: Path | None) -> None:
     """Show every setting, its value, and where that comes from; change one.
 
-    A variable of the environment stands over the file of the workspace, that over your own file.
+    A variable of the environment overrides the file of the workspace, and that your own file.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -97,6 +97,6 @@ def _tell(workspace: Workspace, key: str) -> None:
 
 def _row(layers: Layers, place: Place) -> dict[str, object]:
     value = value_of(layers.settings(), place)
-    # What is secret is not printed: its place says where to look.
+    # A secret is not printed: its source says where to look.
     plain = str(value) if isinstance(value, SecretStr) else value
     return {"value": plain, "from": layers.source(place)}

@@ -42,31 +42,29 @@ def help_(ctx: click.Context, words: tuple[str, ...], *, page: bool) -> None:
     The pages come with KDS and need no network; on a terminal they open in your pager.
     Without a word it lists all commands and pages.
     """
-    root, found = ctx.find_root(), _pages()
+    root = ctx.find_root()
+    pages = {path.stem: path for path in sorted(Path(kds.pages.__file__).parent.glob("*.md"))}
     name = words[0].removeprefix("docs/").removesuffix(".md") if len(words) == 1 else ""
     if words == (TOPICS,):
-        _list(found)
+        _list(pages)
     elif not words:
         click.echo(root.get_help() + "\n\nPages, each by `kds help PAGE`:\n")
-        _list(found)
-    elif name in found and (page or _command(root, words) is None):
-        _show(found[name].read_text(encoding="utf-8"))
+        _list(pages)
+    elif name in pages and (page or _command(root, words) is None):
+        text = pages[name].read_text(encoding="utf-8")
+        if sys.stdout.isatty():
+            click.echo_via_pager(text)
+        else:
+            click.echo(text, nl=False)
     elif (explained := _command(root, words)) is None or page:
-        raise _unknown(root, words, found)
+        raise _unknown(root, words, pages)
     else:
-        click.echo(explained)
-        if name in found:
-            click.echo(f"\nMore: kds help {name} --page")
-
-
-def _pages() -> Mapping[str, Path]:
-    """Each page under its topic."""
-    folder = Path(kds.pages.__file__).parent
-    return {path.stem: path for path in sorted(folder.glob("*.md"))}
+        more = f"\n\nMore: kds help {name} --page" if name in pages else ""
+        click.echo(explained + more)
 
 
 def _list(pages: Mapping[str, Path]) -> None:
-    """Print the pages in groups, as `docs/index.md` has them, which is where the lines stand."""
+    """Print the pages in groups, as docs/index.md has them."""
     _, *groups = _GROUP.split(pages[INDEX].read_text(encoding="utf-8"))
     formatter = click.HelpFormatter(width=_WIDTH)
     for heading, lines in zip(groups[::2], groups[1::2], strict=True):
@@ -76,22 +74,15 @@ def _list(pages: Mapping[str, Path]) -> None:
     click.echo(formatter.getvalue().strip("\n"))
 
 
-def _show(text: str) -> None:
-    if sys.stdout.isatty():
-        click.echo_via_pager(text)
-    else:
-        click.echo(text, nl=False)
-
-
 def _command(root: click.Context, words: Sequence[str]) -> str | None:
     """What `--help` says of the command that ``words`` name; None when they name none."""
     context = root
     for word in words:
         group = context.command
-        command = group.get_command(context, word) if isinstance(group, click.Group) else None
-        if command is None:
+        found = group.get_command(context, word) if isinstance(group, click.Group) else None
+        if found is None:
             return None
-        context = click.Context(command, info_name=word, parent=context)
+        context = click.Context(found, info_name=word, parent=context)
     return context.get_help()
 
 

@@ -1,11 +1,11 @@
-"""`kds prompts`: the prompt files of a workspace."""
+"""`kds prompts`: the prompt files of a workspace, the agents among them, and their examples."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -19,36 +19,36 @@ from kds.cli.completion import completed_by
 from kds.cli.guard import BAD_INPUT, Refusal, complain, complain_about, problem_rows
 from kds.cli.options import common_options, workspace_option
 from kds.cli.output import fields, print_json, print_table, say
-from kds.cli.progress import slow
+from kds.cli.progress import reported, slow
 from kds.router.prompts.inheritance import lost_behaviour
 from kds.router.prompts.library import PromptLibrary
 from kds.router.prompts.promptfile import PromptFile
 from kds.router.prompts.strays import stray_files
-from kds.testing.prompt_examples import ExampleReach, example_reach
+from kds.testing.prompt_examples import ExampleReach, LintFinding, example_reach, lint_intents
 
 SHOWN_STRAYS: Final = 3
 """Examples of a prompt that are named one by one where they do not reach it."""
 
-name_argument = click.argument("name", shell_complete=completed_by("prompts"))
+LINT_KINDS: Final = {
+    "same": "examples that another intent has too",
+    "greedy": "patterns that match more of another intent than of their own",
+    "silent": "patterns that match no example",
+}
 
 
 @group("kds prompts list", "kds prompts check")
 def prompts() -> None:
-    """List, show, begin, render or check the prompt files, your own included."""
+    """List, show, begin or check the prompt files, your own included."""
 
 
 @command("kds prompts list --json", of=prompts, name="list")
 @common_options
 def list_(*, workspace: Workspace) -> None:
-    """List the prompts: the agents by priority, then the others."""
+    """List the prompts: the agents with their intents, by priority, then the others."""
     found = _ordered(PromptLibrary.load(workspace.prompts_dir))
-    say(
-        [_summary(prompt) for prompt in found],
-        lambda: print_table(
-            ("intent", "prompt", "what it does"),
-            [(prompt.intent or "", prompt.name, prompt.description) for prompt in found],
-        ),
-    )
+    columns = ("intent", "prompt", "what it does")
+    rows = [(prompt.intent or "", prompt.name, prompt.description) for prompt in found]
+    say([_summary(prompt) for prompt in found], lambda: print_table(columns, rows))
 
 
 @command("kds prompts new deploy-runner", of=prompts)
@@ -59,52 +59,58 @@ def new(*, name: str, workspace: Workspace) -> None:
 
     NAME is lower case words joined by -. Its intent is called like it: DEPLOY_RUNNER.
     """
-    path = begin_prompt(workspace, name)
-    click.echo(f"{path}\nnext: edit it, then kds prompts check")
+    click.echo(f"{begin_prompt(workspace, name)}\nnext: edit it, then kds prompts check")
 
 
-@command("kds prompts show code-executor", "kds prompts show code-executor --examples", of=prompts)
-@name_argument
+@command(
+    "kds prompts show code-executor",
+    "kds prompts show PLAN --json",
+    "kds prompts show code-executor --examples",
+    "kds prompts show code-executor --render --set 'expanded=Make the FAB button purple'",
+    of=prompts,
+)
+@click.argument("name", shell_complete=completed_by("agents"))
 @click.option("--examples", is_flag=True, help="Print the file of its examples instead.")
-@workspace_option
-def show(*, name: str, examples: bool, workspace: Workspace) -> None:
+@click.option("--render", is_flag=True, help="Render it with sample inputs, or with those you set.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
+              help="With --render: an input; JSON, else text.")  # fmt: skip
+@common_options
+def show(
+    *, name: str, examples: bool, render: bool, settings: tuple[str, ...], workspace: Workspace
+) -> None:
     """Print the file of the prompt NAME, or of the agent of an intent, as it stands.
 
-    The examples of an agent may lie in a file beside it. Copy both to have a prompt of your own.
+    With --json: what it does, which messages reach it, and who goes on after it. The examples of
+    an agent may lie in a file beside it. Copy both to have a prompt of your own.
     """
-    prompt = prompt_named(name, PromptLibrary.load(workspace.prompts_dir))
+    library = PromptLibrary.load(workspace.prompts_dir)
+    prompt = prompt_named(name, library)
+    if settings and not render:
+        raise Refusal("--set gives an input to render with", "add --render")
+    if render:
+        values = _sample(library, prompt) | dict(_setting(text, prompt) for text in settings)
+        text = library.render(prompt, values)
+        say({"prompt": prompt.name, "text": text}, text)
+        return
     path = prompt.path
     if examples:
         if prompt.more is None:
             raise Refusal(f"{prompt.name} has no file of examples", "leave out --examples")
         path = Path(prompt.more.path)
-    elif prompt.more is not None:
-        click.echo(f"kds: its examples are in {prompt.more.path}; --examples prints them", err=True)
-    click.echo(path.read_text(encoding="utf-8"), nl=False)
+    elif prompt.more is not None and not asked_json():
+        complain(f"its examples are in {prompt.more.path}; --examples prints them")
+    card = {**_summary(prompt), "tools": list(prompt.tools), "patterns": [
+        {"pattern": one.source, "weight": one.weight, "exact": one.exact}
+        for one in prompt.patterns
+    ]}  # fmt: skip
+    say(card, lambda: click.echo(path.read_text(encoding="utf-8"), nl=False))
 
 
-@command(
-    "kds prompts render code-executor",
-    "kds prompts render code-executor --set 'expanded=Make the FAB button purple'",
-    "kds prompts render code-executor --set 'secondary_intents=[\"TEST\"]'",
-    of=prompts,
-)
-@name_argument
-@click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="An input; JSON, else text."
-)
-@workspace_option
-def render(*, name: str, settings: tuple[str, ...], workspace: Workspace) -> None:
-    """Render the prompt NAME with sample inputs, or with those you set."""
-    library = PromptLibrary.load(workspace.prompts_dir)
-    prompt = prompt_named(name, library)
-    values = _sample(library, prompt) | dict(_setting(text, prompt) for text in settings)
-    click.echo(library.render(prompt, values))
-
-
-@command("kds prompts check", "kds prompts check --json", of=prompts)
+@command("kds prompts check", "kds prompts check --json", "kds prompts check --lint", of=prompts)
+@click.option("--lint", is_flag=True, help="Also name examples and patterns that collide or never "
+              "match: hints, none of them is an error.")  # fmt: skip
 @common_options
-def check(*, workspace: Workspace) -> int:
+def check(*, lint: bool, workspace: Workspace) -> int:
     """Load every prompt file and render it with sample inputs; report all problems.
 
     Then type every example of every agent, and say how many reach the agent they belong to; those
@@ -120,19 +126,29 @@ def check(*, workspace: Workspace) -> int:
         return BAD_INPUT
     with slow("typing the examples"):
         found = example_reach(library, workspace)
-    strays = stray_files(workspace)
-    lost = lost_behaviour(library, PromptLibrary.load().agents())
-    notes = {"passed_over": library.passed_over, "strays": strays, "lost": lost}
-    say(
-        {
-            "prompts": len(library.prompts()),
-            "agents": len(library.agents()),
-            "problems": [],
-            **{kind: problem_rows(found_ones) for kind, found_ones in notes.items()},
-            "examples": [one.as_dict() for one in found],
-        },
-        lambda: _print_check(library, found, chain(*notes.values()), workspace.prompts_dir),
-    )
+    notes = {
+        "passed_over": library.passed_over,
+        "strays": stray_files(workspace),
+        "lost": lost_behaviour(library, PromptLibrary.load().agents()),
+    }
+    report: dict[str, Any] = {
+        "prompts": len(library.prompts()),
+        "agents": len(library.agents()),
+        "problems": [],
+        **{kind: problem_rows(problems) for kind, problems in notes.items()},
+        "examples": [one.as_dict() for one in found],
+    }
+    linted: Sequence[LintFinding] = ()
+    if lint:
+        with reported("looking at the examples") as tell:
+            linted = lint_intents(library.prompts(), own=workspace.prompts_dir, progress=tell)
+        report["lint"] = list(linted)
+    if asked_json():
+        print_json(report)
+        return 0
+    _print_check(library, found, chain(*notes.values()), workspace.prompts_dir)
+    if lint:
+        _print_lint(linted, library.prompts())
     return 0
 
 
@@ -154,10 +170,27 @@ def _print_check(
 
 def _warn_of_strays(one: ExampleReach) -> None:
     for stray in one.strays[:SHOWN_STRAYS]:
-        hint = f"leave it to one of {one.prompt.intent} and {stray.intent}; `kds explain` says why"
+        agents = f"{one.prompt.intent} and {stray.intent}"
+        hint = f"leave it to one of {agents}; `kds route --why --no-log` shows the scores"
         complain(f"{stray.where}: the example '{stray.text}' reaches {stray.intent}", hint)
     if (more := len(one.strays) - SHOWN_STRAYS) > 0:
         complain(f"{one.prompt.path}: {more} more examples go astray; --json names all")
+
+
+def _print_lint(found: Sequence[LintFinding], prompts: Iterable[PromptFile]) -> None:
+    """A table for each kind of finding, with the files as `kds prompts list` names them."""
+    refs = {str(prompt.path): prompt.ref for prompt in prompts}
+
+    def place(where: str) -> str:
+        path, colon, line = where.rpartition(":")
+        return (
+            f"{refs.get(path, path)}:{line}" if colon and line.isdigit() else refs.get(where, where)
+        )
+
+    for kind, meaning in LINT_KINDS.items():
+        if rows := [(place(one.where), one.text, one.message) for one in found if one.kind == kind]:
+            click.echo(f"\n{kind}: {meaning}")
+            print_table(("where", "what", "finding"), rows)
 
 
 def _checked(workspace: Workspace) -> PromptLibrary:
@@ -176,8 +209,7 @@ def _checked(workspace: Workspace) -> PromptLibrary:
 
 
 def _ordered(library: PromptLibrary) -> tuple[PromptFile, ...]:
-    others = (prompt for prompt in library.prompts() if prompt.intent is None)
-    return (*library.agents(), *others)
+    return (*library.agents(), *(one for one in library.prompts() if one.intent is None))
 
 
 def _summary(prompt: PromptFile) -> Mapping[str, object]:

@@ -1,1 +1,0 @@
-"""`kds help`, `status`, `config` and `logs`: what KDS is, here and now."""

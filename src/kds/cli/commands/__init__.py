@@ -1,0 +1,1 @@
+"""The commands of `kds`: one module a group."""

@@ -1,0 +1,223 @@
+"""`kds route`, `kds context` and the `#file:` forms: messages, and the ten that are remembered."""
+
+import json
+import shlex
+from pathlib import Path
+
+import click
+
+import kds
+from kds.brain.clock import utc_now
+from kds.brain.context.conversations import Contexts, conversation_path
+from kds.brain.context.journal import LoadedContext
+from kds.brain.errors import MessageError
+from kds.brain.message import clean_message, well_formed
+from kds.brain.turn import ContextEntry, Turn, Utterance
+from kds.brain.utterances import utterances
+from kds.brain.wire import entry_to_wire
+from kds.brain.workspace import Workspace
+from kds.cli.command import MessageCommand, asked_json, command, group
+from kds.cli.completion import completed_by
+from kds.cli.guard import pass_on
+from kds.cli.options import (
+    common_options,
+    context_option,
+    json_option,
+    message_argument,
+    read_message,
+    route_message,
+    workspace_option,
+)
+from kds.cli.output import print_entries, print_json, print_line, print_steps, print_turn, say
+
+why_option = click.option("--why", is_flag=True, help="Also print what every step recorded.")
+no_log_option = click.option(
+    "--no-log", is_flag=True, help="Leave the conversation context as it is."
+)
+
+
+@command(
+    "kds route 'I want to add a FAB button'",
+    "kds route 'Make it purple' --why",
+    "kds route 'And the other one?' --rewrite --why",
+    "kds route 'yes, do it' --reply 'Shall I raise the limit to 512Mi?'",
+    "echo 'Make it purple' | kds route - --json --no-log",
+    cls=MessageCommand,
+)
+@message_argument
+@json_option
+@why_option
+@click.option("--prompt", "prompt_only", is_flag=True, help="Print the agent's prompt alone.")
+@no_log_option
+@click.option("--rewrite/--no-rewrite", default=None,
+              help="Have a model write the message out, or not.  "
+              "[default: as rewriting.mode says]")  # fmt: skip
+@click.option("--reply", metavar="TEXT",
+              help="What the assistant said last: its question, its options.")  # fmt: skip
+@click.option("--history", "history_file", metavar="FILE",
+              type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True),
+              help="What was said before, as JSON or JSONL of role and content; "
+              "- reads a pipe.")  # fmt: skip
+@context_option
+@workspace_option
+def route(
+    words: tuple[str, ...], *, why: bool, prompt_only: bool, no_log: bool, rewrite: bool | None,
+    reply: str | None, history_file: Path | None, context: str | None, workspace: Workspace,
+) -> None:  # fmt: skip
+    """Route MESSAGE: expand it, find its intent, pick the agent, remember it.
+
+    MESSAGE may be several words; `-`, or nothing at all, reads it from a pipe. A service that
+    runs does the work; where none runs, one is started for the next message.
+    """
+    message = read_message(words)
+    history = () if history_file is None else _read_history(history_file)
+    if reply:
+        history = (*history, Utterance(well_formed(reply), "assistant"))
+    turn = route_message(
+        message, workspace, context=context, log=not no_log, rewrite=rewrite,
+        may_start=not no_log, history=history,
+    )  # fmt: skip
+    if asked_json():
+        steps = [
+            {"step": one.step, "cpu_ms": round(one.cpu_ms, 3), "notes": list(one.notes)}
+            for one in turn.records
+        ]
+        print_json({**turn.as_dict(), **({"steps": steps} if why else {})})
+        return
+    if prompt_only:
+        click.echo(turn.prompt)
+    else:
+        _print(turn)
+    if why:
+        print_steps(turn)
+
+
+def _print(turn: Turn) -> None:
+    print_turn(turn)
+    if turn.prompt and turn.agent:
+        print_line("prompt", f"{len(turn.prompt):,} characters; --prompt prints it")
+
+
+def _read_history(file: Path) -> tuple[Utterance, ...]:
+    """What was said before, oldest first. Raises MessageError naming what is wrong in the file."""
+    with click.open_file(str(file), encoding="utf-8", errors="replace") as lines:
+        text = lines.read().strip()
+    if not text.startswith("["):
+        text = f"[{','.join(line for line in text.splitlines() if line.strip())}]"
+    try:
+        return utterances(json.loads(text))
+    except json.JSONDecodeError as error:
+        hint = 'write a JSON list, or a line {"role": "user", "content": "..."} for each message'
+        raise MessageError(f"not JSON: {error}", where=str(file), hint=hint) from error
+    except MessageError as error:
+        raise MessageError(error.message, where=str(file), hint=error.hint) from error
+
+
+@group("kds context load", "kds context clear", name="context")
+def context() -> None:
+    """Load, log or clear the conversation context: ten messages, two hours."""
+
+
+@command("kds context load --json", 'wc -l "$(kds context load --path)"', of=context)
+@click.option("--path", "only_path", is_flag=True,
+              help="Print where the file is, or would be, instead.")  # fmt: skip
+@context_option
+@common_options
+def load(*, only_path: bool, context: str | None, workspace: Workspace) -> None:
+    """Show what is remembered, oldest first, and which terminal said it."""
+    if not only_path:
+        _show(Contexts(workspace).journal(context).load())
+        return
+    place = workspace.context_path if context is None else conversation_path(workspace, context)
+    text = str(place)
+    # A path that is not text must come out byte for byte.
+    odd = any("\ud800" <= character <= "\udfff" for character in text)
+    say({"path": text}, lambda: click.echo(bytes(place) if odd else text))
+
+
+@command(
+    "kds context log --message 'Make it purple' --intent EXECUTE --context-ref 'FAB button'",
+    of=context,
+)
+@click.option("--message", required=True, help="What the user said.")
+@click.option("--intent", required=True, help="Its intent, such as EXECUTE.",
+              shell_complete=completed_by("intents"))  # fmt: skip
+@click.option("--context-ref", help="What it refers to.")
+@click.option("--session-id", help="The session it belongs to.")
+@context_option
+@common_options
+def log(
+    *, message: str, intent: str, context_ref: str | None, session_id: str | None,
+    context: str | None, workspace: Workspace,
+) -> None:  # fmt: skip
+    """Remember one message, with secrets taken out."""
+    entry = ContextEntry(
+        timestamp=utc_now(),
+        user_message=clean_message(message),
+        intent=kds.PromptLibrary.load(workspace.prompts_dir).intent_named(intent),
+        session_id=clean_message(session_id) if session_id else None,
+        context_ref=clean_message(context_ref) if context_ref else None,
+    )
+    workspace.ensure()
+    _show(Contexts(workspace).journal(context).log(entry))
+
+
+@command("kds context clear", of=context)
+@context_option
+@common_options
+def clear(*, context: str | None, workspace: Workspace) -> None:
+    """Forget the conversation context."""
+    count = Contexts(workspace).journal(context).clear()
+    kds.TurnLog(workspace).forget(context)
+    say({"cleared": count}, f"cleared {count} {'entry' if count == 1 else 'entries'}")
+
+
+def _show(loaded: LoadedContext) -> None:
+    pass_on(loaded.warnings)
+    entries = [entry_to_wire(entry) for entry in loaded.entries]
+    say({"entries": entries}, lambda: print_entries(loaded.entries))
+
+
+@command(
+    "kds '#file:KDS/prompts/user/kds.md I want to add a FAB button'",
+    "kds '#file:KDS/prompts/internal/conversation-context-manager.md' load",
+    hidden=True,
+    context_settings={"ignore_unknown_options": True},
+)
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
+@json_option
+@why_option
+@no_log_option
+@context_option
+@workspace_option
+@click.pass_context
+def invoke(
+    ctx: click.Context, words: tuple[str, ...], *, why: bool, no_log: bool, context: str | None,
+    workspace: Workspace,
+) -> None:  # fmt: skip
+    """Do what a `#file:` invocation asks for; its text may come in one argument or several."""
+    from kds.router.prompts.invocation import (  # pydantic, too: a wrong option does not pay for it
+        CLEAR_CONVERSATION,
+        CONTEXT_MANAGER,
+        parse_invocation,
+    )
+
+    head, *others = words
+    # The context manager reads a command line: its arguments get back the quotes that the shell
+    # took off.
+    is_command = head.strip().endswith((Path(CONTEXT_MANAGER).name, Path(CLEAR_CONVERSATION).name))
+    text = f"{head} {shlex.join(others) if is_command else ' '.join(others)}".rstrip()
+    invocation = parse_invocation(text, kds.PromptLibrary.load(workspace.prompts_dir))
+    command = invocation.command if invocation else None
+    place = {"context": context, "workspace": workspace}
+    if command is None:
+        ctx.invoke(route, words=(text,), why=why, prompt_only=False, no_log=no_log, **place)
+    elif command.operation == "load":
+        ctx.invoke(load, only_path=False, **place)
+    elif command.operation == "clear":
+        ctx.invoke(clear, **place)
+    else:
+        ctx.invoke(
+            log, message=command.message, intent=command.intent, context_ref=command.context_ref,
+            session_id=command.session_id, **place,
+        )  # fmt: skip

@@ -1,0 +1,384 @@
+"""`kds ask` and `kds chat`: messages that are routed and answered."""
+
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
+from typing import Final
+
+import click
+
+import kds
+from kds.agents.agent import prompt_named
+from kds.brain.document import nearest
+from kds.brain.errors import KdsError
+from kds.brain.sessions.memory_place import MemoryPlace
+from kds.brain.workspace import Workspace
+from kds.cli.command import MessageCommand, asked_json, command
+from kds.cli.completion import completed_by
+from kds.cli.guard import Refusal, complain, complain_about, pass_on
+from kds.cli.options import (
+    context_option,
+    json_option,
+    message_argument,
+    read_message,
+    start_afterwards,
+    start_now,
+    workspace_option,
+)
+from kds.cli.output import print_entries, print_json, print_line, print_steps, print_turn
+from kds.cli.palette import coloured, for_people, toned
+from kds.cli.progress import slow
+from kds.cli.terminal import harmless
+from kds.service.desk import LOADING
+from kds.session.answer import Answer
+
+NO_ANSWER: Final = 3
+"""Exit code when the model did not answer; the message is kept, and can be asked again."""
+
+WAITING: Final = "waiting for the answer"
+
+PROMPT: Final = "kds> "
+ENDS: Final = ("/quit", "/exit")
+SHOWN_SESSIONS: Final = 10
+
+HELP: Final = """\
+/why       what each step did with the last turn
+/prompt    the prompt of its agent
+/context   what the router remembers
+/sessions  conversations that are remembered; `kds chat --session NAME` resumes one
+/clear     forget the context, and what was under way; names what stays
+/quit      leave; Ctrl-C halts a running answer"""
+
+_FENCE: Final = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
+_BLANK: Final = "\n\n"
+
+session_option = click.option(
+    "--session", metavar="NAME", shell_complete=completed_by("sessions"),
+    help="A conversation of its own: an id or title, or `last`; begun if there is none.",
+)  # fmt: skip
+model_option = click.option(
+    "--model", metavar="NAME", help="The model to ask.  [default: $KDS_MODEL, else your settings]"
+)
+
+
+@command(
+    "kds ask 'I want to add a FAB button'",
+    "kds ask 'go ahead'",
+    "kds ask 'Make it purple' --dry-run",
+    "git diff | kds ask - --agent change-governor --json",
+    cls=MessageCommand,
+    closing="Exit code 3: the model did not answer; the message is kept, "
+    "and `kds ask continue` asks again.",
+)
+@message_argument
+@json_option
+@click.option("--dry-run", is_flag=True, help="Print what would be sent; ask and keep nothing.")
+@click.option("--agent", metavar="NAME", help="The agent to take it: work-planner, or PLAN.",
+              shell_complete=completed_by("agents"))  # fmt: skip
+@session_option
+@click.option("--follow", is_flag=True, help="Hand the work on: PLAN to EXECUTE to TEST.")
+@model_option
+@click.option("--no-stream", is_flag=True, help="Print the answer when it is whole.")
+@click.option("--no-log", is_flag=True, help="Keep nothing: neither message nor answer.")
+@context_option
+@workspace_option
+def ask(
+    words: tuple[str, ...], *, dry_run: bool, agent: str | None, session: str | None, follow: bool,
+    model: str | None, no_stream: bool, no_log: bool, context: str | None, workspace: Workspace,
+) -> int:  # fmt: skip
+    """Route MESSAGE, run the agent it is for, print the answer, remember both.
+
+    Without a model the answer is the agent's prompt. What cannot be undone asks first: answer
+    with `kds ask yes`. MESSAGE may be several words; `-`, or nothing at all, reads it from a pipe.
+    """
+    message = read_message(words)
+    keeps = not (no_log or dry_run)
+    if agent is not None:  # before all else is loaded
+        prompt_named(agent, kds.PromptLibrary.load(workspace.prompts_dir))
+    with slow(LOADING):
+        asked = kds.Session.open(workspace, name=session, context=context, model=model, log=keeps)
+    with asked:
+        pass_on(asked.warnings)
+        if dry_run:
+            _show_preview(asked, message, agent)
+            return 0
+        if asked_json() or no_stream:
+            with slow(WAITING):
+                answer = asked.ask(message, agent=agent, follow=follow)
+            _show_whole(answer)
+        else:
+            with slow(WAITING) as arrived:
+                answer = _show_stream(asked.stream(message, agent=agent, follow=follow), arrived)
+        _tell_about(answer, has_model=asked.has_model)
+        if keeps and asked.alone:
+            start_afterwards(workspace)
+    return 0 if answer.error is None else NO_ANSWER
+
+
+def _show_whole(answer: Answer) -> None:
+    if asked_json():
+        print_json(answer.as_dict())
+        return
+    if answer.error is None:
+        click.echo(harmless(answer.text))
+    _tell_noted(answer)
+
+
+def _show_preview(asked: "kds.Session", message: str, agent: str | None) -> None:
+    with slow(WAITING):
+        preview = asked.preview(message, agent=agent)
+    if asked_json():
+        sent = [{"role": one.role, "content": one.text} for one in preview.messages]
+        told = {"says": preview.says or None, "notes": list(preview.notes)}
+        print_json({"turn": dict(preview.turn.as_dict()), "messages": sent, **told})
+        return
+    pass_on(preview.notes)
+    if preview.says:
+        click.echo(preview.says)
+    for one in preview.messages:
+        print_line(f"--- {one.role}", "")
+        click.echo(harmless(one.text))
+
+
+@command(
+    "kds chat",
+    "kds chat hello",
+    "kds chat --session 'Dark mode'",
+    "printf 'I want to add a FAB button\\nMake it purple\\n/why\\n' | kds chat",
+    cls=MessageCommand,
+)
+@message_argument
+@session_option
+@model_option
+@context_option
+@click.option("--no-log", is_flag=True, help="Keep nothing of what is said.")
+@workspace_option
+def chat(
+    *, words: tuple[str, ...], session: str | None, model: str | None, context: str | None,
+    no_log: bool, workspace: Workspace,
+) -> None:  # fmt: skip
+    """Talk to the agents. Without a model, every turn shows its expansion, intent and agent.
+
+    MESSAGE, where there is one, is the first that is said; it may be several words.
+
+    /why, /prompt, /context, /sessions, /clear, /help and /quit are commands; all else is a
+    message. Ctrl-C halts a running answer.
+    """
+    with slow(LOADING):
+        opened = kds.Session.open(
+            workspace, name=session, context=context, model=model, log=not no_log
+        )
+    with opened:
+        pass_on(opened.warnings)
+        if sys.stdin is None:
+            raise Refusal("there is no input to read", "run it in a terminal, or pipe messages in")
+        interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        if interactive:
+            who = "your model answers" if opened.has_model else "no model is set"
+            where = toned(session or workspace.root.name, "intent")
+            click.echo(f"{where}  {toned(f'{who}. Type a message, /help or /quit.', 'label')}")
+        talk = _Chat(opened, interactive=interactive)
+        for line in chain(filter(None, (" ".join(words),)), _lines(interactive=interactive)):
+            if not talk.take(line):
+                break
+            if opened.alone and not no_log:
+                start_now(workspace)  # it serves what is said once it has loaded
+
+
+class _Chat:
+    """The state of one chat: its session and its last answer."""
+
+    def __init__(self, session: "kds.Session", *, interactive: bool) -> None:
+        self.session = session
+        self.interactive = interactive
+        self.last: Answer | None = None
+        self.commands: Mapping[str, Callable[[], None]] = {
+            "/why": self.why,
+            "/prompt": self.prompt,
+            "/context": self.context,
+            "/sessions": self.sessions,
+            "/clear": self.clear,
+            "/help": lambda: click.echo(HELP),
+        }
+
+    def take(self, line: str) -> bool:
+        """Handle one line of input; False ends the chat."""
+        words = line.strip()
+        if words.lower() in ENDS:
+            return False
+        try:
+            if command := self.commands.get(words.lower()):
+                command()
+            elif words.startswith("/") and words[1:].isalpha():
+                near = nearest(words, [*self.commands, *ENDS])
+                complain(f"no such command '{words}'", f"try {near or '/help'}")
+            elif words:
+                self.answer(words)
+        except KdsError as error:
+            complain_about(error)
+        except KeyboardInterrupt:
+            if not self.interactive:
+                raise
+            click.echo()
+            complain("halted; what was said so far is kept")
+        return True
+
+    def answer(self, message: str) -> None:
+        if self.session.has_model:
+            with slow(WAITING) as arrived:
+                pieces = self.session.stream(message)
+                self.last = _show_stream(pieces, arrived, rendered=for_people())
+        else:
+            with slow(WAITING):
+                self.last = self.session.ask(message)
+            print_turn(self.last.turn)
+            if self.last.question and self.last.question != self.last.turn.question:
+                print_line("confirm", self.last.question)
+            elif not self.last.replies and not self.last.question:
+                print_line("", self.last.text)
+        _tell_about(self.last, has_model=True)
+        click.echo()
+
+    def why(self) -> None:
+        if self.last is None:
+            click.echo("nothing was routed yet")
+        else:
+            print_steps(self.last.turn)
+
+    def prompt(self) -> None:
+        prompt = self.last.turn.prompt if self.last else ""
+        click.echo(harmless(prompt) if prompt else "nothing was routed yet")
+
+    def context(self) -> None:
+        conversations = self.session.conversations
+        print_entries(conversations.journal(self.session.conversation).load().entries)
+
+    def sessions(self) -> None:
+        from kds.cli.memory.session_commands import print_sessions  # `kds ask` needs none of it
+
+        print_sessions(self.session.memory.sessions()[:SHOWN_SESSIONS])
+
+    def clear(self) -> None:
+        memory = self.session.memory
+        stays = memory.session
+        kept = stays is not None and memory.find(stays) is not None
+        count = self.session.clear()
+        click.echo(f"cleared {count} {'entry' if count == 1 else 'entries'}")
+        if kept:
+            click.echo(f"still in {MemoryPlace.of(self.session.workspace)}: what both sides said")
+            click.echo(f"delete that, too: kds memory delete {stays} --yes")
+
+
+def _lines(*, interactive: bool) -> Iterator[str]:
+    if not interactive:
+        yield from sys.stdin
+        return
+    if importlib.util.find_spec("readline"):
+        # Loading it is all it takes: input() then has history and line editing.
+        importlib.import_module("readline")
+    while True:
+        try:
+            yield input(PROMPT)
+        except EOFError:
+            click.echo()
+            return
+        except KeyboardInterrupt:  # as in a shell: the line is dropped
+            click.echo("\n/quit leaves")
+
+
+def _show_stream(
+    pieces: Iterator[str | Answer], arrived: Callable[[], None], *, rendered: bool = False
+) -> Answer:
+    """Print the pieces as they come, and return the answer they make.
+
+    ``arrived`` is called before the first one is printed. ``rendered``: as Markdown, a paragraph
+    at a time. What stands in the answer only because no model gave one is not printed.
+    """
+    prose = Prose(arrived, rendered=rendered)
+    for piece in pieces:
+        if isinstance(piece, Answer):
+            arrived()
+            prose.end()
+            _tell_noted(piece)
+            return piece
+        prose.add(harmless(piece))
+    raise AssertionError("an exchange ends with its answer")
+
+
+def _tell_noted(answer: Answer) -> None:
+    if answer.turn.noted:
+        complain(f"noted: {answer.turn.noted}")
+
+
+def _tell_about(answer: Answer, *, has_model: bool) -> None:
+    """Tell on stderr what else there is to an answer: what went wrong, and what may come next."""
+    error = answer.error
+    for note in answer.notes:
+        if error is None or error.message not in note:
+            complain(note)
+    if error is not None:
+        hint = "; ".join(
+            filter(None, (error.hint, "the message is kept: `kds ask continue` asks again"))
+        )
+        complain_about(KdsError(error.message, where=error.where, hint=hint))
+    if not sys.stderr.isatty():
+        return
+    if not has_model and answer.replies:
+        _hint("no model is set, so this is the prompt for one: set KDS_MODEL to have it answered")
+    elif answer.handoffs and not answer.question:
+        offer = answer.handoffs[0]
+        because = f", since {offer.reason}" if offer.reason else ""
+        _hint(f"next: {offer.intent} ({offer.agent}){because}; say 'go ahead'")
+
+
+def _hint(text: str) -> None:
+    click.echo(toned(text, "label", err=True), err=True)
+
+
+class Prose:
+    """What is said piece by piece. ``rendered``: as Markdown, else as it stands.
+
+    ``before`` is called before anything is printed.
+    """
+
+    def __init__(self, before: Callable[[], None], *, rendered: bool) -> None:
+        self._before = before
+        self._rendered = rendered
+        self._waiting = ""
+        self._said = ""
+
+    def add(self, piece: str) -> None:
+        """Print a piece, or what it completes."""
+        self._said += piece
+        if not self._rendered:
+            self._before()
+            click.echo(piece, nl=False)
+            sys.stdout.flush()
+            return
+        whole, gap, rest = (self._waiting + piece).rpartition(_BLANK)
+        if gap and len(_FENCE.findall(whole)) % 2 == 0:  # a block of code stays in one piece
+            self._render(whole)
+            self._waiting = rest
+        else:
+            self._waiting += piece
+
+    def end(self) -> None:
+        """Print what is left, and end the line."""
+        if self._rendered:
+            self._render(self._waiting)
+            self._waiting = ""
+        elif self._said and not self._said.endswith("\n"):
+            click.echo()
+
+    def _render(self, text: str) -> None:
+        if not text.strip():
+            return
+        self._before()
+        from rich.console import Console  # 0.1 s of imports: only with a model and a terminal
+        from rich.markdown import Markdown
+
+        console = Console(no_color=not coloured(), emoji=False)
+        console.print(Markdown(text.strip("\n"), hyperlinks=False))
+        console.print()

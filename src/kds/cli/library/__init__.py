@@ -1,1 +1,0 @@
-"""`kds prompts`, `rules` and `intents`: checking the files that a user writes."""

@@ -1,1 +1,0 @@
-"""`kds route`, `explain`, `ask`, `chat`, `context` and the `#file:` forms: messages."""
